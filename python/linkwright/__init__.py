@@ -109,7 +109,8 @@ if TYPE_CHECKING:
     from linkwright.programs import load_program
     from linkwright.runs.cluster.play import replay_scenario, replay_trace
     from linkwright.runs.cluster.run import Replay
-    from linkwright.runs.comparison import Comparison, compare_scenario
+    from linkwright.runs.compared import Comparison
+    from linkwright.runs.comparison import compare_scenario
     from linkwright.runs.run import Run, write_run
     from linkwright.runs.scenarios import read_trace_files
     from linkwright.runs.server.play import run_scenario
@@ -253,7 +254,7 @@ _WHERE = {
     "Replay": "linkwright.runs.cluster.run",
     "Run": "linkwright.runs.run",
     "write_run": "linkwright.runs.run",
-    "Comparison": "linkwright.runs.comparison",
+    "Comparison": "linkwright.runs.compared",
     "compare_scenario": "linkwright.runs.comparison",
     "run_scenario": "linkwright.runs.server.play",
     "ScenarioRun": "linkwright.runs.server.run",

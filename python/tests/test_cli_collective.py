@@ -215,7 +215,7 @@ def test_an_optimum_names_what_it_is_the_optimum_of() -> None:
     assert "257.14 GB/s, the optimum of trees over NVLink, without in-switch reduction" in shown
     pairs = parsed("collective", "plan", "all-to-all", "-m", "dgx1-v100", *packing)
     assert pairs["rate"] == pairs["optimum"] == 75.0
-    assert pairs["optimum_of"] == "ways over NVLink"
+    assert pairs["optimum_of"] == "paths over NVLink"
     ring = parsed("collective", "plan", "all-reduce", "-m", "hgx-h100", "--algorithm", "nccl-ring")
     assert ring["optimum_of"] is None
 

@@ -39,8 +39,8 @@ def error() -> InputError:
 def test_an_input_error_carries_the_place_and_the_value(error: InputError) -> None:
     assert (error.file, error.line, error.column) == ("pair.toml", 15, 8)
     assert "nvlonk" in error.value
-    assert error.problem.startswith("unknown variant")
-    assert str(error).startswith("pair.toml:15:8: unknown variant")
+    assert error.problem.startswith("unknown name")
+    assert str(error).startswith("pair.toml:15:8: unknown name")
     assert str(error).endswith(error.remedy)
 
 

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use linkwright::engine::{Engine, EngineError, Model, Scheduler};
-use linkwright::memory::fabric::{Links, shared};
+use linkwright::memory::fabric::{MemoryLinks, shared};
 use linkwright::network::Traffic;
 use linkwright::network::packet::{
     ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings, Switching,
@@ -39,7 +39,7 @@ fn bandwidth() -> Bandwidth {
 
 /// Messages over the links; an event is a message at the next link of its path.
 struct Lean {
-    links: Links,
+    links: MemoryLinks,
     gap: u64,
     left: Vec<u64>,
     delivered: u64,

@@ -6,7 +6,7 @@
 use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic::{self, Diagnosis};
-use linkwright::memory::GpuError;
+use linkwright::memory::GpuRunError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::system::SystemError;
@@ -87,9 +87,9 @@ pub fn program(error: impl Into<Diagnosis>) -> PyErr {
 }
 
 /// Why kernels inside GPUs cannot run, or do not end.
-pub fn gpus(error: GpuError) -> PyErr {
+pub fn gpus(error: GpuRunError) -> PyErr {
     match error {
-        GpuError::TooLong { .. } => exceptions::TimeLimitError::new_err(told(error)),
+        GpuRunError::TooLong { .. } => exceptions::TimeLimitError::new_err(told(error)),
         other => exceptions::SimulationError::new_err(told(other)),
     }
 }

@@ -7,10 +7,10 @@ use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::LoadedWords;
-use linkwright::memory::kernel::{Image, Mismatch, Workload};
+use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
 use linkwright::memory::{
-    self, Distribution, DramTiming, GpuError, GpuOptions, MemorySystem, tables,
+    self, Distribution, DramTiming, GpuOptions, GpuRunError, MemorySystem, tables,
 };
 use linkwright::system::gpus::Hierarchy;
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -107,7 +107,7 @@ impl GpuSystem {
         }
         let gpus = u32::try_from(gpus).unwrap_or(0);
         if gpus == 0 || gpus > memory::MOST_GPUS {
-            return Err(errors::range(GpuError::Gpus { gpus }));
+            return Err(errors::range(GpuRunError::Gpus { gpus }));
         }
         let lease = |given: i128| u32::try_from(given.max(0)).unwrap_or(u32::MAX);
         let (read_lease, write_lease) = (lease(read_lease), lease(write_lease));
@@ -310,7 +310,7 @@ struct Of {
 type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 
 impl Of {
-    fn workload(&self) -> PyResult<(Workload, Kept)> {
+    fn workload(&self) -> PyResult<(KernelWorkload, Kept)> {
         let page = self.system.hierarchy()?.page;
         match &self.what {
             What::Benchmark { name, size } => {

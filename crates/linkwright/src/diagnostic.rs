@@ -6,6 +6,7 @@
 mod diagnosis;
 pub(crate) mod fields;
 mod named;
+mod plain;
 mod toml;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use thiserror::Error;
 pub use self::diagnosis::{Diagnose, Diagnosis};
 pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, toml_table};
 pub use named::{Named, UnknownName};
+pub(crate) use plain::in_plain_words;
 
 /// A place in a text: line and column count from one, columns in characters. In a file that is
 /// no text, the line is one and the columns count bytes.
@@ -192,8 +194,12 @@ impl InputError {
         let span = error.span().unwrap_or(text.len()..text.len());
         let value = text.get(span.clone()).unwrap_or_default();
         let position = Position::of_offset(text, span.start);
-        let problem = error.message().replace('\n', ", ");
-        Self::at(file, position, problem, value, "see the file format in the reference")
+        let Diagnosis { problem, remedy } = in_plain_words(error.message());
+        // The value stands behind the problem, which need not name it, too.
+        let named = format!(" `{}`", value.trim_matches('"'));
+        let problem = problem.strip_suffix(&named).unwrap_or(&problem);
+        let remedy = remedy.unwrap_or_else(|| "see the file format in the reference".to_owned());
+        Self::at(file, position, problem, value, remedy)
     }
 }
 

@@ -176,12 +176,14 @@ def show(
             "dgx1-v100."
         )
     if not isinstance(loaded, Fabric) and (asked or loaded.fabric is not None):
+        from linkwright.cli.settings import of_options
         from linkwright.cli.system import print_system, system_text
         from linkwright.systems import load_system
 
         if bandwidth_profile is not None:
             raise typer.BadParameter("a profile is of one server's links; leave out the option.")
-        whole = load_system(loaded, servers, network=network) if asked else loaded
+        with of_options():
+            whole = load_system(loaded, servers, network=network) if asked else loaded
         if as_table:
             matrix.print_devices(whole) if devices else print_system(whole)
         else:

@@ -247,9 +247,11 @@ def machine_of(name: str, servers: int, network: str | None) -> System:
     machine = given_machine(name)
     if network is None and servers == 1:
         return machine
+    from linkwright.cli.settings import of_options
     from linkwright.systems import load_system
 
-    return load_system(machine, servers, network=network)
+    with of_options():
+        return load_system(machine, servers, network=network)
 
 
 def gpus_of(machine: System, gpus: str | None) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from linkwright.plot import BLUE, GREY, inline_chart, rounded
-from linkwright.runs.comparison import WHOLE
+from linkwright.runs.compared import WHOLE
 
 __all__ = ["job_speedups"]
 

@@ -9,7 +9,7 @@ pub mod effort;
 pub mod error;
 pub mod gpu_set;
 pub mod links;
-pub mod matching;
+pub(crate) mod matching;
 pub mod nearness;
 pub mod owner;
 pub mod pattern;

@@ -9,7 +9,7 @@
 //! - [`baselines`]: what NCCL does, of Blink's time and today, and how long it takes
 //! - [`calibration`]: what differs on one's own machine, by what it measured
 //! - [`accuracy`]: how far off times are
-//! - [`mod@plan`]: which trees, rings or ways the data takes
+//! - [`mod@plan`]: which trees, rings or paths the data takes
 //! - [`lowering`] and [`builder`]: how those become steps
 //! - [`mpi`]: MPI's algorithms
 //! - [`schedule`]: the steps of every rank
@@ -48,6 +48,6 @@ pub use collective::{Collective, Content};
 pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, reference};
 pub use placement::{MemoryMap, Placement};
 pub use schedule::{
-    Buffer, Channel, ChannelTransport, ChosenRoute, ChosenWay, Protocol, RankSchedule, Relay,
+    Buffer, Channel, ChannelTransport, ChosenPath, ChosenRoute, Protocol, RankSchedule, Relay,
     Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
 };

@@ -20,7 +20,7 @@ pub enum Buffer {
     Input,
     /// What the rank gets.
     Output,
-    /// Room for what is on its way.
+    /// Room for what is on its path.
     Scratch,
 }
 
@@ -308,24 +308,24 @@ impl Default for Channel {
     }
 }
 
-/// One of the ways that data takes from a GPU to another.
+/// One of the paths that data takes from a GPU to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ChosenWay {
+pub struct ChosenPath {
     /// The devices in order, by their index in the machine, both GPUs included.
     pub devices: Vec<usize>,
     /// How much of the data goes this way, in proportion to the others.
     pub units: u64,
 }
 
-/// The ways that a plan chose between two ranks, where it does not leave them to the network.
+/// The paths that a plan chose between two ranks, where it does not leave them to the network.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ChosenRoute {
     /// The sending rank.
     pub from: usize,
     /// The receiving rank.
     pub to: usize,
-    /// The ways, at least one.
-    pub ways: Vec<ChosenWay>,
+    /// The paths, at least one.
+    pub paths: Vec<ChosenPath>,
 }
 
 /// How data and the notice of its arrival travel (NCCL's protocols).
@@ -391,7 +391,7 @@ pub struct Schedule {
     pub out_of_place: bool,
     /// The channels.
     pub channels: Vec<Channel>,
-    /// Ways that connections of [`ChannelTransport::Best`] take; any other takes those of fewest hops.
+    /// Paths that connections of [`ChannelTransport::Best`] take; any other takes those of fewest hops.
     pub routes: Vec<ChosenRoute>,
     /// What each rank does.
     pub programs: Vec<RankSchedule>,

@@ -27,14 +27,14 @@ pub fn share_from_root(
     (best.share, best.scale)
 }
 
-/// Ways of a flow that gives every terminal that share: each a list of vertices from the root
+/// Paths of a flow that gives every terminal that share: each a list of vertices from the root
 /// to a terminal, with what it carries in the capacities' unit over the share's denominator.
-/// Short ways are taken first; the ways of each terminal add up to the share's numerator.
+/// Short paths are taken first; the paths of each terminal add up to the share's numerator.
 ///
 /// # Panics
 /// As [`share_from_root`].
 #[must_use]
-pub fn ways_from_root(
+pub fn paths_from_root(
     vertices: usize,
     terminals: usize,
     arcs: &[(usize, usize, u64)],
@@ -44,20 +44,20 @@ pub fn ways_from_root(
     let mut flow: Vec<u128> = (0..arcs.len()).map(|arc| best.network.flow(arc)).collect();
     let mut wanted = vec![best.share; terminals];
     wanted[root] = 0;
-    let mut ways = Vec::new();
-    while let Some(way) = shortest_way(vertices, arcs, &flow, &wanted, root) {
-        let last = arcs[way[way.len() - 1]].1;
-        let least = way.iter().map(|arc| flow[*arc]).fold(wanted[last], u128::min);
-        way.iter().for_each(|arc| flow[*arc] -= least);
+    let mut paths = Vec::new();
+    while let Some(path) = shortest_path(vertices, arcs, &flow, &wanted, root) {
+        let last = arcs[path[path.len() - 1]].1;
+        let least = path.iter().map(|arc| flow[*arc]).fold(wanted[last], u128::min);
+        path.iter().for_each(|arc| flow[*arc] -= least);
         wanted[last] -= least;
-        let onward = way.iter().map(|arc| arcs[*arc].1);
-        ways.push((std::iter::once(root).chain(onward).collect(), least));
+        let onward = path.iter().map(|arc| arcs[*arc].1);
+        paths.push((std::iter::once(root).chain(onward).collect(), least));
     }
-    ways
+    paths
 }
 
-/// The arcs of a shortest way over which something flows to a terminal that wants more.
-fn shortest_way(
+/// The arcs of a shortest path over which something flows to a terminal that wants more.
+fn shortest_path(
     vertices: usize,
     arcs: &[(usize, usize, u64)],
     flow: &[u128],
@@ -71,9 +71,9 @@ fn shortest_way(
         next += 1;
         if wanted.get(at).is_some_and(|wanted| *wanted > 0) {
             let arcs_back = std::iter::successors(into[at], |arc| into[arcs[*arc].0]);
-            let mut way: Vec<usize> = arcs_back.collect();
-            way.reverse();
-            return Some(way);
+            let mut path: Vec<usize> = arcs_back.collect();
+            path.reverse();
+            return Some(path);
         }
         for (arc, (from, to, _)) in arcs.iter().enumerate() {
             if *from == at && *to != root && into[*to].is_none() && flow[arc] > 0 {
@@ -152,10 +152,10 @@ mod tests {
 
             let mut given = vec![0; terminals];
             let mut carried = std::collections::BTreeMap::new();
-            for (way, units) in ways_from_root(vertices, terminals, &arcs, 0) {
-                prop_assert!(way[0] == 0 && units > 0);
-                given[way[way.len() - 1]] += units;
-                for hop in way.windows(2) {
+            for (path, units) in paths_from_root(vertices, terminals, &arcs, 0) {
+                prop_assert!(path[0] == 0 && units > 0);
+                given[path[path.len() - 1]] += units;
+                for hop in path.windows(2) {
                     *carried.entry((hop[0], hop[1])).or_insert(0) += units;
                 }
             }

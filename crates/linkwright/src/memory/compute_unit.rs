@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::kernel::{Lanes, Operation, Program, Values, WavefrontState};
+use super::kernel::{Lanes, Values, WavefrontOperation, WavefrontProgram, WavefrontState};
 use crate::system::gpus::Compute;
 use crate::units::Picoseconds;
 
@@ -14,7 +14,7 @@ pub enum Waits {
     /// A load.
     ForLoad(u32),
     /// All that it asked of memory, before it starts another access.
-    ToAccess(Operation),
+    ToAccess(WavefrontOperation),
     /// All that it asked of memory, after a fence.
     AtFence,
     /// The others of its work-group.
@@ -45,7 +45,7 @@ pub struct Running {
     /// What stands between it and its kernel.
     pub state: Rc<WavefrontState>,
     /// The rest of its kernel.
-    pub program: Program,
+    pub program: WavefrontProgram,
     /// Its compute unit, over all GPUs.
     pub unit: u32,
     /// Its vector unit, over all GPUs.
@@ -89,7 +89,7 @@ pub struct Load {
     /// Whether it is done.
     pub done: bool,
     /// What it does.
-    pub operation: Operation,
+    pub operation: WavefrontOperation,
     /// What it touches, and the words so far: in a run with data.
     pub words: Option<Box<(Lanes, Values)>>,
 }

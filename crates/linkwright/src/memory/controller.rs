@@ -3,13 +3,13 @@
 use super::address::{AddressMap, Pages};
 use super::cache::{NONE, copy_masked};
 use super::consistency::Consistency;
-use super::protocol::{Access, Ask, Path, Protocol};
+use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
 use super::requests::{Request, Stage, atomic};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// Bytes of a message that asks.
     pub(super) fn request_bytes(&self, ask: Ask) -> u32 {
         let (sizes, added) = (&self.hierarchy.messages, self.protocol.overhead());
@@ -41,8 +41,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     ) {
         let bytes = self.request_bytes(self.requests.get(index).ask);
         let Request { bank, physical, .. } = *self.requests.get(index);
-        let is_here = self.path == Path::LineL2 || self.is_home(bank, physical);
-        let path = self.way(bank, physical, true);
+        let is_here = self.path == CachePath::LineL2 || self.is_home(bank, physical);
+        let path = self.path(bank, physical, true);
         let request = self.requests.get_mut(index);
         let event = if is_here {
             request.stage = Stage::Memory;
@@ -58,7 +58,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
 
     /// The channel that serves a line, and the home of it where one is.
     pub(super) fn channel(&self, physical: u64) -> u32 {
-        let memory = if self.path == Path::OwnL2 { 0 } else { AddressMap::memory(physical) };
+        let memory = if self.path == CachePath::OwnL2 { 0 } else { AddressMap::memory(physical) };
         memory * self.counts.banks + self.map.bank(physical)
     }
 
@@ -98,7 +98,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let line = self.map.within_bank(request.physical);
         let now = scheduler.now().0;
         let served = self.memory.serve(now, channel, line, ask == Ask::Write);
-        if request.load != NONE && self.path == Path::OwnL2 && !P::CONFIRMS {
+        if request.load != NONE && self.path == CachePath::OwnL2 && !P::CONFIRMS {
             let unit = &mut self.stamps[channel as usize];
             let (controller, home) =
                 unit.entry(&self.protocol, self.map.within_bank(request.physical));
@@ -119,14 +119,14 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
         let now = scheduler.now();
         match self.path {
-            Path::OwnL2 => {
+            CachePath::OwnL2 => {
                 self.answer_from_home(index, now.0, scheduler);
                 if P::CONFIRMS {
                     self.release_home(&request, scheduler);
                 }
             }
-            Path::HomeL2 => self.fetched(index, scheduler),
-            Path::LineL2 => {
+            CachePath::HomeL2 => self.fetched(index, scheduler),
+            CachePath::LineL2 => {
                 self.requests.get_mut(index).stage = Stage::BackAtSecond;
                 scheduler.schedule(now, Event::Arrive(index));
             }

@@ -3,7 +3,7 @@
 use super::address::LINE;
 use super::consistency::Consistency;
 use super::memory_system::{MemorySystem, WithProtocol};
-use super::protocol::{Leases, Protocol, Stored};
+use super::protocol::{CoherenceProtocol, Leases, Stored};
 use crate::system::gpus::Hierarchy;
 use crate::table::Table;
 use crate::units::Bytes;
@@ -36,7 +36,7 @@ struct Costs<'a> {
 impl WithProtocol for Costs<'_> {
     type Output = Vec<(&'static str, u64, u64)>;
 
-    fn with<P: Protocol, C: Consistency>(self, protocol: P) -> Self::Output {
+    fn with<P: CoherenceProtocol, C: Consistency>(self, protocol: P) -> Self::Output {
         let (sizes, added) = (&self.hierarchy.messages, protocol.overhead());
         let line = if added.write_response_has_data { LINE } else { 0 };
         let mut rows: Vec<_> = [

@@ -3,15 +3,15 @@
 use super::address::{AddressMap, Pages};
 use super::consistency::Consistency;
 use super::fabric::pcie_path;
-use super::protocol::Protocol;
+use super::protocol::CoherenceProtocol;
 use super::requests::Stage;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// The path from a bank of the second level to a line's home, or back.
-    pub(super) fn way(&self, bank: u32, physical: u64, to_home: bool) -> u32 {
+    pub(super) fn path(&self, bank: u32, physical: u64, to_home: bool) -> u32 {
         let (gpus, gpu) = (self.counts.gpus, bank / self.counts.banks);
         let home = match self.pages {
             Pages::Shared => return bank,

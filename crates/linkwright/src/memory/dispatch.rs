@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use super::compute_unit::{Group, Running, Waits};
 use super::consistency::Consistency;
-use super::error::GpuError;
-use super::kernel::{Launch, Place, Wavefront, WavefrontState};
-use super::protocol::Protocol;
+use super::error::GpuRunError;
+use super::kernel::{Launch, Wavefront, WavefrontPlace, WavefrontState};
+use super::protocol::CoherenceProtocol;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::system::gpus::Compute;
@@ -51,7 +51,7 @@ impl Dispatcher {
     }
 }
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// Starts a launch: its work-groups go to the GPUs in equal runs.
     pub(super) fn start_launch(&mut self, launch: usize, scheduler: &mut impl Scheduler<Event>) {
         let Launch { groups, wavefronts, .. } = self.workload.launches[launch];
@@ -117,7 +117,13 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 .max_by_key(|simd| (self.dispatcher.room[*simd as usize], u32::MAX - simd));
             let simd = most.unwrap_or(first);
             self.dispatcher.room[simd as usize] -= 1;
-            let place = Place { group: number, wavefront, wavefronts, gpu, gpus: self.counts.gpus };
+            let place = WavefrontPlace {
+                group: number,
+                wavefront,
+                wavefronts,
+                gpu,
+                gpus: self.counts.gpus,
+            };
             let state = WavefrontState::new(place, self.image.is_some(), Rc::clone(&local));
             let running = Running {
                 program: launch.program(Wavefront::of(&state)),
@@ -208,7 +214,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     fn unfinished(&self) -> (String, String) {
         let mut shown = Vec::new();
         for running in self.running.iter().flatten().take(4) {
-            let Place { group, wavefront, .. } = Wavefront::of(&running.state).place();
+            let WavefrontPlace { group, wavefront, .. } = Wavefront::of(&running.state).place();
             shown.push(format!("wavefront {wavefront} of group {group} {}", running.waits.told()));
         }
         let kernel = self.workload.launches.get(self.phases.launch);
@@ -216,14 +222,14 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// What waits for ever.
-    pub(super) fn stuck(&self) -> GpuError {
+    pub(super) fn stuck(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
-        GpuError::Stuck { kernel, wavefronts: self.running.iter().flatten().count(), shown }
+        GpuRunError::Stuck { kernel, wavefronts: self.running.iter().flatten().count(), shown }
     }
 
     /// What runs for longer than was allowed.
-    pub(super) fn too_long(&self) -> GpuError {
+    pub(super) fn too_long(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
-        GpuError::TooLong { kernel, limit: self.limit, shown }
+        GpuRunError::TooLong { kernel, limit: self.limit, shown }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::address::{AddressMap, LINE};
 use super::consistency::Consistency;
-use super::error::GpuError;
+use super::error::GpuRunError;
 use super::fabric::pcie_path;
-use super::kernel::Workload;
-use super::protocol::{Flush, Level, Protocol};
+use super::kernel::KernelWorkload;
+use super::protocol::{CoherenceProtocol, Flush, Level};
 use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -13,7 +13,7 @@ use crate::units::Picoseconds;
 
 /// A step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum DriverStep {
     /// A buffer is copied to the GPUs.
     CopyIn(usize),
     /// A kernel runs.
@@ -27,7 +27,7 @@ pub enum Step {
 /// The steps of a run, one after another.
 #[derive(Debug)]
 pub(super) struct Phases {
-    steps: Vec<Step>,
+    steps: Vec<DriverStep>,
     /// The step that runs, and whether its work has begun.
     at: usize,
     began: Option<Picoseconds>,
@@ -46,15 +46,15 @@ pub(super) struct Phases {
 
 impl Phases {
     /// The steps of a workload, with copies where the GPUs have memories of their own.
-    pub(super) fn of(workload: &Workload, copies: bool) -> Self {
+    pub(super) fn of(workload: &KernelWorkload, copies: bool) -> Self {
         let buffers = || workload.buffers.iter().enumerate().filter(move |_| copies);
         let ins = buffers().filter(|(_, buffer)| buffer.initial.is_some());
         let outs = buffers().filter(|(_, buffer)| buffer.copied_out);
-        let flush = buffers().any(|(_, buffer)| buffer.copied_out).then_some(Step::WriteBack);
-        let steps = (ins.map(|(buffer, _)| Step::CopyIn(buffer)))
-            .chain((0..workload.launches.len()).map(Step::Kernel))
+        let flush = buffers().any(|(_, buffer)| buffer.copied_out).then_some(DriverStep::WriteBack);
+        let steps = (ins.map(|(buffer, _)| DriverStep::CopyIn(buffer)))
+            .chain((0..workload.launches.len()).map(DriverStep::Kernel))
             .chain(flush)
-            .chain(outs.map(|(buffer, _)| Step::CopyOut(buffer)))
+            .chain(outs.map(|(buffer, _)| DriverStep::CopyOut(buffer)))
             .collect();
         Self {
             steps,
@@ -75,17 +75,17 @@ impl Phases {
     }
 
     /// The steps, each with how long it took.
-    pub(super) fn timed(&self) -> impl Iterator<Item = (Step, Picoseconds)> {
+    pub(super) fn timed(&self) -> impl Iterator<Item = (DriverStep, Picoseconds)> {
         self.steps.iter().copied().zip(self.times.iter().copied())
     }
 }
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// The driver goes on: the step is over, and the next begins.
     pub(super) fn next_phase(
         &mut self,
         scheduler: &mut impl Scheduler<Event>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), GpuRunError> {
         let now = scheduler.now();
         if let Some(began) = self.phases.began {
             // A kernel's end empties caches, and the step ends when memory has everything.
@@ -102,16 +102,16 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let driver = self.hierarchy.driver;
         match self.phases.steps.get(self.phases.at) {
             None => {}
-            Some(Step::Kernel(launch)) => self.start_launch(*launch, scheduler),
-            Some(Step::CopyIn(buffer)) => {
+            Some(DriverStep::Kernel(launch)) => self.start_launch(*launch, scheduler),
+            Some(DriverStep::CopyIn(buffer)) => {
                 let at = Picoseconds(now.0 + cycles(driver.copy_in).0);
                 self.copy(*buffer, true, at, scheduler);
             }
-            Some(Step::CopyOut(buffer)) => {
+            Some(DriverStep::CopyOut(buffer)) => {
                 let at = Picoseconds(now.0 + cycles(driver.copy_out).0);
                 self.copy(*buffer, false, at, scheduler);
             }
-            Some(Step::WriteBack) => {
+            Some(DriverStep::WriteBack) => {
                 scheduler.schedule(now, Event::Phase);
             }
         }
@@ -131,7 +131,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     fn empty_caches(&mut self, scheduler: &mut impl Scheduler<Event>) -> bool {
         let step = self.phases.steps[self.phases.at];
         let flush = match step {
-            Step::Kernel(_) => {
+            DriverStep::Kernel(_) => {
                 if self.protocol.on_boundary(Level::L1) == Flush::Invalidate {
                     for caches in &mut self.first {
                         for cache in 0..caches.states.len() as u32 {
@@ -145,8 +145,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     other => other,
                 }
             }
-            Step::WriteBack => Flush::Invalidate,
-            Step::CopyIn(_) | Step::CopyOut(_) => Flush::Nothing,
+            DriverStep::WriteBack => Flush::Invalidate,
+            DriverStep::CopyIn(_) | DriverStep::CopyOut(_) => Flush::Nothing,
         };
         if flush == Flush::Nothing {
             return false;

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Picoseconds};
 /// Why a run of GPUs cannot go on.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
-pub enum GpuError {
+pub enum GpuRunError {
     /// Buffers that memory does not hold.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
@@ -64,7 +64,7 @@ pub const MOST_GPUS: u32 = 32;
 /// The most bytes of a run with data.
 pub const MOST_DATA: Bytes = Bytes(4 << 30);
 
-impl Diagnose for GpuError {
+impl Diagnose for GpuRunError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::OutOfMemory(error) => error.diagnosis(),

@@ -5,13 +5,13 @@ use super::cache::NONE;
 use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::levels::Looked;
-use super::protocol::{Access, Copied, Forward, Level, Meanwhile, Path, Protocol};
+use super::protocol::{Access, CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
 use super::requests::{First, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// An access is at its first-level cache.
     pub(super) fn at_first(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let First { kind, cache } = self.requests.get(index).first;
@@ -63,8 +63,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     /// Whose second level serves a request.
     fn owner(&self, request: &Request<P::Stamp>) -> u32 {
         match self.path {
-            Path::OwnL2 | Path::HomeL2 => u32::from(request.gpu),
-            Path::LineL2 => AddressMap::memory(request.physical),
+            CachePath::OwnL2 | CachePath::HomeL2 => u32::from(request.gpu),
+            CachePath::LineL2 => AddressMap::memory(request.physical),
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! What it represents: a directory with an entry for each line, beside the controller of a shared
 //! memory or beside the bank of the second level that is a line's home. A home serves one request
-//! a line at a time: it asks the caches that the protocol names ([`Protocol::before_request`]),
+//! a line at a time: it asks the caches that the protocol names ([`CoherenceProtocol::before_request`]),
 //! waits for their answers ([`probing`](super::probing)), and serves. What it leaves out:
 //! directories that are full.
 
 use super::address::AddressMap;
 use super::cache::{Mshrs, NONE};
 use super::consistency::Consistency;
-use super::protocol::{Access, Ask, Path, Protocol};
+use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
 use super::requests::{Fifo, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -17,7 +17,7 @@ use crate::units::Picoseconds;
 
 /// What homes remember, and what they are busy with.
 #[derive(Debug)]
-pub(super) struct Homes<P: Protocol> {
+pub(super) struct Homes<P: CoherenceProtocol> {
     /// What is known of each line.
     lines: Vec<P::Home>,
     /// What each home knows of all its lines.
@@ -28,7 +28,7 @@ pub(super) struct Homes<P: Protocol> {
     waiting: Vec<Fifo>,
 }
 
-impl<P: Protocol> Homes<P> {
+impl<P: CoherenceProtocol> Homes<P> {
     /// Homes of so many lines all together, each busy with at most `mshrs` of them; none of no
     /// lines.
     pub(super) fn new(lines: u64, homes: u32, mshrs: u32) -> Self {
@@ -42,11 +42,11 @@ impl<P: Protocol> Homes<P> {
     }
 }
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// Whether a bank of the second level is the home of a line.
     #[inline]
     pub(super) fn is_home(&self, bank: u32, physical: u64) -> bool {
-        self.path == Path::HomeL2 && AddressMap::memory(physical) == bank / self.counts.banks
+        self.path == CachePath::HomeL2 && AddressMap::memory(physical) == bank / self.counts.banks
     }
 
     /// The GPU whose second level asks a home, or none where a first level does.
@@ -58,7 +58,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     /// A request is at its home.
     pub(super) fn at_home(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let Request { load, physical, .. } = *self.requests.get(index);
-        if load == NONE || !(P::CONFIRMS || self.path == Path::HomeL2) {
+        if load == NONE || !(P::CONFIRMS || self.path == CachePath::HomeL2) {
             self.at_memory(index, scheduler);
             return;
         }
@@ -102,7 +102,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         index: u32,
         scheduler: &mut impl Scheduler<Event>,
     ) -> bool {
-        if self.path != Path::HomeL2 {
+        if self.path != CachePath::HomeL2 {
             return false;
         }
         let request = *self.requests.get(index);
@@ -148,7 +148,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
 
     /// A home that lacks a line, or is no cache, goes to memory.
     pub(super) fn ask_memory(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        if self.path == Path::OwnL2 {
+        if self.path == CachePath::OwnL2 {
             self.take_turn(index);
             self.at_memory(index, scheduler);
             return;
@@ -217,7 +217,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             self.back_to_first(index, at, scheduler);
             return;
         }
-        let path = self.way(request.bank, request.physical, false);
+        let path = self.path(request.bank, request.physical, false);
         let bytes = match (request.ask, request.has_data) {
             (Ask::Renew, false) => {
                 let added = self.protocol.overhead().read_response;

@@ -3,14 +3,14 @@
 use super::cache::NONE;
 use super::compute_unit::Waits;
 use super::consistency::Consistency;
-use super::kernel::{AtomicOperation, Operation};
-use super::protocol::{Access, Protocol};
+use super::kernel::{AtomicOperation, WavefrontOperation};
+use super::protocol::{Access, CoherenceProtocol};
 use super::requests::{First, Kind, Request};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// A wavefront issues the next line of the access that it is at.
     pub(super) fn issue_line(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
         let Some(running) = &mut self.running[wavefront as usize] else { return };
@@ -23,15 +23,17 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let unit = running.unit;
         let gpu = unit / self.counts.units;
         let first = match operation {
-            Operation::LoadScalar => {
+            WavefrontOperation::LoadScalar => {
                 First { kind: Kind::Scalar, cache: self.counts.scalar_cache(unit) }
             }
             _ => First { kind: Kind::Vector, cache: unit },
         };
         let (access, atomic) = match operation {
-            Operation::Store if mask == u64::MAX => (Access::Overwrite, AtomicOperation::Add),
-            Operation::Store => (Access::Write, AtomicOperation::Add),
-            Operation::Atomic(atomic) => (Access::Atomic, atomic),
+            WavefrontOperation::Store if mask == u64::MAX => {
+                (Access::Overwrite, AtomicOperation::Add)
+            }
+            WavefrontOperation::Store => (Access::Write, AtomicOperation::Add),
+            WavefrontOperation::Atomic(atomic) => (Access::Atomic, atomic),
             _ => (Access::Read, AtomicOperation::Add),
         };
         if access != Access::Read

@@ -1,13 +1,13 @@
 //! One level of caches as the model times it: lines, registers of misses, and who waits.
 
 use super::cache::{Lines, Mshrs};
-use super::protocol::{Forward, Level, Lookup, Meanwhile, Protocol};
+use super::protocol::{CoherenceProtocol, Forward, Level, Lookup, Meanwhile};
 use super::requests::{Fifo, Requests};
 use super::statistics::CacheCounts;
 
 /// Equal caches of one level.
 #[derive(Debug)]
-pub struct Caches<P: Protocol> {
+pub struct Caches<P: CoherenceProtocol> {
     /// What they hold.
     pub lines: Lines<P::Line>,
     /// What the protocol keeps for each.
@@ -56,7 +56,7 @@ pub struct Shape {
     pub bank: u64,
 }
 
-impl<P: Protocol> Caches<P> {
+impl<P: CoherenceProtocol> Caches<P> {
     /// So many empty caches.
     #[must_use]
     pub fn new(caches: u32, shape: Shape, with_data: bool) -> Self {

@@ -3,7 +3,7 @@
 use super::address::Pages;
 use super::consistency::{Consistency, Relaxed, Sequential};
 use super::protocol::{
-    GTsc, Hmg, HostPages, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent, Protocol,
+    CoherenceProtocol, GTsc, Hmg, HostPages, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent,
 };
 use crate::diagnostic::Named;
 
@@ -105,7 +105,7 @@ pub(super) trait WithProtocol {
     type Output;
 
     /// Does it.
-    fn with<P: Protocol, C: Consistency>(self, protocol: P) -> Self::Output;
+    fn with<P: CoherenceProtocol, C: Consistency>(self, protocol: P) -> Self::Output;
 }
 
 impl MemorySystem {

@@ -5,13 +5,13 @@
 
 use super::cache::copy_masked;
 use super::consistency::Consistency;
-use super::protocol::{Path, Probe, Probes, Protocol};
+use super::protocol::{CachePath, CoherenceProtocol, Probe, Probes};
 use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// A home asks second levels before it serves a request.
     pub(super) fn probe(
         &mut self,
@@ -24,11 +24,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let Request { line, physical, .. } = *request;
         let now = scheduler.now().0;
         // Not before answers that have begun to leave.
-        let at = if self.path == Path::OwnL2 { now } else { now + self.second.latency() };
+        let at = if self.path == CachePath::OwnL2 { now } else { now + self.second.latency() };
         let bytes = self.hierarchy.messages.request;
         for gpu in (0..self.counts.gpus).filter(|gpu| probes.gpus >> gpu & 1 == 1) {
             let bank = gpu * self.counts.banks + self.map.bank(physical);
-            let path = self.way(bank, physical, false);
+            let path = self.path(bank, physical, false);
             let stage = Stage::Probe(probes.probe);
             let request = Request::new(line, physical, now, gpu);
             let probe = Request { load: index, bank, stage, path, bytes, ..request };
@@ -61,7 +61,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
         let sizes = &self.hierarchy.messages;
         let bytes = if dirty == 0 { sizes.acknowledgement } else { sizes.write };
-        let path = self.way(bank, physical, true);
+        let path = self.path(bank, physical, true);
         let request = self.requests.get_mut(index);
         (request.mask, request.stage) = (dirty, Stage::Probed);
         (request.path, request.crossed, request.bytes) = (path, 0, bytes);

@@ -4,12 +4,12 @@ use super::address::Distribution;
 use super::cache::copy_masked;
 use super::consistency::Consistency;
 use super::dram::DramTiming;
-use super::driver::Step;
-use super::error::{GpuError, MOST_GPUS};
-use super::fabric::{Carried, Links};
-use super::kernel::{Image, Workload};
+use super::driver::DriverStep;
+use super::error::{GpuRunError, MOST_GPUS};
+use super::fabric::{Carried, MemoryLinks};
+use super::kernel::{Image, KernelWorkload};
 use super::memory_system::{MemorySystem, WithProtocol};
-use super::protocol::{Leases, Protocol};
+use super::protocol::{CoherenceProtocol, Leases};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
 use super::timeline::Timeline;
@@ -66,7 +66,7 @@ pub struct GpuRun {
     /// From the first copy to the last.
     pub time: Picoseconds,
     /// Each step with its time: copies, kernels.
-    pub steps: Vec<(Step, Picoseconds)>,
+    pub steps: Vec<(DriverStep, Picoseconds)>,
     /// One cycle.
     pub cycle: Picoseconds,
     /// Instructions.
@@ -111,7 +111,7 @@ impl GpuRun {
     /// The time of kernels alone.
     #[must_use]
     pub fn kernel_time(&self) -> Picoseconds {
-        let kernels = self.steps.iter().filter(|(step, _)| matches!(step, Step::Kernel(_)));
+        let kernels = self.steps.iter().filter(|(step, _)| matches!(step, DriverStep::Kernel(_)));
         Picoseconds(kernels.map(|(_, time)| time.0).sum())
     }
 
@@ -128,32 +128,32 @@ impl GpuRun {
 }
 
 /// Runs a workload. Its answer is not compared with a CPU's: that is
-/// [`Workload::check`](super::kernel::Workload::check) on the image.
+/// [`KernelWorkload::check`](super::kernel::Workload::check) on the image.
 ///
 /// # Errors
 /// GPUs that cannot be, buffers that memory does not hold, kernels that never end, and what the
 /// hook ends.
 pub fn run(
     hierarchy: &Hierarchy,
-    workload: &Workload,
+    workload: &KernelWorkload,
     options: &GpuOptions,
     hook: Option<Hook<'_>>,
-) -> Result<GpuRun, GpuError> {
+) -> Result<GpuRun, GpuRunError> {
     options.memory.with(options.leases, Play { hierarchy, workload, options, hook })
 }
 
 /// A run, once its memory system is known.
 struct Play<'a, 'h> {
     hierarchy: &'a Hierarchy,
-    workload: &'a Workload,
+    workload: &'a KernelWorkload,
     options: &'a GpuOptions,
     hook: Option<Hook<'h>>,
 }
 
 impl WithProtocol for Play<'_, '_> {
-    type Output = Result<GpuRun, GpuError>;
+    type Output = Result<GpuRun, GpuRunError>;
 
-    fn with<P: Protocol, C: Consistency>(self, protocol: P) -> Self::Output {
+    fn with<P: CoherenceProtocol, C: Consistency>(self, protocol: P) -> Self::Output {
         let Self { hierarchy, workload, options, hook } = self;
         check(hierarchy, workload, options)?;
         let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
@@ -171,15 +171,19 @@ impl WithProtocol for Play<'_, '_> {
     }
 }
 
-fn check(hierarchy: &Hierarchy, workload: &Workload, options: &GpuOptions) -> Result<(), GpuError> {
+fn check(
+    hierarchy: &Hierarchy,
+    workload: &KernelWorkload,
+    options: &GpuOptions,
+) -> Result<(), GpuRunError> {
     if options.gpus == 0 || options.gpus > MOST_GPUS {
-        return Err(GpuError::Gpus { gpus: options.gpus });
+        return Err(GpuRunError::Gpus { gpus: options.gpus });
     }
     let compute = &hierarchy.compute;
     let wavefronts = compute.simds * compute.wavefronts;
     for launch in &workload.launches {
         if launch.wavefronts > wavefronts || launch.lds > compute.lds {
-            return Err(GpuError::Group {
+            return Err(GpuRunError::Group {
                 kernel: launch.name.to_string(),
                 needs: format!(
                     "it needs {} wavefronts of at most {wavefronts}, and {} of at most {}",
@@ -191,7 +195,7 @@ fn check(hierarchy: &Hierarchy, workload: &Workload, options: &GpuOptions) -> Re
     Ok(())
 }
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
         // What second levels hold last is what a reader of memory would see in the end.
         if let Some(image) = &mut self.image {
@@ -206,7 +210,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             }
         }
         let timeline = self.recorded(time);
-        let carried = self.links().iter().flat_map(Links::carried);
+        let carried = self.links().iter().flat_map(MemoryLinks::carried);
         let links = carried.map(|(name, carried)| (name.to_owned(), carried)).collect();
         let [vector, scalar] = self.first.map(|caches| caches.counts);
         GpuRun {

@@ -4,13 +4,15 @@ use super::cache::NONE;
 use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::levels::Looked;
-use super::protocol::{Access, Ask, Copied, Eviction, Forward, Level, Meanwhile, Protocol};
+use super::protocol::{
+    Access, Ask, CoherenceProtocol, Copied, Eviction, Forward, Level, Meanwhile,
+};
 use super::requests::{Request, Stage, atomic};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// An access is at its bank of the second level.
     pub(super) fn at_second(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get_mut(index);

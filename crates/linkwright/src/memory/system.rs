@@ -2,7 +2,7 @@
 //!
 //! What it represents: wavefronts on compute units run kernels, through first-level caches of
 //! vectors and scalars, a second level by banks, and channels of memory; PCIe or a switch of shared
-//! memory joins the GPUs. A [`Protocol`] decides what each cache and home does with a line; time,
+//! memory joins the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
 //! queues and data are here. What it leaves out: instruction caches, the LDS's bank conflicts, and
 //! what a work-group's registers keep from running beside others.
 
@@ -12,13 +12,13 @@ use super::consistency::Consistency;
 use super::dispatch::Dispatcher;
 use super::dram::Channels;
 use super::driver::Phases;
-use super::error::{GpuError, MOST_DATA};
-use super::fabric::{self, Links};
+use super::error::{GpuRunError, MOST_DATA};
+use super::fabric::{self, MemoryLinks};
 use super::home::Homes;
-use super::kernel::{Image, Workload};
+use super::kernel::{Image, KernelWorkload};
 use super::levels::{Caches, Shape};
 use super::migration::Migration;
-use super::protocol::{Path, Protocol, TimestampStorageUnit};
+use super::protocol::{CachePath, CoherenceProtocol, TimestampStorageUnit};
 use super::requests::Requests;
 use super::run::GpuOptions;
 use super::statistics::InstructionCounts;
@@ -101,14 +101,14 @@ impl Counts {
 }
 
 /// The model: see the [module](self).
-pub(super) struct Gpus<'w, P: Protocol, C> {
+pub(super) struct Gpus<'w, P: CoherenceProtocol, C> {
     pub protocol: P,
-    pub path: Path,
+    pub path: CachePath,
     pub pages: Pages,
     pub migration: Option<Migration>,
     pub counts: Counts,
     pub hierarchy: &'w Hierarchy,
-    pub workload: &'w Workload,
+    pub workload: &'w KernelWorkload,
     pub map: AddressMap,
     pub image: Option<Image>,
     pub requests: Requests<P::Stamp>,
@@ -130,9 +130,9 @@ pub(super) struct Gpus<'w, P: Protocol, C> {
     pub homes: Homes<P>,
     pub translation: Translation,
     pub memory: Channels,
-    pub pcie: Links,
+    pub pcie: MemoryLinks,
     /// To and from the controllers of shared memory.
-    pub shared: [Links; 2],
+    pub shared: [MemoryLinks; 2],
     pub done: InstructionCounts,
     /// A line of which it is told who stored a byte last: the line, and the byte's bit.
     pub watched: Option<(u64, u64)>,
@@ -154,7 +154,7 @@ fn shape(of: &FirstLevel, cycle: u64) -> Shape {
     }
 }
 
-impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
+impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
     /// GPUs at rest, with places for a workload's buffers in their memory.
     ///
     /// # Errors
@@ -162,19 +162,19 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
     pub(super) fn new(
         protocol: P,
         hierarchy: &'w Hierarchy,
-        workload: &'w Workload,
+        workload: &'w KernelWorkload,
         options: &GpuOptions,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, GpuRunError> {
         let counts = Counts::of(hierarchy, options.gpus);
         let path = protocol.path();
-        let is_shared = path == Path::OwnL2;
+        let is_shared = path == CachePath::OwnL2;
         let pages = options.memory.pages();
         let mut map = AddressMap::new(hierarchy, options.gpus, pages);
         for buffer in &workload.buffers {
             map.place(buffer.size, options.distribution)?;
         }
         if options.with_data && map.size() > MOST_DATA.0 {
-            return Err(GpuError::Data { asked: Bytes(map.size()) });
+            return Err(GpuRunError::Data { asked: Bytes(map.size()) });
         }
         let (gpus, cycle, with_data) = (options.gpus, counts.cycle, options.with_data);
         let second = Shape {
@@ -190,7 +190,7 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
         let entries = super::costs::entries(hierarchy) * u64::from(gpus);
         let sets = (entries / 8 / u64::from(counts.banks)).max(1) as usize;
         let units = if is_shared && !P::CONFIRMS { counts.banks } else { 0 };
-        let lines = if P::CONFIRMS || path == Path::HomeL2 { map.size() / LINE } else { 0 };
+        let lines = if P::CONFIRMS || path == CachePath::HomeL2 { map.size() / LINE } else { 0 };
         Ok(Self {
             protocol,
             path,
@@ -234,9 +234,9 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
     }
 }
 
-impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Model for Gpus<'_, P, C> {
     type Event = Event;
-    type Error = GpuError;
+    type Error = GpuRunError;
     const SETTLES: bool = false;
 
     #[inline]
@@ -244,7 +244,7 @@ impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
         &mut self,
         event: Event,
         scheduler: &mut impl Scheduler<Event>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), GpuRunError> {
         if scheduler.now().0 >= self.sample_at {
             self.sample(scheduler.now());
         }
@@ -265,7 +265,7 @@ impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
         Ok(())
     }
 
-    fn at_rest(&self, _now: Picoseconds) -> Result<(), GpuError> {
+    fn at_rest(&self, _now: Picoseconds) -> Result<(), GpuRunError> {
         if self.phases.are_over() { Ok(()) } else { Err(self.stuck()) }
     }
 

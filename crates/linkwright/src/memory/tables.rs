@@ -1,8 +1,8 @@
 //! What a run of GPUs has done, as columns.
 
 use super::address::LINE;
-use super::driver::Step;
-use super::kernel::Workload;
+use super::driver::DriverStep;
+use super::kernel::KernelWorkload;
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::recorded::LoadedWords;
 use super::litmus::{LITMUS_TESTS, Litmus, Observed};
@@ -35,12 +35,12 @@ pub fn benchmarks() -> Table {
 
 /// One row for each step of a run, in order: what it was, of which buffer or kernel, how long.
 #[must_use]
-pub fn steps(workload: &Workload, run: &GpuRun) -> Table {
-    let told = |step: &Step| match *step {
-        Step::CopyIn(buffer) => ("copy in", &*workload.buffers[buffer].name),
-        Step::Kernel(launch) => ("kernel", &*workload.launches[launch].name),
-        Step::WriteBack => ("write back", ""),
-        Step::CopyOut(buffer) => ("copy out", &*workload.buffers[buffer].name),
+pub fn steps(workload: &KernelWorkload, run: &GpuRun) -> Table {
+    let told = |step: &DriverStep| match *step {
+        DriverStep::CopyIn(buffer) => ("copy in", &*workload.buffers[buffer].name),
+        DriverStep::Kernel(launch) => ("kernel", &*workload.launches[launch].name),
+        DriverStep::WriteBack => ("write back", ""),
+        DriverStep::CopyOut(buffer) => ("copy out", &*workload.buffers[buffer].name),
     };
     let told: Vec<_> = run.steps.iter().map(|(step, _)| told(step)).collect();
     let times = run.steps.iter().map(|(_, time)| time.as_seconds());
@@ -129,7 +129,7 @@ pub fn links(run: &GpuRun) -> Table {
 /// One row for each work-group that a run's timeline holds, in the order in which they ended: its
 /// kernel, its number in the launch, where it ran, and from when to when. Empty without a timeline.
 #[must_use]
-pub fn groups(workload: &Workload, run: &GpuRun, gpus: u32) -> Table {
+pub fn groups(workload: &KernelWorkload, run: &GpuRun, gpus: u32) -> Table {
     let spans = run.timeline.as_ref().map_or(&[][..], |timeline| &timeline.groups);
     let units = (run.vector.len() / gpus as usize).max(1) as u64;
     let number = |of: &dyn Fn(&GroupSpan) -> u64| spans.iter().map(of).collect::<Vec<_>>();

@@ -4,7 +4,7 @@ mod code;
 
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{
-    AtomicOperation, LANES, Launch, Layout, Mismatch, Scope, Wavefront, Workload, flat,
+    AtomicOperation, KernelWorkload, LANES, Launch, Layout, Mismatch, Scope, Wavefront, flat,
 };
 use super::*;
 use crate::diagnostic::Named;
@@ -38,12 +38,12 @@ fn options(memory: MemorySystem) -> GpuOptions {
     GpuOptions { gpus: 4, memory, limit, ..GpuOptions::default() }
 }
 
-fn play(benchmark: Benchmark, size: u64, options: &GpuOptions) -> Result<GpuRun, GpuError> {
+fn play(benchmark: Benchmark, size: u64, options: &GpuOptions) -> Result<GpuRun, GpuRunError> {
     let workload = benchmark.workload(r9_nano().page, size, options.gpus).unwrap();
     run(r9_nano(), &workload, options, None)
 }
 
-fn benchmark_of(benchmark: Benchmark, size: u64) -> Workload {
+fn benchmark_of(benchmark: Benchmark, size: u64) -> KernelWorkload {
     benchmark.workload(r9_nano().page, size, 4).unwrap()
 }
 
@@ -256,10 +256,10 @@ fn more_gpus_and_more_bandwidth_are_no_slower() {
 fn bare<F: Future<Output = ()> + 'static>(
     shape: (u64, u32),
     kernel: impl Fn(Wavefront) -> F + 'static,
-) -> Workload {
+) -> KernelWorkload {
     let mut layout = Layout::new(r9_nano().page);
     layout.output("words", 1024, false);
-    Workload {
+    KernelWorkload {
         name: "bare".to_owned(),
         buffers: layout.buffers(),
         launches: vec![Launch::new("bare", shape, kernel)],
@@ -283,7 +283,7 @@ fn work_items_of_an_atomic_take_turns() {
         let own = |lane: usize| Some(seen + 4 * (number * LANES as u64 + lane as u64));
         wavefront.store(1, own, |lane, _| before.word(lane, 0)).await;
     };
-    let workload = Workload {
+    let workload = KernelWorkload {
         name: "count".to_owned(),
         buffers: layout.buffers(),
         launches: vec![Launch::new("count", (groups, wavefronts), kernel)],
@@ -337,7 +337,7 @@ fn instructions_take_turns_on_a_vector_unit() {
 #[test]
 fn what_cannot_run_is_refused() {
     let rdma = options(MemorySystem::Rdma);
-    let refused = |workload: &Workload, options: &GpuOptions| {
+    let refused = |workload: &KernelWorkload, options: &GpuOptions| {
         run(r9_nano(), workload, options, None).unwrap_err().to_string()
     };
     let wide = bare((1, 41), |_| async {});
@@ -373,7 +373,7 @@ fn the_caller_can_end_a_run() {
     let mut hook = |_| std::ops::ControlFlow::Break(());
     let hook: Hook<'_> = &mut hook;
     let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
-    assert!(matches!(error, GpuError::Engine(_)), "{error}");
+    assert!(matches!(error, GpuRunError::Engine(_)), "{error}");
     // Nor does it wait for buffers to be filled.
     let large = Benchmark::Relu.workload(r9_nano().page, 1 << 28, 4).unwrap();
     let mut asked = 0;

@@ -5,8 +5,8 @@
 //! what waits for ever is still found when no event is left.
 
 use super::consistency::Consistency;
-use super::fabric::Links;
-use super::protocol::Protocol;
+use super::fabric::MemoryLinks;
+use super::protocol::CoherenceProtocol;
 use super::system::Gpus;
 use crate::units::Picoseconds;
 
@@ -97,7 +97,7 @@ impl Timeline {
     }
 }
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// Begins with a timeline of so many work-groups.
     pub(super) fn record(&mut self, most_groups: usize) {
         let memories = self.memory.counts.len() / self.counts.banks as usize;
@@ -108,7 +108,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// The links that this memory system goes over.
-    pub(super) fn links(&self) -> &[Links] {
+    pub(super) fn links(&self) -> &[MemoryLinks] {
         if self.pages == super::address::Pages::Shared {
             &self.shared
         } else {

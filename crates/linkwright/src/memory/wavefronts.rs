@@ -2,14 +2,14 @@
 
 use super::compute_unit::{Load, Waits};
 use super::consistency::Consistency;
-use super::kernel::{Loaded, Operation, Scope, Values};
-use super::protocol::{Flush, Level, Protocol};
+use super::kernel::{Loaded, Scope, Values, WavefrontOperation};
+use super::protocol::{CoherenceProtocol, Flush, Level};
 use super::requests::Kind;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// A wavefront runs up to what takes time.
     pub(super) fn resume(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         loop {
@@ -24,31 +24,31 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             };
             let now = scheduler.now();
             match operation {
-                Operation::Nothing => {}
-                Operation::Compute(count) | Operation::Lds(count) => {
+                WavefrontOperation::Nothing => {}
+                WavefrontOperation::Compute(count) | WavefrontOperation::Lds(count) => {
                     self.done.instructions += u64::from(count);
                     let at = self.units.compute(now.0, running.simd, count);
                     scheduler.schedule(Picoseconds(at), Event::Resume(index));
                     return;
                 }
-                Operation::Load
-                | Operation::LoadScalar
-                | Operation::Store
-                | Operation::Atomic(_) => {
+                WavefrontOperation::Load
+                | WavefrontOperation::LoadScalar
+                | WavefrontOperation::Store
+                | WavefrontOperation::Atomic(_) => {
                     running.waits = Waits::ToAccess(operation);
                     if !C::waits(running.under_way) {
                         self.start_access(index, scheduler);
                     }
                     return;
                 }
-                Operation::Arrived(Loaded(load)) => {
+                WavefrontOperation::Arrived(Loaded(load)) => {
                     if !self.loads[load as usize].done {
                         running.waits = Waits::ForLoad(load);
                         return;
                     }
                     self.take_load(index, load);
                 }
-                Operation::Fence => {
+                WavefrontOperation::Fence => {
                     self.done.instructions += 1;
                     if running.under_way > 0 {
                         running.waits = Waits::AtFence;
@@ -56,7 +56,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     }
                     self.fence(index);
                 }
-                Operation::Barrier(Scope::Group) => {
+                WavefrontOperation::Barrier(Scope::Group) => {
                     self.done.instructions += 1;
                     running.waits = Waits::AtBarrier;
                     let group = running.group;
@@ -64,7 +64,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     self.open_barrier(group, scheduler);
                     return;
                 }
-                Operation::Barrier(Scope::Launch) => {
+                WavefrontOperation::Barrier(Scope::Launch) => {
                     running.waits = Waits::AtLaunchBarrier;
                     self.dispatcher.at_barrier += 1;
                     self.open_launch_barrier(scheduler);
@@ -91,14 +91,15 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         self.done.instructions += 1;
         running.under_way += 1;
         let posted = running.state.posted();
-        let words = (posted.values.is_there() && operation != Operation::Store).then(|| {
-            // An atomic's words are what it does, until they are what was there.
-            let words = match operation {
-                Operation::Atomic(_) => posted.values.clone(),
-                _ => Values::zeros(),
-            };
-            Box::new((posted.lanes.clone(), words))
-        });
+        let words =
+            (posted.values.is_there() && operation != WavefrontOperation::Store).then(|| {
+                // An atomic's words are what it does, until they are what was there.
+                let words = match operation {
+                    WavefrontOperation::Atomic(_) => posted.values.clone(),
+                    _ => Values::zeros(),
+                };
+                Box::new((posted.lanes.clone(), words))
+            });
         let lines = posted.lanes.lines().len() as u64;
         drop(posted);
         let load = Load { wavefront: index, pending: 1, ready: 0, done: false, operation, words };
@@ -125,7 +126,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let state = &mut self.loads[load as usize];
         state.done = true;
         let wavefront = state.wavefront;
-        if state.operation == Operation::Store {
+        if state.operation == WavefrontOperation::Store {
             self.free_loads.push(load);
         }
         let Some(running) = &mut self.running[wavefront as usize] else { return };

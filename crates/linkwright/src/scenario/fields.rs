@@ -9,7 +9,7 @@ use toml::Value;
 use super::settings::Setting;
 use super::source::{Place, Source};
 use super::tree::{Item, Node, Tree};
-use crate::diagnostic::{Diagnosis, InputError, Named};
+use crate::diagnostic::{Diagnosis, InputError, Named, in_plain_words};
 use crate::network::pcie::thousandths;
 
 /// A file that a scenario names, and where it does.
@@ -238,8 +238,7 @@ pub(super) fn deadline(fields: &Fields<'_>) -> Result<Option<NonZeroU32>, InputE
 /// A value as a type.
 fn read<T: DeserializeOwned>(source: Source<'_>, node: &Node) -> Result<T, InputError> {
     node.value().try_into().map_err(|error: toml::de::Error| {
-        let problem = error.message().trim_end().replace('\n', ", ");
-        let told = Diagnosis::of_text(&problem);
+        let told = in_plain_words(error.message());
         source.refuse_as(&node.span, told, "see the file format in the reference")
     })
 }

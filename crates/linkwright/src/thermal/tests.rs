@@ -340,9 +340,9 @@ fn what_no_package_has_is_refused_with_its_place() {
     let whole = |parts: &str| format!("{head}{chips}{parts}");
     let a = block("a", "chips", [0.0, 0.0, 4.0, 4.0, 1.0], "");
     for (text, says) in [
-        (head.to_owned(), "missing field `layer`"),
+        (head.to_owned(), "no key `layer`; add `layer`"),
         (format!("{head}layer = []"), "no layer; write a [[layer]] for each"),
-        (whole("colour = 3"), "unknown field `colour`"),
+        (whole("colour = 3"), "unknown key: `colour`; "),
         (
             whole(&block("b", "chips", [7.0, 0.0, 4.0, 4.0, 1.0], "")),
             "f.toml:12:5: block `b` leaves the interposer: from x = 7 to 11, where there is 0 to \

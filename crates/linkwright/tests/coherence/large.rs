@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use linkwright::memory::litmus::LITMUS_TESTS;
-use linkwright::memory::protocol::{GTsc, Hmg, Leases, Mesi, Mgcc, Protocol};
+use linkwright::memory::protocol::{CoherenceProtocol, GTsc, Hmg, Leases, Mesi, Mgcc};
 
 use super::state::{Consistency, Placement};
 use super::suite::{Checked, Setting, all_programs, litmus};
@@ -17,7 +17,7 @@ const SEQUENTIALLY: Setting =
     Setting { consistency: Consistency::Sequential, one_gpu: false, evictions: false };
 
 /// A protocol's rows.
-fn rows<P: Protocol>(name: &str, protocol: P, setting: Setting) -> String {
+fn rows<P: CoherenceProtocol>(name: &str, protocol: P, setting: Setting) -> String {
     let consistency = match setting.consistency {
         Consistency::Sequential => "sequential",
         Consistency::Relaxed => "fences",

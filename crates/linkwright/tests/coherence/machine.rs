@@ -1,8 +1,8 @@
 //! Plays a protocol: what the simulator does around it, without time.
 
-use linkwright::memory::litmus::Step;
+use linkwright::memory::litmus::LitmusStep;
 use linkwright::memory::protocol::{
-    Access, Ask, Copied, Eviction, Flush, Level, Lookup, Meanwhile, Outcome, Protocol,
+    Access, Answered, Ask, CoherenceProtocol, Copied, Eviction, Flush, Level, Lookup, Meanwhile,
 };
 
 use super::state::{
@@ -26,14 +26,14 @@ impl Under {
     }
 }
 
-impl<P: Protocol> Machine<P> {
+impl<P: CoherenceProtocol> Machine<P> {
     fn under(&self, wave: u8, step: u8) -> Option<Under> {
         let (wave, step) = (usize::from(wave), usize::from(step));
         let doing = self.programs[wave][step];
         let place = self.placement.place(doing.address()?);
         let (access, value) = match doing {
-            Step::Write(_, value) => (Access::Write, value),
-            Step::Add(_, value) => (Access::Atomic, value),
+            LitmusStep::Write(_, value) => (Access::Write, value),
+            LitmusStep::Add(_, value) => (Access::Atomic, value),
             _ => (Access::Read, 0),
         };
         Some(Under { wave, step, access, place, value })
@@ -173,7 +173,7 @@ impl<P: Protocol> Machine<P> {
         before.all(|(step, operation)| {
             operation.stage == Stage::Done
                 || self.consistency == Consistency::Relaxed
-                    && !matches!(step, Step::Fence | Step::Spin(..))
+                    && !matches!(step, LitmusStep::Fence | LitmusStep::Spin(..))
                     && step.address().map(|it| self.placement.place(it).line)
                         != Some(under.place.line)
         })
@@ -470,7 +470,7 @@ impl<P: Protocol> Machine<P> {
         // An answer without data is about the copy that is held.
         let here = || cache.copies[at].expect("what is renewed is there").data;
         let data = data.unwrap_or_else(here);
-        let Outcome { copy, stamp } =
+        let Answered { copy, stamp } =
             self.protocol.on_response(level, &mut cache.own, held.as_ref(), under.access, stamp);
         match copy {
             Copied::Install(line) => {
@@ -528,7 +528,7 @@ impl<P: Protocol> Machine<P> {
     fn finish(&self, state: &mut State<P>, under: Under, data: Data) -> Option<()> {
         let value = data.words[usize::from(under.place.word)];
         let spun = match self.programs[under.wave][under.step] {
-            Step::Spin(_, until) => value != until,
+            LitmusStep::Spin(_, until) => value != until,
             _ => false,
         };
         let operation: &mut Operation<P::Stamp> = &mut state.operations[under.wave][under.step];

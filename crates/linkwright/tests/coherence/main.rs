@@ -15,7 +15,7 @@ use std::mem::size_of;
 
 use linkwright::memory::litmus::{LITMUS_TESTS, Litmus};
 use linkwright::memory::protocol::{
-    GTsc, Hmg, HostPages, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent, Protocol,
+    CoherenceProtocol, GTsc, Hmg, HostPages, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent,
 };
 
 use model::{NO_DEADLOCK, SEQUENTIAL, check};
@@ -36,7 +36,7 @@ const SEQUENTIALLY: Setting =
 const WITH_FENCES: Setting = Setting { consistency: Consistency::Relaxed, ..SEQUENTIALLY };
 
 /// The litmus tests, warm only where that is quick, and the programs of two wavefronts.
-fn contract<P: Protocol>(protocol: P, setting: Setting) {
+fn contract<P: CoherenceProtocol>(protocol: P, setting: Setting) {
     for test in LITMUS_TESTS {
         litmus(protocol, setting, test, false);
         if test.waves.len() < 4 {
@@ -121,8 +121,8 @@ fn without_fences_an_l1_of_a_directory_s_is_old() {
 /// The first wavefront's copy of x is on its way to the L1 while the second passes its fence.
 #[test]
 fn a_fence_drops_what_is_on_its_way_to_its_l1() {
-    use linkwright::memory::litmus::Step::{Fence, Read, Write};
-    fn kept<P: Protocol>(protocol: P) -> bool {
+    use linkwright::memory::litmus::LitmusStep::{Fence, Read, Write};
+    fn kept<P: CoherenceProtocol>(protocol: P) -> bool {
         let on = machine(protocol, Litmus::named("message-passing").unwrap(), &[0, 0, 2]);
         let programs = vec![
             vec![Read(0)],
@@ -135,7 +135,7 @@ fn a_fence_drops_what_is_on_its_way_to_its_l1() {
 }
 
 /// One CU alone sees its own writes under every protocol, coherent or not.
-fn alone<P: Protocol>(protocol: P) {
+fn alone<P: CoherenceProtocol>(protocol: P) {
     assert!(size_of::<P::Line>() <= 8 && size_of::<P::Stamp>() <= 8, "{protocol:?}");
     let setting = Setting { evictions: true, ..SEQUENTIALLY };
     for placement in Placement::ALL {

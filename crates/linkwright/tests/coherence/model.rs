@@ -1,7 +1,7 @@
 //! The machine under `stateright`: every order of messages, and what must hold in all of them.
 
-use linkwright::memory::litmus::Step;
-use linkwright::memory::protocol::{Protocol, Span};
+use linkwright::memory::litmus::LitmusStep;
+use linkwright::memory::protocol::{CoherenceProtocol, Span};
 use stateright::semantics::{ConsistencyTester, SequentialConsistencyTester, SequentialSpec};
 use stateright::{Checker, Model, Property};
 
@@ -24,37 +24,39 @@ const TURNS: usize = 200;
 struct Words([u8; 2]);
 
 impl SequentialSpec for Words {
-    type Op = Step;
+    type Op = LitmusStep;
     type Ret = Option<u8>;
 
-    fn invoke(&mut self, step: &Step) -> Option<u8> {
+    fn invoke(&mut self, step: &LitmusStep) -> Option<u8> {
         match *step {
-            Step::Read(address) | Step::Spin(address, _) => Some(self.0[usize::from(address)]),
-            Step::Write(address, value) => {
+            LitmusStep::Read(address) | LitmusStep::Spin(address, _) => {
+                Some(self.0[usize::from(address)])
+            }
+            LitmusStep::Write(address, value) => {
                 self.0[usize::from(address)] = value;
                 None
             }
-            Step::Add(address, value) => {
+            LitmusStep::Add(address, value) => {
                 let word = &mut self.0[usize::from(address)];
                 let before = *word;
                 *word += value;
                 Some(before)
             }
-            Step::Fence => None,
+            LitmusStep::Fence => None,
         }
     }
 }
 
 /// Whether a sequential order gives these reads.
-pub fn is_sequential(programs: &[Vec<Step>], reads: &[Vec<u8>]) -> bool {
+pub fn is_sequential(programs: &[Vec<LitmusStep>], reads: &[Vec<u8>]) -> bool {
     let mut tester = SequentialConsistencyTester::new(Words::default());
     for (wave, (program, reads)) in programs.iter().zip(reads).enumerate() {
         let mut values = reads.iter();
-        for step in program.iter().filter(|step| **step != Step::Fence) {
+        for step in program.iter().filter(|step| **step != LitmusStep::Fence) {
             let result = match step {
-                Step::Read(_) | Step::Add(..) => values.next().copied(),
-                Step::Spin(_, until) => Some(*until),
-                Step::Write(..) | Step::Fence => None,
+                LitmusStep::Read(_) | LitmusStep::Add(..) => values.next().copied(),
+                LitmusStep::Spin(_, until) => Some(*until),
+                LitmusStep::Write(..) | LitmusStep::Fence => None,
             };
             tester.on_invret(wave, *step, result).expect("each step follows the last");
         }
@@ -62,7 +64,7 @@ pub fn is_sequential(programs: &[Vec<Step>], reads: &[Vec<u8>]) -> bool {
     tester.is_consistent()
 }
 
-impl<P: Protocol> Machine<P> {
+impl<P: CoherenceProtocol> Machine<P> {
     /// What goes on by itself: no copy is dropped without need.
     fn needful(event: Event) -> bool {
         matches!(event, Event::Go { .. } | Event::Probe { .. } | Event::WriteBack { .. })
@@ -109,7 +111,7 @@ impl<P: Protocol> Machine<P> {
     }
 
     fn spins(&self) -> bool {
-        self.programs.iter().flatten().any(|step| matches!(step, Step::Spin(..)))
+        self.programs.iter().flatten().any(|step| matches!(step, LitmusStep::Spin(..)))
     }
 }
 
@@ -121,7 +123,7 @@ fn compatible(one: (u8, Span), other: (u8, Span)) -> bool {
     }
 }
 
-impl<P: Protocol> Model for Machine<P> {
+impl<P: CoherenceProtocol> Model for Machine<P> {
     type State = State<P>;
     type Action = Event;
 
@@ -174,7 +176,7 @@ impl Verdict {
 }
 
 /// Looks at every state that can be reached, on one thread, so that ways are the shortest.
-pub fn check<P: Protocol>(machine: &Machine<P>) -> Verdict {
+pub fn check<P: CoherenceProtocol>(machine: &Machine<P>) -> Verdict {
     let checker = machine.clone().checker().threads(1).spawn_bfs().join();
     let mut failures: Vec<_> =
         checker.discoveries().into_iter().map(|(name, path)| (name, path.into_actions())).collect();

@@ -1,7 +1,7 @@
 //! What the machine that plays a protocol is at a moment.
 
-use linkwright::memory::litmus::Step;
-use linkwright::memory::protocol::{Ask, Path, Probe, Protocol};
+use linkwright::memory::litmus::LitmusStep;
+use linkwright::memory::protocol::{Ask, CachePath, CoherenceProtocol, Probe};
 
 /// How many words a line has.
 pub const WORDS: usize = 2;
@@ -50,7 +50,7 @@ pub enum Consistency {
 pub struct Machine<P> {
     pub protocol: P,
     /// What each wavefront does.
-    pub programs: Vec<Vec<Step>>,
+    pub programs: Vec<Vec<LitmusStep>>,
     /// The CU of each wavefront.
     pub cus: Vec<u8>,
     pub cus_per_gpu: u8,
@@ -110,7 +110,7 @@ pub struct Copy<L> {
 
 /// A cache and its copies by line; those that are written back, but not yet at home.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Cache<P: Protocol> {
+pub struct Cache<P: CoherenceProtocol> {
     pub own: P::Cache,
     pub copies: Vec<Option<Copy<P::Line>>>,
     pub leaving: Vec<Option<Copy<P::Line>>>,
@@ -126,14 +126,14 @@ pub struct Busy {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct HomeLine<P: Protocol> {
+pub struct HomeLine<P: CoherenceProtocol> {
     pub data: Data,
     pub entry: Option<P::Home>,
     pub busy: Option<Busy>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct State<P: Protocol> {
+pub struct State<P: CoherenceProtocol> {
     pub operations: Vec<Vec<Operation<P::Stamp>>>,
     pub l1: Vec<Cache<P>>,
     /// By GPU, then bank.
@@ -159,7 +159,7 @@ pub enum Event {
     Forget { line: u8 },
 }
 
-impl<P: Protocol> Machine<P> {
+impl<P: CoherenceProtocol> Machine<P> {
     pub fn gpu(&self, wave: usize) -> u8 {
         self.cus[wave] / self.cus_per_gpu
     }
@@ -177,9 +177,9 @@ impl<P: Protocol> Machine<P> {
     pub fn l2_of(&self, wave: usize, line: u8) -> Option<u8> {
         let (own, owner) = (self.gpu(wave), self.owner(line));
         match self.protocol.path() {
-            Path::OwnL2 => Some(own),
-            Path::LineL2 => Some(owner),
-            Path::HomeL2 => (own != owner).then_some(own),
+            CachePath::OwnL2 => Some(own),
+            CachePath::LineL2 => Some(owner),
+            CachePath::HomeL2 => (own != owner).then_some(own),
         }
     }
 
@@ -206,14 +206,14 @@ impl<P: Protocol> Machine<P> {
     }
 }
 
-impl<P: Protocol> State<P> {
+impl<P: CoherenceProtocol> State<P> {
     pub fn done(&self) -> bool {
         self.operations.iter().flatten().all(|operation| operation.stage == Stage::Done)
     }
 
     /// What each wavefront's reads gave.
     pub fn reads(&self, machine: &Machine<P>) -> Vec<Vec<u8>> {
-        let of = |(steps, operations): (&Vec<Step>, &Vec<Operation<P::Stamp>>)| {
+        let of = |(steps, operations): (&Vec<LitmusStep>, &Vec<Operation<P::Stamp>>)| {
             let pairs = steps.iter().zip(operations);
             pairs.filter(|(step, _)| step.reads()).map(|(_, it)| it.value).collect()
         };

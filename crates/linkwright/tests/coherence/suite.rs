@@ -1,13 +1,13 @@
 //! What every coherent protocol must pass: the litmus tests, and all programs of a size.
 
-use linkwright::memory::litmus::{Litmus, Step};
-use linkwright::memory::protocol::Protocol;
+use linkwright::memory::litmus::{Litmus, LitmusStep};
+use linkwright::memory::protocol::CoherenceProtocol;
 
 use super::model::{ONE_WRITER, check};
 use super::state::{Consistency, Machine, Placement};
 
 /// Two GPUs of two CUs and two banks each, and a TSU of one entry a bank.
-pub fn machine<P: Protocol>(protocol: P, litmus: &Litmus, cus: &[u8]) -> Machine<P> {
+pub fn machine<P: CoherenceProtocol>(protocol: P, litmus: &Litmus, cus: &[u8]) -> Machine<P> {
     Machine {
         protocol,
         programs: litmus.programs(false, false),
@@ -45,7 +45,12 @@ impl Setting {
         }
     }
 
-    fn machine<P: Protocol>(self, protocol: P, programs: &[Vec<Step>], cus: &[u8]) -> Machine<P> {
+    fn machine<P: CoherenceProtocol>(
+        self,
+        protocol: P,
+        programs: &[Vec<LitmusStep>],
+        cus: &[u8],
+    ) -> Machine<P> {
         let gpus = if self.one_gpu { 1 } else { 2 };
         Machine {
             protocol,
@@ -74,7 +79,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    fn pass<P: Protocol>(&mut self, machine: &Machine<P>) {
+    fn pass<P: CoherenceProtocol>(&mut self, machine: &Machine<P>) {
         let verdict = check(machine);
         // Who is alone is the one writer.
         let alone = machine.cus.len() == 1;
@@ -90,7 +95,12 @@ impl Checked {
 }
 
 /// A litmus test on every layout and placement.
-pub fn litmus<P: Protocol>(protocol: P, setting: Setting, litmus: &Litmus, warm: bool) -> Checked {
+pub fn litmus<P: CoherenceProtocol>(
+    protocol: P,
+    setting: Setting,
+    litmus: &Litmus,
+    warm: bool,
+) -> Checked {
     let mut checked = Checked::default();
     let programs = litmus.programs(setting.fences(), warm);
     for cus in setting.layouts(litmus.waves.len()) {
@@ -106,7 +116,7 @@ pub fn litmus<P: Protocol>(protocol: P, setting: Setting, litmus: &Litmus, warm:
 
 /// Every program of so many wavefronts with so many reads and writes of two addresses each, up to
 /// the order of the wavefronts on one GPU.
-pub fn all_programs<P: Protocol>(
+pub fn all_programs<P: CoherenceProtocol>(
     protocol: P,
     setting: Setting,
     cus: &[u8],
@@ -117,7 +127,7 @@ pub fn all_programs<P: Protocol>(
     let ways = 4_usize.pow(steps);
     for number in 0..ways.pow(cus.len() as u32) {
         let mut rest = number;
-        let programs: Vec<Vec<Step>> = (0..cus.len())
+        let programs: Vec<Vec<LitmusStep>> = (0..cus.len())
             .map(|wave| {
                 let mut program = Vec::new();
                 for step in 0..steps {
@@ -125,18 +135,18 @@ pub fn all_programs<P: Protocol>(
                     rest >>= 2;
                     let value = 1 + wave as u8 * steps as u8 + step as u8;
                     if setting.fences() && step > 0 {
-                        program.push(Step::Fence);
+                        program.push(LitmusStep::Fence);
                     }
                     program.push(match writes {
-                        true => Step::Write(address, value),
-                        false => Step::Read(address),
+                        true => LitmusStep::Write(address, value),
+                        false => LitmusStep::Read(address),
                     });
                 }
                 program
             })
             .collect();
         let reads = programs.iter().flatten().any(|step| step.reads());
-        let writes = programs.iter().flatten().any(|step| matches!(step, Step::Write(..)));
+        let writes = programs.iter().flatten().any(|step| matches!(step, LitmusStep::Write(..)));
         // Wavefronts of one GPU are alike.
         let ordered = cus.windows(2).zip(programs.windows(2)).all(|(cus, programs)| {
             cus[1] != cus[0] + 1 || cus[1] % 2 == 0 || shape(&programs[0]) <= shape(&programs[1])
@@ -149,6 +159,6 @@ pub fn all_programs<P: Protocol>(
 }
 
 /// A program without its values.
-fn shape(program: &[Step]) -> Vec<(bool, Option<u8>)> {
+fn shape(program: &[LitmusStep]) -> Vec<(bool, Option<u8>)> {
     program.iter().map(|step| (step.reads(), step.address())).collect()
 }

@@ -1,12 +1,12 @@
 //! A way to a failure, in words.
 
-use linkwright::memory::litmus::Step;
-use linkwright::memory::protocol::Protocol;
+use linkwright::memory::litmus::LitmusStep;
+use linkwright::memory::protocol::CoherenceProtocol;
 
 use super::state::{Event, Machine, Stage, State};
 
 /// What happens on the way, a line each; what only carries a message on is left out.
-pub fn told<P: Protocol>(machine: &Machine<P>, events: &[Event]) -> String {
+pub fn told<P: CoherenceProtocol>(machine: &Machine<P>, events: &[Event]) -> String {
     let mut state = machine.start();
     let mut lines = Vec::new();
     for event in events {
@@ -19,7 +19,7 @@ pub fn told<P: Protocol>(machine: &Machine<P>, events: &[Event]) -> String {
     lines.iter().map(|line| format!("    {line}\n")).collect()
 }
 
-fn line<P: Protocol>(
+fn line<P: CoherenceProtocol>(
     machine: &Machine<P>,
     before: &State<P>,
     after: &State<P>,
@@ -35,13 +35,13 @@ fn line<P: Protocol>(
     if stage(after) != Stage::Done {
         let starts = stage(before) == Stage::Waiting && stage(after) != Stage::Waiting;
         return match doing {
-            Step::Spin(address, _) if stage(after) == Stage::Waiting => {
+            LitmusStep::Spin(address, _) if stage(after) == Stage::Waiting => {
                 Some(format!("{who} reads {} as it was, and goes on", name(address)))
             }
-            Step::Write(address, _) if starts => {
+            LitmusStep::Write(address, _) if starts => {
                 Some(format!("{who} sends its write of {}", name(address)))
             }
-            Step::Read(address) | Step::Add(address, _) if starts => {
+            LitmusStep::Read(address) | LitmusStep::Add(address, _) if starts => {
                 Some(format!("{who} asks for {}", name(address)))
             }
             _ => None,
@@ -49,14 +49,16 @@ fn line<P: Protocol>(
     }
     let own = &after.l1[usize::from(cu)].own;
     Some(match doing {
-        Step::Read(address) | Step::Add(address, _) => {
+        LitmusStep::Read(address) | LitmusStep::Add(address, _) => {
             let value = after.operations[index][number].value;
             format!("{who} reads {} = {value}; {own:?}", name(address))
         }
-        Step::Write(address, value) => {
+        LitmusStep::Write(address, value) => {
             format!("{who} has written {} = {value}; {own:?}", name(address))
         }
-        Step::Spin(address, value) => format!("{who} sees {} = {value}; {own:?}", name(address)),
-        Step::Fence => format!("{who} passes a fence"),
+        LitmusStep::Spin(address, value) => {
+            format!("{who} sees {} = {value}; {own:?}", name(address))
+        }
+        LitmusStep::Fence => format!("{who} passes a fence"),
     })
 }

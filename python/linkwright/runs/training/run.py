@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from linkwright import System
-from linkwright.runs.run import Best, Run, Section, Sheet
+from linkwright.runs.run import Run, Section, Sheet
+from linkwright.runs.training import sheets
 from linkwright.runs.training.play import Played, Recipe
-from linkwright.summaries.programs import busiest_links
-from linkwright.texts import counted, data, duration, percent
+from linkwright.texts import counted, duration
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Scaled", "TrainingRun"]
 
-# What the memory of a GPU is for, as it is printed.
-MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
-# How many of the layers that take longest are printed.
-PRINTED = 8
-
-# What is told of the busiest links.
-LINKS = {
-    "busiest links": lambda row: f"{row['from']} to {row['to']}",
-    "load": lambda row: percent(row["utilisation"]),
-    "data": lambda row: data(row["data"]),
-}
-
-NOTE = (
-    "Means over the GPUs. Communication is the time in which data moves; exposed is what of it no "
-    "computation hides."
-)
 LEFT_OUT = (
     "Layers take what their arithmetic and their memory allow at the shares of the peak that "
     "kernels are known to reach; no kernel is measured on the machine, unless you give its times.",
@@ -214,93 +198,31 @@ class TrainingRun(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """Steps by each way, scaling, and the layers that take longest."""
-        sheets = [self._step_sheet(), self._memory_sheet()]
-        if self.scaling:
-            sheets.append(self._scaling_sheet())
-        sheets += [self._layer_sheet(model) for model in self.best.step.models]
-        return sheets
-
-    def _step_sheet(self) -> Sheet:
-        best = self.best
-        rows = []
-        for step in self.steps:
-            parts, time = step.parts, duration(step.time)
-            rows.append(
-                [
-                    step.communication,
-                    Best(time) if step is best and len(self.steps) > 1 else time,
-                    f"{self.rate(step):,.0f}",
-                    duration(parts.computing),
-                    duration(parts.communication),
-                    duration(parts.exposed),
-                    duration(parts.framework),
-                    percent(parts.idle / step.time if step.time else 0.0),
-                ]
-            )
-        heads = ["communication", "step", f"{self.units}\na second", "computing"]
-        heads += ["communication ", "exposed", "framework", "idle"]
-        return Sheet(heads, rows, ["communication"], note=NOTE)
-
-    def _memory_sheet(self) -> Sheet:
-        """A line for GPUs alike, in the order of the first."""
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for row in self.best.step.memory():
-            alike.setdefault(tuple(row[part] for part in MEMORY), []).append(row["gpu"])
-        rows = [[_listed(gpus), *(data(size) for size in sizes)] for sizes, gpus in alike.items()]
-        return Sheet(["memory of GPUs", *MEMORY], rows, ["memory of GPUs"])
-
-    def _scaling_sheet(self) -> Sheet:
-        columns = {
-            "scaling": lambda row: row.kind,
-            "communication": lambda row: row.communication,
-            "GPUs": lambda row: str(row.gpus),
-            "batch": lambda row: f"{row.batch:,}",
-            "step": lambda row: duration(row.time),
-            "speed-up": lambda row: f"{row.speed_up:.2f}",
-            "efficiency": lambda row: percent(row.efficiency),
-        }
-        return Sheet.of(self.scaling, columns, words=2)
-
-    def _layer_sheet(self, model: str) -> Sheet:
-        layers = list(self.best.step.layers(model))
-
-        def whole(row: Mapping[str, float]) -> float:
-            return row["forward"] + row["backward"] + row["update"]
-
-        total = sum(whole(row) for row in layers)
-        longest = sorted(layers, key=whole, reverse=True)[:PRINTED]
-        several = f" on {model}" if len(self.best.step.models) > 1 else ""
-        columns = {
-            f"longest layers{several}": lambda row: row["name"],
-            "kind": lambda row: row["kind"],
-            "forward": lambda row: duration(row["forward"]),
-            "backward": lambda row: duration(row["backward"]),
-            "update": lambda row: duration(row["update"]),
-            "share": lambda row: percent(whole(row) / total if total else 0.0),
-        }
-        return Sheet.of(longest, columns, words=2)
+        layers = [sheets.layers(self, model) for model in self.best.step.models]
+        scaling = [sheets.scaling(self)] if self.scaling else []
+        return [sheets.steps(self), sheets.memory(self), *scaling, *layers]
 
     def sections(self) -> Sequence[Section]:
         """Steps, scaling, layers, links, and what the model leaves out."""
         from linkwright.runs.training.charts import layer_times, scaling_lines, step_parts
 
         best = self.best
-        links = Sheet.of(busiest_links(best.run, 10), LINKS)
+        links = sheets.links(self)
         return [
             Section(
                 "Steps",
-                sheets=[self._step_sheet()],
+                sheets=[sheets.steps(self)],
                 charts={"What a step's time goes into": step_parts(self)},
             ),
-            Section("Memory", sheets=[self._memory_sheet()]),
+            Section("Memory", sheets=[sheets.memory(self)]),
             Section(
                 "Scaling",
-                sheets=[self._scaling_sheet()] if self.scaling else [],
+                sheets=[sheets.scaling(self)] if self.scaling else [],
                 charts={"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {},
             ),
             Section(
                 "Layers",
-                sheets=[self._layer_sheet(model) for model in best.step.models],
+                sheets=[sheets.layers(self, model) for model in best.step.models],
                 charts={"Time of each layer": layer_times(self)},
             ),
             Section(
@@ -333,14 +255,3 @@ class TrainingRun(Run):
         from linkwright.runs.rank_timeline import rank_timeline
 
         return rank_timeline(self.title, self.system.name, self.best.run)
-
-
-def _listed(gpus: Sequence[int]) -> str:
-    """The ids as `0-3,6`."""
-    spans: list[list[int]] = []
-    for gpu in gpus:
-        if spans and gpu == spans[-1][1] + 1:
-            spans[-1][1] = gpu
-        else:
-            spans.append([gpu, gpu])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

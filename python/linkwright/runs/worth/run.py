@@ -14,6 +14,8 @@ from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
+from linkwright.runs.worth import sheets
+from linkwright.runs.worth.sheets import percent
 from linkwright.summaries.gains import Gain, gains, saved_by
 from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.measures import MEASURES, SHARES
@@ -223,86 +225,7 @@ class Worth(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """What each variant came to, what each choice is worth, and GPUs held by server."""
-        return [self._came_to(), self._worth(PRINTED), *self._held()]
-
-    def _came_to(self) -> Sheet:
-        shown = [
-            it
-            for it in MEASURES
-            if any(value is not None for name in self.found for value in self.values(name, it.name))
-        ]
-        rows = []
-        for name in self.found:
-            cells = [self.name_of(name)]
-            for measure in shown:
-                known = estimate(self.values(name, measure.name))
-                cells.append("none" if known is None else _cell(known.mean * measure.factor))
-            rows.append(cells)
-        count = counted(len(self.seeds), "seed")
-        return Sheet(
-            ["variant", *(it.head for it in shown)],
-            rows,
-            ["variant"],
-            title=f"What each comes to: means over {count}",
-            note="Job time is from arrival to end. GPUs: given out until the last job ended; "
-            "links: what all-reduces carried of what the links could have.",
-        )
-
-    def _worth(self, names: Sequence[str]) -> Sheet:
-        measures = [it for it in MEASURES if it.name in names]
-        gains = {(gain.what, gain.measure): gain.share for gain in self.gains}
-        rows = []
-        for what in dict.fromkeys(gain.what for gain in self.gains):
-            cells = [self.name_of(what)]
-            for measure in measures:
-                known = gains.get((what, measure.name))
-                cells += ["none", ""] if known is None else [_percent(known.mean), _interval(known)]
-            rows.append(cells)
-        heads = ["variant"]
-        for measure in measures:
-            short = measure.head.partition("\n")
-            name = (
-                measure.what if len(measures) < 2 else f"{short[0]} {short[2]}".removesuffix(" h")
-            )
-            heads += [f"{name}\n%", "95 % interval\n%"]
-        return Sheet(
-            heads,
-            rows,
-            ["variant"],
-            title=f"Better than {self.reference} by",
-            note=f"Shares of what it is under {self.reference}, paired by seed; below zero is "
-            "worse. "
-            + (
-                "A choice alone is that key as the scenario has it, all else as in the reference. "
-                if self.choices
-                else ""
-            )
-            + "Intervals: bootstrap over seeds.",
-        )
-
-    def _held(self) -> list[Sheet]:
-        counts = {name: self.held(name) for name in self.found}
-        sizes = sorted({gpus for of in counts.values() for gpus in of})
-        if not sizes:
-            return []
-        rows = []
-        for name, of in counts.items():
-            whole = sum(of.values()) or 1
-            rows.append(
-                [self.name_of(name), *(f"{100 * of.get(gpus, 0) / whole:.1f}" for gpus in sizes)]
-            )
-        same = len({tuple(row[1:]) for row in rows}) == 1
-        if same:
-            rows = [["every variant", *rows[0][1:]]]
-        return [
-            Sheet(
-                ["variant", *(f"{gpus}\n%" for gpus in sizes)],
-                rows,
-                ["variant"],
-                title="GPUs held per server by jobs of several GPUs",
-                note="Of such jobs and the servers of each, the share that has so many GPUs there.",
-            )
-        ]
+        return [sheets.came_to(self), sheets.better_by(self, PRINTED), *sheets.held(self)]
 
     def sections(self) -> Sequence[Section]:
         """The answer's tables and charts, then the first seed's, and what the model leaves out."""
@@ -310,7 +233,7 @@ class Worth(Run):
         from linkwright.runs.worth import charts
 
         every = [it.name for it in MEASURES if it.less_is_better is not None]
-        worth = [replace(self._worth([name]), note="") for name in every]
+        worth = [replace(sheets.better_by(self, [name]), note="") for name in every]
         drawn: dict[str, alt.TopLevelMixin] = {}
         if self.gains:
             drawn["What each variant is worth, with its interval"] = charts.gains(self)
@@ -335,12 +258,12 @@ class Worth(Run):
         return [
             Section(
                 "What each choice is worth" if self.choices else "What each is worth",
-                sheets=[self._worth(PRINTED)],
+                sheets=[sheets.better_by(self, PRINTED)],
                 charts=drawn,
             ),
-            Section("What each comes to", sheets=[self._came_to()]),
+            Section("What each comes to", sheets=[sheets.came_to(self)]),
             Section("Job times and waiting", charts=spread),
-            Section("GPUs held per server", sheets=self._held(), charts=held),
+            Section("GPUs held per server", sheets=sheets.held(self), charts=held),
             Section(f"{first}: who held which GPU when", charts=charts.occupancies(self)),
             Section(
                 f"{first}: how much of each link was used", [OF_HEAT], charts=charts.heats(self)
@@ -372,26 +295,11 @@ def _told(known: Estimate | None) -> dict[str, float | None]:
     return {"mean": known.mean, "low": known.low, "high": known.high}
 
 
-def _cell(value: float) -> str:
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-def _percent(share: float) -> str:
-    # Minus zero is no less than zero.
-    return f"{round(100 * share, 1) + 0.0:.1f}"
-
-
-def _interval(known: Estimate) -> str:
-    if known.low is None or known.high is None:
-        return ""
-    return f"{_percent(known.low)} to {_percent(known.high)}"
-
-
 def _sooner(known: Estimate) -> str:
     word = "sooner" if known.mean >= 0 else "later"
     sign = 1 if known.mean >= 0 else -1
-    told = f"{_percent(sign * known.mean)} %"
+    told = f"{percent(sign * known.mean)} %"
     if known.low is None or known.high is None:
         return f"{told} {word}"
     low, high = sorted((sign * known.low, sign * known.high))
-    return f"{told} ({_percent(low)} to {_percent(high)} %) {word}"
+    return f"{told} ({percent(low)} to {percent(high)} %) {word}"

@@ -11,7 +11,7 @@ use super::rings::{Era, rings_of};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::lowering::{
-    Ring, RootedTree, outline_of_rings, schedule_of_rings, schedule_of_trees, schedule_of_ways,
+    Ring, RootedTree, outline_of_rings, schedule_of_paths, schedule_of_rings, schedule_of_trees,
 };
 use crate::collectives::plan::nvls::plan as nvls_plan;
 use crate::collectives::plan::{Links, Plan, PlanError, by_rule_alone};
@@ -58,7 +58,7 @@ pub struct BaselinePlan {
     pub schedule: Schedule,
     /// The links that carry it.
     pub links: LinkClass,
-    /// The chains or trees behind it; empty for rings and ways.
+    /// The chains or trees behind it; empty for rings and paths.
     pub trees: Vec<RootedTree>,
     /// What a person should know: a fall-back, the GPUs that relay, an incomplete search.
     pub notes: Vec<String>,
@@ -251,7 +251,7 @@ fn laid_out(
     let mut schedule = match collective {
         Collective::AllToAll => {
             let transport = job.rings[0].channel.transport;
-            schedule_of_ways(&name, collective, gpus, &job.ways(), 1, transport)
+            schedule_of_paths(&name, collective, gpus, &job.paths(), 1, transport)
         }
         Collective::Gather { root } | Collective::Scatter { root } => {
             trees = vec![job.star(root)];

@@ -1,17 +1,17 @@
-//! From trees, rings and ways between ranks to the steps of a schedule.
+//! From trees, rings and paths between ranks to the steps of a schedule.
 //!
 //! Every lowering appends a step after all those that it waits for, on this rank or another,
 //! or in lockstep around a ring, so that no schedule made here can deadlock.
 
 pub mod equal_servers;
+pub mod path;
 pub mod ring;
 pub mod three_phase;
 pub mod tree;
-pub mod way;
 
 pub use equal_servers::{PlaceTree, schedule_of_equal_servers};
+pub use path::{RankPath, schedule_of_paths};
 pub(in crate::collectives) use ring::outline_of_rings;
 pub use ring::{Ring, schedule_of_rings};
 pub use three_phase::{LocalTree, Partition, schedule_of_partitions};
 pub use tree::{RootedTree, schedule_of_trees};
-pub use way::{Way, schedule_of_ways};

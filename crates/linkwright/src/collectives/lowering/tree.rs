@@ -2,13 +2,13 @@
 //!
 //! A set of weighted trees cuts the data into runs of chunks, one for each tree. Broadcast and
 //! all-gather go down their trees, reduce and reduce-scatter up, an all-reduce up and then
-//! down, gather and scatter along the way between each rank and the root. Trees keep to
+//! down, gather and scatter along the path between each rank and the root. Trees keep to
 //! channels of their own as far as there are channels.
 
 use super::super::builder::ScheduleBuilder;
 use super::super::collective::Collective;
 use super::super::schedule::{Channel, Schedule, Slice, StepId};
-use super::way::forward;
+use super::path::forward;
 use serde::{Deserialize, Serialize};
 
 /// NCCL's largest number of channels (`MAXCHANNELS`), which executors of its kind share.
@@ -65,7 +65,7 @@ impl RootedTree {
         order
     }
 
-    /// Links on the longest way from the root.
+    /// Links on the longest path from the root.
     #[must_use]
     pub fn depth(&self) -> usize {
         let mut depth = vec![0; self.parent.len()];
@@ -78,7 +78,7 @@ impl RootedTree {
     }
 
     /// The ranks from one to the root, both included.
-    fn way_to_root(&self, rank: usize) -> Vec<usize> {
+    fn path_to_root(&self, rank: usize) -> Vec<usize> {
         std::iter::successors(Some(rank), |at| self.parent[*at]).collect()
     }
 }
@@ -208,21 +208,21 @@ impl Lowering<'_> {
             (place(root), (0..self.tree.parent.len()).map(place).collect::<Vec<_>>());
         self.keep(root, Slice::input(start), own);
         for rank in self.tree.outward_from(self.root).into_iter().skip(1) {
-            let way = self.tree.way_to_root(rank);
-            forward(self.builder, self.channel, &way, Slice::input(start), places[rank], count);
+            let path = self.tree.path_to_root(rank);
+            forward(self.builder, self.channel, &path, Slice::input(start), places[rank], count);
         }
     }
 
-    /// The root's shards to every rank, farthest first, so that long ways start early.
+    /// The root's shards to every rank, farthest first, so that long paths start early.
     fn scatter(&mut self, start: u32) {
         let (root, count) = (self.root, self.tree.chunks);
         let shard = |rank: usize| Slice::input(rank as u32 * self.chunks + start);
         let shards: Vec<Slice> = (0..self.tree.parent.len()).map(shard).collect();
         self.keep(root, shards[root], Slice::output(start));
         for rank in self.tree.outward_from(self.root).into_iter().skip(1).rev() {
-            let mut way = self.tree.way_to_root(rank);
-            way.reverse();
-            forward(self.builder, self.channel, &way, shards[rank], Slice::output(start), count);
+            let mut path = self.tree.path_to_root(rank);
+            path.reverse();
+            forward(self.builder, self.channel, &path, shards[rank], Slice::output(start), count);
         }
     }
 

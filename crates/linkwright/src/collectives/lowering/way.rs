@@ -6,25 +6,25 @@ use super::super::schedule::{Channel, ChannelTransport, Schedule, Slice};
 
 /// Part of what one rank has for another, and the ranks that it passes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct RankPath {
     /// The ranks in order; the first has the data, the last gets it.
     pub ranks: Vec<usize>,
     /// How many chunks of the shard go this way.
     pub chunks: u32,
 }
 
-/// The scatter, gather or all-to-all whose shards go these ways; those of one pair share its
+/// The scatter, gather or all-to-all whose shards take these paths; those of one pair share its
 /// shard in order.
 ///
 /// # Panics
-/// If the ways of some pair do not carry `chunks` chunks together, a way has one rank, or the
+/// If the paths of some pair do not carry `chunks` chunks together, a path has one rank, or the
 /// collective is another one.
 #[must_use]
-pub fn schedule_of_ways(
+pub fn schedule_of_paths(
     name: &str,
     collective: Collective,
     gpus: &[usize],
-    ways: &[Way],
+    paths: &[RankPath],
     chunks: u32,
     transport: ChannelTransport,
 ) -> Schedule {
@@ -48,11 +48,11 @@ pub fn schedule_of_ways(
         builder.copy(rank, channel, source, destination, chunks, &[]);
     }
     let mut sent = vec![0; ranks * ranks];
-    for way in ways {
-        let (from, to) = (way.ranks[0], way.ranks[way.ranks.len() - 1]);
+    for path in paths {
+        let (from, to) = (path.ranks[0], path.ranks[path.ranks.len() - 1]);
         let (source, destination) = places(from, to, sent[from * ranks + to]);
-        sent[from * ranks + to] += way.chunks;
-        forward(&mut builder, channel, &way.ranks, source, destination, way.chunks);
+        sent[from * ranks + to] += path.chunks;
+        forward(&mut builder, channel, &path.ranks, source, destination, path.chunks);
     }
     let moves = |from: usize, to: usize| match collective {
         Collective::Scatter { root } => from == root,
@@ -63,7 +63,7 @@ pub fn schedule_of_ways(
         let (from, to) = (pair / ranks, pair % ranks);
         from == to || !moves(from, to) || sent[pair] == chunks
     };
-    assert!((0..ranks * ranks).all(whole), "the ways of a pair carry its whole shard");
+    assert!((0..ranks * ranks).all(whole), "the paths of a pair carry its whole shard");
     builder.finish()
 }
 

@@ -3,13 +3,13 @@
 //! Every rank sends every other one shard. Where links join the GPUs directly, a linear
 //! programme finds the largest rate at which all shards flow together, passing through other
 //! GPUs of the job where that helps (maximum concurrent flow; Shahrokhi and Matula, J. ACM 37,
-//! 1990), and its flows are taken apart into ways. Where switches join them, every shard takes
+//! 1990), and its flows are taken apart into paths. Where switches join them, every shard takes
 //! the switches, and the rate is right where some GPU's links are full.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
 use super::super::link_graph::{LinkClass, LinkGraph};
-use super::super::lowering::Way;
+use super::super::lowering::RankPath;
 use super::PlanError;
 use crate::units::Bandwidth;
 
@@ -19,18 +19,18 @@ const FINEST: u32 = 64;
 /// What is below this part of a shard is rounding of the linear programme.
 const NEGLIGIBLE: f64 = 1e-6;
 
-/// Ways for every pair, the chunks of a shard, and the largest rate, B/s of the size, where
+/// Paths for every pair, the chunks of a shard, and the largest rate, B/s of the size, where
 /// it is known.
-pub(super) fn ways(
+pub(super) fn paths(
     graph: &LinkGraph,
     class: LinkClass,
-) -> Result<(Vec<Way>, u32, Option<f64>), PlanError> {
+) -> Result<(Vec<RankPath>, u32, Option<f64>), PlanError> {
     let ranks = graph.gpus;
     // Between servers a shard takes the network, which is a switch, too.
     if graph.has_switches() || class == LinkClass::Network {
         let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |step| (from, step)));
-        let way = |(from, step)| Way { ranks: vec![from, (from + step) % ranks], chunks: 1 };
-        return Ok((pairs.map(way).collect(), 1, None));
+        let path = |(from, step)| RankPath { ranks: vec![from, (from + step) % ranks], chunks: 1 };
+        return Ok((pairs.map(path).collect(), 1, None));
     }
     let flows = ConcurrentFlows::solve(graph)?;
     let mut shares = Vec::new();
@@ -42,9 +42,9 @@ pub(super) fn ways(
         }
     }
     let (chunks, counts) = whole_chunks(&shares);
-    let ways = shares.into_iter().zip(counts).filter(|(_, chunks)| *chunks > 0);
-    let ways = ways.map(|(share, chunks)| Way { ranks: share.ranks, chunks }).collect();
-    Ok((ways, chunks, Some(flows.rate * flows.unit * ranks as f64)))
+    let paths = shares.into_iter().zip(counts).filter(|(_, chunks)| *chunks > 0);
+    let paths = paths.map(|(share, chunks)| RankPath { ranks: share.ranks, chunks }).collect();
+    Ok((paths, chunks, Some(flows.rate * flows.unit * ranks as f64)))
 }
 
 /// Whether a rate of the size fills some GPU's links, so that no schedule could pass it.
@@ -122,7 +122,7 @@ impl ConcurrentFlows {
     }
 }
 
-/// Takes one pair's part out of a source's flow, by shortest ways first.
+/// Takes one pair's part out of a source's flow, by shortest paths first.
 fn peel(
     flow: &mut [(usize, usize, f64)],
     ranks: usize,
@@ -132,13 +132,13 @@ fn peel(
     let mut shares = Vec::new();
     let mut open = 1.0;
     while open > NEGLIGIBLE {
-        let Some(way) = shortest_way(flow, ranks, (source, to), rate) else { break };
-        let narrowest = way.iter().map(|arc| flow[*arc].2 / rate).fold(open, f64::min);
-        for arc in &way {
+        let Some(path) = shortest_path(flow, ranks, (source, to), rate) else { break };
+        let narrowest = path.iter().map(|arc| flow[*arc].2 / rate).fold(open, f64::min);
+        for arc in &path {
             flow[*arc].2 -= narrowest * rate;
         }
         let mut passed = vec![source];
-        passed.extend(way.iter().map(|arc| flow[*arc].1));
+        passed.extend(path.iter().map(|arc| flow[*arc].1));
         shares.push(Share { ranks: passed, part: narrowest });
         open -= narrowest;
     }
@@ -149,8 +149,8 @@ fn peel(
     shares
 }
 
-/// The arcs of a way of fewest hops that still carries something.
-fn shortest_way(
+/// The arcs of a path of fewest hops that still carries something.
+fn shortest_path(
     flow: &[(usize, usize, f64)],
     ranks: usize,
     (source, to): (usize, usize),
@@ -169,9 +169,9 @@ fn shortest_way(
             }
         }
     }
-    let mut way: Vec<usize> = std::iter::successors(into[to], |arc| into[flow[*arc].0]).collect();
-    way.reverse();
-    (!way.is_empty()).then_some(way)
+    let mut path: Vec<usize> = std::iter::successors(into[to], |arc| into[flow[*arc].0]).collect();
+    path.reverse();
+    (!path.is_empty()).then_some(path)
 }
 
 /// The least number of chunks in which all parts are whole, or the finest cut with every

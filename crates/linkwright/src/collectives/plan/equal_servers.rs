@@ -29,7 +29,8 @@ use super::super::baselines::double_tree::binary_tree;
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, LinkGraph};
 use super::super::lowering::{
-    PlaceTree, RootedTree, Way, schedule_of_equal_servers, schedule_of_trees, schedule_of_ways,
+    PlaceTree, RankPath, RootedTree, schedule_of_equal_servers, schedule_of_paths,
+    schedule_of_trees,
 };
 use super::super::schedule::{Channel, ChannelTransport, Schedule};
 use super::rate::steady_rate;
@@ -122,7 +123,7 @@ impl EqualServers {
             Collective::Scatter { root } | Collective::Gather { root }
                 if self.fabric.as_ref().is_none_or(LinkGraph::has_switches) =>
             {
-                (self.by_ways(&name, collective, gpus, root), Vec::new())
+                (self.by_paths(&name, collective, gpus, root), Vec::new())
             }
             _ => return Ok(None),
         };
@@ -252,7 +253,13 @@ impl EqualServers {
     }
 
     /// Each shard by way of the GPU of its rail on the root's server.
-    fn by_ways(&self, name: &str, collective: Collective, gpus: &[usize], root: usize) -> Schedule {
+    fn by_paths(
+        &self,
+        name: &str,
+        collective: Collective,
+        gpus: &[usize],
+        root: usize,
+    ) -> Schedule {
         let home =
             self.servers.iter().find(|ranks| ranks.contains(&root)).unwrap_or(&self.servers[0]);
         let to = |(place, rank): (usize, &usize)| {
@@ -261,11 +268,11 @@ impl EqualServers {
             if matches!(collective, Collective::Gather { .. }) {
                 ranks.reverse();
             }
-            (*rank != root).then_some(Way { ranks, chunks: 1 })
+            (*rank != root).then_some(RankPath { ranks, chunks: 1 })
         };
-        let ways: Vec<Way> =
+        let paths: Vec<RankPath> =
             self.servers.iter().flat_map(|ranks| ranks.iter().enumerate().filter_map(to)).collect();
-        schedule_of_ways(name, collective, gpus, &ways, 1, ChannelTransport::Best)
+        schedule_of_paths(name, collective, gpus, &paths, 1, ChannelTransport::Best)
     }
 }
 

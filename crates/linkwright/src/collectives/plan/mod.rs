@@ -1,7 +1,7 @@
 //! From a job's GPUs and a collective to a schedule.
 //!
 //! [`plan`] takes the links that the job was given ([`super::link_graph`]), lets the named
-//! [`Algorithm`] choose trees, rings or ways, and lowers them. The rate that it reports is what
+//! [`Algorithm`] choose trees, rings or paths, and lowers them. The rate that it reports is what
 //! the schedule reaches of the links' peak in the limit of long data; [`Plan::optimum`] is
 //! what no schedule of its kind could pass.
 
@@ -40,7 +40,7 @@ use self::sized::{fastest, plan_sized, time_of};
 use super::baselines::{Baseline, BaselinePlan, by_server, plan_on};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_of};
-use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
+use super::lowering::{RootedTree, schedule_of_paths, schedule_of_trees};
 use super::mpi as rules;
 use super::schedule::{ChannelTransport, ChosenRoute, Protocol, Schedule};
 use super::source::TooManyRanks;
@@ -177,7 +177,7 @@ pub struct Plan {
     pub algorithm: Algorithm,
     /// The links that carry it.
     pub links: LinkClass,
-    /// The trees behind it, in the order of their chunks; empty for rings and ways.
+    /// The trees behind it, in the order of their chunks; empty for rings and paths.
     pub trees: Vec<RootedTree>,
     /// What the schedule reaches of the links' peak: size over time in the limit of long data.
     pub rate: Bandwidth,
@@ -351,7 +351,7 @@ fn plan_preferring(
     Ok(if plan.rate > other.rate { plan } else { other })
 }
 
-/// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
+/// As [`plan_along_trees`], and where a scatter or gather reaches more by other paths, by these.
 fn plan_whole(
     wiring: &Wiring,
     gpus: &[usize],
@@ -377,11 +377,11 @@ fn plan_whole(
     if graph.has_switches() || class != found.links {
         return Ok(found);
     }
-    let (ways, chunks) = scatter::ways(&graph, collective, root);
+    let (paths, chunks) = scatter::paths(&graph, collective, root);
     let transport =
         if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
     let name = &found.schedule.name;
-    let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
+    let schedule = schedule_of_paths(name, collective, gpus, &paths, chunks, transport);
     let rate = rate::steady_rate(&schedule, wiring)?;
     if rate <= found.rate {
         return Ok(found);
@@ -428,8 +428,8 @@ fn plan_along_trees(
     let (mut reach, mut chosen) = (None, Vec::new());
     let (trees, optimum) = match algorithm {
         Algorithm::Packing if collective == Collective::AllToAll => {
-            let (ways, chunks, optimum) = all_to_all::ways(&graph, class)?;
-            let schedule = schedule_of_ways(&name, collective, gpus, &ways, chunks, transport);
+            let (paths, chunks, optimum) = all_to_all::paths(&graph, class)?;
+            let schedule = schedule_of_paths(&name, collective, gpus, &paths, chunks, transport);
             let rate = rate::steady_rate(&schedule, wiring)?;
             let known = optimum.map_or_else(
                 || all_to_all::is_full(&graph, rate).then_some(rate),

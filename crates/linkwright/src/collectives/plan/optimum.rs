@@ -24,7 +24,9 @@ impl Plan {
         let wiring = &Wiring::of_gpus(system, &self.schedule.gpus);
         let collective = self.schedule.collective;
         let shape = match collective {
-            Collective::Gather { .. } | Collective::Scatter { .. } | Collective::AllToAll => "ways",
+            Collective::Gather { .. } | Collective::Scatter { .. } | Collective::AllToAll => {
+                "paths"
+            }
             _ => "trees",
         };
         let fabric = fabric_of(wiring);

@@ -14,7 +14,7 @@ use crate::system::Wiring;
 use super::super::collective::Collective;
 use super::super::link_graph::LinkGraph;
 use super::super::lowering::RootedTree;
-use super::super::schedule::{Channel, ChannelTransport, ChosenRoute, ChosenWay};
+use super::super::schedule::{Channel, ChannelTransport, ChosenPath, ChosenRoute};
 use super::PlanError;
 use super::shares::chunks_of;
 
@@ -23,7 +23,7 @@ pub(super) struct Packed {
     pub(super) trees: Vec<RootedTree>,
     /// The most that any trees of their kind reach, B/s of the collective's size.
     pub(super) most: f64,
-    /// The ways of the trees' arcs through what forwards.
+    /// The paths of the trees' arcs through what forwards.
     pub(super) routes: Vec<ChosenRoute>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn pack(
         Collective::Broadcast { root } | Collective::Reduce { root } => {
             from_root(graph, (collective, root), transport, preference)
         }
-        // A tree carries the same part of every rank's shard; what other ways than packed
+        // A tree carries the same part of every rank's shard; what other paths than packed
         // trees could reach is known, too.
         Collective::Gather { root } | Collective::Scatter { root } => {
             let packed = from_root(graph, (collective, root), transport, preference)?;
@@ -193,7 +193,7 @@ fn packed(
     Packed { trees, most, routes: routes(graph, collective, packing) }
 }
 
-/// The ways of all arcs, in the directions in which a collective takes them.
+/// The paths of all arcs, in the directions in which a collective takes them.
 fn routes(
     graph: &LinkGraph,
     collective: Collective,
@@ -220,11 +220,11 @@ fn routes(
             }
         }
     }
-    let way = |(devices, units)| ChosenWay { devices, units };
-    let route = |((from, to), ways): ((usize, usize), BTreeMap<Vec<usize>, u64>)| ChosenRoute {
+    let path = |(devices, units)| ChosenPath { devices, units };
+    let route = |((from, to), paths): ((usize, usize), BTreeMap<Vec<usize>, u64>)| ChosenRoute {
         from,
         to,
-        ways: ways.into_iter().map(way).collect(),
+        paths: paths.into_iter().map(path).collect(),
     };
     found.into_iter().map(route).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! What it represents: two blocks behave alike if they take the same steps, and if whatever either
 //! meets (the block that it receives from, the one that it sends to, the blocks that it waits for,
-//! those that it takes turns with, and every link on its way with all that this link carries) behaves
+//! those that it takes turns with, and every link on its path with all that this link carries) behaves
 //! alike, too. The coarsest division of blocks and links into such classes is found by refinement: from
 //! what each is by itself, classes are split by the classes of what their members meet until no
 //! class splits any more. One block of each class then stands for all of it, over one link of each
@@ -22,7 +22,7 @@ use crate::network::ResourceId;
 use crate::program::kernel::{Block, Kernel, KernelStep};
 use crate::units::Bandwidth;
 
-use super::lowered::{LoweredSchedule, OpenWay};
+use super::lowered::{LoweredSchedule, OpenPath};
 
 /// The most looks at blocks that a search for classes takes.
 const MOST_LOOKS: usize = 1 << 24;
@@ -49,7 +49,7 @@ pub(super) fn alike(whole: &LoweredSchedule, capacities: &[Bandwidth]) -> Option
 /// A kernel and its links, as the search looks at them.
 struct Parts<'a> {
     kernel: &'a Kernel,
-    ways: &'a [OpenWay],
+    paths: &'a [OpenPath],
     capacities: &'a [Bandwidth],
     takes_turns: bool,
     /// The block of each step.
@@ -70,21 +70,21 @@ struct Classes {
 
 impl<'a> Parts<'a> {
     fn new(whole: &'a LoweredSchedule, capacities: &'a [Bandwidth]) -> Self {
-        let (kernel, ways) = (&*whole.kernel, &whole.ways[..]);
+        let (kernel, paths) = (&*whole.kernel, &whole.paths[..]);
         let mut block_of = vec![0; kernel.steps.len()];
         // Steps that several blocks have wait for none, and none waits for them.
         for (index, block) in kernel.written_blocks() {
             block_of[block.steps.0 as usize..block.steps.1 as usize].fill(index);
         }
         let mut first_user = vec![0_u32; capacities.len() + 1];
-        let uses = || ways.iter().flat_map(|way| &way.uses);
+        let uses = || paths.iter().flat_map(|path| &path.uses);
         uses().for_each(|(link, _)| first_user[link + 1] += 1);
         for link in 0..capacities.len() {
             first_user[link + 1] += first_user[link];
         }
         let (mut next, mut users) = (first_user.clone(), vec![(0, 0.0); uses().count()]);
-        for (connection, way) in (0..).zip(ways) {
-            for (link, share) in &way.uses {
+        for (connection, path) in (0..).zip(paths) {
+            for (link, share) in &path.uses {
                 users[next[*link] as usize] = (connection, *share);
                 next[*link] += 1;
             }
@@ -93,7 +93,7 @@ impl<'a> Parts<'a> {
         shares.sort_unstable();
         shares.dedup();
         let takes_turns = whole.protocol.stream_reuse;
-        Self { kernel, ways, capacities, takes_turns, block_of, first_user, users, shares }
+        Self { kernel, paths, capacities, takes_turns, block_of, first_user, users, shares }
     }
 
     /// A class and a part of the data in one word.
@@ -215,7 +215,7 @@ impl<'a> Parts<'a> {
             words.push(before as u64);
             words.extend(lane.iter().map(|other| class(*other)));
         }
-        let OpenWay { uses, latency, limit, .. } = &self.ways[outgoing as usize];
+        let OpenPath { uses, latency, limit, .. } = &self.paths[outgoing as usize];
         words.extend([NOTHING, latency.0, limit.map_or(NOTHING, |limit| limit.0)]);
         let from = words.len();
         words.extend(uses.iter().map(|(link, share)| self.used(classes.links[*link], *share)));
@@ -290,9 +290,9 @@ impl<'a> Parts<'a> {
             }
         }
         let sender = |connection: usize| self.kernel.connections[connection].sender;
-        let mut folded = vec![0; self.ways.len()];
+        let mut folded = vec![0; self.paths.len()];
         let mut lanes = vec![None; self.kernel.lanes.len()];
-        let (mut used_lanes, mut ways, mut opened) =
+        let (mut used_lanes, mut paths, mut opened) =
             (0, Vec::new(), vec![0_u32; classes.blocks.len()]);
         for (index, connection) in self.kernel.connections.iter().enumerate() {
             if classes.blocks[connection.sender as usize] != connection.sender {
@@ -307,9 +307,9 @@ impl<'a> Parts<'a> {
             let lane = *lanes[lane].get_or_insert(used_lanes);
             used_lanes = used_lanes.max(lane + 1);
             let ends = [connection.sender, connection.receiver].map(|block| (0, of(block)));
-            opened[connection.sender as usize] = ways.len() as u32;
+            opened[connection.sender as usize] = paths.len() as u32;
             kernel.connect(ends[0], ends[1], lane, connection.is_late);
-            ways.push(OpenWay { uses: Vec::new(), ..self.ways[index].clone() });
+            paths.push(OpenPath { uses: Vec::new(), ..self.paths[index].clone() });
         }
         for (connection, place) in folded.iter_mut().enumerate() {
             *place = opened[classes.blocks[sender(connection) as usize] as usize];
@@ -319,11 +319,11 @@ impl<'a> Parts<'a> {
         for link in first_links {
             for (connection, share) in self.users_of(link) {
                 let uses: &mut Vec<(ResourceId, f64)> =
-                    &mut ways[folded[*connection as usize] as usize].uses;
+                    &mut paths[folded[*connection as usize] as usize].uses;
                 uses.push((link, *share));
             }
         }
-        let lowered = whole.with(Arc::new(kernel.finished()), ways);
+        let lowered = whole.with(Arc::new(kernel.finished()), paths);
         Alike { lowered, connections: folded }
     }
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use crate::network::ResourceId;
 use crate::units::Bandwidth;
 
-use super::lowered::OpenWay;
+use super::lowered::OpenPath;
 
 /// A link that could be filled but for this part of it is taken for one that is.
 const MARGIN: f64 = 1e-6;
@@ -30,8 +30,8 @@ const LEAST_RATE: f64 = 1e6;
 type Users = BTreeMap<ResourceId, Vec<(u32, f64)>>;
 
 /// The same ways over the links that can bind.
-pub(super) fn binding(ways: &[OpenWay], capacities: &[Bandwidth]) -> Vec<OpenWay> {
-    let mut kept: Vec<OpenWay> = ways.to_vec();
+pub(super) fn binding(paths: &[OpenPath], capacities: &[Bandwidth]) -> Vec<OpenPath> {
+    let mut kept: Vec<OpenPath> = paths.to_vec();
     let users = users_of(&kept);
     let narrow = |link: &ResourceId| capacities[*link];
     for (link, own) in &users {
@@ -56,18 +56,18 @@ pub(super) fn binding(ways: &[OpenWay], capacities: &[Bandwidth]) -> Vec<OpenWay
         if let [(user, share)] = own[..]
             && share == 1.0
         {
-            let way = &mut kept[user as usize];
-            way.limit = Some(way.limit.map_or(narrow(link), |limit| limit.min(narrow(link))));
+            let path = &mut kept[user as usize];
+            path.limit = Some(path.limit.map_or(narrow(link), |limit| limit.min(narrow(link))));
             leave_out(&mut kept, *link, own);
         }
     }
     kept
 }
 
-fn users_of(ways: &[OpenWay]) -> Users {
+fn users_of(paths: &[OpenPath]) -> Users {
     let mut users = Users::new();
-    for (connection, way) in (0..).zip(ways) {
-        for (link, share) in &way.uses {
+    for (connection, path) in (0..).zip(paths) {
+        for (link, share) in &path.uses {
             users.entry(*link).or_default().push((connection, *share));
         }
     }
@@ -89,16 +89,16 @@ fn includes(other: &[(u32, f64)], own: &[(u32, f64)]) -> bool {
 
 /// The most that a connection's transfer reaches by its limit and all links but one; infinite where
 /// nothing else slows it, or so much that rounding counts.
-fn most_but_for(way: &OpenWay, link: ResourceId, capacities: &[Bandwidth]) -> f64 {
-    let others = way.uses.iter().filter(|(other, _)| *other != link);
+fn most_but_for(path: &OpenPath, link: ResourceId, capacities: &[Bandwidth]) -> f64 {
+    let others = path.uses.iter().filter(|(other, _)| *other != link);
     let rates = others.map(|(other, share)| capacities[*other].0 as f64 / share);
-    let limit = way.limit.map_or(f64::INFINITY, |limit| limit.0 as f64);
+    let limit = path.limit.map_or(f64::INFINITY, |limit| limit.0 as f64);
     let most = rates.fold(limit, f64::min);
     if most < LEAST_RATE { f64::INFINITY } else { most }
 }
 
-fn leave_out(ways: &mut [OpenWay], link: ResourceId, users: &[(u32, f64)]) {
+fn leave_out(paths: &mut [OpenPath], link: ResourceId, users: &[(u32, f64)]) {
     for (user, _) in users {
-        ways[*user as usize].uses.retain(|(other, _)| *other != link);
+        paths[*user as usize].uses.retain(|(other, _)| *other != link);
     }
 }

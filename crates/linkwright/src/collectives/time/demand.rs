@@ -37,7 +37,7 @@ impl LoweredSchedule {
         let chunk = self.on_wire(size) / self.chunks_of_longest() as f64;
         for (connection, sent) in self.sent().filter(|(_, sent)| *sent > 0.0) {
             let lane = self.kernel.connections[connection as usize].lane;
-            for (resource, share) in &self.ways[connection as usize].uses {
+            for (resource, share) in &self.paths[connection as usize].uses {
                 let (bytes, lanes) = of_resource.entry(*resource).or_default();
                 *bytes += share * sent * chunk;
                 lanes.insert(lane);

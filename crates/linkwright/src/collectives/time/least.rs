@@ -8,7 +8,7 @@ use super::super::schedule::Pacing;
 use crate::program::kernel::Pieces;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-use super::lowered::{LoweredSchedule, OpenWay};
+use super::lowered::{LoweredSchedule, OpenPath};
 
 /// The most pieces that data is cut into where their length is looked for, and more.
 const MOST_PIECES: u64 = 4_096;
@@ -32,8 +32,8 @@ impl LoweredSchedule {
         let chunk = Pieces::new(Bytes(size.0 / self.shards), self.chunks, 1).bytes(0, 1);
         let (kernel, protocol) = (&self.kernel, &self.protocol);
         let busy = kernel.blocks.iter().map(|block| {
-            let way = block.outgoing.map(|connection| &self.ways[connection as usize]);
-            let rate = way.map_or(f64::INFINITY, |way| rate_of(way, capacities));
+            let path = block.outgoing.map(|connection| &self.paths[connection as usize]);
+            let rate = path.map_or(f64::INFINITY, |path| rate_of(path, capacities));
             let steps = &kernel.steps[block.steps.0 as usize..block.steps.1 as usize];
             let of_steps = steps.iter().map(|linked| {
                 let step = linked.step;
@@ -56,7 +56,7 @@ impl LoweredSchedule {
 }
 
 /// The most that a connection reaches alone on its links.
-fn rate_of(way: &OpenWay, capacities: &[Bandwidth]) -> f64 {
-    let rates = way.uses.iter().map(|(link, share)| capacities[*link].0 as f64 / share);
-    rates.fold(way.limit.map_or(f64::INFINITY, |limit| limit.0 as f64), f64::min)
+fn rate_of(path: &OpenPath, capacities: &[Bandwidth]) -> f64 {
+    let rates = path.uses.iter().map(|(link, share)| capacities[*link].0 as f64 / share);
+    rates.fold(path.limit.map_or(f64::INFINITY, |limit| limit.0 as f64), f64::min)
 }

@@ -10,12 +10,12 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::super::schedule::{ChannelTransport, Schedule, Step};
 use super::error::TimeError;
+use super::paths::KnownPaths;
 use super::switch::Head;
-use super::ways::KnownWays;
 
 /// What a connection uses of the links, and how long what is sent takes to arrive.
 #[derive(Debug, Clone)]
-pub(super) struct OpenWay {
+pub(super) struct OpenPath {
     pub(super) uses: Vec<(ResourceId, f64)>,
     pub(super) latency: Picoseconds,
     /// The most that its block sends, where its links carry more.
@@ -28,11 +28,11 @@ pub(super) struct OpenWay {
 /// The most transfers that one run of a schedule takes.
 const MOST_TRANSFERS: u64 = 50_000_000;
 
-/// A schedule as a kernel on links, with the ways of its connections in their order.
+/// A schedule as a kernel on links, with the paths of its connections in their order.
 #[derive(Debug, Clone)]
 pub struct LoweredSchedule {
     pub(super) kernel: Arc<Kernel>,
-    pub(super) ways: Vec<OpenWay>,
+    pub(super) paths: Vec<OpenPath>,
     pub(super) protocol: NcclProtocol,
     /// Chunks of a shard, and shards of the longest buffer.
     pub(super) chunks: u32,
@@ -98,11 +98,11 @@ impl LoweredSchedule {
         }
         let opened = |uses: Vec<(ResourceId, f64)>, latency| {
             let limit = protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
-            OpenWay { uses, latency, limit, efficiency: 1.0 }
+            OpenPath { uses, latency, limit, efficiency: 1.0 }
         };
-        let mut known = KnownWays::new(schedule, routes);
+        let mut known = KnownPaths::new(schedule, routes);
         let mut lanes = BTreeMap::new();
-        let mut ways = Vec::new();
+        let mut paths = Vec::new();
         let mixed =
             schedule.channels.iter().any(|channel| channel.transport == ChannelTransport::Best);
         for (rank, program) in schedule.programs.iter().enumerate() {
@@ -120,13 +120,13 @@ impl LoweredSchedule {
                 let unpaired = TimeError::Unpaired { rank, block: place, channel: block.channel };
                 let receiver = receiver.ok_or(unpaired)?;
                 let channel = &schedule.channels[block.channel];
-                let (uses, wire, reach) = known.way(channel, (rank, to))?;
+                let (uses, wire, reach) = known.path(channel, (rank, to))?;
                 let latency = protocol.hop(reach).max(wire);
-                let alone = switched.then_some(ways.len());
+                let alone = switched.then_some(paths.len());
                 // What is contributed is copied to where the switch reads it, and crosses links then.
                 let own = protocol.copy_bandwidth;
-                let written = || OpenWay { limit: Some(own), ..opened(Vec::new(), latency) };
-                ways.push(if switched { written() } else { opened(uses, latency) });
+                let written = || OpenPath { limit: Some(own), ..opened(Vec::new(), latency) };
+                paths.push(if switched { written() } else { opened(uses, latency) });
                 let next = lanes.len() as u32;
                 let lane = *lanes.entry((rank, to, channel, alone)).or_insert(next);
                 let is_late = mixed && channel.transport == ChannelTransport::Host;
@@ -136,21 +136,21 @@ impl LoweredSchedule {
                 let own = (rank as u32, head.block);
                 let channel = &schedule.channels[head.channel];
                 let (uses, efficiency) = head.uses(schedule, routes)?;
-                let mut connect = |way: OpenWay, from, to: (u32, u32)| {
+                let mut connect = |path: OpenPath, from, to: (u32, u32)| {
                     let next = lanes.len() as u32;
-                    let alone = Some(ways.len());
+                    let alone = Some(paths.len());
                     let lane = *lanes.entry((rank, to.0 as usize, channel, alone)).or_insert(next);
-                    ways.push(way);
+                    paths.push(path);
                     kernel.connect(from, to, lane, false);
                 };
-                let through = OpenWay { efficiency, ..opened(uses, Picoseconds(0)) };
+                let through = OpenPath { efficiency, ..opened(uses, Picoseconds(0)) };
                 connect(through, own, (own.0, head.sink));
                 for (to, teller) in &head.tells {
                     let place = head.block as usize;
                     let unpaired =
                         TimeError::Unpaired { rank, block: place, channel: head.channel };
                     let receiver = receivers.remove(&(rank, *to, head.channel)).ok_or(unpaired)?;
-                    let (_, wire, reach) = known.way(channel, (rank, *to))?;
+                    let (_, wire, reach) = known.path(channel, (rank, *to))?;
                     let latency = protocol.hop(reach).max(wire);
                     let flag = opened(Vec::new(), latency);
                     connect(flag, (own.0, *teller), (*to as u32, receiver));
@@ -163,21 +163,21 @@ impl LoweredSchedule {
         let chunks = schedule.chunks.max(1);
         let shards = (schedule.longest_buffer() as u64 / u64::from(chunks)).max(1);
         let kernel = Arc::new(kernel.finished());
-        Ok(Self { kernel, ways, protocol: *protocol, chunks, shards })
+        Ok(Self { kernel, paths, protocol: *protocol, chunks, shards })
     }
 
     /// The same with all steps of all blocks, where it has them but once.
     pub(super) fn in_full(&self) -> Cow<'_, Self> {
         match self.kernel.in_full() {
             None => Cow::Borrowed(self),
-            Some(kernel) => Cow::Owned(self.with(Arc::new(kernel), self.ways.clone())),
+            Some(kernel) => Cow::Owned(self.with(Arc::new(kernel), self.paths.clone())),
         }
     }
 
     /// Opens its connections on a network over the same links; returns the first.
     pub fn open(&self, network: &mut Connections<'_>) -> ConnectionIndex {
-        let open = |way: &OpenWay| network.open_limited(&way.uses, way.latency, way.limit);
-        let opened = self.ways.iter().map(open);
+        let open = |path: &OpenPath| network.open_limited(&path.uses, path.latency, path.limit);
+        let opened = self.paths.iter().map(open);
         opened.reduce(|first, _| first).unwrap_or(0)
     }
 
@@ -226,34 +226,34 @@ impl LoweredSchedule {
     /// How many connections it has.
     #[must_use]
     pub fn connections(&self) -> ConnectionIndex {
-        self.ways.len() as ConnectionIndex
+        self.paths.len() as ConnectionIndex
     }
 
     /// Adds to each resource the data of what its connections carried.
     pub(super) fn add_loads(&self, carried: &[Bytes], loads: &mut [f64]) {
-        self.add(carried, loads, |way, bytes| bytes * self.protocol.data_share * way.efficiency);
+        self.add(carried, loads, |path, bytes| bytes * self.protocol.data_share * path.efficiency);
     }
 
     /// Takes from what each resource carried, counted as the connections did, what was no data: flags,
     /// and the part of a switch's capacity that goes unused.
     pub fn correct_loads(&self, carried: &[Bytes], loads: &mut [f64]) {
-        self.add(carried, loads, |way, bytes| {
-            bytes * self.protocol.data_share * way.efficiency - bytes
+        self.add(carried, loads, |path, bytes| {
+            bytes * self.protocol.data_share * path.efficiency - bytes
         });
     }
 
-    fn add(&self, carried: &[Bytes], loads: &mut [f64], data_of: impl Fn(&OpenWay, f64) -> f64) {
-        for (carried, way) in carried.iter().zip(&self.ways) {
-            let carried = data_of(way, carried.0 as f64);
-            for (resource, share) in &way.uses {
+    fn add(&self, carried: &[Bytes], loads: &mut [f64], data_of: impl Fn(&OpenPath, f64) -> f64) {
+        for (carried, path) in carried.iter().zip(&self.paths) {
+            let carried = data_of(path, carried.0 as f64);
+            for (resource, share) in &path.uses {
                 loads[*resource] += share * carried;
             }
         }
     }
 
-    /// The same with another kernel and its ways.
-    pub(super) fn with(&self, kernel: Arc<Kernel>, ways: Vec<OpenWay>) -> Self {
-        Self { kernel, ways, ..self.clone() }
+    /// The same with another kernel and its paths.
+    pub(super) fn with(&self, kernel: Arc<Kernel>, paths: Vec<OpenPath>) -> Self {
+        Self { kernel, paths, ..self.clone() }
     }
 
     fn pieces(&self, size: Bytes, chunk: Bytes) -> Result<Pieces, TimeError> {

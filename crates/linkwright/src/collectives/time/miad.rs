@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::schedule::{Pacing, Schedule};
 use super::error::TimeError;
+use super::paths::resources;
 use super::play::{Player, Timing, wiring_of};
-use super::ways::resources;
 
 /// The first chunk to be tried.
 const FIRST: u64 = 64 << 10;

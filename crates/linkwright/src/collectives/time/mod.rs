@@ -4,7 +4,7 @@
 //! max-min fairly with the others ([`crate::network`]); a thread block starts a step when its
 //! data has arrived, the steps that it waits for have ended and the receiver has room, and is
 //! busy while it sends; what is sent arrives one hop's latency after its last byte. Data is
-//! cut into pieces that follow one another through the blocks, so that a long way fills like a
+//! cut into pieces that follow one another through the blocks, so that a long path fills like a
 //! pipeline. What a block takes and does not send on it writes to its own GPU's memory, which takes
 //! time, too. Each term has a cause and a source ([`Terms`]). What it leaves out: that a GPU's blocks
 //! share its memory, and what else the links carry.
@@ -16,12 +16,12 @@ mod error;
 mod least;
 mod lowered;
 mod miad;
+mod paths;
 mod play;
 mod switch;
 mod terms;
 #[cfg(test)]
 mod tests;
-mod ways;
 
 pub use crate::program::kernel::NcclProtocol;
 pub use demand::LinkDemand;
@@ -29,11 +29,11 @@ pub use error::TimeError;
 pub use lowered::LoweredSchedule;
 pub use miad::{ChunkTrial, choose_chunk};
 pub(super) use miad::{choose_chunk_by, choose_chunk_on};
+pub use paths::resources;
 pub(super) use play::Player;
 pub use play::{LinkLoad, Timing, time};
 pub use terms::{Processes, Setting, Terms, protocol_as, protocol_of};
 pub(super) use terms::{protocol_for, protocol_on};
-pub use ways::resources;
 
 use crate::network::Routes;
 
@@ -61,7 +61,7 @@ fn loads_of(lowered: &LoweredSchedule, routes: &Routes<'_>) -> Vec<f64> {
     let chunks = lowered.chunks_of_longest() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];
     for (connection, sent) in lowered.sent() {
-        for (resource, share) in &lowered.ways[connection as usize].uses {
+        for (resource, share) in &lowered.paths[connection as usize].uses {
             loads[*resource] += share * sent / chunks;
         }
     }

@@ -21,7 +21,7 @@ use super::binding::binding;
 use super::error::TimeError;
 use super::loads_of;
 use super::lowered::LoweredSchedule;
-use super::ways::resources;
+use super::paths::resources;
 
 /// What one direction of a bundle of links carried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -171,7 +171,7 @@ impl<'a> Player<'a> {
         self.reduced.get_or_init(|| {
             let capacities = self.routes.capacities();
             let on_binding = |of: &LoweredSchedule| {
-                of.with(Arc::clone(&of.kernel), binding(&of.ways, capacities))
+                of.with(Arc::clone(&of.kernel), binding(&of.paths, capacities))
             };
             match alike(&self.lowered, capacities) {
                 Some(alike) => {
@@ -250,7 +250,7 @@ impl<'a> Player<'a> {
         let ends = outcome.jobs.iter().flat_map(|job| &job.ranks).map(|rank| rank.end);
         // What nobody took has arrived, too.
         let time = ends.max().unwrap_or_default().max(network.last_arrival());
-        let connections = 0..lowered.ways.len() as u32;
+        let connections = 0..lowered.paths.len() as u32;
         let carried = connections.map(|at| network.carried(first_connection + at)).collect();
         Ok(Played { time, pieces, carried })
     }

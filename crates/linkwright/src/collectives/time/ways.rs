@@ -1,4 +1,4 @@
-//! The ways of a schedule's connections over a system's links.
+//! The paths of a schedule's connections over a system's links.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::system::views::wiring::WiredId;
 use crate::system::{DeviceKind, Wire, Wiring};
 use crate::units::Picoseconds;
 
-use super::super::schedule::{Channel, ChannelTransport, ChosenRoute, ChosenWay, Schedule};
+use super::super::schedule::{Channel, ChannelTransport, ChosenPath, ChosenRoute, Schedule};
 use super::error::TimeError;
 
 /// The links' resources at what long transfers reach of them.
@@ -22,28 +22,28 @@ pub fn resources(wiring: &Wiring) -> Routes<'_> {
 
 /// The resources that a connection uses, each with its part of the data, the latency of its links,
 /// and over what they lead.
-pub(super) type Way = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
+pub(super) type Path = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
 
-/// The ways of a schedule's connections, each found once: most channels join the same pairs of ranks.
-pub(super) struct KnownWays<'a> {
+/// The paths of a schedule's connections, each found once: most channels join the same pairs of ranks.
+pub(super) struct KnownPaths<'a> {
     schedule: &'a Schedule,
     routes: &'a Routes<'a>,
-    of_pair: BTreeMap<(usize, usize, ChannelTransport), Way>,
+    of_pair: BTreeMap<(usize, usize, ChannelTransport), Path>,
 }
 
-impl<'a> KnownWays<'a> {
+impl<'a> KnownPaths<'a> {
     /// None is known yet.
     pub(super) const fn new(schedule: &'a Schedule, routes: &'a Routes<'a>) -> Self {
         Self { schedule, routes, of_pair: BTreeMap::new() }
     }
 
-    /// The way of a connection of a channel.
-    pub(super) fn way(
+    /// The path of a connection of a channel.
+    pub(super) fn path(
         &mut self,
         channel: &Channel,
         (from, to): (usize, usize),
-    ) -> Result<Way, TimeError> {
-        let find = || way(self.schedule, self.routes, channel, (from, to));
+    ) -> Result<Path, TimeError> {
+        let find = || path(self.schedule, self.routes, channel, (from, to));
         if !channel.relays.is_empty() {
             return find();
         }
@@ -57,21 +57,21 @@ impl<'a> KnownWays<'a> {
     }
 }
 
-/// The way of a connection of a channel.
-fn way(
+/// The path of a connection of a channel.
+fn path(
     schedule: &Schedule,
     routes: &Routes<'_>,
     channel: &Channel,
     (from, to): (usize, usize),
-) -> Result<Way, TimeError> {
+) -> Result<Path, TimeError> {
     let gpu = |rank: usize| schedule.gpus[rank];
     let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
     let Some(relay) = relay else {
         let may_choose = channel.transport == ChannelTransport::Best;
         let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
         let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
-        if let Some(way) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
-            return Ok(way);
+        if let Some(path) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
+            return Ok(path);
         }
         return hop(routes, channel.transport, (gpu(from), gpu(to)));
     };
@@ -82,19 +82,19 @@ fn way(
     Ok((uses, Picoseconds(first.0 + second.0), reach))
 }
 
-/// The ways that a plan chose; None where the system, another than was planned for, has not
+/// The paths that a plan chose; None where the system, another than was planned for, has not
 /// got them.
-fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Option<Way> {
-    let wired = |way: &ChosenWay| -> Option<Vec<WiredId>> {
+fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Option<Path> {
+    let wired = |path: &ChosenPath| -> Option<Vec<WiredId>> {
         let devices: Option<Vec<WiredId>> =
-            way.devices.iter().map(|id| routes.wiring().find(*id)).collect();
-        devices.filter(|way| [way.first(), way.last()] == ends.each_ref().map(Some))
+            path.devices.iter().map(|id| routes.wiring().find(*id)).collect();
+        devices.filter(|path| [path.first(), path.last()] == ends.each_ref().map(Some))
     };
-    let devices: Option<Vec<_>> = chosen.ways.iter().map(wired).collect();
+    let devices: Option<Vec<_>> = chosen.paths.iter().map(wired).collect();
     let devices = devices?;
-    let units = chosen.ways.iter().map(|way| way.units as f64);
-    let ways: Vec<_> = devices.iter().map(|way| &way[..]).zip(units).collect();
-    let route = routes.along(&ways)?;
+    let units = chosen.paths.iter().map(|path| path.units as f64);
+    let paths: Vec<_> = devices.iter().map(|path| &path[..]).zip(units).collect();
+    let route = routes.along(&paths)?;
     let over = |what: &dyn Fn(&Wire) -> bool| {
         route.uses.iter().any(|(resource, _)| what(routes.wire(*resource).0))
     };
@@ -119,7 +119,7 @@ fn hop(
     routes: &Routes<'_>,
     transport: ChannelTransport,
     (from, to): (usize, usize),
-) -> Result<Way, TimeError> {
+) -> Result<Path, TimeError> {
     let wiring = routes.wiring();
     let ends = [from, to].map(|gpu| wiring.gpu(gpu));
     let classes: &[(RouteClass, Reach)] = match transport {

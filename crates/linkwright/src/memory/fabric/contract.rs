@@ -8,7 +8,7 @@
 
 use proptest::prelude::*;
 
-use super::{Links, Rate};
+use super::{MemoryLinks, Rate};
 use crate::engine::{Engine, EngineError, Model, Scheduler};
 use crate::network::packet::{
     ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings, Switching,
@@ -40,7 +40,7 @@ struct Sent {
 
 /// These links, from each port to each over a switch.
 struct Star<'t> {
-    links: Links,
+    links: MemoryLinks,
     traffic: &'t [Sent],
     crossed: Vec<u8>,
     delivered: Vec<u64>,
@@ -49,7 +49,7 @@ struct Star<'t> {
 impl<'t> Star<'t> {
     fn new(traffic: &'t [Sent]) -> Self {
         let rate = Rate::Bytes { bandwidth: BANDWIDTH.0, cycle: CYCLE };
-        let mut links = Links::new();
+        let mut links = MemoryLinks::new();
         for port in 0..PORTS {
             links.link(format!("port {port} to switch"), rate, LATENCY + SWITCH);
         }

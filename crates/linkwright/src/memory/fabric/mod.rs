@@ -61,7 +61,7 @@ impl Rate {
 
 /// Links and the paths over them.
 #[derive(Debug)]
-pub struct Links {
+pub struct MemoryLinks {
     links: Vec<Link>,
     names: Vec<String>,
     /// Where each path starts in `channels`, and one more.
@@ -70,9 +70,9 @@ pub struct Links {
 }
 
 /// A path over links, by its number.
-pub type Path = u32;
+pub type LinkPath = u32;
 
-impl Links {
+impl MemoryLinks {
     fn new() -> Self {
         Self { links: Vec::new(), names: Vec::new(), starts: vec![0], channels: Vec::new() }
     }
@@ -91,7 +91,7 @@ impl Links {
     /// Puts a message on the next link of its path: when it is through, and whether that was the
     /// last.
     #[inline]
-    pub fn cross(&mut self, now: u64, path: Path, crossed: u8, bytes: u64) -> (u64, bool) {
+    pub fn cross(&mut self, now: u64, path: LinkPath, crossed: u8, bytes: u64) -> (u64, bool) {
         let at = self.starts[path as usize] + u32::from(crossed);
         let link = &mut self.links[self.channels[at as usize] as usize];
         let time = link.rate.time(bytes);
@@ -122,12 +122,12 @@ impl Links {
 /// Ends are the GPUs and, after the last, the host; the path between two is
 /// [`pcie_path`].
 #[must_use]
-pub fn pcie(hierarchy: &Hierarchy, gpus: u32) -> Links {
+pub fn pcie(hierarchy: &Hierarchy, gpus: u32) -> MemoryLinks {
     let flits = &hierarchy.pcie;
     let cycle = hierarchy.cycle.0;
     let encoding = u64::from(flits.encoding);
     let rate = Rate::Flits { bytes: flits.flit.0, encoding, cycle };
-    let mut links = Links::new();
+    let mut links = MemoryLinks::new();
     let hop = u64::from(flits.switch) * cycle;
     let mut both = |from: &str, to: &str| {
         // Behind a link towards a GPU or the host there is no switch.
@@ -170,7 +170,7 @@ pub fn pcie(hierarchy: &Hierarchy, gpus: u32) -> Links {
 /// The path from one end of PCIe to another.
 #[inline]
 #[must_use]
-pub fn pcie_path(gpus: u32, from: u32, to: u32) -> Path {
+pub fn pcie_path(gpus: u32, from: u32, to: u32) -> LinkPath {
     from * (gpus + 1) + to
 }
 
@@ -180,13 +180,13 @@ pub fn pcie_path(gpus: u32, from: u32, to: u32) -> Path {
 /// Each bank has a link each way, all banks of a GPU together as fast as the bandwidth says; so has
 /// each controller, as fast as the banks that it serves. The path of a bank has its number.
 #[must_use]
-pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [Links; 2] {
+pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [MemoryLinks; 2] {
     let banks = hierarchy.second.banks;
     let cycle = hierarchy.cycle.0;
     let hop = u64::from(hierarchy.pcie.switch) * cycle;
     let of_bank = (bandwidth.0 / u64::from(banks)).max(1);
     [true, false].map(|down| {
-        let mut links = Links::new();
+        let mut links = MemoryLinks::new();
         let mut link = |end: String, bandwidth, first: bool| {
             let name =
                 if down == first { format!("{end} to switch") } else { format!("switch to {end}") };

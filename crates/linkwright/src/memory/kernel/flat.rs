@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::wavefront::{
-    Loaded, Operation, Place, Program, Scope, Values, Wavefront, WavefrontState,
+    Loaded, Scope, Values, Wavefront, WavefrontOperation, WavefrontPlace, WavefrontProgram,
+    WavefrontState,
 };
-use super::workload::{Image, Launch, Workload};
+use super::workload::{Image, KernelWorkload, Launch};
 use crate::memory::address::LINE;
 
 /// One wavefront, its program, and the words of the loads that it has not taken.
 struct Running {
     state: Rc<WavefrontState>,
-    program: Program,
+    program: WavefrontProgram,
     loads: Vec<Values>,
     group: u32,
     waits: Option<Scope>,
@@ -22,7 +23,7 @@ struct Running {
 /// Runs all launches of a workload; work-groups in order, or side by side between the barriers of
 /// a whole launch. Wavefronts that spin on what others write are not for it.
 #[must_use]
-pub fn run(workload: &Workload, size: u64) -> Image {
+pub fn run(workload: &KernelWorkload, size: u64) -> Image {
     let mut image = Image::of(size, &workload.buffers);
     for launch in &workload.launches {
         play(launch, &mut image);
@@ -37,7 +38,7 @@ fn play(launch: &Launch, image: &mut Image) {
         let mut wavefronts: Vec<_> = (0..launch.wavefronts)
             .map(|wavefront| {
                 let wavefronts = launch.wavefronts;
-                let place = Place { group, wavefront, wavefronts, gpu: 0, gpus: 1 };
+                let place = WavefrontPlace { group, wavefront, wavefronts, gpu: 0, gpus: 1 };
                 let state = WavefrontState::new(place, true, Rc::clone(&local));
                 let program = launch.program(Wavefront::of(&state));
                 Running { state, program, loads: Vec::new(), group, waits: None, ended: false }
@@ -84,14 +85,16 @@ fn step(wavefront: &mut Running, image: &mut Image) {
     let mut posted = wavefront.state.posted();
     let posted = &mut *posted;
     match operation {
-        Operation::Load | Operation::LoadScalar | Operation::Atomic(_) => {
+        WavefrontOperation::Load
+        | WavefrontOperation::LoadScalar
+        | WavefrontOperation::Atomic(_) => {
             let mut values = Values::zeros();
             for (line, _) in posted.lanes.lines() {
                 for (lane, word, byte) in posted.lanes.words_in(*line) {
                     let address = line * LINE + byte as u64;
                     let before = image.word(address);
                     values.set(lane, word, before);
-                    if let Operation::Atomic(operation) = operation {
+                    if let WavefrontOperation::Atomic(operation) = operation {
                         image.set(address, operation.of(before, posted.values.word(lane, word)));
                     }
                 }
@@ -99,17 +102,20 @@ fn step(wavefront: &mut Running, image: &mut Image) {
             wavefront.state.answer(Loaded(wavefront.loads.len() as u32));
             wavefront.loads.push(values);
         }
-        Operation::Store => {
+        WavefrontOperation::Store => {
             for (line, _) in posted.lanes.lines() {
                 for (lane, word, byte) in posted.lanes.words_in(*line) {
                     image.set(line * LINE + byte as u64, posted.values.word(lane, word));
                 }
             }
         }
-        Operation::Arrived(loaded) => {
+        WavefrontOperation::Arrived(loaded) => {
             posted.loaded = std::mem::take(&mut wavefront.loads[loaded.0 as usize]);
         }
-        Operation::Barrier(scope) => wavefront.waits = Some(scope),
-        Operation::Nothing | Operation::Compute(_) | Operation::Lds(_) | Operation::Fence => {}
+        WavefrontOperation::Barrier(scope) => wavefront.waits = Some(scope),
+        WavefrontOperation::Nothing
+        | WavefrontOperation::Compute(_)
+        | WavefrontOperation::Lds(_)
+        | WavefrontOperation::Fence => {}
     }
 }

@@ -18,10 +18,10 @@ mod workload;
 
 pub use lanes::{Lanes, PerLane};
 pub use wavefront::{
-    AtomicOperation, Loaded, Operation, Place, Posted, Program, Scope, Values, Wavefront,
-    WavefrontState,
+    AtomicOperation, Loaded, Posted, Scope, Values, Wavefront, WavefrontOperation, WavefrontPlace,
+    WavefrontProgram, WavefrontState,
 };
-pub use workload::{Buffer, Check, Image, Launch, Layout, Mismatch, Workload};
+pub use workload::{Check, Image, KernelBuffer, KernelWorkload, Launch, Layout, Mismatch};
 
 /// Work-items of a wavefront.
 pub const LANES: usize = 64;

@@ -10,7 +10,7 @@ use super::LANES;
 use super::lanes::{Lanes, PerLane};
 
 /// What a wavefront runs: a state machine that the compiler made of its kernel.
-pub type Program = Pin<Box<dyn Future<Output = ()>>>;
+pub type WavefrontProgram = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Whom a wavefront waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl AtomicOperation {
 
 /// What a wavefront asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Operation {
+pub enum WavefrontOperation {
     /// Nothing: it has not asked.
     #[default]
     Nothing,
@@ -120,7 +120,7 @@ impl Values {
 
 /// Where a wavefront is in its launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct WavefrontPlace {
     /// Its work-group, over all GPUs.
     pub group: u32,
     /// Its number in the group.
@@ -136,9 +136,9 @@ pub struct Place {
 /// What stands between a wavefront's kernel and whoever runs it.
 #[derive(Debug, Default)]
 pub struct WavefrontState {
-    place: Place,
+    place: WavefrontPlace,
     with_data: bool,
-    operation: Cell<Operation>,
+    operation: Cell<WavefrontOperation>,
     answer: Cell<Loaded>,
     posted: RefCell<Posted>,
     local: Rc<RefCell<Vec<u32>>>,
@@ -158,15 +158,15 @@ pub struct Posted {
 impl WavefrontState {
     /// A wavefront that has asked for nothing, whose group shares `local`.
     #[must_use]
-    pub fn new(place: Place, with_data: bool, local: Rc<RefCell<Vec<u32>>>) -> Rc<Self> {
+    pub fn new(place: WavefrontPlace, with_data: bool, local: Rc<RefCell<Vec<u32>>>) -> Rc<Self> {
         let values = if with_data { Values::zeros() } else { Values::default() };
         let posted = RefCell::new(Posted { values, ..Posted::default() });
         Rc::new(Self { place, with_data, posted, local, ..Self::default() })
     }
 
     /// Runs the kernel up to what it asks for next; none where it has ended.
-    pub fn resume(&self, program: &mut Program) -> Option<Operation> {
-        self.operation.set(Operation::Nothing);
+    pub fn resume(&self, program: &mut WavefrontProgram) -> Option<WavefrontOperation> {
+        self.operation.set(WavefrontOperation::Nothing);
         match program.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(()) => None,
             Poll::Pending => Some(self.operation.get()),
@@ -193,14 +193,14 @@ pub struct Wavefront {
 /// Hands an operation over and goes on when it is done with.
 struct Ask<'a> {
     state: &'a WavefrontState,
-    operation: Operation,
+    operation: WavefrontOperation,
 }
 
 impl Future for Ask<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.operation == Operation::Nothing {
+        if self.operation == WavefrontOperation::Nothing {
             return Poll::Ready(());
         }
         self.state.operation.set(std::mem::take(&mut self.operation));
@@ -217,7 +217,7 @@ impl Wavefront {
 
     /// Where it is in its launch.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> WavefrontPlace {
         self.state.place
     }
 
@@ -225,7 +225,7 @@ impl Wavefront {
     #[inline]
     #[must_use]
     pub fn item(&self, lane: usize) -> u64 {
-        let Place { group, wavefront, wavefronts, .. } = self.state.place;
+        let WavefrontPlace { group, wavefront, wavefronts, .. } = self.state.place;
         (u64::from(group) * u64::from(wavefronts) + u64::from(wavefront)) * LANES as u64
             + lane as u64
     }
@@ -237,20 +237,20 @@ impl Wavefront {
         self.state.with_data
     }
 
-    async fn ask(&self, operation: Operation) {
+    async fn ask(&self, operation: WavefrontOperation) {
         Ask { state: &self.state, operation }.await;
     }
 
     /// Vector instructions, one after another.
     pub async fn compute(&self, instructions: u32) {
-        self.ask(Operation::Compute(instructions)).await;
+        self.ask(WavefrontOperation::Compute(instructions)).await;
     }
 
     /// Asks for `words` words of each lane from its address, or of those lanes that have one. It
     /// goes on as soon as the instruction is issued.
     pub async fn load(&self, words: u32, address: impl Fn(usize) -> Option<u64>) -> Loaded {
         self.state.posted().lanes.set(4 * words, address);
-        self.ask(Operation::Load).await;
+        self.ask(WavefrontOperation::Load).await;
         self.state.answer.get()
     }
 
@@ -260,13 +260,13 @@ impl Wavefront {
             .posted()
             .lanes
             .set(4, |lane| (4 * lane < bytes as usize).then_some(address + 4 * lane as u64));
-        self.ask(Operation::LoadScalar).await;
+        self.ask(WavefrontOperation::LoadScalar).await;
         self.state.answer.get()
     }
 
     /// Goes on when a load is there, with its words. Of a scalar load, lane `n` has the word `n`.
     pub async fn arrived(&self, loaded: Loaded) -> Values {
-        self.ask(Operation::Arrived(loaded)).await;
+        self.ask(WavefrontOperation::Arrived(loaded)).await;
         std::mem::take(&mut self.state.posted().loaded)
     }
 
@@ -279,7 +279,7 @@ impl Wavefront {
         value: impl Fn(usize, usize) -> u32,
     ) {
         self.post(words, address, value);
-        self.ask(Operation::Store).await;
+        self.ask(WavefrontOperation::Store).await;
     }
 
     /// An atomic operation on a word of each lane that has an address; the words before come as of
@@ -291,7 +291,7 @@ impl Wavefront {
         operand: impl Fn(usize) -> u32,
     ) -> Loaded {
         self.post(1, address, |lane, _| operand(lane));
-        self.ask(Operation::Atomic(operation)).await;
+        self.ask(WavefrontOperation::Atomic(operation)).await;
         self.state.answer.get()
     }
 
@@ -314,17 +314,17 @@ impl Wavefront {
 
     /// Goes on when all that it asked of memory is done, and others see it.
     pub async fn fence(&self) {
-        self.ask(Operation::Fence).await;
+        self.ask(WavefrontOperation::Fence).await;
     }
 
     /// Goes on when the others are there.
     pub async fn barrier(&self, scope: Scope) {
-        self.ask(Operation::Barrier(scope)).await;
+        self.ask(WavefrontOperation::Barrier(scope)).await;
     }
 
     /// Accesses to the memory of the work-group.
     pub async fn lds(&self, accesses: u32) {
-        self.ask(Operation::Lds(accesses)).await;
+        self.ask(WavefrontOperation::Lds(accesses)).await;
     }
 
     /// A word of the work-group's memory, zero where the run has no data.

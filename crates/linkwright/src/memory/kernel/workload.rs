@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::rc::Rc;
 
-use super::wavefront::{Program, Wavefront};
+use super::wavefront::{Wavefront, WavefrontProgram};
 use crate::units::Bytes;
 
 /// One launch: work-groups of wavefronts that run the same kernel.
@@ -18,7 +18,7 @@ pub struct Launch {
     pub wavefronts: u32,
     /// Bytes of memory that a group shares.
     pub lds: Bytes,
-    start: Box<dyn Fn(Wavefront) -> Program>,
+    start: Box<dyn Fn(Wavefront) -> WavefrontProgram>,
 }
 
 impl Launch {
@@ -28,7 +28,7 @@ impl Launch {
         (groups, wavefronts): (u64, u32),
         kernel: impl Fn(Wavefront) -> F + 'static,
     ) -> Self {
-        let start = Box::new(move |wavefront| Box::pin(kernel(wavefront)) as Program);
+        let start = Box::new(move |wavefront| Box::pin(kernel(wavefront)) as WavefrontProgram);
         Self { name: name.into(), groups: groups as u32, wavefronts, lds: Bytes(0), start }
     }
 
@@ -40,7 +40,7 @@ impl Launch {
 
     /// The program of a wavefront.
     #[must_use]
-    pub fn program(&self, wavefront: Wavefront) -> Program {
+    pub fn program(&self, wavefront: Wavefront) -> WavefrontProgram {
         (self.start)(wavefront)
     }
 }
@@ -53,7 +53,7 @@ impl fmt::Debug for Launch {
 
 /// Bytes that kernels work on.
 #[derive(Clone)]
-pub struct Buffer {
+pub struct KernelBuffer {
     /// What people call it.
     pub name: Cow<'static, str>,
     /// Its first address.
@@ -66,7 +66,7 @@ pub struct Buffer {
     pub copied_out: bool,
 }
 
-impl fmt::Debug for Buffer {
+impl fmt::Debug for KernelBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {:#x}, {}", self.name, self.address, self.size)
     }
@@ -76,7 +76,7 @@ impl fmt::Debug for Buffer {
 #[derive(Debug, Clone)]
 pub struct Layout {
     page: u64,
-    buffers: Vec<Buffer>,
+    buffers: Vec<KernelBuffer>,
     next: u64,
 }
 
@@ -87,10 +87,10 @@ impl Layout {
         Self { page: page.0, buffers: Vec::new(), next: 0 }
     }
 
-    fn add(&mut self, buffer: Buffer) -> u64 {
+    fn add(&mut self, buffer: KernelBuffer) -> u64 {
         let address = self.next;
         self.next += buffer.size.0.max(1).div_ceil(self.page) * self.page;
-        self.buffers.push(Buffer { address, ..buffer });
+        self.buffers.push(KernelBuffer { address, ..buffer });
         address
     }
 
@@ -102,7 +102,7 @@ impl Layout {
         initial: impl Fn(u64) -> u32 + 'static,
     ) -> u64 {
         let (size, initial) = (Bytes(4 * words), Some(Rc::new(initial) as Rc<dyn Fn(u64) -> u32>));
-        self.add(Buffer { name: name.into(), address: 0, size, initial, copied_out: false })
+        self.add(KernelBuffer { name: name.into(), address: 0, size, initial, copied_out: false })
     }
 
     /// A buffer that the host copies in, and back: its address.
@@ -127,12 +127,12 @@ impl Layout {
         copied_out: bool,
     ) -> u64 {
         let size = Bytes(4 * words);
-        self.add(Buffer { name: name.into(), address: 0, size, initial: None, copied_out })
+        self.add(KernelBuffer { name: name.into(), address: 0, size, initial: None, copied_out })
     }
 
     /// The buffers.
     #[must_use]
-    pub fn buffers(self) -> Vec<Buffer> {
+    pub fn buffers(self) -> Vec<KernelBuffer> {
         self.buffers
     }
 }
@@ -146,7 +146,7 @@ pub struct Image {
 impl Image {
     /// Memory of so many bytes with what buffers hold at the start.
     #[must_use]
-    pub fn of(size: u64, buffers: &[Buffer]) -> Self {
+    pub fn of(size: u64, buffers: &[KernelBuffer]) -> Self {
         let Ok(image) = Self::filled(size, buffers, || Ok::<_, Infallible>(()));
         image
     }
@@ -157,7 +157,7 @@ impl Image {
     /// What ended it.
     pub fn filled<E>(
         size: u64,
-        buffers: &[Buffer],
+        buffers: &[KernelBuffer],
         mut tick: impl FnMut() -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut image = Self { bytes: vec![0; size as usize] };
@@ -191,7 +191,7 @@ impl Image {
 
     /// The bytes of a buffer.
     #[must_use]
-    pub fn of_buffer(&self, buffer: &Buffer) -> &[u8] {
+    pub fn of_buffer(&self, buffer: &KernelBuffer) -> &[u8] {
         let first = buffer.address as usize;
         &self.bytes[first..first + buffer.size.0 as usize]
     }
@@ -244,24 +244,24 @@ impl fmt::Display for Mismatch {
 pub type Check = Box<dyn Fn(&Image) -> Result<(), Mismatch>>;
 
 /// What is run: buffers, launches one after another, and how the answer is checked.
-pub struct Workload {
+pub struct KernelWorkload {
     /// What people call it.
     pub name: String,
     /// The buffers, in the order of their addresses.
-    pub buffers: Vec<Buffer>,
+    pub buffers: Vec<KernelBuffer>,
     /// The launches.
     pub launches: Vec<Launch>,
     /// Compares memory after the run with what a CPU computes.
     pub check: Check,
 }
 
-impl fmt::Debug for Workload {
+impl fmt::Debug for KernelWorkload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?}, {:?}", self.name, self.buffers, self.launches)
     }
 }
 
-impl Workload {
+impl KernelWorkload {
     /// How much memory the buffers take.
     #[must_use]
     pub fn footprint(&self) -> Bytes {

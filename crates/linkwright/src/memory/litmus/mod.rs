@@ -8,11 +8,11 @@ mod played;
 #[cfg(test)]
 mod played_tests;
 
-pub use played::{Draw, Observed, Outcome, Played, Verdict};
+pub use played::{Draw, LitmusOutcome, Observed, Played, Verdict};
 
 /// One step of a wavefront.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum LitmusStep {
     /// Reads an address.
     Read(u8),
     /// Writes a value to an address.
@@ -26,7 +26,7 @@ pub enum Step {
     Fence,
 }
 
-impl Step {
+impl LitmusStep {
     /// The address, unless it is a fence.
     #[must_use]
     pub const fn address(self) -> Option<u8> {
@@ -65,7 +65,7 @@ pub struct Litmus {
     /// How many addresses it uses.
     pub addresses: u8,
     /// The program of each wavefront.
-    pub waves: &'static [&'static [Step]],
+    pub waves: &'static [&'static [LitmusStep]],
     /// What must not be seen together: each a list of which not all may hold.
     pub forbidden: &'static [&'static [Seen]],
 }
@@ -77,7 +77,7 @@ const fn seen(wave: u8, read: u8, value: u8) -> Seen {
     Seen { wave, read, value }
 }
 
-use Step::{Add, Fence, Read, Spin, Write};
+use LitmusStep::{Add, Fence, Read, Spin, Write};
 
 /// Every litmus test.
 pub const LITMUS_TESTS: &[Litmus] = &[
@@ -176,9 +176,9 @@ impl Litmus {
     /// The programs; with a fence between any two accesses, as relaxed consistency needs, and
     /// with copies of all addresses read in first, where asked.
     #[must_use]
-    pub fn programs(&self, fences: bool, warm: bool) -> Vec<Vec<Step>> {
+    pub fn programs(&self, fences: bool, warm: bool) -> Vec<Vec<LitmusStep>> {
         let warming = (0..if warm { self.addresses } else { 0 }).map(Read);
-        let program = |wave: &[Step]| {
+        let program = |wave: &[LitmusStep]| {
             let mut steps = Vec::new();
             for step in warming.clone().chain(wave.iter().copied()) {
                 if fences && !steps.is_empty() {
@@ -210,7 +210,7 @@ pub type Reads = Vec<Vec<u8>>;
 ///
 /// A spin is a read that comes when the address has its value.
 #[must_use]
-pub fn sequential_outcomes(programs: &[Vec<Step>]) -> Vec<Reads> {
+pub fn sequential_outcomes(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
     let mut found = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     let used = programs.iter().flatten().filter_map(|step| step.address());
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     /// Every outcome over the values that are written, of which few are possible.
-    fn all(programs: &[Vec<Step>]) -> Vec<Reads> {
+    fn all(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
         let mut outcomes = vec![vec![]];
         for program in programs {
             let reads = program.iter().filter(|step| step.reads()).count();
@@ -279,7 +279,7 @@ mod tests {
             let programs = litmus.programs(false, false);
             let possible = sequential_outcomes(&programs);
             let written = |address: u8, value: u8| {
-                let write = |step: &Step| match *step {
+                let write = |step: &LitmusStep| match *step {
                     Write(at, what) => (at, what) == (address, value),
                     Add(at, _) => at == address,
                     _ => false,

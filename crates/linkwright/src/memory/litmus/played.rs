@@ -6,12 +6,12 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use super::{Litmus, Reads, Step};
+use super::{Litmus, LitmusStep, Reads};
 use crate::engine::{EngineError, Hook, Progress, Random};
 use crate::memory::address::{AddressMap, LINE, Pages};
-use crate::memory::kernel::{AtomicOperation, Launch, Layout, Scope, Wavefront, Workload};
+use crate::memory::kernel::{AtomicOperation, KernelWorkload, Launch, Layout, Scope, Wavefront};
 use crate::memory::run::{GpuOptions, run};
-use crate::memory::{GpuError, OutOfMemory};
+use crate::memory::{GpuRunError, OutOfMemory};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bytes, Picoseconds};
 
@@ -33,7 +33,7 @@ pub struct Draw {
 
 /// What a start of a test gave: what each wavefront's reads saw, or nothing, where a wavefront
 /// spun until the time was up.
-pub type Outcome = Option<Reads>;
+pub type LitmusOutcome = Option<Reads>;
 
 /// How an outcome is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// What was seen.
-    pub outcome: Outcome,
+    pub outcome: LitmusOutcome,
     /// How it is judged.
     pub verdict: Verdict,
     /// From how many seeds.
@@ -79,7 +79,7 @@ pub struct Played<'a> {
     options: GpuOptions,
     /// Whether all caches have read x and y before.
     warm: bool,
-    programs: Vec<Vec<Step>>,
+    programs: Vec<Vec<LitmusStep>>,
     /// Where lines lie where each GPU has a memory, and where all share one.
     maps: [AddressMap; 2],
 }
@@ -150,7 +150,7 @@ impl<'a> Played<'a> {
 
     /// A start of the test as a workload, and where its reads are put.
     #[must_use]
-    pub fn workload(&self, draw: &Draw) -> (Workload, Rc<RefCell<Reads>>) {
+    pub fn workload(&self, draw: &Draw) -> (KernelWorkload, Rc<RefCell<Reads>>) {
         let reads = Rc::new(RefCell::new(vec![Vec::new(); self.programs.len()]));
         let mut layout = Layout::new(self.hierarchy.page);
         let words = PAGES * self.hierarchy.page.0 / 4;
@@ -176,7 +176,7 @@ impl<'a> Played<'a> {
                 }
             }
         };
-        let workload = Workload {
+        let workload = KernelWorkload {
             name: self.litmus.name.to_owned(),
             buffers: layout.buffers(),
             launches: vec![Launch::new(self.litmus.name, (groups, most as u32), kernel)],
@@ -189,11 +189,11 @@ impl<'a> Played<'a> {
     ///
     /// # Errors
     /// GPUs that cannot be, and what the hook ends.
-    pub fn play(&self, seed: u64, hook: Option<Hook<'_>>) -> Result<Outcome, GpuError> {
+    pub fn play(&self, seed: u64, hook: Option<Hook<'_>>) -> Result<LitmusOutcome, GpuRunError> {
         let (workload, reads) = self.workload(&self.draw(seed));
         match run(self.hierarchy, &workload, &self.options, hook) {
             Ok(_) => {}
-            Err(GpuError::TooLong { .. }) => return Ok(None),
+            Err(GpuRunError::TooLong { .. }) => return Ok(None),
             Err(error) => return Err(error),
         }
         let mut reads = std::mem::take(&mut *reads.borrow_mut());
@@ -204,7 +204,7 @@ impl<'a> Played<'a> {
 
     /// How an outcome is judged.
     #[must_use]
-    pub fn verdict(&self, outcome: &Outcome) -> Verdict {
+    pub fn verdict(&self, outcome: &LitmusOutcome) -> Verdict {
         match outcome {
             None => Verdict::NeverEnds,
             Some(reads) if self.litmus.forbids(false, reads) => Verdict::Forbidden,
@@ -220,8 +220,8 @@ impl<'a> Played<'a> {
         &self,
         seeds: std::ops::Range<u64>,
         hook: Hook<'_>,
-    ) -> Result<Vec<Observed>, GpuError> {
-        let mut counts: BTreeMap<Outcome, (u64, u64)> = BTreeMap::new();
+    ) -> Result<Vec<Observed>, GpuRunError> {
+        let mut counts: BTreeMap<LitmusOutcome, (u64, u64)> = BTreeMap::new();
         for seed in seeds.clone() {
             let at = |progress: Progress| Progress {
                 done: seed - seeds.start,
@@ -252,7 +252,7 @@ impl<'a> Played<'a> {
 
 /// What a wavefront does in a start of a test.
 struct Part {
-    program: Vec<Step>,
+    program: Vec<LitmusStep>,
     start: u64,
     addresses: [u64; 2],
     seen: Rc<RefCell<Reads>>,
@@ -275,19 +275,19 @@ impl Part {
             let address = self.addresses[usize::from(address)];
             move |lane: usize| (lane == 0).then_some(address)
         };
-        let fences = self.program.contains(&Step::Fence);
+        let fences = self.program.contains(&LitmusStep::Fence);
         let mut loads = Vec::new();
         for step in &self.program {
             match *step {
-                Step::Read(address) => loads.push(wavefront.load(1, at(address)).await),
-                Step::Write(address, value) => {
+                LitmusStep::Read(address) => loads.push(wavefront.load(1, at(address)).await),
+                LitmusStep::Write(address, value) => {
                     wavefront.store(1, at(address), |_, _| u32::from(value)).await;
                 }
-                Step::Add(address, value) => {
+                LitmusStep::Add(address, value) => {
                     let operand = move |_| u32::from(value);
                     loads.push(wavefront.atomic(AtomicOperation::Add, at(address), operand).await);
                 }
-                Step::Spin(address, value) => loop {
+                LitmusStep::Spin(address, value) => loop {
                     let loaded = wavefront.load(1, at(address)).await;
                     if wavefront.arrived(loaded).await.word(0, 0) == u32::from(value) {
                         break;
@@ -296,7 +296,7 @@ impl Part {
                         wavefront.fence().await;
                     }
                 },
-                Step::Fence => wavefront.fence().await,
+                LitmusStep::Fence => wavefront.fence().await,
             }
         }
         for load in loads {
@@ -313,22 +313,22 @@ impl Litmus {
     #[must_use]
     pub fn program(&self) -> String {
         let name = |address: u8| NAMES[usize::from(address)];
-        let step = |step: &Step| match *step {
-            Step::Read(address) => format!("read {}", name(address)),
-            Step::Write(address, value) => format!("{}={value}", name(address)),
-            Step::Spin(address, value) => format!("until {}={value}", name(address)),
-            Step::Add(address, value) => format!("add {value} to {}", name(address)),
-            Step::Fence => "fence".to_owned(),
+        let step = |step: &LitmusStep| match *step {
+            LitmusStep::Read(address) => format!("read {}", name(address)),
+            LitmusStep::Write(address, value) => format!("{}={value}", name(address)),
+            LitmusStep::Spin(address, value) => format!("until {}={value}", name(address)),
+            LitmusStep::Add(address, value) => format!("add {value} to {}", name(address)),
+            LitmusStep::Fence => "fence".to_owned(),
         };
-        let wave = |wave: &&[Step]| wave.iter().map(step).collect::<Vec<_>>().join("; ");
+        let wave = |wave: &&[LitmusStep]| wave.iter().map(step).collect::<Vec<_>>().join("; ");
         self.waves.iter().map(wave).collect::<Vec<_>>().join(" ‖ ")
     }
 
     /// An outcome in words: what each wavefront that reads has read, in order.
     #[must_use]
-    pub fn told(&self, outcome: &Outcome) -> String {
+    pub fn told(&self, outcome: &LitmusOutcome) -> String {
         let Some(reads) = outcome else { return String::new() };
-        let wave = |(wave, (program, values)): (usize, (&&[Step], &Vec<u8>))| {
+        let wave = |(wave, (program, values)): (usize, (&&[LitmusStep], &Vec<u8>))| {
             let addresses =
                 program.iter().filter(|step| step.reads()).filter_map(|it| it.address());
             let told: Vec<String> = addresses

@@ -8,11 +8,11 @@
 //! sees a write in the end.
 
 use super::message::{
-    Access, Ask, Copied, Flush, Level, Lookup, Outcome, Overhead, Path, Span, Stored,
+    Access, Answered, Ask, CachePath, Copied, Flush, Level, Lookup, Overhead, Span, Stored,
 };
 use super::mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
 use super::storage::Entry;
-use super::{Leases, Probes, Protocol, ProtocolError};
+use super::{CoherenceProtocol, Leases, Probes, ProtocolError};
 
 /// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,15 +45,15 @@ impl GTsc {
     }
 }
 
-impl Protocol for GTsc {
+impl CoherenceProtocol for GTsc {
     type Stamp = MgccStamp;
     type Line = MgccLine;
     type Cache = MgccCache;
     type Home = Entry;
     type Controller = MgccController;
 
-    fn path(&self) -> Path {
-        Path::HomeL2
+    fn path(&self) -> CachePath {
+        CachePath::HomeL2
     }
 
     /// As MGCC's; a read also says which copy it would renew.
@@ -96,7 +96,7 @@ impl Protocol for GTsc {
         line: Option<&MgccLine>,
         access: Access,
         response: MgccStamp,
-    ) -> Outcome<MgccLine, MgccStamp> {
+    ) -> Answered<MgccLine, MgccStamp> {
         let mut outcome = self.time.on_response(level, cache, line, access, response);
         if access == Access::Read
             && line.is_some_and(|line| line.is_as_written(response))

@@ -10,10 +10,10 @@
 //! fence sees the same; in exchange lines are valid or not, with nothing in between. HMG's
 //! directory within a GPU of several modules is left out: a GPU is one module.
 
-use super::Protocol;
+use super::CoherenceProtocol;
 use super::message::{
-    Access, Ask, Copied, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead, Path, Probe,
-    Probes, Span,
+    Access, Answered, Ask, CachePath, Copied, Flush, Forward, Level, Lookup, Meanwhile, Overhead,
+    Probe, Probes, Span,
 };
 use super::non_coherent::{plain_l1_access, plain_l1_response};
 
@@ -40,7 +40,7 @@ pub(super) fn bit(gpu: Option<u8>) -> u32 {
     gpu.map_or(0, |gpu| 1 << gpu)
 }
 
-impl Protocol for Hmg {
+impl CoherenceProtocol for Hmg {
     type Stamp = ();
     type Line = ValidLine;
     type Cache = ();
@@ -49,8 +49,8 @@ impl Protocol for Hmg {
 
     const CONFIRMS: bool = true;
 
-    fn path(&self) -> Path {
-        Path::HomeL2
+    fn path(&self) -> CachePath {
+        CachePath::HomeL2
     }
 
     fn overhead(&self) -> Overhead {
@@ -87,7 +87,7 @@ impl Protocol for Hmg {
         line: Option<&ValidLine>,
         access: Access,
         _response: (),
-    ) -> Outcome<ValidLine, ()> {
+    ) -> Answered<ValidLine, ()> {
         if level == Level::L1 {
             return plain_l1_response(access);
         }
@@ -96,7 +96,7 @@ impl Protocol for Hmg {
             (Access::Write | Access::Overwrite, Some(line)) => Copied::Merge(*line),
             _ => Copied::Leave,
         };
-        Outcome { copy, stamp: () }
+        Answered { copy, stamp: () }
     }
 
     #[inline]

@@ -5,9 +5,9 @@
 //! levels are passed by. Pages that migrate are on one GPU at a time, which is not this protocol's
 //! matter; its second level keeps their lines. In both fences drop the copies of first levels.
 
-use super::Protocol;
+use super::CoherenceProtocol;
 use super::message::{
-    Access, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead, Path, Span,
+    Access, Answered, CachePath, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Overhead, Span,
 };
 use super::non_coherent::{NonCoherent, PlainLine, plain_l1_access, plain_l1_response};
 
@@ -18,15 +18,15 @@ pub struct HostPages {
     pub pinned: bool,
 }
 
-impl Protocol for HostPages {
+impl CoherenceProtocol for HostPages {
     type Stamp = ();
     type Line = PlainLine;
     type Cache = ();
     type Home = ();
     type Controller = ();
 
-    fn path(&self) -> Path {
-        if self.pinned { Path::OwnL2 } else { Path::LineL2 }
+    fn path(&self) -> CachePath {
+        if self.pinned { CachePath::OwnL2 } else { CachePath::LineL2 }
     }
 
     fn overhead(&self) -> Overhead {
@@ -60,7 +60,7 @@ impl Protocol for HostPages {
         line: Option<&PlainLine>,
         access: Access,
         response: (),
-    ) -> Outcome<PlainLine, ()> {
+    ) -> Answered<PlainLine, ()> {
         match level {
             // No copy stays.
             Level::L2 if self.pinned => plain_l1_response(Access::Atomic),

@@ -6,11 +6,11 @@
 //! Upgrades carry data. The states that other implementations have in between are held by MSHRs,
 //! by the line that waits to be written back, and by the home, which serves one request at a time.
 
-use super::Protocol;
+use super::CoherenceProtocol;
 use super::hmg::bit;
 use super::message::{
-    Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
-    Path, Probe, Probes, Span,
+    Access, Answered, Ask, CachePath, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile,
+    Overhead, Probe, Probes, Span,
 };
 use super::non_coherent::{plain_l1_access, plain_l1_response};
 
@@ -48,7 +48,7 @@ impl MesiHome {
     }
 }
 
-impl Protocol for Mesi {
+impl CoherenceProtocol for Mesi {
     type Stamp = MesiState;
     type Line = MesiState;
     type Cache = ();
@@ -57,8 +57,8 @@ impl Protocol for Mesi {
 
     const CONFIRMS: bool = true;
 
-    fn path(&self) -> Path {
-        Path::OwnL2
+    fn path(&self) -> CachePath {
+        CachePath::OwnL2
     }
 
     fn overhead(&self) -> Overhead {
@@ -99,12 +99,12 @@ impl Protocol for Mesi {
         _line: Option<&MesiState>,
         access: Access,
         response: MesiState,
-    ) -> Outcome<MesiState, MesiState> {
+    ) -> Answered<MesiState, MesiState> {
         if level == Level::L1 {
             return plain_l1_response(access);
         }
         let copy = if access == Access::Atomic { Copied::Leave } else { Copied::Install(response) };
-        Outcome { copy, stamp: MesiState::Shared }
+        Answered { copy, stamp: MesiState::Shared }
     }
 
     #[inline]

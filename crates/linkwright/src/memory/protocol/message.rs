@@ -47,7 +47,7 @@ pub enum Ask {
 
 /// Which caches an access passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Path {
+pub enum CachePath {
     /// L1, the GPU's own L2, and a home at the memory controller.
     OwnL2,
     /// L1, the L2 of the GPU to which the line belongs, and its memory.
@@ -108,7 +108,7 @@ pub enum Copied<L> {
 
 /// What a cache makes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Outcome<L, S> {
+pub struct Answered<L, S> {
     /// What becomes of its copy.
     pub copy: Copied<L>,
     /// What goes up with the data.

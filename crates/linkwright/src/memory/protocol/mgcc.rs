@@ -17,11 +17,11 @@
 //!   takes the write in, any other ends by its lease.
 
 use super::message::{
-    Access, Ask, Copied, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead, Path, Span,
-    Stored,
+    Access, Answered, Ask, CachePath, Copied, Flush, Forward, Level, Lookup, Meanwhile, Overhead,
+    Span, Stored,
 };
 use super::time::Leases;
-use super::{Protocol, storage::Entry};
+use super::{CoherenceProtocol, storage::Entry};
 
 /// The mended MGCC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -147,15 +147,15 @@ impl Mgcc {
     }
 }
 
-impl Protocol for Mgcc {
+impl CoherenceProtocol for Mgcc {
     type Stamp = MgccStamp;
     type Line = MgccLine;
     type Cache = MgccCache;
     type Home = Entry;
     type Controller = MgccController;
 
-    fn path(&self) -> Path {
-        Path::OwnL2
+    fn path(&self) -> CachePath {
+        CachePath::OwnL2
     }
 
     /// A time is two bytes, its epoch one (the first lines of `time.rs`).
@@ -219,12 +219,12 @@ impl Protocol for Mgcc {
         line: Option<&MgccLine>,
         access: Access,
         response: MgccStamp,
-    ) -> Outcome<MgccLine, MgccStamp> {
+    ) -> Answered<MgccLine, MgccStamp> {
         cache.time = cache.time.max(match level {
             Level::L1 => self.time(response),
             Level::L2 => self.leases.start(response.epoch),
         });
-        let outcome = |copy| Outcome { copy, stamp: response };
+        let outcome = |copy| Answered { copy, stamp: response };
         if response.epoch != self.leases.epoch(cache.time) {
             return outcome(Copied::Leave);
         }

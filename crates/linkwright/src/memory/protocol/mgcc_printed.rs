@@ -5,10 +5,10 @@
 //! entry that the TSU evicts start again at 0. Where text and algorithms differ, a field says which
 //! holds. `Brts = max[wts + 1, rts]` is read with the `Bwts` of the line above it.
 
-use super::Protocol;
+use super::CoherenceProtocol;
 use super::message::{
-    Access, Ask, Copied, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead, Path, Span,
-    Stored,
+    Access, Answered, Ask, CachePath, Copied, Flush, Forward, Level, Lookup, Meanwhile, Overhead,
+    Span, Stored,
 };
 use super::time::Leases;
 
@@ -59,15 +59,15 @@ impl MgccPrinted {
     }
 }
 
-impl Protocol for MgccPrinted {
+impl CoherenceProtocol for MgccPrinted {
     type Stamp = PrintedStamp;
     type Line = PrintedLine;
     type Cache = PrintedCache;
     type Home = PrintedHome;
     type Controller = ();
 
-    fn path(&self) -> Path {
-        Path::OwnL2
+    fn path(&self) -> CachePath {
+        CachePath::OwnL2
     }
 
     /// Section 4.2.7: two bytes a request, two timestamps an answer, which has the block.
@@ -127,13 +127,13 @@ impl Protocol for MgccPrinted {
         _line: Option<&PrintedLine>,
         access: Access,
         response: PrintedStamp,
-    ) -> Outcome<PrintedLine, PrintedStamp> {
+    ) -> Answered<PrintedLine, PrintedStamp> {
         let block = Self::block(cache.cts, response);
         if access != Access::Read || self.reads_move_time {
             cache.cts = cache.cts.max(u64::from(block.wts));
         }
         let copy = if access == Access::Atomic { Copied::Leave } else { Copied::Install(block) };
-        Outcome { copy, stamp: block }
+        Answered { copy, stamp: block }
     }
 
     #[inline]

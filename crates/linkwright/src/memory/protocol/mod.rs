@@ -1,4 +1,4 @@
-//! What keeps the copies of a line in agreement: one [`Protocol`] for each memory system.
+//! What keeps the copies of a line in agreement: one [`CoherenceProtocol`] for each memory system.
 //!
 //! A protocol is pure functions from a line's state and a message to a new state and what to do.
 //! Time, queues, data and the registers of misses (MSHRs) stay outside, so that a model checker
@@ -6,19 +6,19 @@
 //!
 //! # The machine around it
 //!
-//! Each compute unit (CU) has an L1. Its misses go down a [`Path`] of caches to the line's
+//! Each compute unit (CU) has an L1. Its misses go down a [`CachePath`] of caches to the line's
 //! [home](Protocol::Home), where all accesses to the line meet. Whoever plays a protocol does this:
 //!
-//! - **An access** looks the line up by [`Protocol::on_access`], from the L1 downwards, until a
-//!   cache says [`Lookup::Hit`] or the home answers by [`Protocol::on_request`]. Each cache that
+//! - **An access** looks the line up by [`CoherenceProtocol::on_access`], from the L1 downwards, until a
+//!   cache says [`Lookup::Hit`] or the home answers by [`CoherenceProtocol::on_request`]. Each cache that
 //!   had said [`Lookup::Forward`] hears of the answer on its way back by
-//!   [`Protocol::on_response`]. The access that asked takes its data from the answer, even where
+//!   [`CoherenceProtocol::on_response`]. The access that asked takes its data from the answer, even where
 //!   the cache keeps no copy; those that waited for the same line look it up again.
 //! - **A line that is held** ([`Forward::hold`]) is looked up by nobody else in that cache until
 //!   the answer is there, nor evicted; an access that holds waits for those that are on their way. A
 //!   read that finds another read on its way waits for it. Probes never wait. Where messages of
 //!   one cache about one line keep their order, a write need not wait for writes.
-//! - **A home serves one request a line at a time** where [`Protocol::CONFIRMS`]: from before its
+//! - **A home serves one request a line at a time** where [`CoherenceProtocol::CONFIRMS`]: from before its
 //!   probes until the asking cache has the answer and says so. So no probe meets an answer on its
 //!   way, and lines need no transient states: a miss is in its MSHR, a transaction at its home.
 //!   Elsewhere requests are served at once, in the order in which they come, and messages may
@@ -28,8 +28,8 @@
 //!   in behind the fence (the checker found that).
 //! - **Probes** ([`Probes`]) are sent before a request is served; the home waits for all answers,
 //!   and takes the data of a dirty copy. A dirty line that is evicted can be probed until the home
-//!   has its data ([`Protocol::on_write_back`]).
-//! - **What a home remembers** of a line may be dropped ([`Protocol::forget`]), once its probes are
+//!   has its data ([`CoherenceProtocol::on_write_back`]).
+//! - **What a home remembers** of a line may be dropped ([`CoherenceProtocol::forget`]), once its probes are
 //!   answered. The home's data, and those below a home that is an L2, are no protocol's matter.
 
 mod g_tsc;
@@ -51,8 +51,8 @@ pub use hmg::{Hmg, HmgHome, ValidLine};
 pub use host_pages::HostPages;
 pub use mesi::{Mesi, MesiHome, MesiState};
 pub use message::{
-    Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
-    Path, Probe, Probes, Span, Stored,
+    Access, Answered, Ask, CachePath, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile,
+    Overhead, Probe, Probes, Span, Stored,
 };
 pub use mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
 pub use mgcc_printed::{MgccPrinted, PrintedCache, PrintedHome, PrintedLine, PrintedStamp};
@@ -69,7 +69,7 @@ impl<T: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static> Flat for T {
 ///
 /// The state of a line and the stamp of a message take at most 8 bytes. GPUs are numbered from 0,
 /// below 32.
-pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
+pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
     /// What a message carries beside address and data.
     type Stamp: Flat;
     /// What a cache keeps of a line that it holds.
@@ -85,7 +85,7 @@ pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
     const CONFIRMS: bool = false;
 
     /// Which caches an access passes on its way to the home.
-    fn path(&self) -> Path;
+    fn path(&self) -> CachePath;
 
     /// How many bytes the protocol adds to messages.
     fn overhead(&self) -> Overhead;
@@ -115,7 +115,7 @@ pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         line: Option<&Self::Line>,
         access: Access,
         response: Self::Stamp,
-    ) -> Outcome<Self::Line, Self::Stamp>;
+    ) -> Answered<Self::Line, Self::Stamp>;
 
     /// What must be done before the home serves a request; `from` is the GPU whose L2 asks, and
     /// none where an L1 does that stands directly above a home that is an L2.
@@ -135,7 +135,7 @@ pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         stamp: Self::Stamp,
     ) -> Self::Stamp;
 
-    /// Whether an answer carries the line's data; in that to a write, see [`Protocol::overhead`].
+    /// Whether an answer carries the line's data; in that to a write, see [`CoherenceProtocol::overhead`].
     #[inline]
     fn has_data(&self, ask: Ask, request: Self::Stamp, response: Self::Stamp) -> bool {
         let _ = (request, response);
@@ -143,7 +143,7 @@ pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
     }
 
     /// The home asks a cache to give up a copy, or to share it. Whether its data are newer than
-    /// the home's is what [`Protocol::on_evict`] says of the line before.
+    /// the home's is what [`CoherenceProtocol::on_evict`] says of the line before.
     #[inline]
     fn on_probe(&self, line: Self::Line, probe: Probe) -> Option<Self::Line> {
         let _ = (line, probe);

@@ -4,28 +4,28 @@
 //! write dirty lines back (chapters 3 and 4 of the MGPU-TSM dissertation).
 
 use super::message::{
-    Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
-    Path, Span, Stored,
+    Access, Answered, Ask, CachePath, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile,
+    Overhead, Span, Stored,
 };
-use super::{Flat, Protocol};
+use super::{CoherenceProtocol, Flat};
 
 /// Caches without coherence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NonCoherent {
     /// Whether L2s keep what is written until they evict it.
     pub write_back: bool,
-    /// Whether every GPU's L2 holds any line ([`Path::OwnL2`]), or each the lines of its own
-    /// memory ([`Path::LineL2`]).
-    pub path: Path,
+    /// Whether every GPU's L2 holds any line ([`CachePath::OwnL2`]), or each the lines of its own
+    /// memory ([`CachePath::LineL2`]).
+    pub path: CachePath,
 }
 
 impl NonCoherent {
     /// Remote lines through RDMA engines, written back.
-    pub const RDMA: Self = Self { write_back: true, path: Path::LineL2 };
+    pub const RDMA: Self = Self { write_back: true, path: CachePath::LineL2 };
     /// Truly shared memory under L2s that write back.
-    pub const TSM_WRITE_BACK: Self = Self { write_back: true, path: Path::OwnL2 };
+    pub const TSM_WRITE_BACK: Self = Self { write_back: true, path: CachePath::OwnL2 };
     /// Truly shared memory under L2s that write through.
-    pub const TSM_WRITE_THROUGH: Self = Self { write_back: false, path: Path::OwnL2 };
+    pub const TSM_WRITE_THROUGH: Self = Self { write_back: false, path: CachePath::OwnL2 };
 }
 
 /// A line that is here, and may be newer than below.
@@ -49,22 +49,22 @@ pub(super) fn plain_l1_access<L, S: Flat>(present: bool, access: Access) -> Look
 
 /// What such an L1 keeps of an answer.
 #[inline]
-pub(super) fn plain_l1_response<L: Flat, S: Flat>(access: Access) -> Outcome<L, S> {
+pub(super) fn plain_l1_response<L: Flat, S: Flat>(access: Access) -> Answered<L, S> {
     let copy = match access {
         Access::Read => Copied::Install(L::default()),
         Access::Write | Access::Overwrite | Access::Atomic => Copied::Leave,
     };
-    Outcome { copy, stamp: S::default() }
+    Answered { copy, stamp: S::default() }
 }
 
-impl Protocol for NonCoherent {
+impl CoherenceProtocol for NonCoherent {
     type Stamp = ();
     type Line = PlainLine;
     type Cache = ();
     type Home = ();
     type Controller = ();
 
-    fn path(&self) -> Path {
+    fn path(&self) -> CachePath {
         self.path
     }
 
@@ -89,7 +89,7 @@ impl Protocol for NonCoherent {
             return plain_l1_access(line.is_some(), access);
         }
         // Atomics are done where all GPUs meet: in the line's L2, or at the memory.
-        let here = access != Access::Atomic || self.path == Path::LineL2;
+        let here = access != Access::Atomic || self.path == CachePath::LineL2;
         if self.write_back && here {
             return match (line, access) {
                 (Some(_), Access::Read) => Lookup::Hit(()),
@@ -117,11 +117,11 @@ impl Protocol for NonCoherent {
         _line: Option<&PlainLine>,
         access: Access,
         _response: (),
-    ) -> Outcome<PlainLine, ()> {
-        let here = access != Access::Atomic || self.path == Path::LineL2;
+    ) -> Answered<PlainLine, ()> {
+        let here = access != Access::Atomic || self.path == CachePath::LineL2;
         if level == Level::L2 && self.write_back && here {
             let dirty = access != Access::Read;
-            return Outcome { copy: Copied::Install(PlainLine { dirty }), stamp: () };
+            return Answered { copy: Copied::Install(PlainLine { dirty }), stamp: () };
         }
         plain_l1_response(access)
     }
@@ -136,7 +136,7 @@ impl Protocol for NonCoherent {
 
     fn on_boundary(&self, level: Level) -> Flush {
         match (level, self.path) {
-            (Level::L2, Path::LineL2) => Flush::WriteBack,
+            (Level::L2, CachePath::LineL2) => Flush::WriteBack,
             _ => Flush::Invalidate,
         }
     }

@@ -1,6 +1,6 @@
 //! The timestamp storage unit (TSU): what controllers remember of lines.
 
-use super::Protocol;
+use super::CoherenceProtocol;
 
 /// What a TSU knows of a line, in logical time.
 ///
@@ -17,14 +17,14 @@ pub struct Entry {
 /// A set-associative store of what a controller remembers of its lines, which forgets the lowest
 /// of a full set (section 4.2.6 of the MGPU-TSM dissertation: 8 ways).
 #[derive(Debug, Clone)]
-pub struct TimestampStorageUnit<P: Protocol> {
+pub struct TimestampStorageUnit<P: CoherenceProtocol> {
     ways: usize,
     sets: usize,
     lines: Vec<Option<(u64, P::Home)>>,
     controller: P::Controller,
 }
 
-impl<P: Protocol> TimestampStorageUnit<P> {
+impl<P: CoherenceProtocol> TimestampStorageUnit<P> {
     /// An empty unit.
     ///
     /// # Panics

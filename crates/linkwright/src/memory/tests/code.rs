@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::memory::kernel::Buffer;
+use crate::memory::kernel::KernelBuffer;
 use crate::units::Bytes;
 
 const GPUS: u64 = 4;
@@ -15,12 +15,12 @@ const GPUS: u64 = 4;
 const LINES: u64 = 8;
 
 /// A workload of one launch with its code, of which each GPU has a copy in its own memory.
-fn with_code(mut workload: Workload) -> Workload {
+fn with_code(mut workload: KernelWorkload) -> KernelWorkload {
     let page = r9_nano().page.0;
     let pages =
         workload.buffers.iter().map(|buffer| (buffer.address + buffer.size.0).div_ceil(page));
     let first = pages.max().unwrap();
-    workload.buffers.push(Buffer {
+    workload.buffers.push(KernelBuffer {
         name: "code".into(),
         address: first * page,
         size: Bytes(GPUS * page),

@@ -13,16 +13,16 @@
 //! | [`DragonflyUgal`] | dragonfly | 3 | no |
 //! | [`DragonflyProgressive`] | dragonfly | 4 | no |
 //! | [`TorusDimensionOrder`] | torus | 2 | yes |
-//! | [`TableRouting`] | any graph | its longest way | yes |
+//! | [`TableRouting`] | any graph | its longest path | yes |
 
 mod choice;
 mod dragonfly;
 mod dragonfly_links;
 mod fat_tree;
 mod nowhere;
+mod paths;
 mod table;
 mod torus;
-mod ways;
 
 pub use choice::{AnyRouting, RoutingError, RoutingKind};
 pub use dragonfly::{

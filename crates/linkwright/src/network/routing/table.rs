@@ -1,25 +1,25 @@
 //! Routing by tables: on shortest paths of any graph, or by tables that somebody wrote.
 //!
 //! One channel serves each destination at each switch, always the same; where a table allows
-//! several, destinations are spread over them as evenly as [`Ways`] can. Order of the virtual
+//! several, destinations are spread over them as evenly as [`Paths`] can. Order of the virtual
 //! channels: a packet enters the next one at every hop, so that none is entered twice and no
-//! cycle of buffers can close; a table needs as many as its longest way has links between
+//! cycle of buffers can close; a table needs as many as its longest path has links between
 //! switches.
 
 use crate::system::fabric::{Fabric, RoutingTables, SwitchId};
 
-use super::ways::Ways;
+use super::paths::Paths;
 use super::{Hop, Load, PacketRoute, Routing, RoutingError};
 
-/// The most virtual channels, and so the most links of a way.
+/// The most virtual channels, and so the most links of a path.
 const MOST_HOPS: u32 = 32;
 
-/// Ways that tables name.
+/// Paths that tables name.
 #[derive(Debug, Clone)]
 pub struct TableRouting {
     /// The switch of each node.
     switch_of: Vec<SwitchId>,
-    ways: Ways,
+    paths: Paths,
     virtual_channels: u8,
 }
 
@@ -27,7 +27,7 @@ impl TableRouting {
     /// Follows tables of this fabric.
     ///
     /// # Errors
-    /// Ways of over 32 links.
+    /// Paths of over 32 links.
     pub fn new(fabric: &Fabric, tables: &RoutingTables) -> Result<Self, RoutingError> {
         let hops = tables.longest();
         if hops > MOST_HOPS {
@@ -35,14 +35,14 @@ impl TableRouting {
         }
         let nodes = 0..fabric.nodes();
         let switch_of = nodes.map(|node| fabric.switch_of(node)).collect();
-        let ways = Ways::spread(fabric, tables);
-        Ok(Self { switch_of, ways, virtual_channels: hops.max(1) as u8 })
+        let paths = Paths::spread(fabric, tables);
+        Ok(Self { switch_of, paths, virtual_channels: hops.max(1) as u8 })
     }
 
-    /// Follows the ways of fewest links.
+    /// Follows the paths of fewest links.
     ///
     /// # Errors
-    /// Nodes that no links join, tables too large, or ways of over 32 links.
+    /// Nodes that no links join, tables too large, or paths of over 32 links.
     pub fn shortest(fabric: &Fabric) -> Result<Self, RoutingError> {
         // Tables of a long ring fill a gigabyte before they tell that they are of no use.
         let hops = RoutingTables::least_longest(fabric);
@@ -67,7 +67,7 @@ impl Routing for TableRouting {
             let channel = Fabric::ejection(packet.destination);
             return Hop { channel, virtual_channel: 0 };
         }
-        let channel = self.ways.next(at, packet.destination);
+        let channel = self.paths.next(at, packet.destination);
         Hop { channel, virtual_channel: packet.hops }
     }
 }

@@ -1,8 +1,8 @@
 //! One way to each destination, of the many that tables allow.
 //!
-//! Destinations are taken one after another. Each gets the ways, one from every switch, that
-//! cross the channels which carry the fewest ways so far, added up along the way; then the
-//! channels count the ways of all nodes that come to them. A choice by the destination's number
+//! Destinations are taken one after another. Each gets the paths, one from every switch, that
+//! cross the channels which carry the fewest paths so far, added up along the path; then the
+//! channels count the paths of all nodes that come to them. A choice by the destination's number
 //! would repeat itself from switch to switch: those whose packets come to a switch have the
 //! remainder in common by which it would choose, and take one of its channels all.
 //!
@@ -11,12 +11,12 @@
 
 use crate::system::fabric::{ChannelId, End, Fabric, NodeId, RoutingTables, SwitchId};
 
-/// The most entries; a larger network has one way for several nodes of a switch.
+/// The most entries; a larger network has one path for several nodes of a switch.
 const MOST_ENTRIES: u64 = 1 << 23;
 
 /// The channel that packets for each node take from each switch.
 #[derive(Debug, Clone)]
-pub(super) struct Ways {
+pub(super) struct Paths {
     switches: u32,
     /// Which row serves each node.
     row_of_node: Vec<u32>,
@@ -30,19 +30,19 @@ struct Search<'a> {
     tables: &'a RoutingTables,
     /// How many nodes each switch has.
     nodes: Vec<u64>,
-    /// How many ways cross each channel so far.
+    /// How many paths cross each channel so far.
     load: Vec<u64>,
     /// How many ways to the node come by each switch.
     flow: Vec<u64>,
-    /// How many ways cross the channels from each switch to the node.
+    /// How many paths cross the channels from each switch to the node.
     cost: Vec<u64>,
     /// The switches on the ways to the node, those nearer to it before others.
     order: Vec<SwitchId>,
     seen: Vec<bool>,
 }
 
-impl Ways {
-    /// Chooses among the ways that tables of this fabric allow.
+impl Paths {
+    /// Chooses among the paths that tables of this fabric allow.
     pub(super) fn spread(fabric: &Fabric, tables: &RoutingTables) -> Self {
         let switches = fabric.switches();
         let mut search = Search::new(fabric, tables);
@@ -50,20 +50,20 @@ impl Ways {
         let most = (MOST_ENTRIES / of_one).max(1) as usize;
         let mut rows_of: Vec<Vec<u32>> = vec![Vec::new(); tables.rows() as usize];
         let mut served = vec![0; tables.rows() as usize];
-        let mut ways = Self { switches, row_of_node: Vec::new(), next: Vec::new() };
+        let mut paths = Self { switches, row_of_node: Vec::new(), next: Vec::new() };
         let mut rows = 0;
         for node in 0..fabric.nodes() {
             let row = tables.row(node) as usize;
             let among = &mut rows_of[row];
             if among.len() < most {
-                search.add(node, &mut ways.next);
+                search.add(node, &mut paths.next);
                 among.push(rows);
                 rows += 1;
             }
-            ways.row_of_node.push(among[served[row] % among.len()]);
+            paths.row_of_node.push(among[served[row] % among.len()]);
             served[row] += 1;
         }
-        ways
+        paths
     }
 
     /// The channel from a switch towards a node of another one.
@@ -116,10 +116,10 @@ impl<'a> Search<'a> {
         }
         for at in self.order.iter().rev() {
             let channel = next[*at as usize];
-            let ways = std::mem::take(&mut self.flow[*at as usize]) + self.nodes[*at as usize];
-            self.load[channel as usize] += ways;
+            let paths = std::mem::take(&mut self.flow[*at as usize]) + self.nodes[*at as usize];
+            self.load[channel as usize] += paths;
             let onward = switch_behind(self.fabric, channel);
-            self.flow[onward as usize] += ways;
+            self.flow[onward as usize] += paths;
         }
         self.flow[goal as usize] = 0;
     }

@@ -36,7 +36,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::{MOST_MESSAGE, Operation, Program, Rank, RankProgram};
-use crate::diagnostic::{Diagnose, Diagnosis, closest, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, closest, in_plain_words, shown};
 use crate::units::Bytes;
 
 /// An application that programs can be made of.
@@ -106,7 +106,7 @@ pub enum SkeletonError {
     Options {
         /// The application.
         application: &'static str,
-        /// What is wrong.
+        /// What is wrong; what would work stands behind a semicolon.
         problem: String,
     },
     /// A parameter outside its range.
@@ -146,7 +146,8 @@ impl Diagnose for SkeletonError {
                     .remedy(format!("there are {}", known(name)))
             }
             Self::Options { application, problem } => {
-                Diagnosis::of(format!("{application} cannot take these options: {problem}"))
+                let told = Diagnosis::of_text(problem);
+                told.within(format_args!("{application} cannot take these options"))
             }
             Self::Parameter { application, parameter, value, remedy } => {
                 Diagnosis::of(format!("{application}'s `{parameter}` is {value}"))
@@ -206,7 +207,7 @@ fn parameters<T: DeserializeOwned>(
     let read = options.clone().try_into();
     read.map_err(|error: toml::de::Error| SkeletonError::Options {
         application,
-        problem: error.message().to_owned(),
+        problem: in_plain_words(error.message()).to_string(),
     })
 }
 

@@ -103,7 +103,9 @@ fn what_cannot_be_made_is_refused() {
     assert!(refused("amg", 0, "").contains("at least 1"));
     assert!(refused("amg", MOST_RANKS + 1, "").contains("at most 1048576"));
     assert_eq!(refused("amg", 32, "levels = 0"), "amg's `levels` is 0; take 1 to 16");
-    assert!(refused("amg", 32, "level = 3").contains("unknown field `level`"));
+    assert!(
+        refused("amg", 32, "level = 3").contains("unknown key `level`; did you mean `levels`?")
+    );
     let memory = "the program would not fit into memory; take fewer ranks or smaller counts";
     assert!(refused("kripke", 65_536, "group_sets = 32").ends_with(memory));
     assert!(refused("laghos", 65_536, "solver_iterations = 1000").ends_with(memory));

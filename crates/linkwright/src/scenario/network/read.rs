@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use toml::{Table, Value};
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
-use crate::diagnostic::{Diagnosis, InputError, instead_of};
+use crate::diagnostic::{Diagnosis, InputError, in_plain_words, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::{PacketSettings, PcieSettings, RoutingKind};
 use crate::program::Collective;
@@ -86,9 +86,7 @@ fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError>
 
 fn read_table(table: &Table) -> Result<FabricSpecification, Diagnosis> {
     let read = table.clone().try_into();
-    read.map_err(|error: toml::de::Error| {
-        Diagnosis::of_text(&error.message().trim_end().replace('\n', ", "))
-    })
+    read.map_err(|error: toml::de::Error| in_plain_words(error.message()))
 }
 
 fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {

@@ -170,8 +170,8 @@ fn relocated(schedule: &Schedule, system: &System, gpus: &[usize]) -> Option<Sch
         return Some(moved);
     }
     let servers = moved_servers(&schedule.gpus, system, gpus)?;
-    let ways = moved.routes.iter_mut().flat_map(|route| &mut route.ways);
-    for device in ways.flat_map(|way| &mut way.devices) {
+    let paths = moved.routes.iter_mut().flat_map(|route| &mut route.paths);
+    for device in paths.flat_map(|path| &mut path.devices) {
         if let SystemDevice::OfServer(at) = system.device(*device) {
             *device = system.device_at(*servers.get(&at.server)?, at.index as usize);
         }

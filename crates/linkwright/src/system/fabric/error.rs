@@ -112,10 +112,10 @@ impl Diagnose for FabricError {
                 Diagnosis::of(format!("routing tables of {entries} entries are too large"))
                     .remedy(format!("at most {most} are possible"))
             }
-            Self::TooLarge { channels, most } => {
-                Diagnosis::of(format!("a fabric of {channels} channels is too large"))
-                    .remedy(format!("at most {most} are possible"))
-            }
+            Self::TooLarge { channels, most } => Diagnosis::of(format!(
+                "a fabric of {channels} channels is too large"
+            ))
+            .remedy(format!("at most {most} are possible: take fewer servers, or smaller sizes")),
         }
     }
 }

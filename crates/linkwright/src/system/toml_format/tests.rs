@@ -156,7 +156,7 @@ fn a_discipline_that_a_link_cannot_have_is_refused_where_it_stands() {
     }
     let error = one("nvlink2", ["A", "B"], "pip");
     assert!(
-        error.starts_with("m.toml:13:14: ") && error.contains("`pipe` or `packets`"),
+        error.starts_with("m.toml:13:14: ") && error.contains("there are pipe, packets"),
         "{error}"
     );
     let planes = ["S", "T"].map(|switch| joins("nvlink4", ["A", switch], "packets"));

@@ -1,4 +1,4 @@
-//! The ways of the adaptive routings of a dragonfly, from the documentation alone, where chance
+//! The paths of the adaptive routings of a dragonfly, from the documentation alone, where chance
 //! has nothing to choose.
 
 use linkwright::system::Fabric;
@@ -7,8 +7,8 @@ use linkwright::system::fabric::{
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// A way between two switches.
-pub struct Way {
+/// A path between two switches.
+pub struct Path {
     pub channels: Vec<usize>,
     /// How many links between switches it has at most.
     links: u64,
@@ -33,7 +33,7 @@ pub struct Adaptive<'a> {
 }
 
 impl Adaptive<'_> {
-    /// The way that a packet takes from a switch, if it is one where that is decided: the
+    /// The path that a packet takes from a switch, if it is one where that is decided: the
     /// minimal one unless its queue is longer than that of the detour.
     pub fn decide(
         &self,
@@ -52,7 +52,7 @@ impl Adaptive<'_> {
         }
         let minimal = self.minimal(at, goal);
         let Some(detour) = self.detour(at, goal) else { return Some(minimal.channels) };
-        let [near, far] = [&minimal, &detour].map(|way| queued(way.channels[0]));
+        let [near, far] = [&minimal, &detour].map(|path| queued(path.channels[0]));
         let stays = if self.shape.hop_weights {
             near * minimal.links <= far * detour.links + minimal.links
         } else {
@@ -78,24 +78,24 @@ impl Adaptive<'_> {
         progress.globals + usize::from(self.progressive)
     }
 
-    fn minimal(&self, at: SwitchId, goal: SwitchId) -> Way {
+    fn minimal(&self, at: SwitchId, goal: SwitchId) -> Path {
         if self.shape.group_of(at) == self.shape.group_of(goal) {
-            return Way { channels: vec![self.local(at, goal)], links: 1, detour: false };
+            return Path { channels: vec![self.local(at, goal)], links: 1, detour: false };
         }
         let (mut channels, arrived) = self.way_to_group(at, self.shape.group_of(goal));
         let links = channels.len() as u64 + 1;
         channels.extend((arrived != goal).then(|| self.local(arrived, goal)));
-        Way { channels, links, detour: false }
+        Path { channels, links, detour: false }
     }
 
-    fn detour(&self, at: SwitchId, goal: SwitchId) -> Option<Way> {
+    fn detour(&self, at: SwitchId, goal: SwitchId) -> Option<Path> {
         let (here, there) = (self.shape.group_of(at), self.shape.group_of(goal));
         if here == there {
             let size = self.shape.switches_per_group;
             let mut switches = here * size..(here + 1) * size;
             let third = switches.find(|switch| *switch != at && *switch != goal)?;
             let channels = vec![self.local(at, third), self.local(third, goal)];
-            return self.shape.intra_group_detours.then_some(Way {
+            return self.shape.intra_group_detours.then_some(Path {
                 channels,
                 links: 2,
                 detour: true,
@@ -106,7 +106,7 @@ impl Adaptive<'_> {
         let links = channels.len() as u64 + 3;
         let onward = self.minimal(arrived, goal);
         channels.extend(onward.channels);
-        Some(Way { channels, links, detour: true })
+        Some(Path { channels, links, detour: true })
     }
 
     /// Over the switch's own link to a group, else over that of another switch of its group.

@@ -1,11 +1,11 @@
-//! A job's rings through all of its servers, and the trees, stars and ways beside them.
+//! A job's rings through all of its servers, and the trees, stars and paths beside them.
 
 use crate::collectives::baselines::choice::interfaces;
 use crate::collectives::baselines::double_tree::double_binary_tree;
 use crate::collectives::baselines::fabric::{Fabric, by_server};
 use crate::collectives::baselines::rings::{FoundRing, RingPath, Rings, on_host};
 use crate::collectives::link_graph::LinkClass;
-use crate::collectives::lowering::{Ring, RootedTree, Way};
+use crate::collectives::lowering::{RankPath, Ring, RootedTree};
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::{Channel, ChannelTransport, Relay};
 use crate::system::{Server, Wiring};
@@ -133,17 +133,17 @@ impl<'a> Job<'a> {
         self.servers.iter().map(|ranks| Fabric::new(self.wiring, &ids(ranks))).collect()
     }
 
-    /// One way for each ordered pair.
-    pub(super) fn ways(&self) -> Vec<Way> {
+    /// One path for each ordered pair.
+    pub(super) fn paths(&self) -> Vec<RankPath> {
         let fabrics = self.fabrics();
         let ranks = self.gpus.len();
         let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
-        let way = |(from, to)| {
+        let path = |(from, to)| {
             let through = self.relay(&fabrics, from, to);
             let ranks = [Some(from), through, Some(to)].into_iter().flatten().collect();
-            Way { ranks, chunks: 1 }
+            RankPath { ranks, chunks: 1 }
         };
-        pairs.filter(|(from, to)| from != to).map(way).collect()
+        pairs.filter(|(from, to)| from != to).map(path).collect()
     }
 
     /// Every rank beside the root, relayed where NCCL does so.

@@ -1,6 +1,6 @@
+use super::super::paths::resources;
 use super::super::play::Player;
 use super::super::terms::protocol_as;
-use super::super::ways::resources;
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::lowering::{Ring, outline_of_rings, schedule_of_rings};
@@ -154,7 +154,7 @@ fn an_outline_of_rings_has_the_blocks_and_steps_that_are_written_down() {
             assert!(short.kernel.steps.len() * ranks == written.kernel.steps.len());
             let (full, whole) = (short.in_full(), format!("{:?}", written.kernel));
             assert_eq!(format!("{:?}", full.kernel), whole, "{collective} of {ranks}");
-            assert_eq!(format!("{:?}", full.ways), format!("{:?}", written.ways));
+            assert_eq!(format!("{:?}", full.paths), format!("{:?}", written.paths));
             let [once, twice] = [&short, &written].map(|it| alike(it, routes.capacities()));
             let kernel = |found: Option<Alike>| found.map(|it| format!("{:?}", it.lowered.kernel));
             assert_eq!(kernel(once), kernel(twice));

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::{Fact, Layout, Setting, Workload};
+use super::{Fact, KernelWorkload, Layout, Setting};
 use crate::memory::kernel::{LANES, Launch, Mismatch, PerLane, Wavefront};
 
 const ROUNDS: u64 = 14;
@@ -145,7 +145,7 @@ impl Buffers {
     }
 }
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size, gpus } = setting;
     let mut layout = Layout::new(page);
     let (table, key) = (substitutions(), expanded(&key()));
@@ -163,7 +163,7 @@ fn workload(setting: Setting) -> Workload {
     let groups = size / 16 / LANES as u64;
     let known = Rc::new(Known { table, key });
     let kernel = move |wavefront| encrypt(wavefront, at, Rc::clone(&known));
-    Workload {
+    KernelWorkload {
         name: format!("aes {size}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("encrypt", (groups, 1), kernel)],

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::{Fact, Layout, Setting, Workload};
+use super::{Fact, KernelWorkload, Layout, Setting};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
 
 /// Lanes that look at a node's neighbours together, and nodes that they take.
@@ -81,7 +81,7 @@ struct Buffers {
     levels: u64,
 }
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: nodes, .. } = setting;
     let graph = Rc::new(Graph::of(nodes));
     let mut layout = Layout::new(page);
@@ -101,7 +101,7 @@ fn workload(setting: Setting) -> Workload {
             search(wavefront, at, level, Rc::clone(&graph))
         })
     });
-    Workload {
+    KernelWorkload {
         name: format!("bfs {nodes}"),
         buffers: layout.buffers(),
         launches: launches.collect(),

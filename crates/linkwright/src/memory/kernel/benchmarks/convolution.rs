@@ -1,7 +1,7 @@
 //! Convolution of a square image with a mask of 3 by 3, an output for each work-item, in groups of
 //! 64. The image has a border, so that no work-item stands aside.
 
-use super::{Fact, Layout, Setting, Workload, small};
+use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
 
 const MASK: u64 = 3;
@@ -24,7 +24,7 @@ struct Buffers {
     width: u64,
 }
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: width, .. } = setting;
     let padded = width + MASK - 1;
     let mut layout = Layout::new(page);
@@ -35,7 +35,7 @@ fn workload(setting: Setting) -> Workload {
         width,
     };
     let groups = width * width / LANES as u64;
-    Workload {
+    KernelWorkload {
         name: format!("conv {width}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("convolve", (groups, 1), move |wavefront| {

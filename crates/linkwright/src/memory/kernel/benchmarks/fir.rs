@@ -1,6 +1,6 @@
 //! Finite impulse response: an output for each work-item, 16 taps, in groups of 256.
 
-use super::{Fact, Layout, Setting, Workload, number, number_bits};
+use super::{Fact, KernelWorkload, Layout, Setting, number, number_bits};
 use crate::memory::kernel::{Launch, Mismatch, Values, Wavefront};
 
 const TAPS: u64 = 16;
@@ -25,7 +25,7 @@ struct Buffers {
     history: u64,
 }
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: length, .. } = setting;
     let mut layout = Layout::new(page);
     let at = Buffers {
@@ -35,7 +35,7 @@ fn workload(setting: Setting) -> Workload {
         history: layout.input("history", TAPS, |_| 0),
     };
     let kernel = move |wavefront| fir(wavefront, at);
-    Workload {
+    KernelWorkload {
         name: format!("fir {length}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("fir", (length / GROUP, 4), kernel)],

@@ -1,7 +1,7 @@
 //! One round of k-means: points change from rows to columns, then each work-item finds the nearest
 //! of the centres for its point, in groups of 256 (Hetero-Mark).
 
-use super::{Fact, Layout, Setting, Workload, small};
+use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
 
 const GROUP: u64 = 256;
@@ -32,7 +32,7 @@ fn of_centre(at: u64) -> f32 {
     small(at + 1_000_003)
 }
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: points, .. } = setting;
     let mut layout = Layout::new(page);
     let at = Buffers {
@@ -43,7 +43,7 @@ fn workload(setting: Setting) -> Workload {
         points,
     };
     let groups = (points / GROUP, 4);
-    Workload {
+    KernelWorkload {
         name: format!("k-means {points}"),
         buffers: layout.buffers(),
         launches: vec![

@@ -1,7 +1,7 @@
 //! Product of two square matrices: groups of 8 by 8 work-items, each with 4 by 4 elements; the
 //! first matrix goes through the memory that a group shares, the second is read as it is needed.
 
-use super::{Fact, Layout, Setting, Workload, small};
+use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{Launch, Loaded, Mismatch, Scope, Wavefront};
 use crate::units::Bytes;
 
@@ -29,7 +29,7 @@ struct Matrices {
     width: u64,
 }
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: width, .. } = setting;
     let mut layout = Layout::new(page);
     let second = move |element| small(element + width * width);
@@ -41,7 +41,7 @@ fn workload(setting: Setting) -> Workload {
     };
     let groups = (width / TILE) * (width / TILE);
     let kernel = move |wavefront| multiply(wavefront, at);
-    Workload {
+    KernelWorkload {
         name: format!("mm {width}"),
         buffers: layout.buffers(),
         launches: vec![

@@ -1,7 +1,7 @@
 //! Transpose of a square matrix: groups of 16 by 16 work-items, each with 4 by 4 elements, which
 //! change places in the memory that a group shares.
 
-use super::{Fact, Layout, Setting, Workload, number_bits};
+use super::{Fact, KernelWorkload, Layout, Setting, number_bits};
 use crate::memory::kernel::{Launch, Mismatch, Scope, Wavefront};
 use crate::units::Bytes;
 
@@ -20,14 +20,14 @@ pub(super) const FACT: Fact = Fact {
     workload,
 };
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: width, .. } = setting;
     let mut layout = Layout::new(page);
     let input = layout.input("input", width * width, number_bits);
     let output = layout.output("output", width * width, true);
     let groups = (width / TILE) * (width / TILE);
     let kernel = move |wavefront| transpose(wavefront, input, output, width);
-    Workload {
+    KernelWorkload {
         name: format!("mt {width}"),
         buffers: layout.buffers(),
         launches: vec![

@@ -1,6 +1,6 @@
 //! Max-pooling of squares of 2 by 2, an output for each work-item, in groups of 64.
 
-use super::{Fact, Layout, Setting, Workload, number, number_bits};
+use super::{Fact, KernelWorkload, Layout, Setting, number, number_bits};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
 
 pub(super) const FACT: Fact = Fact {
@@ -13,7 +13,7 @@ pub(super) const FACT: Fact = Fact {
     workload,
 };
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: width, .. } = setting;
     let half = width / 2;
     let mut layout = Layout::new(page);
@@ -21,7 +21,7 @@ fn workload(setting: Setting) -> Workload {
     let output = layout.output("output", half * half, true);
     let groups = half * half / LANES as u64;
     let kernel = move |wavefront| pool(wavefront, input, output, width);
-    Workload {
+    KernelWorkload {
         name: format!("max-pooling {width}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("pool", (groups, 1), kernel)],

@@ -1,7 +1,7 @@
 //! Kernels that ask one thing of memory: how long an access takes, how much it carries, and
 //! whether a flag tells of what was written before it.
 
-use super::{Fact, Layout, Setting, Workload};
+use super::{Fact, KernelWorkload, Layout, Setting};
 use crate::memory::kernel::{AtomicOperation, LANES, Launch, Mismatch, Wavefront};
 
 pub(super) const CHASE: Fact = Fact {
@@ -40,7 +40,7 @@ fn following(lines: u64, line: u64) -> u64 {
     (line + step) % lines
 }
 
-fn chase(setting: Setting) -> Workload {
+fn chase(setting: Setting) -> KernelWorkload {
     let Setting { page, size: lines, .. } = setting;
     let mut layout = Layout::new(page);
     let next = move |word: u64| (following(lines, word / 16) * 64) as u32;
@@ -61,7 +61,7 @@ fn chase(setting: Setting) -> Workload {
         }
         wavefront.store(1, |lane| (lane == 0).then_some(end), |_, _| at as u32).await;
     };
-    Workload {
+    KernelWorkload {
         name: format!("chase {lines}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("chase", (1, 1), kernel)],
@@ -72,7 +72,7 @@ fn chase(setting: Setting) -> Workload {
     }
 }
 
-fn stream(setting: Setting) -> Workload {
+fn stream(setting: Setting) -> KernelWorkload {
     let Setting { page, size: length, .. } = setting;
     let mut layout = Layout::new(page);
     let input = layout.input("input", length, |at| at as u32);
@@ -83,7 +83,7 @@ fn stream(setting: Setting) -> Workload {
         let place = |lane| Some(output + 16 * wavefront.item(lane));
         wavefront.store(4, place, |lane, word| values.word(lane, word)).await;
     };
-    Workload {
+    KernelWorkload {
         name: format!("stream {length}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("copy", (length / 256, 1), kernel)],
@@ -98,7 +98,7 @@ fn word(at: u64) -> u32 {
     at as u32 ^ 0x5EED_5EED
 }
 
-fn message(setting: Setting) -> Workload {
+fn message(setting: Setting) -> KernelWorkload {
     let Setting { page, size: length, gpus } = setting;
     let mut layout = Layout::new(page);
     let sent = layout.input("message", length, |_| 0);
@@ -147,7 +147,7 @@ fn message(setting: Setting) -> Workload {
             wavefront.store(1, address(got, step), |lane, _| values.word(lane, 0)).await;
         }
     };
-    Workload {
+    KernelWorkload {
         name: format!("message {length}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("message", (groups, 1), kernel)],

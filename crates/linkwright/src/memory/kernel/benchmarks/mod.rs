@@ -17,7 +17,7 @@ mod relu;
 mod rows_and_columns;
 mod xtreme;
 
-use super::workload::{Layout, Workload};
+use super::workload::{KernelWorkload, Layout};
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::units::Bytes;
 
@@ -106,7 +106,7 @@ struct Fact {
     full: u64,
     /// The largest size.
     most: u64,
-    workload: fn(Setting) -> Workload,
+    workload: fn(Setting) -> KernelWorkload,
 }
 
 /// A size that the work-groups do not divide.
@@ -194,7 +194,7 @@ impl Benchmark {
     ///
     /// # Errors
     /// A size that the work-groups do not divide.
-    pub fn workload(self, page: Bytes, size: u64, gpus: u32) -> Result<Workload, SizeError> {
+    pub fn workload(self, page: Bytes, size: u64, gpus: u32) -> Result<KernelWorkload, SizeError> {
         let Fact { multiple, most, workload, .. } = self.fact();
         if size == 0 || !size.is_multiple_of(multiple) || size > most {
             return Err(SizeError { benchmark: self.name(), size, multiple, most });

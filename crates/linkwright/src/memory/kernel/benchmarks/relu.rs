@@ -1,6 +1,6 @@
 //! Rectified linear unit: a load, a maximum, a store, in groups of 64.
 
-use super::{Fact, Layout, Setting, Workload, number, number_bits};
+use super::{Fact, KernelWorkload, Layout, Setting, number, number_bits};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
 
 pub(super) const FACT: Fact = Fact {
@@ -13,13 +13,13 @@ pub(super) const FACT: Fact = Fact {
     workload,
 };
 
-fn workload(setting: Setting) -> Workload {
+fn workload(setting: Setting) -> KernelWorkload {
     let Setting { page, size: length, .. } = setting;
     let mut layout = Layout::new(page);
     let input = layout.input("input", length, number_bits);
     let output = layout.output("output", length, true);
     let kernel = move |wavefront| relu(wavefront, input, output);
-    Workload {
+    KernelWorkload {
         name: format!("relu {length}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("relu", (length / LANES as u64, 1), kernel)],

@@ -2,7 +2,7 @@
 //! two kernels, in groups of 256. A work-item that takes a row reads it alone, a line for each; one
 //! that takes a column reads it beside its neighbours.
 
-use super::{Fact, Layout, Setting, Workload, small};
+use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{Image, LANES, Launch, Mismatch, Wavefront};
 
 const GROUP: u64 = 256;
@@ -92,7 +92,7 @@ fn check(
     Mismatch::floats(image, buffer, width, 1e-3, expected)
 }
 
-fn atax(setting: Setting) -> Workload {
+fn atax(setting: Setting) -> KernelWorkload {
     let Setting { page, size: width, .. } = setting;
     let mut layout = Layout::new(page);
     let matrix = layout.input("matrix", width * width, bits);
@@ -101,7 +101,7 @@ fn atax(setting: Setting) -> Workload {
     let y = layout.output("y", width, true);
     let rows = Product { matrix, vector: x, product: between, width, by_rows: true };
     let columns = Product { matrix, vector: between, product: y, width, by_rows: false };
-    Workload {
+    KernelWorkload {
         name: format!("atax {width}"),
         buffers: layout.buffers(),
         launches: vec![rows.launch("rows"), columns.launch("columns")],
@@ -117,7 +117,7 @@ fn atax(setting: Setting) -> Workload {
     }
 }
 
-fn bicg(setting: Setting) -> Workload {
+fn bicg(setting: Setting) -> KernelWorkload {
     let Setting { page, size: width, .. } = setting;
     let mut layout = Layout::new(page);
     let matrix = layout.input("matrix", width * width, bits);
@@ -127,7 +127,7 @@ fn bicg(setting: Setting) -> Workload {
     let s = layout.output("s", width, true);
     let rows = Product { matrix, vector: p, product: q, width, by_rows: true };
     let columns = Product { matrix, vector: r, product: s, width, by_rows: false };
-    Workload {
+    KernelWorkload {
         name: format!("bicg {width}"),
         buffers: layout.buffers(),
         launches: vec![rows.launch("rows"), columns.launch("columns")],

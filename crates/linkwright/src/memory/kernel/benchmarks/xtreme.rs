@@ -5,7 +5,7 @@
 //! the whole launch. In Xtreme2 every second compute unit works on the slice of its neighbour, in
 //! Xtreme3 on that of the same unit of the next GPU: the text names one unit of each pair.
 
-use super::{Fact, Layout, Setting, Workload, small};
+use super::{Fact, KernelWorkload, Layout, Setting, small};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Scope, Wavefront};
 
 /// Compute units of a GPU, each of which runs one group.
@@ -15,7 +15,7 @@ const WAVEFRONTS: u64 = 4;
 /// How often a step is repeated after the first time.
 const REPEATS: u32 = 10;
 
-const fn fact(what: &'static str, workload: fn(Setting) -> Workload) -> Fact {
+const fn fact(what: &'static str, workload: fn(Setting) -> KernelWorkload) -> Fact {
     let multiple = 3 * UNITS * WAVEFRONTS * LANES as u64 * 4 / 1024;
     Fact {
         what,
@@ -68,7 +68,7 @@ impl Vectors {
     }
 }
 
-fn workload(setting: Setting, name: &str, sharing: Sharing) -> Workload {
+fn workload(setting: Setting, name: &str, sharing: Sharing) -> KernelWorkload {
     let Setting { page, size, gpus } = setting;
     let length = size * 1024 / 4 / 3 * u64::from(gpus);
     let groups = UNITS * u64::from(gpus);
@@ -82,7 +82,7 @@ fn workload(setting: Setting, name: &str, sharing: Sharing) -> Workload {
         gpus: u64::from(gpus),
         sharing,
     };
-    Workload {
+    KernelWorkload {
         name: format!("{name} {size}"),
         buffers: layout.buffers(),
         launches: vec![Launch::new("add", (groups, WAVEFRONTS as u32), move |wavefront| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Action, Copies, RecordedKernel, Touched};
 use crate::memory::kernel::{
-    LANES, Launch, Layout, Loaded, Mismatch, Place, Values, Wavefront, Workload,
+    KernelWorkload, LANES, Launch, Layout, Loaded, Mismatch, Values, Wavefront, WavefrontPlace,
 };
 use crate::units::Bytes;
 
@@ -16,7 +16,7 @@ pub struct LoadedWords {
     /// The launch, by its number.
     pub launch: usize,
     /// The wavefront's place.
-    pub place: Place,
+    pub place: WavefrontPlace,
     /// The load's name.
     pub name: String,
     /// Work-item, word of it, and what it read.
@@ -28,7 +28,7 @@ type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 impl RecordedKernel {
     /// The kernel as a workload over pages of so many bytes, and where its loads are kept.
     #[must_use]
-    pub fn workload(self: &Arc<Self>, page: Bytes) -> (Workload, Kept) {
+    pub fn workload(self: &Arc<Self>, page: Bytes) -> (KernelWorkload, Kept) {
         let mut layout = Layout::new(page);
         let mut addresses = Vec::new();
         for buffer in &self.buffers {
@@ -56,7 +56,7 @@ impl RecordedKernel {
             })
             .sharing(launch.lds)
         });
-        let workload = Workload {
+        let workload = KernelWorkload {
             name: self.name.clone(),
             buffers: layout.buffers(),
             launches: launches.collect(),

@@ -1,0 +1,116 @@
+"""The tables of what choices are worth, as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linkwright.runs.run import Sheet
+from linkwright.summaries.intervals import Estimate, estimate
+from linkwright.summaries.measures import MEASURES
+from linkwright.texts import counted
+
+if TYPE_CHECKING:
+    from linkwright.runs.worth.run import Worth
+
+__all__ = ["better_by", "came_to", "held", "percent"]
+
+
+def came_to(worth: Worth) -> Sheet:
+    """What each variant came to, in the mean over seeds."""
+    shown = [
+        it
+        for it in MEASURES
+        if any(value is not None for name in worth.found for value in worth.values(name, it.name))
+    ]
+    rows = []
+    for name in worth.found:
+        cells = [worth.name_of(name)]
+        for measure in shown:
+            known = estimate(worth.values(name, measure.name))
+            cells.append("none" if known is None else _cell(known.mean * measure.factor))
+        rows.append(cells)
+    count = counted(len(worth.seeds), "seed")
+    return Sheet(
+        ["variant", *(it.head for it in shown)],
+        rows,
+        ["variant"],
+        title=f"What each comes to: means over {count}",
+        note="Job time is from arrival to end. GPUs: given out until the last job ended; "
+        "links: what all-reduces carried of what the links could have.",
+    )
+
+
+def better_by(worth: Worth, names: Sequence[str]) -> Sheet:
+    """By how much each is better than the reference, with its interval, in these measures."""
+    measures = [it for it in MEASURES if it.name in names]
+    gains = {(gain.what, gain.measure): gain.share for gain in worth.gains}
+    rows = []
+    for what in dict.fromkeys(gain.what for gain in worth.gains):
+        cells = [worth.name_of(what)]
+        for measure in measures:
+            known = gains.get((what, measure.name))
+            cells += ["none", ""] if known is None else [percent(known.mean), interval(known)]
+        rows.append(cells)
+    heads = ["variant"]
+    for measure in measures:
+        short = measure.head.partition("\n")
+        name = measure.what if len(measures) < 2 else f"{short[0]} {short[2]}".removesuffix(" h")
+        heads += [f"{name}\n%", "95 % interval\n%"]
+    return Sheet(
+        heads,
+        rows,
+        ["variant"],
+        title=f"Better than {worth.reference} by",
+        note=f"Shares of what it is under {worth.reference}, paired by seed; below zero is "
+        "worse. "
+        + (
+            "A choice alone is that key as the scenario has it, all else as in the reference. "
+            if worth.choices
+            else ""
+        )
+        + "Intervals: bootstrap over seeds.",
+    )
+
+
+def held(worth: Worth) -> list[Sheet]:
+    """How many GPUs of a server jobs of several have, where there are such jobs."""
+    counts = {name: worth.held(name) for name in worth.found}
+    sizes = sorted({gpus for of in counts.values() for gpus in of})
+    if not sizes:
+        return []
+    rows = []
+    for name, of in counts.items():
+        whole = sum(of.values()) or 1
+        rows.append(
+            [worth.name_of(name), *(f"{100 * of.get(gpus, 0) / whole:.1f}" for gpus in sizes)]
+        )
+    same = len({tuple(row[1:]) for row in rows}) == 1
+    if same:
+        rows = [["every variant", *rows[0][1:]]]
+    return [
+        Sheet(
+            ["variant", *(f"{gpus}\n%" for gpus in sizes)],
+            rows,
+            ["variant"],
+            title="GPUs held per server by jobs of several GPUs",
+            note="Of such jobs and the servers of each, the share that has so many GPUs there.",
+        )
+    ]
+
+
+def _cell(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    # Minus zero is no less than zero.
+    return f"{round(100 * share, 1) + 0.0:.1f}"
+
+
+def interval(known: Estimate) -> str:
+    """Both ends in percent; empty where there are none."""
+    if known.low is None or known.high is None:
+        return ""
+    return f"{percent(known.low)} to {percent(known.high)}"
