@@ -113,6 +113,19 @@ mod tests {
         assert_eq!(split("\"a\"\"").unwrap_err().column, 1);
     }
 
+    /// What the csv crate reads of a line.
+    fn read_by_csv(line: &str) -> Vec<String> {
+        let (mut text, mut ends) = (vec![0; line.len()], vec![0; line.len() + 1]);
+        let mut reader = csv_core::Reader::new();
+        let input = [line.as_bytes(), b"\n"].concat();
+        let (_, _, _, count) = reader.read_record(&input, &mut text, &mut ends);
+        // It skips a line that is empty.
+        let ends = if line.is_empty() { &[0] } else { &ends[..count] };
+        let starts = [0].into_iter().chain(ends.iter().copied());
+        let field = |(start, end): (usize, &usize)| String::from_utf8(text[start..*end].to_vec());
+        starts.zip(ends).map(|it| field(it).unwrap()).collect()
+    }
+
     proptest! {
         #[test]
         fn what_is_quoted_splits_back(values in prop::collection::vec("[a\",# é]{0,4}", 1..5)) {
@@ -120,13 +133,7 @@ mod tests {
             let line = line.join(",");
             let read: Vec<String> = pairs(&line).into_iter().map(|(value, _)| value).collect();
             prop_assert_eq!(&read, &values);
-            // The csv crate reads the same; it skips a line that is empty.
-            let mut reader = csv::ReaderBuilder::new();
-            let mut reader = reader.has_headers(false).from_reader(line.as_bytes());
-            if let Some(record) = reader.records().next() {
-                let record = record.unwrap();
-                prop_assert_eq!(record.iter().collect::<Vec<_>>(), values);
-            }
+            prop_assert_eq!(read_by_csv(&line), values);
         }
 
         #[test]

@@ -165,7 +165,7 @@ impl<'a> Parts<'a> {
             let lane = &self.kernel.lanes[connection.lane as usize];
             lane.iter().for_each(|other| meets(*other));
         }
-        self.ways[outgoing as usize].uses.iter().for_each(|(link, _)| carries(*link as u32));
+        self.paths[outgoing as usize].uses.iter().for_each(|(link, _)| carries(*link as u32));
     }
 
     /// What a block does: its steps, and for each its place in the blocks of those that it waits for.
