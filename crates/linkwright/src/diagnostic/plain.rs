@@ -68,6 +68,9 @@ fn wanted(expected: &str) -> Option<(&'static str, String)> {
     if let Some(most) = most {
         return Some(("whole number", format!("a whole number from {least} to {most}")));
     }
+    if let Some(size) = of.strip_prefix("a tuple of size ") {
+        return Some(("list", format!("a list of {size}")));
+    }
     let (what, remedy) = match of {
         "i8" | "i16" | "i32" | "i64" | "isize" => ("whole number", "a whole number"),
         "f32" | "f64" => ("number", "a number"),
@@ -108,6 +111,8 @@ mod tests {
         new: Option<bool>,
         #[expect(dead_code, reason = "read to be refused")]
         speed: Option<f64>,
+        #[expect(dead_code, reason = "read to be refused")]
+        size: Option<(f64, f64)>,
     }
 
     #[test]
@@ -130,7 +135,7 @@ mod tests {
             (
                 "wheels = 4\nseat = 1",
                 "2:1: unknown key: `seat`; did you mean `seats`? there are wheels, colour, seats, \
-                 new, speed"
+                 new, speed, size"
                     .to_owned(),
             ),
             (
@@ -140,6 +145,7 @@ mod tests {
             ("wheels = 4\nseats = [1]", "2:10: no text: `1`; write a text in quotes".to_owned()),
             ("wheels = 4\nnew = 1", "2:7: no truth: `1`; write true or false".to_owned()),
             ("wheels = 4\nspeed = true", "2:9: no number: `true`; write a number".to_owned()),
+            ("wheels = 4\nsize = 1", "2:8: no list: `1`; write a list of 2".to_owned()),
             ("", "1:1: no key `wheels`; add `wheels`".to_owned()),
         ] {
             let error = from_toml::<Car>("a.toml", text).unwrap_err().to_string();

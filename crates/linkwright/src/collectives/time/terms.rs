@@ -334,7 +334,7 @@ mod tests {
             assert_ne!(text, Terms::TEXT);
             let line = 1 + Terms::TEXT[..Terms::TEXT.find(from).unwrap()].matches('\n').count();
             let error = Terms::read("terms.toml", &text).unwrap_err();
-            assert!(error.problem.contains(words), "{error}");
+            assert!(error.to_string().contains(words), "{error}");
             assert_eq!(error.position.line, line, "{error}");
         }
     }

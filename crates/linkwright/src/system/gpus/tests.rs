@@ -212,7 +212,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_place() {
         ("7.8 TFLOP/s", "7.8 TB/s", "17:8", "is not a speed"),
         ("7.8 TFLOP/s", "0 TFLOP/s", "", "speed of fp64 is zero"),
         ("\"900 GB/s\"", "\"0 GB/s\"", "27:13", "above zero"),
-        ("\"16 GiB\"", "16", "26:12", "integer"),
+        ("\"16 GiB\"", "16", "26:12", "write a text in quotes"),
         ("directions = 2", "directions = 3", "32:14", "1 or 2"),
         ("units = 80", "units = 0", "36:9", "above zero"),
         ("l1 = \"128 KiB\"", "l1 = \"0 B\"", "37:6", "above zero"),
@@ -220,7 +220,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_place() {
         ("\"nvlink2\"", "\"infiniband\"", "42:8", "which join GPUs"),
         ("10de:1db1", "1db1", "5:", "lspci -nn"),
         ("\"hbm2\"", "\"hbm9\"", "25:8", "hbm2e"),
-        ("vendor = \"nvidia\"", "vendor = \"ati\"", "4:10", "`amd`"),
+        ("vendor = \"nvidia\"", "vendor = \"ati\"", "4:10", "there are nvidia, amd"),
         ("[\"V100\"]", "[\" \"]", "3:9", "empty"),
     ] {
         assert!(V100.contains(from), "{from}");
