@@ -364,7 +364,7 @@ def test_what_cannot_run_is_told(line: str, said: str) -> None:
 def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
     text = gpu_model("r9-nano").to_toml()
     broken = text.replace('interleaving = "4 KiB"', 'interleaving = "3 KiB"')
-    with pytest.raises(ValueError, match="3072 is no power of two: `\"3 KiB\"`; the next is 4096"):
+    with pytest.raises(ValueError, match='3072 is no power of two: `"3 KiB"`; the next is 4096'):
         GpuModel.from_toml(broken)
     with pytest.raises(ValueError, match="4097 is not from 1 to 4096"):
         GpuModel.from_toml(text.replace("mshrs = 64", "mshrs = 4097"))

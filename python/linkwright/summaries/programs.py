@@ -13,6 +13,7 @@ from linkwright import ClusterRun
 
 __all__ = ["JobSummary", "busiest_links", "job_summaries"]
 
+
 @dataclass(frozen=True)
 class JobSummary:
     """One job; times in seconds.
