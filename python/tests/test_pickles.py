@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from linkwright import (
     Owner,
     Pattern,
     Program,
+    Replay,
     Schedule,
     SimulationResult,
     System,
@@ -73,6 +75,11 @@ def an_allocator() -> Allocator:
     allocator.allocate("a", Pattern("ring", 3))
     allocator.mark_unhealthy(7)
     return allocator
+
+
+@cache
+def mix() -> Replay:
+    return replay_scenario(MIX)
 
 
 def a_schedule() -> Schedule:
@@ -119,7 +126,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         Program.skeleton("amg", 32),
         Program.from_otf2(EXAMPLES / "traces" / "stencil4d-32" / "traces.otf2"),
     ],
-    "Replay": lambda: [replay_trace("laghos", ranks=8), replay_scenario(MIX)],
+    "Replay": lambda: [replay_trace("laghos", ranks=8), mix()],
     "Scenario": lambda: [
         read_scenario(SERVER.read_text(), "mix.toml"),
         read_scenario(MIX.read_text(), "mix.toml").with_settings({"fidelity": "flow"}),
@@ -135,7 +142,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         System([("dgx-a100", 2), DGX1], network={"kind": "torus", "port_order": "rails"}),
         System({"gpus": 4}, network=Fabric("dragonfly", ports=50)),
         System("hgx-h100", network=Fabric.from_text(Fabric("torus", dimensions=[4, 4]).to_dot())),
-        replay_scenario(MIX).system,
+        mix().system,
     ],
     "NeuralNetwork": lambda: [
         NeuralNetwork.find("lenet"),
