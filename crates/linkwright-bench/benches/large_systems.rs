@@ -59,7 +59,7 @@ fn median(mut costs: Vec<Cost>) -> Cost {
 fn main() {
     let gpus = 8 * u64::from(SERVERS);
     println!("{gpus} GPUs at rest: the system with its routing, and the packet model of it");
-    for kind in ["single-switch", "fat-tree", "dragonfly"] {
+    for kind in ["fat-tree", "dragonfly"] {
         let (systems, packets): (Vec<Cost>, Vec<Cost>) =
             (0..REPEATS).map(|_| at_rest(kind)).unzip();
         let ((system, bytes), (packet, more)) = (median(systems), median(packets));

@@ -39,8 +39,8 @@ OF_FLOWS = (
 )
 OF_KERNELS = (
     "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` tells: "
-    "the network's own switches are one crossbar, so that links between them carry nothing, and "
-    "links carry what NCCL reaches of them, of other messages, too."
+    "what crosses the network is divided over its shortest paths, whatever the routing, and links "
+    "carry what NCCL reaches of them, of other messages, too."
 )
 
 

@@ -6,8 +6,8 @@
 //! byte. A message that names no connection takes the ways of fewest hops of its class
 //! ([`Routes::route`]).
 //!
-//! What it leaves out: packets, buffers, the fabric's own switches ([`Wiring`](crate::system::Wiring)
-//! has one crossbar for them), and turns at network interfaces.
+//! What it leaves out: packets, buffers, routing (what crosses a fabric is divided over its shortest
+//! paths, [`FabricPaths`](crate::system::fabric::FabricPaths)), and turns at network interfaces.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -55,7 +55,7 @@ impl RouteClass {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
     /// Each resource that it uses and the part of the transfer that crosses it, from above 0
-    /// to 1; in the order of the hops, then of the links.
+    /// to 1; in the order of the hops, then of the links, and behind them the fabric's own links.
     pub uses: Vec<(ResourceId, f64)>,
     /// The sum of the hops' latencies, on the slowest of parallel ways.
     pub latency: Picoseconds,
@@ -92,8 +92,8 @@ impl Diagnose for RouteError {
 /// What joins the devices of a system as resources, and the routes over it.
 ///
 /// The wire with index `i` in [`Wiring::wires`] is the resource `2 * i` from its end `a` to
-/// its end `b`, and `2 * i + 1` back. Devices are named by their indices in [`Wiring::devices`],
-/// which in a whole system are their numbers there.
+/// its end `b`, and `2 * i + 1` back; those of [`Wiring::inner_wires`] follow. Devices are named by
+/// their indices in [`Wiring::devices`], which in a whole system are their numbers there.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
     wiring: Cow<'a, Wiring>,
@@ -138,8 +138,9 @@ impl<'a> Routes<'a> {
         wiring: Cow<'a, Wiring>,
         efficiency: impl Fn(&Wire) -> f64,
     ) -> Result<Self, RouteError> {
-        let mut capacities = Vec::with_capacity(2 * wiring.wires().len());
-        for wire in wiring.wires() {
+        let wires = || wiring.wires().iter().chain(wiring.inner_wires());
+        let mut capacities = Vec::with_capacity(2 * wires().count());
+        for wire in wires() {
             // Where devices meet, nothing is lost.
             let value = wire.kind.map_or(1.0, |_| efficiency(wire));
             if let Some(kind) = wire.kind.filter(|_| !(value > 0.0 && value <= 1.0)) {
@@ -170,7 +171,9 @@ impl<'a> Routes<'a> {
     /// If there is no such resource.
     #[must_use]
     pub fn wire(&self, resource: ResourceId) -> (&Wire, WiredId) {
-        let wire = &self.wiring.wires()[resource / 2];
+        let wires = self.wiring.wires();
+        let inner = || &self.wiring.inner_wires()[resource / 2 - wires.len()];
+        let wire = wires.get(resource / 2).unwrap_or_else(inner);
         (wire, if resource.is_multiple_of(2) { wire.a } else { wire.b })
     }
 
@@ -218,6 +221,11 @@ impl<'a> Routes<'a> {
             }
             latency = latency.max(on_way);
             hops = hops.max(devices.len().saturating_sub(1) as u32);
+            let between = devices.array_windows().filter_map(|[before, between, after]| {
+                let is_crossbar = self.wiring.crossbar() == Some(*between);
+                is_crossbar.then_some((*before, *after, weight / total))
+            });
+            self.cross(between, &mut parts);
         }
         let rates = parts.iter().map(|(at, part)| self.capacities[*at].0 as f64 / part);
         let bandwidth = Bandwidth(rates.min_by(f64::total_cmp)?.round() as u64);
@@ -337,10 +345,54 @@ impl<'a> Routes<'a> {
                 uses.push((resource, part));
             }
         }
+        self.cross_evenly(&mut uses);
         let rates = uses.iter().map(|(resource, part)| capacity(*resource) / part);
         let narrowest = rates.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
         let bandwidth = Bandwidth(narrowest.round() as u64);
         Route { uses, latency: latency[place(from)], hops: distance, bandwidth }
+    }
+
+    /// Adds the fabric's own links to a route: what enters at each port leaves by all in equal parts.
+    fn cross_evenly(&self, uses: &mut Vec<(ResourceId, f64)>) {
+        let Some(crossbar) =
+            self.wiring.crossbar().filter(|_| self.wiring.fabric_paths().is_some())
+        else {
+            return;
+        };
+        let ports = |leaves: bool| -> Vec<(WiredId, f64)> {
+            let at_port = uses.iter().filter_map(|(resource, part)| {
+                let (wire, sender) = self.wire(*resource);
+                (wire.b == crossbar && (sender == crossbar) == leaves).then_some((wire.a, *part))
+            });
+            at_port.collect()
+        };
+        let (entered, left) = (ports(false), ports(true));
+        let total: f64 = entered.iter().map(|(_, part)| part).sum();
+        let pairs = entered.iter().flat_map(|(from, part)| {
+            left.iter().map(move |(to, other)| (*from, *to, part * other / total))
+        });
+        let mut inner = BTreeMap::new();
+        self.cross(pairs, &mut inner);
+        uses.extend(inner);
+    }
+
+    /// Adds what the fabric's own links carry of what goes from one interface to another, each with
+    /// its part of the transfer.
+    fn cross(
+        &self,
+        between: impl Iterator<Item = (WiredId, WiredId, f64)>,
+        parts: &mut BTreeMap<ResourceId, f64>,
+    ) {
+        let Some(paths) = self.wiring.fabric_paths() else { return };
+        let inner = 2 * self.wiring.wires().len();
+        for (from, to, part) in between {
+            let [from, to] = [from, to].map(|nic| self.wiring.port_of(nic));
+            let (Some(from), Some(to)) = (from, to) else { continue };
+            for (channel, share) in paths.shares(from, to).iter() {
+                let resource = inner + (channel - paths.first_channel()) as usize;
+                *parts.entry(resource).or_default() += part * share;
+            }
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 //! What it represents: each rank's call of a collective launches a kernel on its GPU, as
 //! [`time`](crate::collectives::time) plays a lone one, so that one call on idle GPUs takes the same time
 //! there, to the picosecond. Kernels of several jobs and communicators, and the programs' own messages,
-//! share the links of servers and of their interfaces at what long transfers reach of them.
+//! share the links of servers and of their interfaces at what long transfers reach of them, and those
+//! between the fabric's switches where they may hold ports up.
 //!
-//! What it leaves out: the fabric's own switches, which are one crossbar, and with them routing,
-//! packets and the turns of interfaces.
+//! What it leaves out: routing, since what crosses the fabric is divided over its shortest paths,
+//! packets, and the turns of interfaces.
 
 use super::collectives::{Opening, Planned};
 use super::{Cluster, ClusterError, ClusterOutcome};

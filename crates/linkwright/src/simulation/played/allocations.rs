@@ -10,7 +10,7 @@ use crate::collectives::schedule::Schedule;
 use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::system::composition::SystemDevice;
-use crate::system::fabric::Fabric;
+use crate::system::fabric::{Fabric, NodeId};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// How the GPUs of an allocation reduce so many bytes.
@@ -35,8 +35,9 @@ pub(super) struct Ranks {
 /// What a part of an allocation is to a plan: its class within its server, and its server's ports.
 type PartClass = (usize, Arc<[Port]>);
 
-/// The bandwidth and the latency of a port of the fabric.
-type Port = (Bandwidth, Picoseconds);
+/// The bandwidth and the latency of a port of the fabric; and which it is, where it matters, since the
+/// fabric's own links may hold it up.
+type Port = (Bandwidth, Picoseconds, Option<NodeId>);
 
 /// The plans that have been made.
 #[derive(Debug, Default)]
@@ -133,10 +134,11 @@ impl AllocationPlans {
 fn ports(system: &System, server: u32) -> Arc<[Port]> {
     let Some(fabric) = system.fabric() else { return Arc::default() };
     let nics = 0..system.kind_of(server).nics().len() as u32;
+    let is_told = system.fabric_holds_up();
     let ports = nics.map(|nic| {
-        let port = Fabric::injection(system.port_of(system.nic_at(server, nic)));
-        let channel = &fabric.channels()[port as usize];
-        (channel.bandwidth, channel.latency)
+        let port = system.port_of(system.nic_at(server, nic));
+        let channel = &fabric.channels()[Fabric::injection(port) as usize];
+        (channel.bandwidth, channel.latency, is_told.then_some(port))
     });
     ports.collect()
 }

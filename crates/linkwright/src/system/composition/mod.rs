@@ -31,7 +31,7 @@ pub use split::{Split, lists_network, split};
 
 use super::calibration::Calibration;
 use super::error::SystemError;
-use super::fabric::{ChannelId, End, Fabric, NodeId};
+use super::fabric::{ChannelId, End, Fabric, FabricPaths, NodeId};
 use super::kinds::{DeviceKind, Discipline, LinkKind};
 use super::server::{DeviceId, Server};
 use crate::units::{Bandwidth, Picoseconds};
@@ -101,7 +101,7 @@ pub struct System {
     name: String,
     kinds: Vec<ServerKind>,
     numbers: Numbers,
-    fabric: Option<Fabric>,
+    fabric: Option<Arc<Fabric>>,
     order: PortOrder,
     interface_rule: InterfaceRule,
     assumptions: Vec<String>,
@@ -158,7 +158,7 @@ impl System {
             return Err(SystemError::TooFewPorts { ports, nics, missing: nics - ports });
         }
         let name = attachment::name(&kinds, &runs, &fabric);
-        let (fabric, interface_rule) = (Some(fabric), InterfaceRule::default());
+        let (fabric, interface_rule) = (Some(Arc::new(fabric)), InterfaceRule::default());
         Ok(Self { name, kinds, numbers, fabric, order, interface_rule, assumptions })
     }
 
@@ -222,6 +222,18 @@ impl System {
     /// What joins the servers; None of a lone one.
     #[must_use]
     pub fn fabric(&self) -> Option<&Fabric> {
+        self.fabric.as_deref()
+    }
+
+    /// Whether links between the fabric's switches may hold up what its ports send, so that it matters
+    /// which ports a job has.
+    #[must_use]
+    pub fn fabric_holds_up(&self) -> bool {
+        self.fabric.as_ref().is_some_and(|fabric| FabricPaths::of(fabric).is_some())
+    }
+
+    /// The same, to be kept beside the system.
+    pub(crate) fn shared_fabric(&self) -> Option<&Arc<Fabric>> {
         self.fabric.as_ref()
     }
 

@@ -2,19 +2,19 @@
 //!
 //! What it represents: the devices of some servers and the wires between them, numbered without
 //! gaps, each with the number that it has in the system. The fabric is seen as its hosts see it:
-//! one crossbar, with a wire to every network interface as wide as the interface's port, which
-//! passes everything at full rate; which way a message takes inside is the routing's to choose,
-//! and never a planner's. GPUs that meet their interface without a channel have a wire to it that
+//! one crossbar, with a wire to every network interface as wide as the interface's port; which way
+//! a message takes inside is the routing's to choose, and never a planner's. Where the fabric's own
+//! links may hold up what ports send, they are wires of the crossbar to itself, which no route
+//! searches, and over which [`FabricPaths`] divides whatever passes. GPUs that meet their interface without a channel have a wire to it that
 //! is as wide as the interface's port, and belongs to no channel.
 //!
-//! What it leaves out: the fabric's own switches and narrow places, and the servers on which the
-//! job has no GPU.
+//! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
 
 use std::sync::Arc;
 
 use crate::system::calibration::{Calibration, PeakShare};
 use crate::system::composition::System;
-use crate::system::fabric::{ChannelId, Fabric};
+use crate::system::fabric::{ChannelId, Fabric, FabricPaths, NodeId};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{Device, DeviceId, MAX_BANDWIDTH, Server};
 use crate::units::{Bandwidth, Picoseconds};
@@ -116,6 +116,9 @@ pub struct Wiring {
     servers: Vec<WiredServer>,
     devices: Vec<WiredDevice>,
     wires: Vec<Wire>,
+    /// The links between the fabric's switches, where they count, and how they are divided.
+    inner: Vec<Wire>,
+    paths: Option<FabricPaths>,
     adjacency: Vec<Vec<usize>>,
 }
 
@@ -193,8 +196,24 @@ impl Wiring {
                 in_switch: None,
             });
         }
+        wiring.paths = system.shared_fabric().and_then(FabricPaths::of);
+        if let Some(paths) = &wiring.paths {
+            let first = paths.first_channel();
+            let links = (first..).zip(&fabric.channels()[first as usize..]).step_by(2);
+            wiring.inner.extend(links.map(|(channel, link)| Wire {
+                a: crossbar,
+                b: crossbar,
+                kind: Some(fabric.link_kind()),
+                count: 1,
+                bandwidth: link.bandwidth,
+                latency: link.latency,
+                channel: Some(channel),
+                reached: None,
+                in_switch: None,
+            }));
+        }
         // Sums of what planners pack are exact up to here; a server's links are no wider.
-        for wire in &mut wiring.wires {
+        for wire in wiring.wires.iter_mut().chain(&mut wiring.inner) {
             wire.bandwidth = wire.bandwidth.min(MAX_BANDWIDTH);
         }
         wiring.finished()
@@ -206,6 +225,8 @@ impl Wiring {
             servers: Vec::new(),
             devices: Vec::new(),
             wires: Vec::new(),
+            inner: Vec::new(),
+            paths: None,
             adjacency: Vec::new(),
         }
     }
@@ -285,6 +306,36 @@ impl Wiring {
     #[must_use]
     pub fn wires(&self) -> &[Wire] {
         &self.wires
+    }
+
+    /// The device that stands for the fabric; None of a server alone.
+    #[must_use]
+    pub fn crossbar(&self) -> Option<WiredId> {
+        let last = self.devices.len() - 1;
+        let device = &self.devices[last];
+        let is_fabric = device.kind == DeviceKind::NetworkSwitch && device.server.is_none();
+        is_fabric.then_some(last)
+    }
+
+    /// The fabric's port of a network interface; None of what has none.
+    #[must_use]
+    pub fn port_of(&self, nic: WiredId) -> Option<NodeId> {
+        let crossbar = self.crossbar()?;
+        let mut wires = self.adjacency[nic].iter().map(|at| &self.wires[*at]);
+        Some(wires.find(|wire| wire.b == crossbar)?.channel? / 2)
+    }
+
+    /// The links between the fabric's switches, from the crossbar to itself, in the order of their
+    /// channels; none where they hold nothing up.
+    #[must_use]
+    pub fn inner_wires(&self) -> &[Wire] {
+        &self.inner
+    }
+
+    /// How what passes the crossbar is divided over [`Self::inner_wires`]; None where there are none.
+    #[must_use]
+    pub const fn fabric_paths(&self) -> Option<&FabricPaths> {
+        self.paths.as_ref()
     }
 
     /// For each device, the indices of its wires, in the order of [`Self::wires`].
