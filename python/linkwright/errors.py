@@ -6,6 +6,8 @@ one class for unreadable input, one for files, and one for each layer of the mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "AllocationError",
     "ApplicationError",
@@ -19,6 +21,8 @@ __all__ = [
     "SweepError",
     "SweepInterruptedError",
     "TimeLimitError",
+    "did_you_mean",
+    "neither",
     "printable",
 ]
 
@@ -129,3 +133,18 @@ class SweepError(LinkwrightError):
 
 class SweepInterruptedError(KeyboardInterrupt):
     """Ctrl-C during a sweep; the message says what is kept and how to go on."""
+
+
+def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
+    """A question with the names that come near, at most so many; empty where none does."""
+    # Imported where it is needed: it takes longer than reading a machine.
+    from difflib import get_close_matches
+
+    close = " or ".join(f"`{name}`" for name in get_close_matches(given, names, n=most, cutoff=0.5))
+    return f"did you mean {close}? " if close else ""
+
+
+def neither(what: str, given: str, names: Sequence[str], known: str, *, most: int = 1) -> FileError:
+    """What is neither one of some names nor a file, with those that come near, at most so many."""
+    advice = did_you_mean(given, names, most=most)
+    return FileError(f"there is neither {what} nor a file `{given}`", f"{advice}{known}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from linkwright import Program, applications, choice_names, read_otf2
@@ -14,6 +13,7 @@ from linkwright.errors import (
     FileError,
     InputError,
     SimulationError,
+    neither,
     printable,
 )
 from linkwright.files import LARGEST_INPUT, read_text
@@ -75,7 +75,8 @@ def read_program(
             raise ApplicationError(error.problem, error.remedy) from error
     trace = trace_of(name_or_path)
     if trace is None:
-        raise _neither(name_or_path, names)
+        known = f"the applications are {', '.join(names)}"
+        raise neither("an application", str(name_or_path), names, known)
     if ranks is not None or parameters:
         what = (
             "a number of ranks"
@@ -171,15 +172,6 @@ def with_notes(error: SimulationError, notes: Sequence[str]) -> SimulationError:
     return SimulationError(error.problem, "; ".join(filter(None, (error.remedy, left_out))))
 
 
-def _neither(given: str | Path, known: Sequence[str]) -> FileError:
-    close = get_close_matches(str(given), known, n=1, cutoff=0.5)
-    advice = f"did you mean `{close[0]}`? " if close else ""
-    return FileError(
-        f"there is neither an application nor a file `{given}`",
-        f"{advice}the applications are {', '.join(known)}",
-    )
-
-
 def mapping_text(mapping: str | Path) -> str:
     """The text of a file with the GPU of each rank.
 
@@ -187,10 +179,6 @@ def mapping_text(mapping: str | Path) -> str:
         FileError: If there is no such file.
     """
     if not Path(mapping).exists():
-        close = get_close_matches(str(mapping), MAPPINGS, n=1, cutoff=0.5)
-        advice = f"did you mean `{close[0]}`? " if close else ""
-        raise FileError(
-            f"there is neither a mapping nor a file `{mapping}`",
-            f"{advice}the mappings are {', '.join(MAPPINGS)}",
-        )
+        known = f"the mappings are {', '.join(MAPPINGS)}"
+        raise neither("a mapping", str(mapping), MAPPINGS, known)
     return read_text(mapping)

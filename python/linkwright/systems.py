@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import Fabric, Floorplan, System, fabric_names, import_format_names, preset_names
-from linkwright.errors import FileError, MachineError, printable
+from linkwright.errors import FileError, MachineError, neither, printable
 from linkwright.files import read_text
 
 __all__ = [
@@ -125,7 +125,7 @@ def _load_server(name_or_path: str | Path, options: Mapping[str, Any]) -> System
         return server if name is None else System.from_text(server.to_toml(), name=name)
     if not path.exists():
         known = f"the presets are {', '.join(presets)}"
-        raise _neither("a preset", str(name_or_path), presets, known, most=2)
+        raise neither("a preset", str(name_or_path), presets, known, most=2)
     return load_server(path, **options)
 
 
@@ -155,7 +155,7 @@ def network_keys(network: str | Path) -> dict[str, object]:
     if SPEED.match(named):
         return {"kind": "single-switch", "bandwidth": named}
     known = f"the kinds are {', '.join(fabric_names())}, or a speed such as 100Gb/s"
-    raise _neither("a kind of network", named, fabric_names(), known)
+    raise neither("a kind of network", named, fabric_names(), known)
 
 
 def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[str, bytes]]:
@@ -199,7 +199,7 @@ def load_fabric(
         return Fabric(kind, ports=ports, **parameters)
     if not path.exists():
         known = f"the kinds are {', '.join(kinds)}"
-        raise _neither("a kind of network", str(kind_or_path), kinds, known)
+        raise neither("a kind of network", str(kind_or_path), kinds, known)
     if ports is not None or parameters:
         raise MachineError(
             f"`{path.name}` says what the network is", "leave out ports and parameters"
@@ -230,15 +230,3 @@ def is_network(text: str) -> bool:
         return True
     head = TABLE.split(text, maxsplit=1)[0]
     return KIND.search(head) is not None
-
-
-def _neither(
-    what: str, given: str, names: Sequence[str], known: str, *, most: int = 1
-) -> FileError:
-    """What is neither one of some names nor a file, with those that come near, at most so many."""
-    # Imported where it is needed: it takes longer than reading a machine.
-    from difflib import get_close_matches
-
-    close = " or ".join(f"`{name}`" for name in get_close_matches(given, names, n=most, cutoff=0.5))
-    advice = f"did you mean {close}? " if close else ""
-    return FileError(f"there is neither {what} nor a file `{given}`", f"{advice}{known}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "data", "duration", "large", "percent"]
+from collections.abc import Iterable
+
+__all__ = ["counted", "data", "duration", "large", "percent", "ranges"]
 
 
 def counted(count: int, what: str, several: str | None = None) -> str:
@@ -38,3 +40,14 @@ def data(number: float) -> str:
 def percent(share: float) -> str:
     """A share such as `12.5%`."""
     return f"{share:.1%}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers such as `0-3,6`: those that follow one another by their ends."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

@@ -10,15 +10,10 @@ from typing import Any
 from linkwright import NeuralNetwork, System
 from linkwright.errors import SimulationError
 from linkwright.files import portable_name, sha256
-from linkwright.runs.training.play import (
-    LARGEST_SCALING,
-    LIBRARY,
-    Played,
-    Recipe,
-    load_network,
-    play_step,
-)
-from linkwright.runs.training.run import Scaled, TrainingRun
+from linkwright.recipes import LIBRARY, Recipe, load_network
+from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
+from linkwright.runs.training.run import TrainingRun
+from linkwright.summaries.steps import Scaled
 from linkwright.systems import load_system
 
 __all__ = ["train"]

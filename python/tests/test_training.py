@@ -23,7 +23,8 @@ from linkwright import (
     train,
     training_terms,
 )
-from linkwright.runs.training import parts, play
+from linkwright.runs.training import play
+from linkwright.summaries import steps as parts
 
 DGX1 = System("dgx1-v100")
 WAYS = [

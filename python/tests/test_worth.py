@@ -21,7 +21,7 @@ from linkwright import InputError, SimulationError, System, Worth, compare_scena
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.gains import LEFT_OVER, SUM
 from linkwright.summaries.intervals import estimate, saved
-from linkwright.summaries.links import could_carry, link_use
+from linkwright.summaries.links import Day, could_carry, link_use
 from linkwright.summaries.measures import MEASURES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -208,7 +208,7 @@ def test_links_carry_what_the_plans_move() -> None:
     scenario = read_scenario(DAY)
     system, jobs, _ = scenario.build()
     result = simulated(scenario, system, jobs, "preserve")
-    use = link_use(scenario, system, jobs, result)
+    use = link_use(Day(scenario, system, jobs, result))
     could = could_carry(system)
     assert set(use) == set(could)
     assert all(0 <= share <= 1 for share in use.values())
@@ -222,7 +222,7 @@ def test_links_carry_what_the_plans_move() -> None:
     both = read_scenario(text)
     system, jobs, _ = both.build()
     result = simulated(both, system, jobs, "preserve")
-    use = link_use(both, system, jobs, result)
+    use = link_use(Day(both, system, jobs, result))
     assert set(use) == set(could_carry(system))
     assert any(share > 0 for (start, _, _), share in use.items() if start.startswith("node0/GPU"))
 

@@ -257,11 +257,10 @@ def _applications() -> list[str]:
 
 def _training(name: str, gpus: int, communication: str, machine: System) -> Program:
     """A step of training on the first of a machine's GPUs: others change no pattern of ranks."""
-    from linkwright.runs.training.play import Recipe, load_network, make_step
+    from linkwright.recipes import Recipe, load_network
 
     network, _ = load_network(name)
-    recipe = Recipe(network, batch=gpus)
-    step, _ = make_step(recipe, machine, range(gpus), communication)
+    step, _ = Recipe(network, batch=gpus).step(machine, range(gpus), communication, gpus)
     return step.program
 
 

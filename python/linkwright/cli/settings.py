@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from linkwright import InputError, Setting, settings
+from linkwright.errors import did_you_mean
 
 __all__ = [
     "among",
@@ -61,10 +62,7 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
     def check(value: object) -> object:
         for name in value if isinstance(value, list) else [value]:
             if name is not None and name not in known:
-                from difflib import get_close_matches
-
-                close = get_close_matches(str(name), known, n=1, cutoff=0.5)
-                advice = f"did you mean `{close[0]}`? " if close else ""
+                advice = did_you_mean(str(name), known)
                 listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
                 raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")
         return value

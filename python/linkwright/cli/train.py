@@ -21,7 +21,7 @@ from linkwright.cli.options import (
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
 from linkwright.files import read_text
-from linkwright.runs.training.play import communications
+from linkwright.recipes import communications
 
 # What stands for every layer's gradients apart.
 NOTHING = "0"

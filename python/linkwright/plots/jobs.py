@@ -5,22 +5,24 @@ Policies keep their colour from chart to chart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import altair as alt
 
-from linkwright import Job, Scenario, SimulationResult, System, workload_names
+from linkwright import SimulationResult, workload_names
 from linkwright.drawing import machine_drawing
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, boxes, inline_chart, rounded
-from linkwright.plots.shapes import among, shares_by_time
-from linkwright.summaries.links import link_use
+from linkwright.plots.shapes import WIDTH, among, shares_by_time
+from linkwright.summaries.links import Day, link_use
 from linkwright.summaries.policies import job_rows, time_unit
 
 __all__ = [
     "allocation_quality",
     "bandwidth_by_workload",
+    "heats",
     "link_heat",
+    "occupancies",
     "occupancy",
     "run_time_by_workload",
     "times",
@@ -34,6 +36,7 @@ POLICY_COLOURS = {
 }
 
 Model = Literal["effective", "sound"]
+OCCUPANCY = "Who held which GPU when"
 WHISKERS = "Box: quartiles; whiskers: minimum and maximum"
 
 # What the longest name of a workload takes below an axis, in pixels.
@@ -148,7 +151,7 @@ def occupancy(
     ]
     used = max((gpu for row in job_rows(result) for gpu in row["gpus"]), default=-1) + 1
     names = [_gpu_name(gpu, gpu_names) for gpu in range(max(used, len(gpu_names)))]
-    default = f"Who held which GPU when, under {result.policy}"
+    default = f"{OCCUPANCY}: {result.policy}"
     busy = sum(row["finish"] - row["start"] for row in rows)
     whole = result.makespan / seconds * len(names)
     share = f"{busy / whole:.0%} of the GPUs' time was given out." if whole else ""
@@ -169,7 +172,7 @@ def occupancy(
             ),
             tooltip=["job:N", "workload:N", "gpus:Q", "start:Q", "finish:Q"],
         )
-        .properties(width=620, height=alt.Step(16))
+        .properties(width=WIDTH, height=alt.Step(16))
     )
     return chart
 
@@ -189,41 +192,45 @@ def times(results: Sequence[SimulationResult], column: str, *, title: str) -> al
         )
         for result in results
     }
-    unit, seconds = time_unit(max((of_jobs[-1] for of_jobs in of.values() if of_jobs), default=0.0))
     return shares_by_time(
         {
-            policy: [(time / seconds, at / len(times)) for at, time in enumerate(times, start=1)]
+            policy: [(time, at / len(times)) for at, time in enumerate(times, start=1)]
             for policy, times in of.items()
         },
         "policy",
         _policy_colour(list(of)),
-        axis=f"time ({unit})",
         title=title,
         subtitle="Of each share of the jobs, how long at most.",
         interpolate="step-after",
     )
 
 
-def link_heat(
-    scenario: Scenario,
-    system: System,
-    jobs: Sequence[Job],
-    result: SimulationResult,
-    *,
-    title: str | None = None,
-) -> alt.TopLevelMixin | None:
+def occupancies(days: Mapping[str, Day]) -> dict[str, alt.TopLevelMixin]:
+    """The chart of `occupancy` for each of some days, by what it shows."""
+    return {
+        f"Occupancy of the GPUs: {name}": occupancy(
+            day.result, day.system.gpu_names, title=f"{OCCUPANCY}: {name}"
+        )
+        for name, day in days.items()
+    }
+
+
+def heats(days: Mapping[str, Day]) -> dict[str, alt.TopLevelMixin]:
+    """The chart of `link_heat` for each of some days where there is one, by what it shows."""
+    drawn = {
+        name: link_heat(day, title=f"How much of each link was used: {name}")
+        for name, day in days.items()
+    }
+    return {f"Use of each link: {name}": it for name, it in drawn.items() if it is not None}
+
+
+def link_heat(day: Day, *, title: str) -> alt.TopLevelMixin | None:
     """The server with how much of each of its links was used; of several servers their mean.
 
     None where nobody knows: run times by the formula, and collectives by MPI's algorithms.
-
-    Args:
-        scenario: How the jobs were played.
-        system: What on.
-        jobs: The jobs.
-        result: What became of them.
-        title: Instead of the default.
     """
-    use = link_use(scenario, system, jobs, result)
+    use = link_use(day)
+    system = day.system
     listed = system.servers()
     if not use or not listed:
         return None
@@ -242,8 +249,7 @@ def link_heat(
             for at in names
         ]
         mean[a, b] = sum(each) / len(each)
-    drawn = title or f"How much of each link was used under {result.policy}"
-    return machine_drawing(server, title=f"{drawn}{beside}", use=mean)
+    return machine_drawing(server, title=f"{title}{beside}", use=mean)
 
 
 def _gpu_name(gpu: int, names: Sequence[str]) -> str:

@@ -6,9 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import altair as alt
 
-from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, SPARE_COLOURS, inline_chart, rounded
+from linkwright.plot import BLUE, GREY, INK, ORANGE, SKY_BLUE, SPARE_COLOURS, inline_chart, rounded
+from linkwright.summaries.policies import time_unit
 
-__all__ = ["PALETTE", "among", "by_name", "parts_of_times", "shares_by_time"]
+__all__ = ["PALETTE", "WIDTH", "among", "by_name", "intervals", "parts_of_times", "shares_by_time"]
+
+# What most charts are across, in pixels.
+WIDTH = 620
 
 # In the order in which what has no colour of its own takes them.
 PALETTE = (BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS)
@@ -77,17 +81,17 @@ def parts_of_times(
             order=alt.Order("order:Q"),
             tooltip=[f"{of}:N", "part:N", "milliseconds:Q"],
         )
-        .properties(width=620, height=alt.Step(22))
+        .properties(width=WIDTH, height=alt.Step(22))
     )
     return chart
 
 
 def shares_by_time(
-    reached: Mapping[str, Iterable[tuple[float, float]]],
+    reached: Mapping[str, Sequence[tuple[float, float]]],
     of: str,
     colour: alt.Color,
     *,
-    axis: str,
+    what: str = "time",
     title: str,
     subtitle: str,
     interpolate: str = "linear",
@@ -95,16 +99,17 @@ def shares_by_time(
     """Which share of the jobs took, or waited, for so long at most: a line for each name.
 
     Args:
-        reached: The times and the shares that took no longer, of each name.
+        reached: The seconds and the shares that took no longer, of each name, in this order.
         of: What the names are, the head of their column.
         colour: How they are told apart.
-        axis: What the times are, with their unit.
+        what: What the times are.
         title: What is seen.
         subtitle: A line below it.
         interpolate: How Vega-Lite joins the points.
     """
+    unit, seconds = time_unit(max((line[-1][0] for line in reached.values() if line), default=0.0))
     rows = [
-        {of: name, "time": rounded(time), "share": share}
+        {of: name, "time": rounded(time / seconds), "share": share}
         for name, line in reached.items()
         for time, share in line
     ]
@@ -112,12 +117,46 @@ def shares_by_time(
         inline_chart(rows, title, subtitle)
         .mark_line(strokeWidth=2, interpolate=interpolate)  # type: ignore[arg-type]
         .encode(
-            x=alt.X("time:Q", title=axis),
+            x=alt.X("time:Q", title=f"{what} ({unit})"),
             y=alt.Y("share:Q", title="share of the jobs", axis=alt.Axis(format=".0%")),
             color=colour,
             order="share:Q",
             tooltip=[f"{of}:N", alt.Tooltip("share:Q", format=".0%"), "time:Q"],
         )
-        .properties(width=620, height=240)
+        .properties(width=WIDTH, height=240)
     )
     return chart
+
+
+def intervals(
+    shares: Mapping[str, tuple[float, float | None, float | None]], measure: str, *, axis: str
+) -> alt.LayerChart:
+    """A point for each thing, with a line from one end of its interval to the other, in percent.
+
+    Args:
+        shares: The mean and both ends, as shares; of one seed there are none.
+        measure: What they are of.
+        axis: The title of the axis.
+    """
+    rows = [
+        {
+            "what": what,
+            "measure": measure,
+            "better": rounded(100 * mean),
+            "low": rounded(100 * (mean if low is None else low)),
+            "high": rounded(100 * (mean if high is None else high)),
+        }
+        for what, (mean, low, high) in shares.items()
+    ]
+    base = inline_chart(rows).encode(
+        y=alt.Y("what:N", title=None, sort=list(shares), axis=alt.Axis(labelLimit=320)),
+        tooltip=["what:N", "measure:N", "better:Q", "low:Q", "high:Q"],
+    )
+    ends = alt.X("low:Q", axis=alt.Axis(title=axis))
+    layers = [
+        alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.datum(0)),
+        base.mark_rule(color=INK, strokeWidth=2).encode(x=ends, x2="high:Q"),
+        base.mark_point(filled=True, size=80, color=BLUE, opacity=1).encode(x="better:Q"),
+    ]
+    chart: alt.LayerChart = alt.LayerChart(layer=layers)
+    return chart.properties(width=WIDTH, height=alt.Step(22))

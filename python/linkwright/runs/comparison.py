@@ -6,24 +6,25 @@ so that a comparison that was killed goes on where it stopped, and any executor 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
-from linkwright import SimulationResult, __version__
+from linkwright import SimulationResult
 from linkwright.errors import SimulationError
 from linkwright.names import PolicyName
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.compared import Comparison, Outcome
-from linkwright.runs.manifest import manifest_of
+from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile, load_scenario, told_of
+from linkwright.runs.scenarios import load_scenario, told_of
 from linkwright.runs.server.play import check_policies, run_loaded, simulated
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.runs.variants import play_variants
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
-from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.sweeps import Workers
 
 __all__ = ["compare_scenario", "play_variant"]
 
@@ -144,19 +145,16 @@ def compare_scenario(
     if is_mix and not others and workers is None and checkpoint is None:
         played = run_loaded(loaded, timeline=timeline, progress=progress)
         return replace(played, compared_with=chosen)
-    # What cannot be built is refused before anything is played.
-    built = {name: loaded.variant(name).build() for name in scenario.variants}
-    runs = [
-        {"scenario": str(path), "variant": name, "settings": given} for name in scenario.variants
-    ]
-    inputs = [loaded.path, *_files_of(loaded, scenario.variants)]
-    found = run_sweep(
-        Sweep(play_variant, runs, scenario.seed, inputs),
-        workers,
+    built, found = play_variants(
+        play_variant,
+        loaded,
+        scenario.variants,
+        given,
+        workers=workers,
         checkpoint=checkpoint,
-        progress=_telling(progress),
+        progress=progress,
         what="variants",
-    ).results
+    )
     system, jobs, notes = built[chosen]
     if is_mix:
         results = [
@@ -175,28 +173,7 @@ def compare_scenario(
         Outcome(name, result["system"], result["makespan"], result["jobs"], result["times"])
         for name, result in zip(scenario.variants, found, strict=True)
     ]
-    of_manifest: dict[str, object] = {
-        "linkwright": __version__,
-        "scenario": loaded.facts,
-        "files": [loaded.file_facts(name) for name in loaded.files],
-        "seed": scenario.seed,
-        "settings": given,
-        "compared": list(scenario.variants),
-        "reference": chosen,
-    }
+    seeded = {"seed": scenario.seed}
+    of_manifest = of_comparison(loaded, given, seeded, scenario.variants, chosen)
     told = (*notes, *told_of(system))
     return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told)
-
-
-def _files_of(loaded: ScenarioFile, names: Sequence[str]) -> list[Path]:
-    """The files that any variant reads."""
-    found: dict[str, None] = {}
-    for name in names:
-        found |= dict.fromkeys(loaded.variant(name).files)
-    return [loaded.path.parent / name for name in found]
-
-
-def _telling(progress: Progress | None) -> Callable[[str, int, int], object] | None:
-    if progress is None:
-        return None
-    return lambda what, done, total: progress(what, done, total, 0.0, 0)

@@ -1,6 +1,6 @@
-"""What the models of jobs leave out, in sentences for reports."""
+"""What the models of jobs and of training leave out, in sentences for reports."""
 
-__all__ = ["OF_FLOWS", "OF_HEAT", "OF_KERNELS", "OF_PROGRAMS", "left_out"]
+__all__ = ["OF_FLOWS", "OF_HEAT", "OF_KERNELS", "OF_PROGRAMS", "OF_TRAINING", "left_out"]
 
 OF_THE_FORMULA = (
     "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
@@ -41,6 +41,14 @@ OF_KERNELS = (
     "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` tells: "
     "what crosses the network is divided over its shortest paths, whatever the routing, and links "
     "carry what NCCL reaches of them, of other messages, too."
+)
+OF_TRAINING = (
+    "Layers take what their arithmetic and their memory allow at the shares of the peak that "
+    "kernels are known to reach; no kernel is measured on the machine, unless you give its times.",
+    "Kernels that fuse several layers, and algorithms of convolution that need fewer operations.",
+    "Samples are ready in the host's memory: reading them from disks takes no time.",
+    "Samples of the next step are copied when it begins, not while this one computes.",
+    "Other jobs, and clocks that fall under load.",
 )
 
 

@@ -13,7 +13,7 @@ from linkwright import Job, System, __version__
 from linkwright.files import portable_name, sha256
 from linkwright.runs.scenarios import ScenarioFile
 
-__all__ = ["manifest_of", "of_programs", "of_trace"]
+__all__ = ["manifest_of", "of_comparison", "of_programs", "of_trace"]
 
 # The keys of a network that name files.
 FILES = ("file", "routing_table")
@@ -94,6 +94,25 @@ def of_programs(loaded: ScenarioFile, system: System, fidelity: str) -> dict[str
         "seed": loaded.scenario.seed,
         "system": system.name,
         "fidelity": fidelity,
+    }
+
+
+def of_comparison(
+    loaded: ScenarioFile,
+    settings: Mapping[str, object],
+    seeds: Mapping[str, object],
+    compared: Sequence[str],
+    reference: str,
+) -> dict[str, object]:
+    """Of variants of a scenario, what was put over it, the seed or the seeds, and the reference."""
+    return {
+        "linkwright": __version__,
+        "scenario": loaded.facts,
+        "files": [loaded.file_facts(name) for name in loaded.files],
+        **seeds,
+        "settings": dict(settings),
+        "compared": list(compared),
+        "reference": reference,
     }
 
 

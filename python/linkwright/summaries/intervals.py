@@ -16,7 +16,7 @@ from random import Random
 
 from linkwright.quartiles import at_fraction
 
-__all__ = ["LEVEL", "Estimate", "estimate", "saved"]
+__all__ = ["LEVEL", "Estimate", "estimate", "in_percent", "saved"]
 
 LEVEL = 0.95
 DRAWS = 4_000
@@ -35,6 +35,28 @@ class Estimate:
     mean: float
     low: float | None
     high: float | None
+
+    @property
+    def interval(self) -> str:
+        """Both ends in percent; empty where there are none."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"{in_percent(self.low)} to {in_percent(self.high)}"
+
+    def told(self, better: str, worse: str) -> str:
+        """The mean as so many percent better, or worse, with its interval."""
+        known = self
+        if self.mean < 0:
+            low, high = (None if end is None else -end for end in (self.high, self.low))
+            known = Estimate(-self.mean, low, high)
+        interval = f" ({known.interval} %)" if known.interval else ""
+        return f"{in_percent(known.mean)} %{interval} {better if self.mean >= 0 else worse}"
+
+
+def in_percent(share: float) -> str:
+    """A share in percent, without the sign."""
+    # Minus zero is no less than zero.
+    return f"{round(100 * share, 1) + 0.0:.1f}"
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:

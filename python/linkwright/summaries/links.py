@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from linkwright import Job, Scenario, SimulationResult, System, plan, workloads
 from linkwright.names import AlgorithmName
 from linkwright.summaries.policies import job_rows
 
-__all__ = ["could_carry", "gpus_by_server", "link_use"]
+__all__ = ["Day", "could_carry", "gpus_by_server", "link_use"]
+
+
+@dataclass(frozen=True)
+class Day:
+    """Jobs that were played, of which this file and charts tell what links carried.
+
+    Attributes:
+        scenario: How they were played.
+        system: What on.
+        jobs: The jobs.
+        result: What became of them.
+    """
+
+    scenario: Scenario
+    system: System
+    jobs: Sequence[Job]
+    result: SimulationResult
 
 
 def gpus_by_server(system: System) -> list[int]:
@@ -22,9 +40,7 @@ def gpus_by_server(system: System) -> list[int]:
 Direction = tuple[str, str, str]
 
 
-def link_use(
-    scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
-) -> dict[Direction, float]:
+def link_use(day: Day) -> dict[Direction, float]:
     """What share of what a link could have carried until the last job ended the gradients took.
 
     Each direction of a link is by itself. Devices of several servers have their server's name
@@ -32,13 +48,14 @@ def link_use(
 
     The bytes are those of the plan for each job's GPUs at its gradients' size.
     """
+    scenario, system, result = day.scenario, day.system, day.result
     if scenario.run_time != "played" or scenario.planner == "mpi" or not result.makespan:
         return {}
     of_server = gpus_by_server(system)
     listed = [server for server, count in system.servers() for _ in range(count)]
     sizes = {row["workload"]: row["bytes_per_iteration"] for row in workloads()}
     data: Counter[Direction] = Counter()
-    for job, row in zip(jobs, job_rows(result), strict=True):
+    for job, row in zip(day.jobs, job_rows(result), strict=True):
         gpus = tuple(sorted(row["gpus"]))
         if len(gpus) < 2:
             continue

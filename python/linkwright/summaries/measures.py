@@ -6,13 +6,11 @@ Every run of a comparison is summed up where it is played, so that hundreds of r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import Job, Scenario, SimulationResult, System
 from linkwright.quartiles import at_fraction
-from linkwright.summaries.links import could_carry, gpus_by_server, link_use
+from linkwright.summaries.links import Day, could_carry, gpus_by_server, link_use
 from linkwright.summaries.policies import job_rows
 
 __all__ = ["MEASURES", "SHARES", "Measure", "measured"]
@@ -61,21 +59,19 @@ MEASURES = (
 )
 
 
-def measured(
-    scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
-) -> dict[str, Any]:
+def measured(day: Day) -> dict[str, Any]:
     """What a run came to: each measure, GPUs held by server, and two distributions.
 
     The keys are those of `MEASURES`; `held`, how many GPUs jobs of several have in a server,
     counted over such jobs and their servers; `job_times` and `waits`, in seconds at each of
     `SHARES`.
     """
-    rows = job_rows(result)
+    rows = job_rows(day.result)
     times = sorted(row["finish"] - row["arrival"] for row in rows)
     waits = sorted(row["wait"] for row in rows)
-    makespan = result.makespan
+    makespan = day.result.makespan
     held = sum(row["gpu_count"] * row["run_time"] for row in rows)
-    whole = makespan * system.gpu_count
+    whole = makespan * day.system.gpu_count
     found: dict[str, Any] = {
         "job_time": sum(times) / len(times),
         "job_time_95": at_fraction(times, 0.95),
@@ -85,8 +81,8 @@ def measured(
         "throughput": SECONDS_PER_HOUR * len(rows) / makespan if makespan else None,
         "gpu_use": held / whole if whole else None,
     }
-    found |= _use_by_kind(scenario, system, jobs, result)
-    of_server = gpus_by_server(system)
+    found |= _use_by_kind(day)
+    of_server = gpus_by_server(day.system)
     counts = Counter(
         count
         for row in rows
@@ -103,16 +99,14 @@ FAMILIES = {"nvlink": "nvlink_use", "xgmi": "nvlink_use", "pcie": "pcie_use"}
 OF_NETWORK = ("infiniband", "ethernet")
 
 
-def _use_by_kind(
-    scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
-) -> dict[str, float | None]:
+def _use_by_kind(day: Day) -> dict[str, float | None]:
     """The mean use of each family of links, by their bandwidth."""
     names = dict.fromkeys([*FAMILIES.values(), "network_use"])
     found: dict[str, float | None] = dict(names)
-    use = link_use(scenario, system, jobs, result)
+    use = link_use(day)
     if not use:
         return found
-    could = could_carry(system)
+    could = could_carry(day.system)
     carried = dict.fromkeys(names, 0.0)
     whole = dict.fromkeys(names, 0.0)
     for link, share in use.items():

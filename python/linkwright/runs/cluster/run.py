@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from linkwright import ClusterJob, ClusterRun, System, Table
 from linkwright.files import portable_name
+from linkwright.runs.busiest import busiest_sheet
 from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
@@ -167,7 +168,7 @@ class Replay(Run):
     def sheets(self) -> Sequence[Sheet]:
         """Jobs, plans of collectives, latencies, and the busiest links."""
         sheets = [self._jobs(), self._planned(), self._latencies(PERCENTILES)]
-        sheets.append(self._busiest(PRINTED))
+        sheets.append(busiest_sheet(self.run, PRINTED))
         return [sheet for sheet in sheets if sheet is not None]
 
     def _jobs(self) -> Sheet:
@@ -214,15 +215,6 @@ class Replay(Run):
         ]
         return Sheet(["messages up to", "path", "count", *shown], rows, ["path"])
 
-    def _busiest(self, count: int) -> Sheet:
-        columns = {
-            "busiest links": lambda row: f"{row['from']} to {row['to']}",
-            "level": lambda row: row["level"],
-            "load": lambda row: percent(row["utilisation"]),
-            "data": lambda row: data(row["data"]),
-        }
-        return Sheet.of(busiest_links(self.run, count), columns, words=2)
-
     def _levels(self) -> Sheet:
         columns = {
             "level": lambda row: row["level"],
@@ -241,7 +233,11 @@ class Replay(Run):
         left_out += [f"{OF_FLOWS} The {error}."] if error is not None else []
         messages = len(self.run.latencies()) > 0
         took = {"How long messages took": network.message_latencies(self.run)} if messages else {}
-        planned, busiest, levels = self._planned(), self._busiest(REPORTED), self._levels()
+        planned, busiest, levels = (
+            self._planned(),
+            busiest_sheet(self.run, REPORTED),
+            self._levels(),
+        )
         return [
             Section(
                 "Jobs",

@@ -14,6 +14,7 @@ from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
 from linkwright.runs.timeline import Timeline
+from linkwright.summaries.links import Day
 from linkwright.summaries.policies import (
     NOTHING_DIFFERS,
     PolicySummary,
@@ -234,22 +235,16 @@ class ScenarioRun(Run):
                     self.results
                 ),
             }
-        for result in self.results:
-            shown = charts.occupancy(result, self.system.gpu_names)
-            drawn[f"Occupancy of the GPUs under {result.policy}"] = shown
+        days = {it.policy: Day(self.scenario, self.system, self.jobs, it) for it in self.results}
+        drawn |= charts.occupancies(days)
         of_jobs = "Job times, from arrival to end"
         spread: dict[str, alt.TopLevelMixin] = {
             of_jobs: charts.times(self.results, "job_time", title=of_jobs),
             "Waiting": charts.times(self.results, "wait", title="Waiting, from arrival to start"),
         }
-        heat: dict[str, alt.TopLevelMixin] = {}
-        for result in self.results:
-            # A comparison's variants may have other systems, whose names these would not be.
-            if len(self.results) > 1 and self.compared_with:
-                break
-            hot = charts.link_heat(self.scenario, self.system, self.jobs, result)
-            if hot is not None:
-                heat[f"Use of the links under {result.policy}"] = hot
+        # A comparison's variants may have other systems, whose names these would not be.
+        of_others = len(self.results) > 1 and self.compared_with
+        heat = {} if of_others else charts.heats(days)
         what = "What each policy came to" if len(self.results) > 1 else "What it came to"
         alone = self._alone()
         return [

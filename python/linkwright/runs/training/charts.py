@@ -5,12 +5,12 @@ from __future__ import annotations
 import altair as alt
 
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, inline_chart, rounded
-from linkwright.plots.shapes import by_name, parts_of_times
+from linkwright.plots.shapes import WIDTH, by_name, parts_of_times
 from linkwright.runs.training.run import TrainingRun
+from linkwright.runs.training.sheets import PASSES
 
 __all__ = ["layer_times", "scaling_lines", "step_parts"]
 
-WIDTH = 640
 PARTS = {
     "computing": BLUE,
     "exposed communication": ORANGE,
@@ -69,7 +69,7 @@ def layer_times(run: TrainingRun) -> alt.Chart:
             "microseconds": rounded(row[part] * 1e6),
         }
         for place, row in enumerate(run.best.step.layers(model))
-        for part in ("forward", "backward", "update")
+        for part in PASSES
     ]
     chart: alt.Chart = (
         inline_chart(rows, "Time of each layer", f"On {model}, in the order of the network.")
@@ -77,7 +77,7 @@ def layer_times(run: TrainingRun) -> alt.Chart:
         .encode(
             x=alt.X("place:O", title=None, axis=alt.Axis(labels=False, ticks=False)),
             y=alt.Y("microseconds:Q", title="time (µs)"),
-            color=by_name("part", ["forward", "backward", "update"]),
+            color=by_name("part", PASSES),
             tooltip=["layer:N", "part:N", "microseconds:Q"],
         )
         .properties(width=WIDTH)

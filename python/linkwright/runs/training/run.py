@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linkwright import System
+from linkwright.recipes import Recipe
+from linkwright.runs.busiest import busiest_sheet
+from linkwright.runs.left_out import OF_TRAINING
+from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.training import sheets
-from linkwright.runs.training.play import Played, Recipe
+from linkwright.runs.training.play import Played
+from linkwright.summaries.steps import Scaled
 from linkwright.texts import counted, duration
 
 if TYPE_CHECKING:
@@ -17,42 +22,10 @@ if TYPE_CHECKING:
 
     from linkwright.runs.timeline import Timeline
 
-__all__ = ["Scaled", "TrainingRun"]
+__all__ = ["TrainingRun"]
 
-LEFT_OUT = (
-    "Layers take what their arithmetic and their memory allow at the shares of the peak that "
-    "kernels are known to reach; no kernel is measured on the machine, unless you give its times.",
-    "Kernels that fuse several layers, and algorithms of convolution that need fewer operations.",
-    "Samples are ready in the host's memory: reading them from disks takes no time.",
-    "Samples of the next step are copied when it begins, not while this one computes.",
-    "Other jobs, and clocks that fall under load.",
-)
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """A step on fewer GPUs, or on one batch for each.
-
-    Attributes:
-        kind: `strong`, the same batch on more GPUs, or `weak`, the same batch for each GPU.
-        communication: How data moved.
-        gpus: How many.
-        batch: Samples of the step.
-        time: Seconds of the step.
-        speed_up: Samples a second over those of one GPU.
-    """
-
-    kind: str
-    communication: str
-    gpus: int
-    batch: int
-    time: float
-    speed_up: float
-
-    @property
-    def efficiency(self) -> float:
-        """The speed-up for each GPU."""
-        return self.speed_up / self.gpus
+# How many of the busiest links are in the report.
+REPORTED = 10
 
 
 @dataclass(frozen=True)
@@ -99,9 +72,9 @@ class TrainingRun(Run):
     @property
     def headline(self) -> str:
         """How long the best step takes, and how it compares with the others."""
-        best = self.best
+        best, samples = self.best, self.recipe.network.samples
         told = (
-            f"A step of {counted(self.recipe.batch, *self._samples())} takes "
+            f"A step of {counted(self.recipe.batch, samples.removesuffix('s'), samples)} takes "
             f"{duration(best.time)}, {self.rate(best):,.0f} {self.units} a second"
         )
         if len(self.gpus) > 1:
@@ -119,8 +92,7 @@ class TrainingRun(Run):
     @property
     def context(self) -> Sequence[str]:
         """The answer, and what it rests on."""
-        recipe = self.recipe
-        network = recipe.network
+        recipe, network = self.recipe, self.recipe.network
         size = f"{network.parameters:,} parameters, {2 * network.multiply_adds / 1e9:,.2f} GFLOP"
         return [
             self.headline,
@@ -133,10 +105,6 @@ class TrainingRun(Run):
         """What the network's source and the machine's leave open."""
         return [*self.recipe.network.assumptions, *self.system.assumptions]
 
-    def _samples(self) -> tuple[str, str]:
-        several = self.recipe.network.samples
-        return several.removesuffix("s"), several
-
     def tables(self) -> Mapping[str, pa.Table]:
         """Steps, layers of each model of GPU, and scaling."""
         import pyarrow as pa
@@ -146,8 +114,9 @@ class TrainingRun(Run):
             for model in self.best.step.models
             for row in self.best.step.layers(model)
         ]
-        tables = {"steps": self._steps(), "layers": layers, "scaling": self._scaling()}
-        tables["memory"] = list(self.best.step.memory())
+        scaled = [it.facts for it in self.scaling]
+        memory = list(self.best.step.memory())
+        tables = {"steps": self._steps(), "layers": layers, "scaling": scaled, "memory": memory}
         return {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
 
     def _steps(self) -> list[dict[str, object]]:
@@ -168,9 +137,6 @@ class TrainingRun(Run):
             for step in self.steps
         ]
 
-    def _scaling(self) -> list[dict[str, object]]:
-        return [asdict(row) | {"efficiency": row.efficiency} for row in self.scaling]
-
     def summary(self) -> dict[str, object]:
         """What `summary.json` holds and `--json` prints."""
         network = self.recipe.network
@@ -186,7 +152,7 @@ class TrainingRun(Run):
             **self.recipe.facts(),
             "best": self.best.communication,
             "steps": self._steps(),
-            "scaling": self._scaling(),
+            "scaling": [it.facts for it in self.scaling],
             "memory": list(self.best.step.memory()),
             "epoch": self._epoch(),
         }
@@ -198,41 +164,28 @@ class TrainingRun(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """Steps by each way, scaling, and the layers that take longest."""
-        layers = [sheets.layers(self, model) for model in self.best.step.models]
         scaling = [sheets.scaling(self)] if self.scaling else []
-        return [sheets.steps(self), sheets.memory(self), *scaling, *layers]
+        return [sheets.steps(self), sheets.memory(self), *scaling, *sheets.layers(self)]
 
     def sections(self) -> Sequence[Section]:
         """Steps, scaling, layers, links, and what the model leaves out."""
         from linkwright.runs.training.charts import layer_times, scaling_lines, step_parts
 
-        best = self.best
-        links = sheets.links(self)
+        [steps, memory, *others] = self.sheets()
+        layers = sheets.layers(self)
+        parts = {"What a step's time goes into": step_parts(self)}
+        scaled = {"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {}
+        links = busiest_sheet(self.best.run, REPORTED)
+        of = f"Of the step by {self.best.communication}."
         return [
-            Section(
-                "Steps",
-                sheets=[sheets.steps(self)],
-                charts={"What a step's time goes into": step_parts(self)},
-            ),
-            Section("Memory", sheets=[sheets.memory(self)]),
-            Section(
-                "Scaling",
-                sheets=[sheets.scaling(self)] if self.scaling else [],
-                charts={"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {},
-            ),
-            Section(
-                "Layers",
-                sheets=[sheets.layers(self, model) for model in best.step.models],
-                charts={"Time of each layer": layer_times(self)},
-            ),
-            Section(
-                "Links",
-                sheets=[links] if links.rows else [],
-                note=f"Of the step by {best.communication}.",
-            ),
+            Section("Steps", sheets=[steps], charts=parts),
+            Section("Memory", sheets=[memory]),
+            Section("Scaling", sheets=others[: -len(layers)], charts=scaled),
+            Section("Layers", sheets=layers, charts={"Time of each layer": layer_times(self)}),
+            Section("Links", sheets=[links] if links.rows else [], note=of),
             Section("What was trained", facts=self._facts()),
             Section("What the sources leave open", points=self.notes),
-            Section("What the model leaves out", points=LEFT_OUT),
+            Section("What the model leaves out", points=OF_TRAINING),
         ]
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -252,6 +205,4 @@ class TrainingRun(Run):
 
     def timeline(self) -> Timeline | None:
         """The best step: what every GPU computed and moved when."""
-        from linkwright.runs.rank_timeline import rank_timeline
-
         return rank_timeline(self.title, self.system.name, self.best.run)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from linkwright.runs.run import Best, Sheet
-from linkwright.summaries.programs import busiest_links
-from linkwright.texts import data, duration, percent
+from linkwright.texts import data, duration, percent, ranges
 
 if TYPE_CHECKING:
+    from linkwright.runs.training.play import Played
     from linkwright.runs.training.run import TrainingRun
 
-__all__ = ["layers", "links", "memory", "scaling", "steps"]
+__all__ = ["layers", "memory", "scaling", "steps"]
 
 # What the memory of a GPU is for, as it is printed.
 MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
+# What a layer does in a step.
+PASSES = ("forward", "backward", "update")
 # How many of the layers that take longest are printed.
 PRINTED = 8
-
-# What is told of the busiest links.
-LINKS = {
-    "busiest links": lambda row: f"{row['from']} to {row['to']}",
-    "load": lambda row: percent(row["utilisation"]),
-    "data": lambda row: data(row["data"]),
-}
 
 NOTE = (
     "Means over the GPUs. Communication is the time in which data moves; exposed is what of it no "
@@ -34,25 +29,22 @@ NOTE = (
 
 def steps(run: TrainingRun) -> Sheet:
     """Steps by each way to communicate."""
-    best = run.best
-    rows = []
-    for step in run.steps:
-        parts, time = step.parts, duration(step.time)
-        rows.append(
-            [
-                step.communication,
-                Best(time) if step is best and len(run.steps) > 1 else time,
-                f"{run.rate(step):,.0f}",
-                duration(parts.computing),
-                duration(parts.communication),
-                duration(parts.exposed),
-                duration(parts.framework),
-                percent(parts.idle / step.time if step.time else 0.0),
-            ]
-        )
-    heads = ["communication", "step", f"{run.units}\na second", "computing"]
-    heads += ["communication ", "exposed", "framework", "idle"]
-    return Sheet(heads, rows, ["communication"], note=NOTE)
+
+    def time(step: Played) -> str:
+        is_best = step is run.best and len(run.steps) > 1
+        return Best(duration(step.time)) if is_best else duration(step.time)
+
+    columns: Mapping[str, Callable[[Played], str]] = {
+        "communication": lambda step: step.communication,
+        "step": time,
+        f"{run.units}\na second": lambda step: f"{run.rate(step):,.0f}",
+        "computing": lambda step: duration(step.parts.computing),
+        "communication ": lambda step: duration(step.parts.communication),
+        "exposed": lambda step: duration(step.parts.exposed),
+        "framework": lambda step: duration(step.parts.framework),
+        "idle": lambda step: percent(step.parts.idle / step.time if step.time else 0.0),
+    }
+    return Sheet.of(run.steps, columns, note=NOTE)
 
 
 def memory(run: TrainingRun) -> Sheet:
@@ -60,7 +52,7 @@ def memory(run: TrainingRun) -> Sheet:
     alike: dict[tuple[int, ...], list[int]] = {}
     for row in run.best.step.memory():
         alike.setdefault(tuple(row[part] for part in MEMORY), []).append(row["gpu"])
-    rows = [[_listed(gpus), *(data(size) for size in sizes)] for sizes, gpus in alike.items()]
+    rows = [[ranges(gpus), *(data(size) for size in sizes)] for sizes, gpus in alike.items()]
     return Sheet(["memory of GPUs", *MEMORY], rows, ["memory of GPUs"])
 
 
@@ -78,38 +70,18 @@ def scaling(run: TrainingRun) -> Sheet:
     return Sheet.of(run.scaling, columns, words=2)
 
 
-def layers(run: TrainingRun, model: str) -> Sheet:
-    """The layers that take longest on a model of GPU."""
-    layers = list(run.best.step.layers(model))
-
-    def whole(row: Mapping[str, float]) -> float:
-        return row["forward"] + row["backward"] + row["update"]
-
-    total = sum(whole(row) for row in layers)
-    longest = sorted(layers, key=whole, reverse=True)[:PRINTED]
-    several = f" on {model}" if len(run.best.step.models) > 1 else ""
-    columns = {
-        f"longest layers{several}": lambda row: row["name"],
-        "kind": lambda row: row["kind"],
-        "forward": lambda row: duration(row["forward"]),
-        "backward": lambda row: duration(row["backward"]),
-        "update": lambda row: duration(row["update"]),
-        "share": lambda row: percent(whole(row) / total if total else 0.0),
-    }
-    return Sheet.of(longest, columns, words=2)
-
-
-def links(run: TrainingRun) -> Sheet:
-    """The links that the best step fills most."""
-    return Sheet.of(busiest_links(run.best.run, 10), LINKS)
-
-
-def _listed(gpus: Sequence[int]) -> str:
-    """The ids as `0-3,6`."""
-    spans: list[list[int]] = []
-    for gpu in gpus:
-        if spans and gpu == spans[-1][1] + 1:
-            spans[-1][1] = gpu
-        else:
-            spans.append([gpu, gpu])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+def layers(run: TrainingRun) -> list[Sheet]:
+    """The layers that take longest, on each model of GPU."""
+    models = run.best.step.models
+    found = []
+    for model in models:
+        rows = [(row, sum(row[part] for part in PASSES)) for row in run.best.step.layers(model)]
+        total = sum(time for _, time in rows) or 1.0
+        cells = [
+            [row["name"], row["kind"], *(duration(row[of]) for of in PASSES), percent(time / total)]
+            for row, time in sorted(rows, key=lambda it: it[1], reverse=True)[:PRINTED]
+        ]
+        several = f" on {model}" if len(models) > 1 else ""
+        heads = [f"longest layers{several}", "kind", *PASSES, "share"]
+        found.append(Sheet(heads, cells, heads[:2]))
+    return found

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from linkwright import Job, SimulationResult, System, __version__
+from linkwright import Job
 from linkwright.errors import SimulationError
 from linkwright.names import PatternName, WorkloadName
+from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
-from linkwright.runs.worth.choices import Played, alone, machines_of
-from linkwright.runs.worth.run import Day, Worth
+from linkwright.runs.variants import Played, alone, machines_of, play_variants
+from linkwright.runs.worth.run import Worth
+from linkwright.summaries.links import Day
 from linkwright.summaries.measures import measured
-from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.sweeps import Workers
 
 __all__ = ["compare_over_seeds", "play_seed"]
 
@@ -34,27 +37,20 @@ def play_seed(
         seed: What its jobs are drawn from.
         draw: Which of the seeds it is, from zero, of which a file's jobs are drawn.
     """
-    loaded, system, jobs, result = _played(scenario, variant, settings, seed, draw)
-    return measured(loaded.scenario, system, jobs, result)
+    day = _played(scenario, variant, settings, seed, draw)
+    return measured(day)
 
 
-def _played(
-    scenario: str, variant: str, settings: Mapping[str, object], seed: int, draw: int
-) -> tuple[ScenarioFile, System, list[Job], SimulationResult]:
-    loaded = load_scenario(scenario, _on_seed(load_scenario(scenario, settings), settings, seed))
-    loaded = loaded.variant(variant)
+def _played(path: str, variant: str, settings: Mapping[str, object], seed: int, draw: int) -> Day:
+    seeded: dict[str, object] = {**settings, "seed": seed}
+    if load_scenario(path, settings).scenario.jobs_seed is not None:
+        seeded["jobs.generate.seed"] = seed
+    loaded = load_scenario(path, seeded).variant(variant)
     system, jobs, _ = loaded.build()
     if isinstance(loaded.scenario.jobs, str) and draw:
         jobs = _drawn(jobs, seed)
     result = simulated(loaded.scenario, system, jobs, loaded.scenario.policies[0])
-    return loaded, system, jobs, result
-
-
-def _on_seed(loaded: ScenarioFile, settings: Mapping[str, object], seed: int) -> dict[str, object]:
-    found: dict[str, object] = {**settings, "seed": seed}
-    if loaded.scenario.jobs_seed is not None:
-        found["jobs.generate.seed"] = seed
-    return found
+    return Day(loaded.scenario, system, jobs, result)
 
 
 def _drawn(jobs: Sequence[Job], seed: int) -> list[Job]:
@@ -118,53 +114,28 @@ def compare_over_seeds(
     beside: dict[str, object] = dict(settings)
     for each in played:
         beside |= each.settings
-    whole = load_scenario(loaded.path, beside)
-    # What cannot be built is refused before anything is played.
-    built = {each.name: whole.variant(each.variant).build() for each in played}
     first = scenario.jobs_seed if scenario.jobs_seed is not None else scenario.seed
-    listed = [(first + draw, draw) for draw in range(seeds)]
-    runs: list[dict[str, object]] = [
-        {
-            "scenario": str(loaded.path),
-            "variant": each.variant,
-            "settings": beside,
-            "seed": seed,
-            "draw": draw,
-        }
-        for seed, draw in listed
-        for each in played
-    ]
-    files: dict[str, None] = {}
-    for each in played:
-        files |= dict.fromkeys(whole.variant(each.variant).files)
-    inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
-    found = run_sweep(
-        Sweep(play_seed, runs, first, inputs),
-        workers,
+    draws = [{"seed": first + draw, "draw": draw} for draw in range(seeds)]
+    built, found = play_variants(
+        play_seed,
+        load_scenario(loaded.path, beside),
+        [each.variant for each in played],
+        beside,
+        draws,
+        workers=workers,
         checkpoint=checkpoint,
-        progress=_telling(progress),
+        progress=progress,
         what="runs",
-    ).results
-    of = {each.name: found[at :: len(played)] for at, each in enumerate(played)}
+    )
     together = played[0].name
-    shown = [each for each in played if each.name in (reference, together)]
-    if machines:
-        shown = played
     days = []
-    for each in shown:
-        of_day, system, jobs, result = _played(str(loaded.path), each.variant, beside, *listed[0])
-        days.append(Day(of_day.scenario, system, jobs, result.named(each.name)))
-    system, jobs, notes = built[reference]
-    manifest: dict[str, object] = {
-        "linkwright": __version__,
-        "scenario": loaded.facts,
-        "files": [loaded.file_facts(name) for name in loaded.files],
-        "settings": dict(settings),
-        "seeds": [seed for seed, _ in listed],
-        "compared": [each.name for each in played],
-        "reference": reference,
-    }
-    choices = {each.name: each.choice for each in played if each.choice}
+    for each in played:
+        if machines or each.name in (reference, together):
+            day = _played(str(loaded.path), each.variant, beside, **draws[0])
+            days.append(replace(day, result=day.result.named(each.name)))
+    system, jobs, notes = built[next(it.variant for it in played if it.name == reference)]
+    listed = [draw["seed"] for draw in draws]
+    names = [each.name for each in played]
     return Worth(
         path=loaded.path,
         system=system,
@@ -172,18 +143,12 @@ def compare_over_seeds(
         job_count=len(jobs),
         reference=reference,
         together=together,
-        choices=choices,
+        choices={each.name: each.choice for each in played if each.choice},
         machines=list(machines),
-        seeds=[seed for seed, _ in listed],
-        found=of,
+        seeds=listed,
+        found={name: found[at :: len(played)] for at, name in enumerate(names)},
         days=days,
-        manifest=manifest,
+        manifest=of_comparison(loaded, settings, {"seeds": listed}, names, reference),
         notes=notes,
         timeline_limit=timeline,
     )
-
-
-def _telling(progress: Progress | None) -> Callable[[str, int, int], object] | None:
-    if progress is None:
-        return None
-    return lambda what, done, total: progress(what, done, total, 0.0, 0)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from linkwright import Job, Scenario, SimulationResult, System, __version__
+from linkwright import Scenario, System, __version__
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
-from linkwright.runs.worth.sheets import percent
-from linkwright.summaries.gains import Gain, gains, saved_by
-from linkwright.summaries.intervals import Estimate, estimate
-from linkwright.summaries.measures import MEASURES, SHARES
+from linkwright.summaries.links import Day
+from linkwright.summaries.measures import MEASURES
+from linkwright.summaries.over_seeds import OverSeeds, mean_and_ends
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
-    import altair as alt
     import pyarrow as pa
 
-__all__ = ["Day", "Worth"]
+__all__ = ["Worth"]
 
 # What is printed of each choice; the report and the tables have all.
 PRINTED = ("job_time", "wait", "makespan")
@@ -34,17 +31,7 @@ FEW = 5
 
 
 @dataclass(frozen=True)
-class Day:
-    """One variant on the first seed, for charts."""
-
-    scenario: Scenario
-    system: System
-    jobs: Sequence[Job]
-    result: SimulationResult
-
-
-@dataclass(frozen=True)
-class Worth(Run):
+class Worth(OverSeeds, Run):
     """Variants of a scenario of jobs of GPUs on several seeds, set against one of them.
 
     Attributes:
@@ -52,12 +39,7 @@ class Worth(Run):
         system: What the reference's jobs ran on.
         scenario: The scenario as written.
         job_count: How many jobs a seed has.
-        reference: What the others are compared with.
-        together: The scenario as written, under the first of its policies.
-        choices: Of each choice that was played alone its name and its key.
         machines: The servers that were compared; none where choices were.
-        seeds: The seeds.
-        found: What each variant came to on each seed, as `measured` says.
         days: The reference and the scenario as written, or each machine, on the first seed.
         manifest: What repeats the comparison.
         notes: What was left out of recorded jobs, and what is assumed of them.
@@ -68,12 +50,7 @@ class Worth(Run):
     system: System
     scenario: Scenario
     job_count: int
-    reference: str
-    together: str
-    choices: Mapping[str, str]
     machines: Sequence[str]
-    seeds: Sequence[int]
-    found: Mapping[str, Sequence[Mapping[str, Any]]]
     days: Sequence[Day]
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
@@ -101,18 +78,16 @@ class Worth(Run):
         mean, last = means[best], self.gain(best, "makespan")
         if mean is None or last is None:
             return f"Under {self.reference} jobs take no time: there is nothing to compare."
-        who = f"On {best}" if self.machines else f"Under {best}"
-        if self.choices and best == self.together:
-            who = "With all choices together"
-        over = f"on {self.reference}" if self.machines else f"under {self.reference}"
-        told = f"{who} jobs end {_sooner(mean)} than {over} in the mean"
-        end = f", and the last of {counted(self.job_count, 'job')} {_sooner(last)}"
-        sure = (
-            f" ({counted(len(self.seeds), 'seed')}, 95 % intervals)"
-            if len(self.seeds) > 1
-            else " (one seed: no interval)"
+        under = "on" if self.machines else "under"
+        is_whole = self.choices and best == self.together
+        who = "With all choices together" if is_whole else f"{under.capitalize()} {best}"
+        count = len(self.seeds)
+        sure = f"{counted(count, 'seed')}, 95 % intervals" if count > 1 else "one seed: no interval"
+        return (
+            f"{who} jobs end {mean.told('sooner', 'later')} than {under} {self.reference} in the "
+            f"mean, and the last of {counted(self.job_count, 'job')} "
+            f"{last.told('sooner', 'later')} ({sure})."
         )
-        return f"{told}{end}{sure}."
 
     @property
     def context(self) -> Sequence[str]:
@@ -128,25 +103,6 @@ class Worth(Run):
                 f"Intervals of {len(self.seeds)} seeds say little; play more with --seeds."
             )
         return found
-
-    def values(self, variant: str, measure: str) -> list[float | None]:
-        """What a variant came to on each seed."""
-        return [each[measure] for each in self.found[variant]]
-
-    def gain(self, variant: str, measure: str) -> Estimate | None:
-        """By how much a variant is better than the reference; None where that cannot be said."""
-        return estimate(saved_by(self.found, self.reference, variant, measure))
-
-    @cached_property
-    def gains(self) -> list[Gain]:
-        """By how much each variant is better; of choices their sum and what is left over, too."""
-        return gains(self.found, self.reference, self.together, list(self.choices))
-
-    def name_of(self, variant: str) -> str:
-        """A variant as tables call it."""
-        if variant == self.together and self.choices:
-            return "all together"
-        return f"only {variant}" if variant in self.choices else variant
 
     def tables(self) -> Mapping[str, pa.Table]:
         """What every run came to; by how much each variant is better; GPUs held by server."""
@@ -181,14 +137,6 @@ class Worth(Run):
             "held": arrow_table(held, [of_run[0], *counts]),
         }
 
-    def held(self, variant: str) -> dict[int, int]:
-        """How often a job of several GPUs had so many in a server, over all seeds."""
-        total: dict[int, int] = {}
-        for each in self.found[variant]:
-            for gpus, count in each["held"].items():
-                total[int(gpus)] = total.get(int(gpus), 0) + count
-        return dict(sorted(total.items()))
-
     def summary(self) -> dict[str, object]:
         """What `summary.json` holds and `--json` prints."""
         return {
@@ -200,26 +148,10 @@ class Worth(Run):
             "jobs": self.job_count,
             "seeds": list(self.seeds),
             "reference": self.reference,
-            "variants": [
-                {
-                    "variant": name,
-                    "choice": self.choices.get(name),
-                    "measures": [
-                        {
-                            "measure": it.name,
-                            "unit": it.unit,
-                            **_told(estimate(self.values(name, it.name))),
-                        }
-                        for it in MEASURES
-                    ],
-                    "held": [
-                        {"gpus": gpus, "count": count} for gpus, count in self.held(name).items()
-                    ],
-                }
-                for name in self.found
-            ],
+            "variants": self.variants,
             "gains": [
-                {"what": it.what, "measure": it.measure, **_told(it.share)} for it in self.gains
+                {"what": it.what, "measure": it.measure, **mean_and_ends(it.share)}
+                for it in self.gains
             ],
         }
 
@@ -229,22 +161,21 @@ class Worth(Run):
 
     def sections(self) -> Sequence[Section]:
         """The answer's tables and charts, then the first seed's, and what the model leaves out."""
+        from linkwright.plots import over_seeds as charts
+        from linkwright.plots.jobs import heats, occupancies
         from linkwright.runs.machine import machine_section
-        from linkwright.runs.worth import charts
 
         every = [it.name for it in MEASURES if it.less_is_better is not None]
         worth = [replace(sheets.better_by(self, [name]), note="") for name in every]
-        drawn: dict[str, alt.TopLevelMixin] = {}
-        if self.gains:
-            drawn["What each variant is worth, with its interval"] = charts.gains(self)
+        gained = {"What each variant is worth, with its interval": charts.gains(self)}
         spread = {
-            "Distribution of job times": charts.distribution(self, "job_times", SHARES),
-            "Distribution of waiting": charts.distribution(self, "waits", SHARES),
+            "Distribution of job times": charts.distribution(self, "job_times", "Job times", "end"),
+            "Distribution of waiting": charts.distribution(self, "waits", "Waiting", "start"),
         }
-        held: dict[str, alt.TopLevelMixin] = {}
-        if any(self.held(name) for name in self.found):
-            held["GPUs held per server by jobs of several"] = charts.held(self)
+        held = sheets.held(self)
+        of_servers = {"GPUs held per server by jobs of several": charts.held(self)} if held else {}
         first = f"Seed {self.seeds[0]}"
+        days = {self.name_of(day.result.policy): day for day in self.days}
         is_formula = self.scenario.run_time != "played"
         facts = {
             "Scenario": self.path.name,
@@ -255,26 +186,22 @@ class Worth(Run):
             "Run times": "by the formula" if is_formula else f"played as {self.scenario.fidelity}s",
             "Version": __version__,
         }
+        what, of_seed = "What each choice is worth", sheets.better_by(self, PRINTED)
         return [
             Section(
-                "What each choice is worth" if self.choices else "What each is worth",
-                sheets=[sheets.better_by(self, PRINTED)],
-                charts=drawn,
+                what if self.choices else "What each is worth",
+                sheets=[of_seed],
+                charts=gained if self.gains else {},
             ),
             Section("What each comes to", sheets=[sheets.came_to(self)]),
             Section("Job times and waiting", charts=spread),
-            Section("GPUs held per server", sheets=sheets.held(self), charts=held),
-            Section(f"{first}: who held which GPU when", charts=charts.occupancies(self)),
-            Section(
-                f"{first}: how much of each link was used", [OF_HEAT], charts=charts.heats(self)
-            ),
+            Section("GPUs held per server", sheets=held, charts=of_servers),
+            Section(f"{first}: who held which GPU when", charts=occupancies(days)),
+            Section(f"{first}: how much of each link was used", [OF_HEAT], charts=heats(days)),
             Section("Every measure", sheets=worth),
             Section("What was run", facts=list(facts.items()), points=self.notes),
             machine_section(self.system),
-            Section(
-                "What the model leaves out",
-                points=left_out(self.scenario.run_time),
-            ),
+            Section("What the model leaves out", points=left_out(self.scenario.run_time)),
         ]
 
     def timeline(self) -> Timeline | None:
@@ -287,19 +214,3 @@ class Worth(Run):
             {"scenario": self.path.name, "machine": self.system.name},
             self.timeline_limit,
         )
-
-
-def _told(known: Estimate | None) -> dict[str, float | None]:
-    if known is None:
-        return {"mean": None, "low": None, "high": None}
-    return {"mean": known.mean, "low": known.low, "high": known.high}
-
-
-def _sooner(known: Estimate) -> str:
-    word = "sooner" if known.mean >= 0 else "later"
-    sign = 1 if known.mean >= 0 else -1
-    told = f"{percent(sign * known.mean)} %"
-    if known.low is None or known.high is None:
-        return f"{told} {word}"
-    low, high = sorted((sign * known.low, sign * known.high))
-    return f"{told} ({percent(low)} to {percent(high)} %) {word}"

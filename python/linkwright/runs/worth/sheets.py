@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from linkwright.runs.run import Sheet
-from linkwright.summaries.intervals import Estimate, estimate
+from linkwright.summaries.intervals import estimate, in_percent
 from linkwright.summaries.measures import MEASURES
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
     from linkwright.runs.worth.run import Worth
 
-__all__ = ["better_by", "came_to", "held", "percent"]
+__all__ = ["better_by", "came_to", "held"]
 
 
 def came_to(worth: Worth) -> Sheet:
@@ -50,7 +50,7 @@ def better_by(worth: Worth, names: Sequence[str]) -> Sheet:
         cells = [worth.name_of(what)]
         for measure in measures:
             known = gains.get((what, measure.name))
-            cells += ["none", ""] if known is None else [percent(known.mean), interval(known)]
+            cells += ["none", ""] if known is None else [in_percent(known.mean), known.interval]
         rows.append(cells)
     heads = ["variant"]
     for measure in measures:
@@ -101,16 +101,3 @@ def held(worth: Worth) -> list[Sheet]:
 
 def _cell(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-def percent(share: float) -> str:
-    """A share in percent."""
-    # Minus zero is no less than zero.
-    return f"{round(100 * share, 1) + 0.0:.1f}"
-
-
-def interval(known: Estimate) -> str:
-    """Both ends in percent; empty where there are none."""
-    if known.low is None or known.high is None:
-        return ""
-    return f"{percent(known.low)} to {percent(known.high)}"

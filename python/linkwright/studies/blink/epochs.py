@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from linkwright import NeuralNetwork, System
-from linkwright.runs.training.play import LIBRARY, Played, Recipe, play_step
+from linkwright.recipes import LIBRARY, Recipe
+from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.blink.measure import BASELINES, Progress
 from linkwright.studies.tables import Cell, Section, StudyTable
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from linkwright import ClusterRun
-from linkwright.runs.training.play import Played, Recipe, play_step
+from linkwright.recipes import Recipe
+from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.training.constants import Constants
 from linkwright.studies.training.published import Epoch
 from linkwright.studies.training.terms import changed

@@ -6,7 +6,8 @@ from functools import cache
 from statistics import mean
 
 from linkwright import NeuralNetwork, training_terms
-from linkwright.runs.training.play import Recipe, play_step
+from linkwright.recipes import Recipe
+from linkwright.runs.training.play import play_step
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.predicted import FIRST
 from linkwright.studies.training.published import published, rows

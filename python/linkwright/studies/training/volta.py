@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from linkwright import training_terms
-from linkwright.runs.training.play import Played, Recipe, play_step
+from linkwright.recipes import Recipe
+from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK

@@ -1,14 +1,14 @@
-"""What the time of a step goes into, in the mean over its GPUs."""
+"""What steps of training come to: parts of their time, in the mean over GPUs, and speed-ups."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from linkwright import ClusterRun
 
-__all__ = ["Parts", "parts_of"]
+__all__ = ["Parts", "Scaled", "parts_of"]
 
 Span = tuple[float, float]
 
@@ -30,6 +30,37 @@ class Parts:
     communication: float
     exposed: float
     idle: float
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A step on fewer GPUs, or on one batch for each.
+
+    Attributes:
+        kind: `strong`, the same batch on more GPUs, or `weak`, the same batch for each GPU.
+        communication: How data moved.
+        gpus: How many.
+        batch: Samples of the step.
+        time: Seconds of the step.
+        speed_up: Samples a second over those of one GPU.
+    """
+
+    kind: str
+    communication: str
+    gpus: int
+    batch: int
+    time: float
+    speed_up: float
+
+    @property
+    def efficiency(self) -> float:
+        """The speed-up for each GPU."""
+        return self.speed_up / self.gpus
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The row of tables and JSON."""
+        return asdict(self) | {"efficiency": self.efficiency}
 
 
 def parts_of(run: ClusterRun) -> Parts:

@@ -1,4 +1,4 @@
-"""Which variants tell what each choice is worth.
+"""The variants of a scenario that a comparison plays, as the runs of a sweep.
 
 A scenario makes some choices, and the variant that it is compared with, such as
 `[compare.default]`, differs from it in some keys. Each of these keys is a choice: played alone, the
@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright import Scenario
+from linkwright import Scenario, System
+from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile
+from linkwright.sweeps import Sweep, Workers, run_sweep
 
-__all__ = ["Played", "alone", "machines_of", "path_values"]
+__all__ = ["Built", "Played", "alone", "machines_of", "path_values", "play_variants"]
+
+# A system, its jobs, and notes.
+Built = tuple[System, list[Any], list[str]]
 
 
 @dataclass(frozen=True)
@@ -113,3 +119,55 @@ def _nested(paths: Mapping[str, Any]) -> dict[str, Any]:
             at = at.setdefault(name, {})
         at[key] = value
     return table
+
+
+def play_variants(
+    play: Callable[..., dict[str, Any]],
+    loaded: ScenarioFile,
+    variants: Sequence[str],
+    settings: Mapping[str, object],
+    draws: Sequence[Mapping[str, object]] = ({},),
+    *,
+    workers: Workers | Executor | None,
+    checkpoint: str | Path | None,
+    progress: Progress | None,
+    what: str,
+) -> tuple[dict[str, Built], list[dict[str, Any]]]:
+    """What each variant is built of, and what each came to on each draw, draw by draw.
+
+    What cannot be built is refused before anything is played.
+
+    Args:
+        play: Plays one: called with the scenario's file, the variant's name, the settings, and
+            what the draw says.
+        loaded: The scenario, with the settings.
+        variants: The names of its variants.
+        settings: What was put over its file.
+        draws: What else a run is told; every variant is played on each.
+        workers: Where the runs are played, as for `run_sweep`.
+        checkpoint: A file that keeps every finished run, as for `run_sweep`.
+        progress: Called with what is played, how many runs are done, and how many there are.
+        what: What the runs are, in the words of their progress.
+
+    Raises:
+        InputError: If a variant is not as it should be, or a job does not fit, with the place.
+        SweepError: If a run that was begun cannot be played.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    of = {name: loaded.variant(name) for name in variants}
+    built = {name: variant.build() for name, variant in of.items()}
+    files = dict.fromkeys(name for variant in of.values() for name in variant.files)
+    runs = [
+        {"scenario": str(loaded.path), "variant": name, "settings": dict(settings), **draw}
+        for draw in draws
+        for name in variants
+    ]
+    inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
+    found = run_sweep(
+        Sweep(play, runs, loaded.scenario.seed, inputs),
+        workers,
+        checkpoint=checkpoint,
+        progress=progress and (lambda what, done, total: progress(what, done, total, 0.0, 0)),
+        what=what,
+    )
+    return built, list(found.results)

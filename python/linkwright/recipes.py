@@ -1,0 +1,150 @@
+"""How networks are trained: the network, by name or file, the recipe, and ways to communicate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from linkwright import (
+    NeuralNetwork,
+    System,
+    TrainingStep,
+    __version__,
+    choice_names,
+    neural_networks,
+    planner_names,
+)
+from linkwright.errors import FileError, SimulationError, did_you_mean, neither, printable
+from linkwright.files import read_text, sha256
+
+if TYPE_CHECKING:
+    from linkwright import names
+
+__all__ = ["LIBRARY", "Recipe", "communications", "load_network", "way_of"]
+
+# Data that collectives of NCCL move, planned by NCCL's own choice.
+LIBRARY = "nccl"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a network is trained, whatever it is trained on.
+
+    Attributes:
+        network: What is trained.
+        batch: Samples of a step, over all GPUs.
+        precision: The numbers that are multiplied.
+        optimizer: What turns gradients into weights.
+        framework: Whose costs around kernels count.
+        overlap: Whether gradients are reduced while others are computed.
+        bucket: Bytes of gradients that are reduced at once; the framework's where absent.
+        micro_batches: Parts of the batch that follow one another through a pipeline.
+        terms: What kernels reach and frameworks cost; Linkwright's own where absent.
+        measured: Times of layers that replace the model's, as comma-separated values.
+    """
+
+    network: NeuralNetwork
+    batch: int
+    precision: str = "fp32"
+    optimizer: str = "momentum"
+    framework: str = "pytorch"
+    overlap: bool = True
+    bucket: int | None = None
+    micro_batches: int | None = None
+    terms: str | None = field(default=None, repr=False)
+    measured: str | None = field(default=None, repr=False)
+
+    def step(
+        self, system: System, gpus: Sequence[int], communication: str, batch: int
+    ) -> tuple[TrainingStep, str | None]:
+        """A step, and the planner of its collectives; None for NCCL's own choice.
+
+        Raises:
+            MachineError: If a GPU's model is not known well enough.
+            SimulationError: If the batch does not divide, or the GPUs cannot go that way.
+        """
+        way, planner = way_of(communication)
+        step = TrainingStep(
+            self.network,
+            system,
+            gpus,
+            batch=batch,
+            way=way,
+            precision=cast("names.PrecisionName", self.precision),
+            optimizer=cast("names.OptimizerName", self.optimizer),
+            framework=cast("names.FrameworkName", self.framework),
+            overlap=self.overlap,
+            bucket=self.bucket,
+            micro_batches=self.micro_batches,
+            terms=self.terms,
+            measured=self.measured,
+        )
+        return step, planner
+
+    def facts(self) -> dict[str, object]:
+        """What repeats it, but for the network."""
+        terms, measured = (
+            None if text is None else sha256(text.encode()) for text in (self.terms, self.measured)
+        )
+        return {
+            "batch": self.batch,
+            "precision": self.precision,
+            "optimizer": self.optimizer,
+            "framework": self.framework,
+            "overlap": self.overlap,
+            "bucket": self.bucket,
+            "micro_batches": self.micro_batches,
+            "terms": terms,
+            "measured": measured,
+            "linkwright": __version__,
+        }
+
+
+def load_network(name_or_path: str | Path) -> tuple[NeuralNetwork, str | None]:
+    """A network by its name, or one's own from a file; with the text of the file.
+
+    Raises:
+        FileError: If there is neither such a network nor such a file.
+        InputError: If the file is no network, with its place.
+    """
+    path = Path(name_or_path)
+    try:
+        return NeuralNetwork.find(str(name_or_path)), None
+    except SimulationError as error:
+        if path.exists():
+            text = read_text(path)
+            return NeuralNetwork.from_toml(text, printable(str(path))), text
+        if path.suffix == ".toml":
+            raise FileError(f"there is no file `{path}`", "name one, or a network") from error
+        names = list(dict.fromkeys(name.split(":")[0] for name, _, _ in neural_networks()))
+        known = f"the networks are {', '.join(names)}"
+        raise neither("a network", str(name_or_path), names, known) from error
+
+
+def communications() -> list[str]:
+    """Every way to communicate: NCCL, planners of all-reduces, and those without either."""
+    ways = [way for way in choice_names()["training_way"] if way != "all-reduce"]
+    return [LIBRARY, *(name for name in planner_names() if name != "mpi"), *ways]
+
+
+def way_of(communication: str) -> tuple[Any, str | None]:
+    """The way of the core, and the planner of its collectives; None for NCCL's own choice.
+
+    Raises:
+        SimulationError: If there is none of that name.
+    """
+    if communication == LIBRARY:
+        return "all-reduce", None
+    if communication in planner_names() and communication != "mpi":
+        return "all-reduce", communication
+    way, _, planner = communication.partition(":")
+    known = communications()
+    if way not in choice_names()["training_way"] or (planner and planner not in known):
+        advice = did_you_mean(communication, known)
+        raise SimulationError(
+            f"there is no way to communicate `{communication}`",
+            f"{advice}there are {', '.join(known)}",
+        )
+    return way, None if planner in ("", LIBRARY) else planner
