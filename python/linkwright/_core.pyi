@@ -1789,9 +1789,10 @@ class Program:
     def operations_of(self, rank: int) -> Table:
         """One row per operation of a rank, in its order.
 
-        Columns: kind (`compute`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`,
-        `enter`, `leave`), collective (its name, or empty), direction (of a copy: `host-to-device`,
-        `device-to-host`, `peer`), duration (in ps), rate (of a reduction, in bytes per second),
+        Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `timed`
+        for a collective whose time is known, `join`, `enter`, `leave`), collective (its name, or
+        empty), direction (of a copy: `host-to-device`, `device-to-host`, `peer`), duration (in ps),
+        rate (of a reduction, in bytes per second),
         peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy
         and a send), communicator, region, in_loop (whether iterations repeat it), and the rows
         that it waits for: completed and started. Null: there is none, or any will do.
@@ -3397,15 +3398,20 @@ class TrainingStep:
     def collectives(self) -> list[tuple[str, int]]:
         """The collectives of the step, each once: which, and the bytes that each GPU contributes."""
 
-    def alone(self, times: Sequence[tuple[str, int, float]]) -> Program:
-        """The program of the first GPU alone, in which each collective lasts so long: that of all, where every GPU does
-        the same and only collectives join them.
+    def representatives(
+        self, system: System, times: Sequence[tuple[str, int, float]]
+    ) -> tuple[Program, list[tuple[int, int]]] | None:
+        """The program of servers that stand for all that do the same, in which each collective lasts so long; with the
+        step's rank that each of its ranks is, and for how many that stands.
+
+        None where collectives are not all that joins the GPUs, or their models differ.
 
         Args:
+            system: What it is trained on.
             times: Of each of `collectives`: which, the bytes, and the seconds.
 
         Raises:
-            SimulationError: If GPUs exchange data otherwise, their models differ, or a time is missing.
+            SimulationError: If a time is missing, or the system is too small.
         """
 
     @property

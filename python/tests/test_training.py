@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from commands import linkwright
@@ -73,16 +74,48 @@ def test_scaling_is_told_of_powers_of_two() -> None:
     assert all(row.efficiency <= 1.0 + 1e-9 for row in weak)
 
 
-def test_ranks_that_are_alike_are_as_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = load_system("hgx-h100", gpus=64)
-    for gpus, ways in ((8, ["nccl", "fsdp"]), (64, ["nccl"])):
-        for way in ways:
-            chosen = {"gpus": gpus, "batch": 8 * gpus, "communication": way, "scaling": False}
-            whole = train("vgg-16", system, **chosen).best.time  # type: ignore[arg-type]
-            monkeypatch.setattr(play, "MOST_PLAYED", 1)
-            alone = train("vgg-16", system, **chosen).best.time  # type: ignore[arg-type]
-            monkeypatch.undo()
-            assert alone == pytest.approx(whole, rel=0.05)
+@pytest.mark.parametrize(
+    ("machine", "way", "most"),
+    [
+        *(("dgx1-v100", way, 0.01) for way in ("nccl", "fsdp")),
+        ("dgx2", "nccl", 0.01),
+        # A GPU that a reduction needs no more goes on before the others.
+        ("dgx1-v100", "reduce-broadcast", 0.1),
+    ],
+)
+def test_servers_that_do_the_same_are_as_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, machine: str, way: str, most: float
+) -> None:
+    system = load_system(machine, gpus=32)
+    # Three servers of eight GPUs, or one of 16 and half of another.
+    gpus = list(range(8, 32))
+
+    def rows() -> dict[str, Any]:
+        run = train("alexnet", system, gpus=gpus, batch=960, communication=way, scaling=False)
+        return dict(cast("Any", run.summary())["steps"][0])
+
+    whole = rows()
+    monkeypatch.setattr(play, "MOST_PLAYED", 1)
+    monkeypatch.setattr(play, "MOST_PLAYED_WITH_ROOT", 1)
+    some = rows()
+    assert whole.pop("data") > 0
+    assert some.pop("data") is None
+    for part, value in whole.items():
+        if part in ("framework", "computing", "samples_at_once"):
+            assert some[part] == pytest.approx(value, rel=1e-9), part
+        elif isinstance(value, float):
+            near = most * (whole["time"] if part == "idle" else value)
+            assert some[part] == pytest.approx(value, abs=near), part
+        else:
+            assert some[part] == value, part
+
+
+def test_a_pipeline_is_played_whole_whatever_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {"gpus": 2, "batch": 64, "communication": "pipeline", "scaling": False}
+    whole = train("lenet", DGX1, **chosen).best  # type: ignore[arg-type]
+    monkeypatch.setattr(play, "MOST_PLAYED", 1)
+    assert train("lenet", DGX1, **chosen).best.parts == whole.parts  # type: ignore[arg-type]
+    assert whole.is_whole
 
 
 def test_terms_are_read_and_refused_with_their_place() -> None:

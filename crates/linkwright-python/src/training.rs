@@ -7,8 +7,8 @@ use linkwright::diagnostic::Diagnosis;
 use linkwright::program::Collective;
 use linkwright::training::{
     self, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES, Measured,
-    Network, Optimizer, Precision, SampleSize, Shape, Terms, Training, Way, alone, collectives_of,
-    model_of, tables,
+    Network, Optimizer, Precision, Representatives, SampleSize, Shape, Terms, Training, Way,
+    collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
@@ -187,6 +187,9 @@ impl NeuralNetwork {
     }
 }
 
+/// A rank of a step, and for how many it stands.
+type Standing = (u32, u32);
+
 /// A step of training on some GPUs of a system: what each of them computes, copies and reduces.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -320,16 +323,25 @@ impl TrainingStep {
         calls.into_iter().map(|(kind, size)| (kind.name(), size.0)).collect()
     }
 
-    /// The program of the first GPU alone, in which each collective lasts so long: that of all, where every GPU does
-    /// the same and only collectives join them.
+    /// The program of servers that stand for all that do the same, in which each collective lasts so long; with the
+    /// step's rank that each of its ranks is, and for how many that stands.
+    ///
+    /// None where collectives are not all that joins the GPUs, or their models differ.
     ///
     /// Args:
+    ///     system: What it is trained on.
     ///     times: Of each of `collectives`: which, the bytes, and the seconds.
     ///
     /// Raises:
-    ///     SimulationError: If GPUs exchange data otherwise, their models differ, or a time is missing.
-    #[pyo3(signature = (times: "Sequence[tuple[str, int, float]]"))]
-    fn alone(&self, times: Vec<(String, u64, f64)>) -> PyResult<Program> {
+    ///     SimulationError: If a time is missing, or the system is too small.
+    #[pyo3(signature = (system: "System", times: "Sequence[tuple[str, int, float]]"))]
+    fn representatives(
+        &self,
+        system: &System,
+        times: Vec<(String, u64, f64)>,
+    ) -> PyResult<Option<(Program, Vec<Standing>)>> {
+        let of = &*system.cluster().system;
+        ranks_on(of.gpus(), &self.gpus.iter().map(|gpu| i128::from(*gpu)).collect::<Vec<_>>())?;
         let known: BTreeMap<(String, u64), f64> =
             times.into_iter().map(|(kind, size, seconds)| ((kind, size), seconds)).collect();
         for (kind, size) in self.collectives() {
@@ -342,11 +354,11 @@ impl TrainingStep {
             let seconds = known.get(&(kind.name().to_owned(), size.0));
             Picoseconds::from_seconds(seconds.copied().unwrap_or_default())
         };
-        let alone = alone(&self.program.0, time).filter(|_| self.times.len() == 1);
-        alone.map(|program| Program(Arc::new(program))).ok_or_else(|| {
-            let problem = "the GPUs of the step do not all do the same";
-            errors::range(Diagnosis::of(problem).remedy("play the program of all of them"))
-        })
+        if self.times.len() > 1 {
+            return Ok(None);
+        }
+        let found = Representatives::of(&self.program.0, of, &self.gpus, time);
+        Ok(found.map(|Representatives { program, ranks }| (Program(Arc::new(program)), ranks)))
     }
 
     /// Samples that one GPU computes at once.

@@ -63,9 +63,14 @@ class Scaled:
         return asdict(self) | {"efficiency": self.efficiency}
 
 
-def parts_of(run: ClusterRun) -> Parts:
-    """The parts of a run of one step that kept all of its spans."""
-    ranks = run.ranks().num_rows
+def parts_of(run: ClusterRun, stands_for: Sequence[int] | None = None) -> Parts:
+    """The parts of a run of one step that kept all of its spans.
+
+    Args:
+        run: What was played.
+        stands_for: For how many GPUs of the step each rank of the run stands; one where absent.
+    """
+    weights = [1] * run.ranks().num_rows if stands_for is None else stands_for
     frameworks, computing, moving = (defaultdict[int, list[Span]](list) for _ in range(3))
     for row in run.regions():
         if row["region"] == "framework":
@@ -81,15 +86,15 @@ def parts_of(run: ClusterRun) -> Parts:
             if row["size"] > 0:
                 moving[rank].append((row["sent"], row["delivered"]))
     sums = [0.0] * 5
-    for rank in range(ranks):
+    for rank, weight in enumerate(weights):
         host = _union(frameworks[rank])
         kernels = _less(_union(computing[rank]), host)
         data = _union(moving[rank])
         hidden = _less(data, [*host, *kernels])
         spent = _length(host), _length(kernels), _length(data), _length(hidden)
         idle = run.makespan - spent[0] - spent[1] - spent[3]
-        sums = [total + part for total, part in zip(sums, (*spent, idle), strict=True)]
-    return Parts(*(max(0.0, total) / max(ranks, 1) for total in sums))
+        sums = [total + weight * part for total, part in zip(sums, (*spent, idle), strict=True)]
+    return Parts(*(max(0.0, total) / max(sum(weights), 1) for total in sums))
 
 
 def _union(spans: Iterable[Span]) -> list[Span]:

@@ -79,6 +79,18 @@ pub enum Operation {
         /// What each rank contributes; for all-to-all what it sends to each other rank.
         size: Bytes,
     },
+    /// Takes part in a collective whose time is known: complete so long after the last of its ranks
+    /// has entered it, with nothing on the network.
+    Timed {
+        /// Which collective.
+        kind: Collective,
+        /// Of which ranks.
+        communicator: CommunicatorId,
+        /// What each rank contributes.
+        size: Bytes,
+        /// How long; of several the longest counts.
+        duration: Picoseconds,
+    },
     /// Does nothing but wait for what it depends on: MPI's wait and wait-all.
     Join,
     /// Enters a region of the program.
@@ -102,7 +114,8 @@ impl Operation {
             | Self::Receive { size, .. }
             | Self::Copy { size, .. }
             | Self::Reduce { size, .. }
-            | Self::Collective { size, .. } => size,
+            | Self::Collective { size, .. }
+            | Self::Timed { size, .. } => size,
             Self::Compute { .. }
             | Self::Delay { .. }
             | Self::Join

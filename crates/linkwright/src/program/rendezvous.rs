@@ -14,7 +14,7 @@ fn key(me: Rank, operation: &Operation) -> Option<(bool, Key)> {
         Operation::Receive { from: Some(from), tag: Some(tag), communicator, .. } => {
             Some((false, (from, me, communicator, tag)))
         }
-        Operation::Receive { .. } | Operation::Collective { .. } => {
+        Operation::Receive { .. } | Operation::Collective { .. } | Operation::Timed { .. } => {
             panic!("only messages of known partners can be played: {operation:?}")
         }
         _ => None,

@@ -134,6 +134,14 @@ impl Row {
                 size: Some(size.0),
                 ..Self::default()
             },
+            Operation::Timed { kind, communicator, size, duration } => Self {
+                kind: "timed",
+                collective: kind.name(),
+                duration: Some(duration.0),
+                communicator: Some(communicator.into()),
+                size: Some(size.0),
+                ..Self::default()
+            },
             Operation::Join => Self { kind: "join", ..Self::default() },
             Operation::Enter { region } => {
                 Self { kind: "enter", region: Some(region.into()), ..Self::default() }

@@ -86,6 +86,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 let entry = Entry { rank: self.ranks[rank as usize].id.rank, call, kind, root };
                 self.enter_collective(at, entry, communicator, size, scheduler)?;
             }
+            Operation::Timed { kind, communicator, size, duration } => {
+                self.begin_communication(at, rank);
+                self.enter_timed(at, (kind, size, duration), communicator, scheduler)?;
+            }
         }
         Ok(())
     }

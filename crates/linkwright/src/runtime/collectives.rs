@@ -312,7 +312,7 @@ fn check(plan: &Plan, call: &CollectiveCall) -> Result<(), RuntimeError> {
             Operation::Receive { .. } => {
                 return fault(format!("takes any message in operation {index}"));
             }
-            Operation::Collective { .. } => {
+            Operation::Collective { .. } | Operation::Timed { .. } => {
                 return fault(format!("has a collective as operation {index}"));
             }
             Operation::Enter { .. } | Operation::Leave { .. } => {

@@ -53,7 +53,8 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) ->
             ..pending(kind, frame.rank, (call, None))
         })
     });
-    let in_kernels = runtime.kernels.waiting().map(|WaitingRank { call, kind, size, since }| {
+    let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
+    let in_kernels = in_kernels.map(|WaitingRank { call, kind, size, since }| {
         let rank = runtime.frames[call.frame as usize].rank;
         let (kind, since) = (PendingKind::Collective(kind), Picoseconds(since));
         Pending { size, since, ..pending(kind, rank, (runtime.origin(call).0, None)) }
@@ -98,7 +99,7 @@ fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
     let receivers = runtime.matcher.posted().map(|posted| posted.receiver);
     let members =
         runtime.frames.iter().filter(|frame| frame.collective.is_some()).map(|frame| frame.rank);
-    let in_kernels = runtime.kernels.waiting();
+    let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
     let in_kernels = in_kernels.map(|waiting| runtime.frames[waiting.call.frame as usize].rank);
     for rank in receivers.chain(members).chain(in_kernels) {
         waiting.remove(&rank);

@@ -52,6 +52,7 @@ mod stalled;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timed;
 mod validate;
 mod works;
 

@@ -116,6 +116,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
             RuntimeEvent::Delay(delay) => self.end_delay(delay),
             RuntimeEvent::Kernel(timed) => self.kernel_event(timed, scheduler)?,
+            RuntimeEvent::Timed(context) => self.end_timed(context),
             RuntimeEvent::Arrive(job) => {
                 if self.occupancy.arrive(job) {
                     self.start_job(job);

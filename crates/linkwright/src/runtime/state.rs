@@ -25,6 +25,7 @@ use super::protocols::nccl::Kernels;
 use super::ranges::Ranges;
 use super::rank::RankState;
 use super::slab::Slab;
+use super::timed::TimedCalls;
 use super::validate::validate;
 
 /// Jobs that run over a network.
@@ -59,6 +60,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) delays: Slab<OperationRef>,
     pub(super) works: Slab<Work>,
     pub(super) kernels: Kernels,
+    pub(super) timed: TimedCalls,
     pub(super) matcher: Matcher,
     pub(super) pairs: Pairs,
     /// Operations that have nothing to wait for any more.
@@ -132,6 +134,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             delays: Slab::new(),
             works: Slab::new(),
             kernels: Kernels::new(),
+            timed: TimedCalls::default(),
             matcher: Matcher::new(),
             pairs: Pairs::new(),
             ready: VecDeque::new(),

@@ -117,6 +117,7 @@ fn problem(
         Operation::Collective { kind, root, communicator, .. } => {
             (communicator, has_root(kind).then_some(root))
         }
+        Operation::Timed { communicator, .. } => (communicator, None),
         Operation::Enter { region } | Operation::Leave { region } => {
             let regions = program.regions.len();
             let unknown = region as usize >= regions;

@@ -27,6 +27,8 @@ pub enum RuntimeEvent<N> {
     Delay(u32),
     /// Something is to happen to a kernel.
     Kernel(u32),
+    /// A collective of a known time is over.
+    Timed(u32),
     /// A job arrives.
     Arrive(u32),
     /// A job that has waited for its GPUs has them.

@@ -13,7 +13,7 @@ use linkwright::simulation::cluster::{
 };
 use linkwright::system::{System, toml_format};
 use linkwright::training::{
-    LayerTime, Network, Optimizer, Precision, Terms, Training, TrainingError, Way, alone,
+    LayerTime, Network, Optimizer, Precision, Representatives, Terms, Training, TrainingError, Way,
     collectives_of, model_of,
 };
 use linkwright::units::Picoseconds;
@@ -157,13 +157,18 @@ fn iterations_repeat() {
     }
 }
 
-/// What one rank does, with the time that each collective takes by itself, is what all do.
+/// What one server does, with the time that each collective takes by itself, is what all do.
 #[test]
-fn one_of_ranks_that_are_alike_takes_as_long_as_all() {
+fn servers_that_stand_for_others_take_as_long_as_all() {
     let network = small();
-    let cluster = on("machine = \"dgx1-v100\"");
-    let gpus: Vec<u32> = (0..8).collect();
-    for way in [Way::AllReduce, Way::FullySharded, Way::TensorParallel] {
+    let cluster = on("kind = \"single-switch\"\nservers = 2\nmachine = \"dgx1-v100\"");
+    let gpus: Vec<u32> = (0..16).collect();
+    for (way, stands_for) in [
+        (Way::AllReduce, 2),
+        (Way::FullySharded, 2),
+        (Way::TensorParallel, 2),
+        (Way::ReduceBroadcast, 1),
+    ] {
         let training = training(&network, way, 64);
         let program = training.program(&cluster.system, &gpus).unwrap();
         let whole = play_program(&cluster, program.clone(), &gpus, 1);
@@ -174,19 +179,24 @@ fn one_of_ranks_that_are_alike_takes_as_long_as_all() {
                 name: "lone".to_owned(),
                 communicators: vec![gpus.clone()],
                 regions: Vec::new(),
-                ranks: vec![rank.finish(); 8],
+                ranks: vec![rank.finish(); 16],
             };
             Picoseconds(time(&play_program(&cluster, lone, &gpus, 1).jobs))
         };
         assert!(!collectives_of(&program).is_empty());
-        let one = alone(&program, time_of).unwrap();
-        let one = play_program(&cluster, one, &[0], 1);
-        let [one, whole] = [one, whole].map(|it| time(&it.jobs) as f64);
-        assert!((one / whole - 1.0).abs() < 0.05, "{way:?}: {one} for all, {whole} by all");
+        let Representatives { program, ranks } =
+            Representatives::of(&program, &cluster.system, &gpus, time_of).unwrap();
+        // GPU 0 alone updates where weights are broadcast, so that its server is like no other.
+        let played = 0..16 / stands_for;
+        assert_eq!(ranks, played.map(|rank| (rank, stands_for)).collect::<Vec<_>>(), "{way:?}");
+        let some = play_program(&cluster, program, &gpus[..ranks.len()], 1);
+        let [some, whole] = [some, whole].map(|it| time(&it.jobs) as f64);
+        assert!((some / whole - 1.0).abs() < 0.02, "{way:?}: {some} for all, {whole} by all");
     }
     let copies = training(&network, Way::PeerCopies, 64);
-    let program = copies.program(&cluster.system, &gpus).unwrap();
-    assert_eq!(alone(&program, |_, _| Picoseconds(0)), None);
+    let (program, none) = (copies.program(&cluster.system, &gpus[..8]).unwrap(), Picoseconds(0));
+    let found = Representatives::of(&program, &cluster.system, &gpus[..8], |_, _| none);
+    assert_eq!(found, None);
 }
 
 #[test]

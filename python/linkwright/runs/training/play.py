@@ -17,11 +17,15 @@ __all__ = ["LARGEST_SCALING", "Played", "play_step"]
 
 # Scaling is played for each power of two up to so many GPUs unless it is asked for.
 LARGEST_SCALING = 16
-# On more GPUs than plans are made for, which all do the same, one is played, and its collectives
-# take what NCCL's do alone.
-MOST_PLAYED = MOST_PLANNED_GPUS
+# Of more GPUs, servers that do the same are played once, and collectives take what NCCL's do alone.
+# From or to a root some GPUs are done before others, so that all are played of as many as plans are
+# made for.
+MOST_PLAYED = 64
+MOST_PLAYED_WITH_ROOT = MOST_PLANNED_GPUS
 # Far more than a step has of any kind.
 SPANS = 5_000_000
+# Collectives from GPU 0, or to it.
+ROOTED = ("broadcast", "reduce")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Played:
         step: What every GPU did.
         run: What became of it.
         parts: What its time went into.
+        is_whole: Whether every GPU was played with its collectives; else some stand for all that do
+            the same.
     """
 
     communication: str
@@ -41,6 +47,7 @@ class Played:
     step: TrainingStep = field(repr=False)
     run: ClusterRun = field(repr=False)
     parts: Parts
+    is_whole: bool = True
 
     @property
     def time(self) -> float:
@@ -77,9 +84,13 @@ def play_step(
     """
     samples = recipe.batch if batch is None else batch
     step, planner = recipe.step(system, gpus, communication, samples)
-    program, mapping = step.program, list(gpus)
-    if len(gpus) > MOST_PLAYED and planner is None:
-        program, mapping = step.alone(_times(step, system, gpus)), mapping[:1]
+    program, mapping, stands_for, some = step.program, list(gpus), [1] * len(gpus), None
+    if len(gpus) > _most_played(step) and planner is None:
+        some = step.representatives(system, _times(step, system, gpus))
+    if some is not None:
+        program, ranks = some
+        mapping = [gpus[rank] for rank, _ in ranks]
+        stands_for = [count for _, count in ranks]
     job = ClusterJob(program, name=recipe.network.name, mapping=mapping)
     collectives: dict[str, Any] = {"protocol": "nccl"}
     if planner is not None:
@@ -92,7 +103,13 @@ def play_step(
     run = system.replay(
         [job], fidelity="flow", collectives=collectives, protocol=protocol, timeline=SPANS
     )
-    return Played(communication, samples, step, run, parts_of(run))
+    parts = parts_of(run, stands_for)
+    return Played(communication, samples, step, run, parts, is_whole=some is None)
+
+
+def _most_played(step: TrainingStep) -> int:
+    has_root = any(kind in ROOTED for kind, _ in step.collectives())
+    return MOST_PLAYED_WITH_ROOT if has_root else MOST_PLAYED
 
 
 def _times(step: TrainingStep, system: System, gpus: Sequence[int]) -> list[tuple[str, int, float]]:
@@ -109,7 +126,7 @@ def _times(step: TrainingStep, system: System, gpus: Sequence[int]) -> list[tupl
             gpus,
             cast("names.CollectiveName", kind),
             [size * ranks for size in sizes],
-            root=0 if kind in ("broadcast", "reduce") else None,
+            root=gpus[0] if kind in ROOTED else None,
         )
         times += [(kind, size, row["time"]) for size, row in zip(sizes, found, strict=True)]
     return times

@@ -132,7 +132,7 @@ class TrainingRun(Run):
                 "exposed": step.parts.exposed,
                 "idle": step.parts.idle,
                 "samples_at_once": step.step.samples_at_once,
-                "data": sum(row["data"] for row in step.run.links()),
+                "data": sum(row["data"] for row in step.run.links()) if step.is_whole else None,
             }
             for step in self.steps
         ]
@@ -177,6 +177,8 @@ class TrainingRun(Run):
         scaled = {"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {}
         links = busiest_sheet(self.best.run, REPORTED)
         of = f"Of the step by {self.best.communication}."
+        if not self.best.is_whole:
+            of = "Of servers that stand for all that do the same, without collectives."
         return [
             Section("Steps", sheets=[steps], charts=parts),
             Section("Memory", sheets=[memory]),

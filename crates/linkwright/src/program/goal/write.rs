@@ -143,6 +143,7 @@ fn statement(operation: &Operation, tags: &Tags, options: &Options) -> String {
         }
         // No collective is left in a lowered program, and no copy or delay in one that can be written.
         Operation::Collective { .. }
+        | Operation::Timed { .. }
         | Operation::Copy { .. }
         | Operation::Delay { .. }
         | Operation::Join
@@ -158,6 +159,7 @@ fn check_words(program: &Program) -> Result<(), WriteError> {
             let (what, remedy) = match *what {
                 Operation::Copy { .. } => ("a copy", "leave it out, or make it a computation"),
                 Operation::Delay { .. } => ("a delay", "make it a computation"),
+                Operation::Timed { .. } => ("a collective of a known time", "leave out its time"),
                 Operation::Reduce { rate: None, .. } => {
                     ("a reduction as fast as the GPU's memory", "state its rate")
                 }

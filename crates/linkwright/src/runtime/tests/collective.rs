@@ -45,6 +45,33 @@ fn nobody_leaves_a_barrier_before_all_have_entered() {
 }
 
 #[test]
+fn a_collective_of_a_known_time_lasts_so_long_from_its_last_rank_and_sends_nothing() {
+    let timed = Operation::Timed {
+        kind: Collective::AllReduce,
+        communicator: WORLD,
+        size: Bytes(8),
+        duration: Picoseconds(500),
+    };
+    let late = |me: u64, calls: usize| {
+        rank(|rank| {
+            rank.run(compute(me * 100));
+            for _ in 0..calls {
+                rank.run(timed);
+            }
+        })
+    };
+    let played = play(&program(vec![late(0, 2), late(1, 2), late(3, 2)]), FREE).unwrap();
+    assert_eq!(ends(&played), [1300; 3]);
+    let of_ranks = played.jobs[0].ranks.iter();
+    let communicating: Vec<_> =
+        of_ranks.map(|rank| (rank.communicating.0, rank.messages)).collect();
+    assert_eq!(communicating, [(1300, 0), (1200, 0), (1000, 0)]);
+    let error = play(&program(vec![late(0, 2), late(1, 1)]), FREE).unwrap_err().to_string();
+    assert!(error.contains("collectives not complete: 1: job `test` rank 0 waits in"), "{error}");
+    assert!(error.contains("rank 1 has not called"), "{error}");
+}
+
+#[test]
 fn wildcards_take_no_message_of_a_collective() {
     let receiver = rank(|rank| {
         let request = rank.start(receive(None, None, 5));

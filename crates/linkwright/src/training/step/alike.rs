@@ -1,11 +1,14 @@
-//! A step whose ranks all behave alike, by the program of one of them.
+//! A step in which servers do the same, by the program of one of them.
 //!
-//! What it represents: where every rank does the same and only collectives join them, no rank waits for another longer
-//! than its own collectives last, each of which begins on all ranks at once, on links that carry nothing else. The
-//! program of the first rank, in which each collective is a time that passes, then takes as long as that of all. What it
-//! leaves out: transfers of samples that share links with a collective.
+//! What it represents: where only collectives join the GPUs of a step, servers of one kind whose GPUs do the same take
+//! the same times, so that one of them is played, in which each collective lasts as long as it takes on all GPUs, from
+//! when the last GPU that is played has entered it. What it leaves out: what of a collective a GPU has before the others
+//! have, and transfers of samples that share links with a collective.
 
-use crate::program::{Collective, Operation, Program, RankProgram};
+use std::collections::BTreeMap;
+
+use crate::program::{Collective, CopyDirection, Operation, Program, Rank, RankProgram};
+use crate::system::System;
 use crate::units::{Bytes, Picoseconds};
 
 /// The collectives of a program, each once: what they are, and what each rank contributes.
@@ -23,29 +26,77 @@ pub fn collectives_of(program: &Program) -> Vec<(Collective, Bytes)> {
     found
 }
 
-/// The program of the first rank alone, in which each collective lasts as long as `time` says.
-///
-/// `None` where it sends or receives, so that it would wait for another.
-#[must_use]
-pub fn alone(
-    program: &Program,
-    time: impl Fn(Collective, Bytes) -> Picoseconds,
-) -> Option<Program> {
-    let first = program.ranks.first()?;
-    let is_met = |operation: &Operation| {
-        matches!(operation, Operation::Send { .. } | Operation::Receive { .. })
-    };
-    if first.operations().iter().any(is_met) {
-        return None;
+/// Servers that stand for all that do the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Representatives {
+    /// What their GPUs do.
+    pub program: Program,
+    /// Of each rank of this program: which of the whole program's it is, and for how many it stands.
+    pub ranks: Vec<(Rank, u32)>,
+}
+
+impl Representatives {
+    /// Of a program of GPUs by their ids in the system; each collective lasts as long as `time` says.
+    ///
+    /// `None` where ranks exchange data in other ways, so that they would wait for one that is not played.
+    #[must_use]
+    pub fn of(
+        program: &Program,
+        system: &System,
+        gpus: &[u32],
+        time: impl Fn(Collective, Bytes) -> Picoseconds,
+    ) -> Option<Self> {
+        if program.ranks.iter().flat_map(RankProgram::operations).any(meets) {
+            return None;
+        }
+        let mut servers: BTreeMap<u32, Vec<(u32, Rank)>> = BTreeMap::new();
+        for (rank, gpu) in (0..).zip(gpus) {
+            let place = system.gpu(*gpu);
+            servers.entry(place.server).or_default().push((place.index, rank));
+        }
+        // The first server of each sort, by its kind, which of its GPUs are used, and what these do.
+        let mut distinct: Vec<&RankProgram> = Vec::new();
+        let mut sorts: BTreeMap<_, (Vec<Rank>, u32)> = BTreeMap::new();
+        for (server, mut used) in servers {
+            used.sort_unstable();
+            let of_rank = |(index, rank): &(u32, Rank)| {
+                let does = &program.ranks[*rank as usize];
+                let known = distinct.iter().position(|known| *known == does);
+                let known = known.unwrap_or_else(|| {
+                    distinct.push(does);
+                    distinct.len() - 1
+                });
+                (*index, known)
+            };
+            let sort: Vec<(u32, usize)> = used.iter().map(of_rank).collect();
+            let ranks = || used.iter().map(|(_, rank)| *rank).collect();
+            let key = (system.kind_index_of(server), sort);
+            sorts.entry(key).or_insert_with(|| (ranks(), 0)).1 += 1;
+        }
+        let mut ranks: Vec<(Rank, u32)> = sorts
+            .into_values()
+            .flat_map(|(ranks, servers)| ranks.into_iter().map(move |rank| (rank, servers)))
+            .collect();
+        ranks.sort_unstable();
+        let timed = |operation| match operation {
+            Operation::Collective { kind, communicator, size, .. } => {
+                Operation::Timed { kind, communicator, size, duration: time(kind, size) }
+            }
+            other => other,
+        };
+        let played = ranks.iter().map(|(rank, _)| program.ranks[*rank as usize].mapped(timed));
+        let program = Program {
+            name: program.name.clone(),
+            communicators: vec![(0..ranks.len() as Rank).collect()],
+            regions: program.regions.clone(),
+            ranks: played.collect(),
+        };
+        Some(Self { program, ranks })
     }
-    let rank = first.mapped(|operation| match operation {
-        Operation::Collective { kind, size, .. } => Operation::Delay { duration: time(kind, size) },
-        other => other,
-    });
-    Some(Program {
-        name: program.name.clone(),
-        communicators: vec![vec![0]],
-        regions: program.regions.clone(),
-        ranks: vec![rank],
-    })
+}
+
+/// Whether an operation names another rank.
+fn meets(operation: &Operation) -> bool {
+    let to_peer = matches!(operation, Operation::Copy { direction: CopyDirection::Peer(_), .. });
+    to_peer || matches!(operation, Operation::Send { .. } | Operation::Receive { .. })
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use alike::{alone, collectives_of};
+pub use alike::{Representatives, collectives_of};
 pub use parts::{LayerStep, RankStep};
 pub use pipeline::PipelineStages;
 

@@ -191,7 +191,10 @@ fn advance(
                 lane.pending.push((index, (from, communicator, tag)));
                 lane.times.push((ready, None));
             }
-            Operation::Reduce { .. } | Operation::Copy { .. } | Operation::Delay { .. } => {
+            Operation::Reduce { .. }
+            | Operation::Copy { .. }
+            | Operation::Delay { .. }
+            | Operation::Timed { .. } => {
                 unreachable!("LogGP knows of messages and computation alone")
             }
             Operation::Collective { .. }
