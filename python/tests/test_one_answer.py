@@ -12,16 +12,19 @@ from typer.testing import CliRunner
 from linkwright import (
     ClusterJob,
     ClusterRun,
+    Job,
     ProgramBuilder,
     System,
     expect,
     load_system,
     plan,
     plan_for_sizes,
+    simulate,
 )
 from linkwright.cli.commands import app
 from linkwright.errors import InputError
 from linkwright.runs.rank_timeline import rank_timeline
+from linkwright.studies.blink.measure import timed as timed_by_study
 
 if TYPE_CHECKING:
     from linkwright.names import AlgorithmName
@@ -35,6 +38,7 @@ CASES = [
     ("hgx-h100", list(range(8)), 64 << 20),
 ]
 
+FIDELITIES: tuple[Literal["fluid", "flow"], ...] = ("fluid", "flow")
 NAMES: dict[str, AlgorithmName] = {"ring": "nccl-ring", "tree": "nccl-tree", "nvls": "nvls"}
 
 
@@ -103,6 +107,33 @@ def test_plan_time_and_compare_agree_on_packing(machine: str, gpus: list[int], s
     [compared] = told("collective", "compare", "all-reduce", *on, *of_size)["algorithms"]
     replayed = replay_of_one(load_system(machine), gpus, size, planner="packing")
     assert planned == timed["time"] == compared["time"] == replayed.makespan
+
+
+@pytest.mark.parametrize(("machine", "gpus", "size"), CASES)
+@pytest.mark.parametrize("algorithm", ["nccl-ring", "packing"])
+def test_one_iteration_of_a_job_and_the_study_of_blink_agree_with_plans(
+    machine: str, gpus: list[int], size: int, algorithm: Literal["nccl-ring", "packing"]
+) -> None:
+    # Jobs get the lowest ids, and compute a microsecond.
+    system, lowest = load_system(machine), list(range(len(gpus)))
+    planned = plan(system, lowest, "all-reduce", algorithm=algorithm, size=size).time(size).time
+    [of_study] = timed_by_study(system, lowest, "all-reduce", algorithm, [size])
+    assert of_study.seconds == planned
+    job = Job(
+        *("a", "vgg-16", len(gpus)),
+        iterations=1,
+        compute_per_iteration=1e-6,
+        bytes_per_iteration=size,
+    )
+    for fidelity in FIDELITIES:
+        played = simulate(
+            *(system, [job], "baseline"),
+            run_time="played",
+            planner=algorithm,
+            fidelity=fidelity,
+        )
+        [row] = pa.table(played.jobs()).to_pylist()
+        assert round((row["finish"] - row["start"]) * 1e12) == round((planned + 1e-6) * 1e12)
 
 
 def test_kernels_are_seen_by_every_observer() -> None:
