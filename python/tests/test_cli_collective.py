@@ -477,3 +477,5 @@ def test_switches_reduce_where_they_can_and_say_why_not_elsewhere() -> None:
     assert "120 steps" in ran
     xml = ("collective", "plan", *eight, "--algorithm", "nvls", "--export", "msccl-xml")
     assert "MSCCL XML has no switch-reduce-multicast" in fails(1, *xml)
+    plan = json.loads(linkwright(*xml[:-1], "msccl++-json").stdout)
+    assert plan["gpus"][7]["threadblocks"][15]["ops"][3]["name"] == "glres"

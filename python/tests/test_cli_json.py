@@ -159,6 +159,17 @@ def check(value: object, at: str, fields: dict[str, set[str]]) -> None:
         check(inner, path, fields)
 
 
+@pytest.mark.parametrize("option", ["--log", "--calibrate"])
+def test_the_page_knows_what_a_log_adds(option: str, tmp_path: Path) -> None:
+    log = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
+    words = ["-m", "dgx1-v100", "--on", "0,3", option, str(log), "--json"]
+    if option == "--calibrate":
+        words += ["--output", str(tmp_path / "calibrated.toml")]
+    found = json.loads(linkwright("collective", "expect", "all-reduce", *words).stdout)
+    assert "log" in found
+    check(found, "", schema("collective expect"))
+
+
 @pytest.mark.usefixtures("_workplace")
 @pytest.mark.parametrize("command", CASES)
 def test_every_field_that_the_page_promises_is_there(command: str) -> None:

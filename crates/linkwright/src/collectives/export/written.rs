@@ -6,14 +6,18 @@
 
 use super::msccl_xml_import::read_msccl_xml;
 use super::{Export, ExportError, MscclOptions, to_msccl_xml};
-use crate::collectives::schedule::{Channel, Schedule};
+use crate::collectives::schedule::{Channel, ChannelTransport, Schedule};
 use crate::collectives::time::{TimeError, Timing, choose_chunk, protocol_of};
 use crate::system::System;
 use crate::units::Bytes;
 
-/// The same on the links that an executor takes.
+/// The same on the links that an executor takes; what switches do stays theirs.
 pub(super) fn as_executed(form: Schedule) -> Schedule {
-    let channels = vec![Channel::default(); form.channels.len()];
+    let chosen = |channel: &Channel| match channel.transport {
+        ChannelTransport::Switch => channel.clone(),
+        ChannelTransport::Best | ChannelTransport::Host => Channel::default(),
+    };
+    let channels = form.channels.iter().map(chosen).collect();
     Schedule { channels, routes: Vec::new(), ..form }
 }
 

@@ -24,10 +24,11 @@
 //!   starts when a semaphore says that the one before has ended.
 //!
 //! What it leaves out: `LL` packets, port channels between servers (the executor's `flush`
-//! waits for nothing there), switch channels, and reductions other than the sum, which is the
-//! only one that the executor does.
+//! waits for nothing there), what switches do but all-reduces ([`in_switch`]), and reductions other
+//! than the sum, which is the only one that the executor does.
 
 mod best_pieces;
+mod in_switch;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -38,7 +39,7 @@ use self::plan::{Block, Buff, ChannelList, ChannelRefs, Gpu, Op, Plan, RemoteBuf
 use self::plan::{Semaphore, Sequence};
 use super::fold::fold_blocks;
 use super::normal::{Connection, Connections, connections, normalise};
-use super::{Export, ExportError, in_pieces, placement_notes, refuse_in_switch};
+use super::{Export, ExportError, in_pieces, placement_notes};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
     Buffer, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation,
@@ -134,7 +135,16 @@ struct Form {
 
 /// A schedule cut into pieces, with as few blocks as the options ask for.
 fn form(schedule: &Schedule, options: &MscclppOptions) -> Result<Form, ExportError> {
-    refuse_in_switch(schedule, FORMAT, "draw it for Graphviz, or plan it with packing")?;
+    if let Some(gpus) = in_switch::written(schedule, options.block_limit)? {
+        return match options.pieces {
+            1 => Ok(Form { schedule: schedule.clone(), gpus, is_folded: false }),
+            pieces => Err(ExportError::BadOption {
+                option: "pieces",
+                value: pieces.into(),
+                remedy: "choose 1 for what a switch reduces",
+            }),
+        };
+    }
     let mut schedule = normalise(schedule)?;
     if options.pieces != 1 {
         schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
@@ -170,11 +180,19 @@ fn notes(schedule: &Schedule) -> Vec<String> {
             schedule.protocol.name()
         ));
     }
-    notes.push(
-        "The executor runs the plan once, over the whole message: what is not cut into pieces \
-         fills no pipeline."
-            .to_owned(),
-    );
+    if schedule.first_in_switch().is_some() {
+        notes.push(
+            "Input and output must be memory that NVSwitches can address (`multimem`), of GPUs from \
+             Hopper on."
+                .to_owned(),
+        );
+    } else {
+        notes.push(
+            "The executor runs the plan once, over the whole message: what is not cut into pieces \
+             fills no pipeline."
+                .to_owned(),
+        );
+    }
     if schedule.collective.reduces() {
         notes.push("The executor reduces by sum only.".to_owned());
     }
@@ -329,7 +347,7 @@ impl<'a> Writer<'a> {
         };
         let peer = |(_, from, to): &Connection| if *from == self.rank { *to } else { *from };
         let connected_to: Vec<usize> = self.channels.iter().map(peer).collect();
-        let channels = ChannelList { channel_type: "memory", connected_to };
+        let channels = ChannelList::memory(connected_to);
         let remote = |rank: &usize| RemoteBuffer {
             rank: *rank,
             kind: "s",

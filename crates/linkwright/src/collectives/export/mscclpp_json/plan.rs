@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::collectives::schedule::{Buffer, Slice};
 
 /// `MAX_OPERATION`: operations of a thread block.
-const MOST_OPERATIONS: usize = 64;
+pub(super) const MOST_OPERATIONS: usize = 64;
 
 #[derive(Serialize)]
 pub(super) struct Plan<'a> {
@@ -43,9 +43,30 @@ pub(super) struct Block {
 }
 
 #[derive(Serialize)]
-pub(super) struct ChannelList {
-    pub(super) channel_type: &'static str,
-    pub(super) connected_to: Vec<usize>,
+#[serde(untagged)]
+pub(super) enum ChannelList {
+    Memory { channel_type: &'static str, connected_to: Vec<usize> },
+    Switch { channel_type: &'static str, buffer_type: &'static str, rank_groups: [RankGroup; 1] },
+}
+
+/// The ranks whose buffers, of so many chunks each, are bound together.
+#[derive(Serialize)]
+pub(super) struct RankGroup {
+    size: usize,
+    ranks: Vec<usize>,
+}
+
+impl ChannelList {
+    /// Memory channels to these ranks.
+    pub(super) fn memory(connected_to: Vec<usize>) -> Self {
+        Self::Memory { channel_type: "memory", connected_to }
+    }
+
+    /// A switch channel over a buffer of these ranks.
+    pub(super) fn switch(buffer: Buffer, size: usize, ranks: Vec<usize>) -> Self {
+        let rank_groups = [RankGroup { size, ranks }];
+        Self::Switch { channel_type: "switch", buffer_type: kind(buffer), rank_groups }
+    }
 }
 
 #[derive(Serialize, Clone)]
@@ -88,16 +109,30 @@ pub(super) enum Buff {
         index: u32,
         size: u32,
     },
+    Switch {
+        switch_channel_id: usize,
+        index: u32,
+        size: u32,
+    },
+}
+
+/// The letter of a buffer.
+const fn kind(buffer: Buffer) -> &'static str {
+    match buffer {
+        Buffer::Input => "i",
+        Buffer::Output => "o",
+        Buffer::Scratch => "s",
+    }
 }
 
 impl Buff {
     pub(super) fn local(slice: Slice, size: u32) -> Self {
-        let kind = match slice.buffer {
-            Buffer::Input => "i",
-            Buffer::Output => "o",
-            Buffer::Scratch => "s",
-        };
-        Self::Local { kind, index: slice.offset, size }
+        Self::Local { kind: kind(slice.buffer), index: slice.offset, size }
+    }
+
+    /// In the buffers of all ranks, through a switch channel of the block.
+    pub(super) fn switch(switch_channel_id: usize, index: u32, size: u32) -> Self {
+        Self::Switch { switch_channel_id, index, size }
     }
 
     pub(super) fn remote(index: u32, size: u32) -> Self {
@@ -120,6 +155,17 @@ pub(super) struct Op {
     semaphore_ids: Vec<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reduce_op: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tbg_info: Option<Share>,
+}
+
+/// Which part of an operation's data is a block's, where several blocks divide it evenly.
+#[derive(Serialize, Clone, Copy)]
+pub(super) struct Share {
+    #[serde(rename = "tb_id")]
+    pub(super) block: u32,
+    #[serde(rename = "tbg_size")]
+    pub(super) blocks: u32,
 }
 
 impl Op {
@@ -129,7 +175,28 @@ impl Op {
 
     /// A signal or a wait on one of the block's channels.
     pub(super) fn on_channel(name: &'static str, channel: usize) -> Self {
-        Self { name, channel_ids: vec![channel], channel_type: Some("memory"), ..Self::default() }
+        Self::on_channels(name, &[channel])
+    }
+
+    /// The same on several at once.
+    pub(super) fn on_channels(name: &'static str, channels: &[usize]) -> Self {
+        let channel_type = Some("memory");
+        Self { name, channel_ids: channels.to_vec(), channel_type, ..Self::default() }
+    }
+
+    /// What a switch reduces, and stores with all ranks: a block's share of it.
+    pub(super) fn in_switch(from: Buff, to: Buff, share: Share) -> Self {
+        let (src_buff, dst_buff) = (vec![from], vec![to]);
+        let (channel_type, reduce_op, tbg_info) = (Some("switch"), Some("sum"), Some(share));
+        Self {
+            name: "glres",
+            src_buff,
+            dst_buff,
+            channel_type,
+            reduce_op,
+            tbg_info,
+            ..Self::default()
+        }
     }
 
     /// A release or an acquisition of semaphores.

@@ -24,6 +24,8 @@ struct Player {
     /// Signals that have come in and were not waited for, by rank and channel.
     signals: BTreeMap<(usize, usize), i64>,
     semaphores: BTreeMap<(usize, usize), i64>,
+    /// What each block of a group has made of a chunk, by the chunk and the first rank's place for it.
+    shares: BTreeMap<(usize, usize), Vec<Held>>,
 }
 
 fn number(value: &Value) -> usize {
@@ -37,8 +39,8 @@ fn list(value: &Value) -> &[Value] {
 impl Player {
     fn new(text: &str) -> Self {
         let plan = serde_json::from_str(text).unwrap();
-        let (memory, signals, semaphores) = Default::default();
-        Self { plan, memory, signals, semaphores }
+        let (memory, signals, semaphores, shares) = Default::default();
+        Self { plan, memory, signals, semaphores, shares }
     }
 
     /// The rank and channel at the other end of a rank's channel: the one of the pair that
@@ -64,24 +66,30 @@ impl Player {
 
     /// Does one operation unless it must wait.
     fn step(&mut self, rank: usize, block: &Value, op: &Value) -> bool {
-        let channel = |op: &Value| {
-            let own = number(&op["channel_ids"][0]);
-            number(&block["channels"][0]["channel_ids"][own])
-        };
+        let channels: Vec<usize> = list(&op["channel_ids"])
+            .iter()
+            .map(|own| number(&block["channels"][0]["channel_ids"][number(own)]))
+            .collect();
         let semaphores = list(&op["semaphore_ids"]).iter().map(|id| (rank, number(id)));
         match op["name"].as_str().unwrap() {
             "nop" => {}
             "signal" => {
-                let end = self.other_end(rank, channel(op));
-                *self.signals.entry(end).or_default() += 1;
+                for channel in channels {
+                    let end = self.other_end(rank, channel);
+                    *self.signals.entry(end).or_default() += 1;
+                }
             }
             "wait" => {
-                let come = self.signals.entry((rank, channel(op))).or_default();
-                if *come == 0 {
+                let has_come =
+                    |channel| self.signals.get(&(rank, channel)).is_some_and(|it| *it > 0);
+                if !channels.iter().all(|channel| has_come(*channel)) {
                     return false;
                 }
-                *come -= 1;
+                for channel in channels {
+                    *self.signals.entry((rank, channel)).or_default() -= 1;
+                }
             }
+            "glres" => self.reduce_in_switch(rank, block, op),
             "sem_release" => {
                 for semaphore in semaphores {
                     *self.semaphores.entry(semaphore).or_default() += 1;
@@ -99,6 +107,41 @@ impl Player {
             _ => self.move_data(rank, block, op),
         }
         true
+    }
+
+    /// A block's share of the chunks that a switch reduces and stores with all ranks. What they hold is
+    /// known once all blocks of the group have done theirs, which must agree.
+    fn reduce_in_switch(&mut self, rank: usize, block: &Value, op: &Value) {
+        let through = |buff: &Value| -> (String, Vec<usize>) {
+            let own = number(&buff["switch_channel_id"]);
+            let id = number(&block["channels"][1]["channel_ids"][own]);
+            let all = list(&self.plan["gpus"][rank]["channels"]);
+            let mut switches = all.iter().filter(|it| it["channel_type"] == "switch");
+            let channel = switches.nth(id).unwrap();
+            let ranks = list(&channel["rank_groups"][0]["ranks"]).iter().map(number).collect();
+            (channel["buffer_type"].as_str().unwrap().to_owned(), ranks)
+        };
+        let (source, destination) = (&op["src_buff"][0], &op["dst_buff"][0]);
+        let ((from, readers), (to, writers)) = (through(source), through(destination));
+        for at in 0..number(&source["size"]) {
+            let mut sum = Held::new();
+            for other in &readers {
+                let place = (*other, from.clone(), number(&source["index"]) + at);
+                for (chunk, times) in &self.memory[&place] {
+                    *sum.entry(*chunk).or_default() += times;
+                }
+            }
+            let index = number(&destination["index"]) + at;
+            let shares = self.shares.entry((rank, index)).or_default();
+            shares.push(sum);
+            if shares.len() == number(&op["tbg_info"]["tbg_size"]) {
+                let shares = self.shares.remove(&(rank, index)).unwrap();
+                assert!(shares.iter().all(|share| *share == shares[0]));
+                for other in &writers {
+                    self.memory.insert((*other, to.clone(), index), shares[0].clone());
+                }
+            }
+        }
     }
 
     fn move_data(&mut self, rank: usize, block: &Value, op: &Value) {
@@ -235,6 +278,47 @@ fn stars_share_blocks_where_more_are_needed_than_run_at_once() {
         let plan = Player::new(&many.text).plan;
         assert!(list(&plan["gpus"][0]["threadblocks"]).len() <= 80);
     }
+}
+
+#[test]
+fn what_a_switch_reduces_for_all_is_one_operation() {
+    let machine = alone("hgx-h100");
+    for gpus in [2, 5, 8] {
+        let ids: Vec<usize> = (0..gpus).collect();
+        let planned = plan(&machine, &ids, Collective::AllReduce, Algorithm::Nvls, Links::Auto);
+        let schedule = planned.unwrap().schedule;
+        let mut player = Player::new(&written(&schedule).text);
+        player.play(&schedule, 1);
+        player.play(&schedule, 2);
+        let gpu = &player.plan["gpus"][gpus - 1];
+        let names: Vec<&str> = list(&gpu["threadblocks"][3]["ops"])
+            .iter()
+            .map(|op| op["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["signal", "wait", "nop", "glres", "nop", "signal", "wait"]);
+        let kinds: Vec<&Value> =
+            list(&gpu["channels"]).iter().map(|channel| &channel["channel_type"]).collect();
+        assert_eq!(kinds, ["memory", "switch", "switch"]);
+        let size = Bytes(64 << 20);
+        let export = to_fastest_mscclpp_json(&schedule, &machine, size, &MscclppOptions::default());
+        assert!(export.unwrap().notes.iter().any(|note| note.contains("the plan in one piece")));
+    }
+}
+
+#[test]
+fn what_a_switch_does_otherwise_is_refused_by_name() {
+    let machine = alone("gb200-nvl72");
+    let refused = |gpus: usize, collective| {
+        let ids: Vec<usize> = (0..gpus).collect();
+        let planned = plan(&machine, &ids, collective, Algorithm::Nvls, Links::Auto).unwrap();
+        to_mscclpp_json(&planned.schedule, &MscclppOptions::default()).unwrap_err().to_string()
+    };
+    let found = refused(4, Collective::AllGather);
+    assert!(found.contains("MSCCL++ JSON has no multicast"), "{found}");
+    let found = refused(4, Collective::ReduceScatter);
+    assert!(found.contains("MSCCL++ JSON has no switch-reduce"), "{found}");
+    let found = refused(18, Collective::AllReduce);
+    assert!(found.contains("17 ranks that one block signals to"), "{found}");
 }
 
 #[test]
