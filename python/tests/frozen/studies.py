@@ -15,9 +15,18 @@ from linkwright.studies.network.measured import read_times
 from linkwright.studies.network.runs import plan, replay_mix
 from linkwright.studies.network.study import sections_of
 from linkwright.studies.study import Study
-from linkwright.studies.tables import StudyTable
+from linkwright.studies.tables import Section, StudyTable
 
-__all__ = ["QUICK_BLINK", "QUICK_MAPA", "TIMES", "cases", "quick_blink", "quick_mapa"]
+__all__ = [
+    "QUICK_BLINK",
+    "QUICK_MAPA",
+    "QUICK_NETWORK",
+    "TIMES",
+    "cases",
+    "quick_blink",
+    "quick_mapa",
+    "quick_network",
+]
 
 TIMES = ROOT / "docs" / "studies" / "data" / "network-quick.parquet"
 
@@ -37,13 +46,15 @@ def quick_mapa() -> mapa.MapaStudy:
     return mapa.run(quick=True)
 
 
+@cache
+def quick_network() -> list[Section]:
+    """What the study of networks makes of the times that its page has."""
+    return sections_of(read_times(TIMES))
+
+
 def cases() -> list[Case]:
-    """The study of networks, in parts."""
-    times = TIMES.relative_to(ROOT)
-    return [
-        Case("studies/network", f"sections_of(read_times({str(times)!r}))", _network),
-        Case("studies/network-runs", "every setting of the study, with small jobs", _runs),
-    ]
+    """Runs of the study of networks."""
+    return [Case("studies/network-runs", "every setting of the study, with small jobs", _runs)]
 
 
 def _of_tables(tables: Iterable[StudyTable]) -> Iterator[Captured]:
@@ -60,8 +71,7 @@ def _blink() -> Iterator[Captured]:
 
 
 def _network() -> Iterator[Captured]:
-    sections = sections_of(read_times(TIMES))
-    return _of_tables(table for section in sections for table in section.tables)
+    return _of_tables(table for section in quick_network() for table in section.tables)
 
 
 def _runs() -> Iterator[Captured]:
@@ -75,3 +85,6 @@ def _runs() -> Iterator[Captured]:
 # The tests of these studies hold them, which have run them anyway.
 QUICK_MAPA = Case("studies/mapa", "linkwright study mapa --quick", _mapa)
 QUICK_BLINK = Case("studies/blink", "linkwright study blink --quick", _blink)
+QUICK_NETWORK = Case(
+    "studies/network", f"sections_of(read_times({str(TIMES.relative_to(ROOT))!r}))", _network
+)

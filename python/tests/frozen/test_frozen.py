@@ -59,7 +59,8 @@ def test_every_run_of_the_quick_network_study_comes_out_again() -> None:
 
 
 def test_every_file_is_of_one_case() -> None:
-    names = [case.name for case in (*CASES, studies.QUICK_MAPA, studies.QUICK_BLINK)]
+    of_studies = (studies.QUICK_MAPA, studies.QUICK_BLINK, studies.QUICK_NETWORK)
+    names = [case.name for case in (*CASES, *of_studies)]
     assert len(names) == len(set(names))
     files = {str(file.relative_to(DATA)).removesuffix(".jsonl") for file in DATA.rglob("*.jsonl")}
     assert files == set(names)
