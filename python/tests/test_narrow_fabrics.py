@@ -63,6 +63,13 @@ def test_every_door_gives_the_same_time(system: System) -> None:
     assert {link["level"] for link in used} > {"injection", "ejection", "nvlink3", "pcie4"}
 
 
+def test_no_optimum_is_claimed_where_none_is_known() -> None:
+    full, tapered = (plan(tree(it), first_of(2), "all-reduce") for it in (1, 4))
+    assert full.rate == full.optimum
+    assert (tapered.optimum, tapered.optimum_of) == (None, None)
+    assert tapered.rate == pytest.approx(full.rate / 4, rel=1e-3)
+
+
 def test_a_step_of_training_pays_for_a_tapered_tree() -> None:
     full, tapered = (
         train("vgg-16", tree(it), batch=32, overlap=False, scaling=False).best.time for it in (1, 4)

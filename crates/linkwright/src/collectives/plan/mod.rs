@@ -324,9 +324,30 @@ pub fn plan(
     plan_preferring(wiring, gpus, collective, algorithm, links, Preference::FewTrees)
 }
 
-/// On GPUs that have been checked: many of them on servers that are all alike by one of these, as
-/// long as that is known to be the best or nothing else is planned; else as [`plan_whole`].
+/// On GPUs that have been checked. Cuts tell the optimum of a fabric that passes on all that its ports
+/// send; of another none is known.
 fn plan_preferring(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    preference: Preference,
+) -> Result<Plan, PlanError> {
+    let mut plan = plan_of_hosts(wiring, gpus, collective, algorithm, links, preference)?;
+    if plan.links == LinkClass::Network && wiring.fabric_paths().is_some() && plan.optimum.is_some()
+    {
+        plan.optimum = None;
+        let told = "links between the fabric's switches may hold up what servers send, so that \
+                    which rate would be the best is not known";
+        plan.notes.push(told.to_owned());
+    }
+    Ok(plan)
+}
+
+/// As the hosts see the fabric: many GPUs on servers that are all alike by one of these, as
+/// long as that is known to be the best or nothing else is planned; else as [`plan_whole`].
+fn plan_of_hosts(
     wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
