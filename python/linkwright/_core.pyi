@@ -1439,7 +1439,7 @@ class Job:
 
     @property
     def workload(self) -> str:
-        """Its workload's name."""
+        """Its workload's name; that of a network where it has `samples_per_gpu`."""
 
     @property
     def gpus(self) -> int:
@@ -1468,6 +1468,21 @@ class Job:
     @property
     def bytes_per_iteration(self) -> int | None:
         """Its own bytes of an iteration; None if they are the workload's."""
+
+    @property
+    def samples_per_gpu(self) -> int | None:
+        """Of a job that trains a network layer by layer, samples of each GPU in an iteration; else None."""
+
+    @property
+    def reduced_per_iteration(self) -> int:
+        """Bytes that its GPUs reduce in an iteration, its own or its workload's."""
+
+    def again(self, name: str, arrival: float) -> Job:
+        """The same job under another name, at another arrival in seconds.
+
+        Raises:
+            SimulationError: If the name is blank or the arrival out of range.
+        """
 
     def run_time(self, effective_bandwidth: float) -> float:
         """Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
@@ -3732,6 +3747,9 @@ def generate_jobs(
     *,
     workloads: Sequence[WorkloadName] | None = None,
     mean_interarrival: float | None = None,
+    train: Sequence[str] | None = None,
+    samples_per_gpu: int = 32,
+    iterations: int | None = None,
 ) -> list[Job]:
     """The paper's uniform mix, or one like it.
 
@@ -3741,9 +3759,13 @@ def generate_jobs(
         max_gpus: The GPUs of the largest; sizes are uniform from one to this.
         workloads: What to draw from; all nine where absent.
         mean_interarrival: Mean seconds between arrivals; all at zero where absent.
+        train: Networks to draw from beside the workloads, of which there are none then unless they
+            are named; they are trained layer by layer.
+        samples_per_gpu: Samples of each GPU in an iteration of these.
+        iterations: Of every job; as many as the workload's where absent.
 
     Raises:
-        SimulationError: If a workload is unknown or nothing can be drawn.
+        SimulationError: If a workload or network is unknown or nothing can be drawn.
     """
 
 def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:

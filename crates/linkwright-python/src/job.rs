@@ -4,7 +4,7 @@ use linkwright::allocation::Shape;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::simulation::{self, MixOptions, generate, job_file};
 use linkwright::table::Table as CoreTable;
-use linkwright::training::Workload;
+use linkwright::training::{MOST_SAMPLES, Workload};
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
@@ -81,7 +81,7 @@ impl Job {
         &self.0.name
     }
 
-    /// Its workload's name.
+    /// Its workload's name; that of a network where it has `samples_per_gpu`.
     #[getter]
     fn workload(&self) -> &str {
         &self.0.workload
@@ -127,6 +127,31 @@ impl Job {
     #[getter]
     fn bytes_per_iteration(&self) -> Option<u64> {
         self.0.bytes_per_iteration.map(|bytes| bytes.0)
+    }
+
+    /// Of a job that trains a network layer by layer, samples of each GPU in an iteration; else None.
+    #[getter]
+    fn samples_per_gpu(&self) -> Option<u32> {
+        self.0.samples_per_gpu
+    }
+
+    /// Bytes that its GPUs reduce in an iteration, its own or its workload's.
+    #[getter]
+    fn reduced_per_iteration(&self) -> PyResult<u64> {
+        Ok(self.0.work().map_err(errors::simulation)?.bytes_per_iteration().0)
+    }
+
+    /// The same job under another name, at another arrival in seconds.
+    ///
+    /// Raises:
+    ///     SimulationError: If the name is blank or the arrival out of range.
+    #[pyo3(signature = (name, arrival: "float"))]
+    fn again(&self, name: String, #[pyo3(from_py_with = real)] arrival: f64) -> PyResult<Self> {
+        if name.trim().is_empty() {
+            return Err(errors::range(Diagnosis::of("a job needs a name")));
+        }
+        let arrival = number::time("the arrival", arrival)?;
+        Ok(Self(simulation::Job { name, arrival, ..self.0.clone() }))
     }
 
     /// Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
@@ -213,30 +238,50 @@ pub fn write_jobs(jobs: Vec<Job>) -> String {
 ///     max_gpus: The GPUs of the largest; sizes are uniform from one to this.
 ///     workloads: What to draw from; all nine where absent.
 ///     mean_interarrival: Mean seconds between arrivals; all at zero where absent.
+///     train: Networks to draw from beside the workloads, of which there are none then unless they
+///         are named; they are trained layer by layer.
+///     samples_per_gpu: Samples of each GPU in an iteration of these.
+///     iterations: Of every job; as many as the workload's where absent.
 ///
 /// Raises:
-///     SimulationError: If a workload is unknown or nothing can be drawn.
+///     SimulationError: If a workload or network is unknown or nothing can be drawn.
 #[pyfunction]
 #[pyo3(signature = (
     seed: "int" = 0, count: "int" = 300, max_gpus: "int" = 5, *,
     workloads: "Sequence[WorkloadName] | None" = None,
-    mean_interarrival: "float | None" = None
+    mean_interarrival: "float | None" = None, train: "Sequence[str] | None" = None,
+    samples_per_gpu: "int" = 32, iterations: "int | None" = None
 ))]
+#[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn generate_jobs(
     #[pyo3(from_py_with = int)] seed: i128,
     #[pyo3(from_py_with = int)] count: i128,
     #[pyo3(from_py_with = int)] max_gpus: i128,
     workloads: Option<Vec<String>>,
     #[pyo3(from_py_with = optional_real)] mean_interarrival: Option<f64>,
+    train: Option<Vec<String>>,
+    #[pyo3(from_py_with = int)] samples_per_gpu: i128,
+    #[pyo3(from_py_with = optional_int)] iterations: Option<i128>,
 ) -> PyResult<Vec<Job>> {
     let default = MixOptions::default();
     let time = |mean| number::time("the mean interarrival", mean);
     let mean = mean_interarrival.map(time).transpose()?;
+    let samples: u64 = number::whole("samples_per_gpu", samples_per_gpu, MOST_SAMPLES)?;
+    let iterations = iterations.map(|count| number::whole("iterations", count, u64::MAX));
+    let iterations: Option<u64> = iterations.transpose()?;
+    if samples == 0 || iterations == Some(0) {
+        let needed = "a job needs at least one sample of each GPU and at least one iteration";
+        return Err(errors::range(Diagnosis::of(needed)));
+    }
+    let all = if train.is_some() { Vec::new() } else { default.workloads };
     let options = MixOptions {
         seed: number::whole("seed", seed, u64::MAX)?,
         count: number::whole("count", count, u32::MAX)?,
         max_gpus: number::whole("max_gpus", max_gpus, u32::MAX)?,
-        workloads: workloads.unwrap_or(default.workloads),
+        workloads: workloads.unwrap_or(all),
+        train: train.unwrap_or_default(),
+        samples_per_gpu: samples as u32,
+        iterations,
         mean_interarrival: mean,
     };
     let jobs = generate(&options).map_err(errors::simulation)?;

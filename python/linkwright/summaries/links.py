@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from linkwright import Job, Scenario, SimulationResult, System, plan, workloads
+from linkwright import Job, Scenario, SimulationResult, System, plan
 from linkwright.names import AlgorithmName
 from linkwright.summaries.policies import job_rows
 
@@ -53,8 +53,7 @@ def link_use(day: Day) -> dict[Direction, float]:
         return {}
     of_server = gpus_by_server(system)
     listed = [server for server, count in system.servers() for _ in range(count)]
-    sizes = {row["workload"]: row["bytes_per_iteration"] for row in workloads()}
-    data: Counter[Direction] = Counter()
+    data: defaultdict[Direction, float] = defaultdict(float)
     for job, row in zip(day.jobs, job_rows(result), strict=True):
         gpus = tuple(sorted(row["gpus"]))
         if len(gpus) < 2:
@@ -68,7 +67,7 @@ def link_use(day: Day) -> dict[Direction, float]:
             local = tuple(gpu - first for gpu in gpus)
             before = f"node{server}/"
             on = _carried(_Known(listed[server]), local, scenario.planner)
-        moved = sizes[job.workload] * job.iterations
+        moved = job.reduced_per_iteration * job.iterations
         for (start, end, kind), share in on.items():
             data[f"{before}{start}", f"{before}{end}", kind] += share * moved
     could = could_carry(system)

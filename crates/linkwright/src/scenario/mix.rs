@@ -23,6 +23,7 @@ use std::ops::Range;
 
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
+use super::generated;
 use super::iteration;
 use super::network::NetworkSettings;
 use super::recorded::{Columns, Limits, Machine, Recorded, is_record};
@@ -34,8 +35,7 @@ use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
-    Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, generate,
-    job_file,
+    Job, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, generate, job_file,
 };
 use crate::system::{BandwidthProfile, System};
 use crate::training::Workload;
@@ -88,8 +88,18 @@ fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTi
     let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
     let wanted: Option<RunTime> = jobs.choice("run_time")?;
+    let of_mix = jobs.table("generate")?;
+    let trains = of_mix.has("train");
+    if trains && wanted.is_some_and(RunTime::is_formula) {
+        let problem =
+            "networks that are trained layer by layer beside a formula, which knows no layers";
+        let remedy = "write `workloads` in place of `train`, or `run_time = \"played\"`";
+        return Err(of_mix.refuse("train", problem, remedy));
+    }
     match (wanted, said) {
-        (None, None) if iteration == IterationSettings::default() => Ok(RunTime::Formula),
+        (None, None) if iteration == IterationSettings::default() && !trains => {
+            Ok(RunTime::Formula)
+        }
         (None, None) => Ok(RunTime::Played),
         (None, Some(_)) => Ok(RunTime::Played),
         (Some(wanted), Some(key)) if wanted.is_formula() => {
@@ -214,10 +224,14 @@ impl Mix {
                 let most = job_file::Most { gpus: healthy, larger, iterations };
                 let read = job_file::read_for(&file.name, text, most);
                 let jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
+                let fit = generated::check_fit(&jobs, system);
+                fit.map_err(|error| as_input(error, scenario, file.place))?;
                 Ok((jobs, Vec::new()))
             }
             JobSource::Generate(options, place) => {
                 let jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
+                let fit = generated::check_fit(&jobs, system);
+                fit.map_err(|error| as_input(error, scenario, *place))?;
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
                     return Ok((jobs, Vec::new()));
                 };
@@ -263,7 +277,7 @@ fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError
         && let Some(key) = ["workload", "columns"].into_iter().find(|key| table.has(key))
     {
         let problem = "this is of jobs that a file says ran";
-        let remedy = "name the file as `file`, or write `workloads` in `generate`";
+        let remedy = "name the file as `file`, or write `workloads` or `train` in `generate`";
         return Err(table.refuse(key, problem, remedy));
     }
     let workload = table.named("workload", |name| {
@@ -292,7 +306,7 @@ fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {
     match (table.file("file")?, table.has("generate")) {
         (Some(file), false) => Ok(JobSource::File(file)),
         (None, true) => {
-            let options = mix(&table.table("generate")?, seed)?;
+            let options = generated::options(&table.table("generate")?, seed)?;
             Ok(JobSource::Generate(options, table.place("generate")))
         }
         _ => {
@@ -302,24 +316,6 @@ fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {
     }
 }
 
-fn mix(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
-    let default = MixOptions::default();
-    let count = table.count("count", default.count)?;
-    if count > MOST_JOBS {
-        let problem = "this is more jobs than a mix may have";
-        return Err(table.refuse("count", problem, format!("write 1 to {MOST_JOBS}")));
-    }
-    let known: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
-    let workloads = names(table, "workloads", "workload", &known)?;
-    Ok(MixOptions {
-        seed: table.or("seed", seed)?,
-        count,
-        max_gpus: table.count("max_gpus", default.max_gpus)?,
-        workloads: workloads.unwrap_or(default.workloads),
-        mean_interarrival: table.optional("mean_interarrival")?,
-    })
-}
-
 fn policies(table: &Fields<'_>) -> Result<Vec<String>, InputError> {
     let known = POLICIES.map(Policy::name);
     let named = names(table, "policies", "policy", &known)?;
@@ -327,7 +323,7 @@ fn policies(table: &Fields<'_>) -> Result<Vec<String>, InputError> {
 }
 
 /// The names of a list that is not empty and holds only known ones, each once.
-fn names(
+pub(super) fn names(
     table: &Fields<'_>,
     key: &str,
     what: &str,

@@ -36,6 +36,7 @@ mod build;
 mod compare;
 mod fields;
 mod files;
+mod generated;
 mod iteration;
 mod keys;
 mod mix;

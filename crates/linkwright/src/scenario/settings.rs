@@ -21,7 +21,7 @@ use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
 use crate::system::fabric::FABRICS;
 use crate::system::{BandwidthProfile, NetworkKind, presets};
-use crate::training::Workload;
+use crate::training::{MOST_SAMPLES, Network, Workload};
 
 /// What a setting may be.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +145,12 @@ fn policies() -> Vec<&'static str> {
 
 fn workloads() -> Vec<&'static str> {
     Workload::all().iter().map(|workload| workload.name.as_str()).collect()
+}
+
+fn networks() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Network::all().iter().map(|it| it.name.as_str()).collect();
+    names.dedup();
+    names
 }
 
 fn routings() -> Vec<&'static str> {
@@ -315,8 +321,14 @@ settings! {
         "how many jobs";
     "jobs.generate" max_gpus: COUNT, "5",
         "GPUs of the largest; sizes are uniform from one to this";
-    "jobs.generate" workloads: Kind::Names(workloads), "all nine",
+    "jobs.generate" workloads: Kind::Names(workloads), "all nine; none beside `train`",
         "what to draw from, each with the same chance";
+    "jobs.generate" train: Kind::Names(networks), "none",
+        "networks to draw from beside them, which are trained layer by layer; such jobs are played";
+    "jobs.generate" samples_per_gpu: Kind::Whole { least: 1, most: MOST_SAMPLES }, "32",
+        "samples of each GPU in an iteration of `train`";
+    "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network",
+        "iterations of every job";
     "jobs.generate" mean_interarrival: Kind::Time, "all arrive at zero",
         "mean time between arrivals, exponentially distributed";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";

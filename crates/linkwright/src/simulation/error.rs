@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::allocation::AllocationError;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::{EngineError, Progress};
-use crate::training::UnknownWorkload;
+use crate::training::{TrainingError, UnknownWorkload};
 use crate::units::{Bandwidth, Bytes};
 
 use super::cluster::ClusterError;
@@ -103,6 +103,9 @@ pub enum SimulationError {
     /// A workload that the table does not hold.
     #[error(transparent)]
     UnknownWorkload(#[from] UnknownWorkload),
+    /// A network that cannot be trained.
+    #[error(transparent)]
+    Training(#[from] TrainingError),
     /// A mix of more jobs than are drawn.
     TooManyJobs {
         /// The jobs asked for.
@@ -191,6 +194,7 @@ impl Diagnose for SimulationError {
             }
             Self::Played(error) => error.diagnosis(),
             Self::UnknownWorkload(error) => error.diagnosis(),
+            Self::Training(error) => error.diagnosis(),
             Self::TooManyJobs { count } => {
                 Diagnosis::of(format!("a mix of {count} jobs is more than {MOST_JOBS}"))
                     .remedy(format!("ask for 1 to {MOST_JOBS}"))

@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 use super::error::SimulationError;
 use super::job::Job;
 use crate::engine::Random;
-use crate::training::Workload;
+use crate::training::{Network, Workload};
 use crate::units::Picoseconds;
 
 /// The stream of a seed from which arrivals are drawn, apart from the jobs' own, so that
@@ -34,6 +34,12 @@ pub struct MixOptions {
     pub max_gpus: u32,
     /// The workloads to draw from, each with the same chance.
     pub workloads: Vec<String>,
+    /// Networks to draw from beside them, which are trained layer by layer.
+    pub train: Vec<String>,
+    /// Samples of each GPU in an iteration of these.
+    pub samples_per_gpu: u32,
+    /// Iterations of every job; as many as the workload's where absent.
+    pub iterations: Option<u64>,
     /// The mean time between arrivals, exponentially distributed, the first job at
     /// zero; `None` lets all jobs arrive at zero.
     pub mean_interarrival: Option<Picoseconds>,
@@ -47,6 +53,9 @@ impl Default for MixOptions {
             count: 300,
             max_gpus: 5,
             workloads: Workload::all().iter().map(|workload| workload.name.clone()).collect(),
+            train: Vec::new(),
+            samples_per_gpu: 32,
+            iterations: None,
             mean_interarrival: None,
         }
     }
@@ -55,7 +64,7 @@ impl Default for MixOptions {
 /// Draws a mix of jobs, named `job-001` and so on, each with a ring.
 ///
 /// # Errors
-/// More than [`MOST_JOBS`] jobs, no workload, a workload that the table does not hold, no GPU, and
+/// More than [`MOST_JOBS`] jobs, no workload, a workload or network that there is not, no GPU, and
 /// arrivals that do not fit 64 bits of picoseconds.
 ///
 /// ```
@@ -69,19 +78,25 @@ pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
     if options.count > MOST_JOBS {
         return Err(SimulationError::TooManyJobs { count: options.count });
     }
-    let workloads: Vec<&Workload> =
-        options.workloads.iter().map(|name| Workload::find(name)).collect::<Result<_, _>>()?;
+    let published = options.workloads.iter().map(|name| Ok(Workload::find(name)?.clone()));
+    let trained = options
+        .train
+        .iter()
+        .map(|name| Ok(Workload::of_network(Network::find(name)?, options.samples_per_gpu)));
+    let workloads: Vec<Workload> =
+        published.chain(trained).collect::<Result<_, SimulationError>>()?;
     let largest = NonZeroU64::new(options.max_gpus.into()).ok_or(SimulationError::NoGpus)?;
     let mut mix = Random::new(options.seed);
     let mut gaps = Random::stream(options.seed, ARRIVALS);
     let mut arrival = Picoseconds(0);
     let mut jobs = Vec::new();
     for number in 1..=options.count {
-        let workload = *mix
+        let workload = mix
             .choose(&workloads)
             .ok_or_else(|| SimulationError::NoWorkloads { known: Workload::known() })?;
         let gpus = 1 + mix.below(largest) as u32;
         let job = Job::new(format!("job-{number:03}"), workload, gpus);
+        let iterations = options.iterations.unwrap_or(job.iterations);
         if let Some(mean) = options.mean_interarrival.filter(|_| number > 1) {
             arrival = arrival.checked_add(gaps.exponential(mean)).ok_or_else(|| {
                 SimulationError::TimeTooLong {
@@ -90,7 +105,7 @@ pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
                 }
             })?;
         }
-        jobs.push(Job { arrival, ..job });
+        jobs.push(Job { arrival, iterations, ..job });
     }
     Ok(jobs)
 }
@@ -149,12 +164,33 @@ mod tests {
     }
 
     #[test]
+    fn networks_are_drawn_beside_workloads() {
+        let train = vec!["resnet50".to_owned(), "lenet".to_owned()];
+        let options = MixOptions {
+            workloads: vec!["gmm".to_owned()],
+            train,
+            samples_per_gpu: 8,
+            iterations: Some(5),
+            ..MixOptions::default()
+        };
+        let jobs = generate(&options).unwrap();
+        assert!(jobs.iter().all(|job| job.iterations == 5 && job.work().is_ok()));
+        for (name, samples) in
+            [("gmm", None), ("resnet-50:paper", Some(8)), ("lenet:lenet-5", Some(8))]
+        {
+            let of_name = |job: &&Job| (&*job.workload, job.samples_per_gpu) == (name, samples);
+            assert!(jobs.iter().filter(of_name).count() > 60, "{name}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_drawn_is_refused() {
         let default = MixOptions::default;
         let cases = [
             (MixOptions { max_gpus: 0, ..default() }, "0 GPUs"),
             (MixOptions { workloads: vec![], ..default() }, "name at least one of alexnet"),
             (MixOptions { workloads: vec!["gnn".into()], ..default() }, "no workload `gnn`"),
+            (MixOptions { train: vec!["gnn".into()], ..default() }, "no network `gnn`"),
             (
                 MixOptions { mean_interarrival: Some(Picoseconds(u64::MAX)), ..default() },
                 "fewer jobs",

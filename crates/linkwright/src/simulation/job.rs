@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::error::SimulationError;
 use crate::allocation::Shape;
-use crate::training::{Work, Workload};
+use crate::training::{Network, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Job {
     /// A name of its own, not blank and without control characters.
     pub name: String,
-    /// The name of a published [`Workload`].
+    /// The name of a published [`Workload`]; of a [`Network`] where samples are given.
     pub workload: String,
     /// How many GPUs it asks for; at least one.
     pub gpus: u32,
@@ -33,6 +33,9 @@ pub struct Job {
     /// What its GPUs reduce in an iteration, where it was measured; else what the workload's do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_iteration: Option<Bytes>,
+    /// Of a job that trains a network layer by layer, the samples of each GPU in an iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples_per_gpu: Option<u32>,
 }
 
 impl Job {
@@ -49,6 +52,10 @@ impl Job {
             iterations: workload.iterations,
             compute_per_iteration: None,
             bytes_per_iteration: None,
+            samples_per_gpu: match workload.work {
+                Work::Layers { samples_per_gpu, .. } => Some(samples_per_gpu),
+                Work::Training { .. } | Work::Fixed { .. } => None,
+            },
         }
     }
 
@@ -58,16 +65,21 @@ impl Job {
     /// reduced at the end.
     ///
     /// # Errors
-    /// A workload that the table does not hold.
+    /// A workload that the table does not hold, or a network that there is not.
     pub fn work(&self) -> Result<Cow<'static, Workload>, SimulationError> {
-        let published = Workload::find(&self.workload)?;
+        let published = match self.samples_per_gpu {
+            Some(samples) => {
+                Cow::Owned(Workload::of_network(Network::find(&self.workload)?, samples))
+            }
+            None => Cow::Borrowed(Workload::find(&self.workload)?),
+        };
         if self.compute_per_iteration.is_none() && self.bytes_per_iteration.is_none() {
-            return Ok(Cow::Borrowed(published));
+            return Ok(published);
         }
         let compute = self.compute_per_iteration.unwrap_or(published.compute_per_iteration());
         let bytes = self.bytes_per_iteration.unwrap_or(published.bytes_per_iteration());
         let work = Work::Fixed { compute_per_iteration: compute, bytes_per_iteration: bytes };
-        Ok(Cow::Owned(Workload { work, ..published.clone() }))
+        Ok(Cow::Owned(Workload { work, ..published.into_owned() }))
     }
 
     /// How long the job runs on GPUs of this effective bandwidth; see

@@ -11,9 +11,11 @@
 //! the others may be left out or left empty, and then come from the workload: arrival at
 //! zero, a ring, the workload's sensitivity and iterations. An arrival is a time with its unit
 //! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
-//! such as `6.2 ms` and `553 MB`, in place of the workload's. Lines that start with `#`, and blank lines, are
+//! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
+//! trained layer by layer, on so many samples of each GPU in an iteration. Lines that start with `#`, and blank lines, are
 //! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
@@ -23,8 +25,8 @@ use super::generate::MOST_JOBS;
 use super::job::Job;
 use crate::allocation::Shape;
 use crate::diagnostic::fields::{Field, quote, split};
-use crate::diagnostic::{InputError, Position};
-use crate::training::Workload;
+use crate::diagnostic::{Diagnose, InputError, Position};
+use crate::training::{MOST_SAMPLES, Network, Workload};
 use crate::units::{Bytes, Picoseconds};
 
 /// A column, whose number is its place in [`COLUMNS`].
@@ -39,10 +41,11 @@ enum Column {
     Iterations,
     Compute,
     Bytes,
+    Samples,
 }
 
 /// The names of the columns, in the order in which they are written.
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "job",
     "arrival",
     "workload",
@@ -52,6 +55,7 @@ const COLUMNS: [&str; 9] = [
     "iterations",
     "compute_per_iteration",
     "bytes_per_iteration",
+    "samples_per_gpu",
 ];
 /// How many of them every job has; the others are a job's own numbers, of which most have none.
 const COMMON: usize = 7;
@@ -183,19 +187,30 @@ impl<'a> Row<'a> {
         })
     }
 
+    fn workload(&self) -> Result<Cow<'static, Workload>, InputError> {
+        let field = self.required(Column::Workload)?;
+        let Some(samples) = self.optional(Column::Samples) else {
+            return Workload::find(&field.value).map(Cow::Borrowed).map_err(|_| {
+                let remedy = format!("the workloads are {}", Workload::known());
+                self.refuse(field, "unknown workload", remedy)
+            });
+        };
+        let samples = self.count(samples, MOST_SAMPLES as u32)?;
+        let network = Network::find(&field.value).map_err(|error| {
+            self.refuse(field, "unknown network", error.diagnosis().remedy.unwrap_or_default())
+        })?;
+        Ok(Cow::Owned(Workload::of_network(network, samples)))
+    }
+
     fn job(&self) -> Result<Job, InputError> {
         let name = self.required(Column::Job)?;
         if name.value.chars().any(char::is_control) {
             let remedy = "name jobs without tabs and other control characters".to_owned();
             return Err(self.refuse(name, "not a job name", remedy));
         }
-        let field = self.required(Column::Workload)?;
-        let workload = Workload::find(&field.value).map_err(|_| {
-            let remedy = format!("the workloads are {}", Workload::known());
-            self.refuse(field, "unknown workload", remedy)
-        })?;
+        let workload = self.workload()?;
         let gpus = self.count(self.required(Column::Gpus)?, u32::MAX)?;
-        let mut job = Job::new(name.value.clone(), workload, gpus);
+        let mut job = Job::new(name.value.clone(), &workload, gpus);
         if let Some(field) = self.optional(Column::Arrival) {
             job.arrival = self.arrival(field)?;
         }
@@ -324,8 +339,10 @@ fn seconds(time: Picoseconds) -> String {
 /// Writes jobs with all their columns, so that [`read`] gives back equal jobs.
 #[must_use]
 pub fn write(jobs: &[Job]) -> String {
-    let is_own =
-        |job: &Job| job.compute_per_iteration.is_some() || job.bytes_per_iteration.is_some();
+    let is_own = |job: &Job| {
+        let is_measured = job.compute_per_iteration.is_some() || job.bytes_per_iteration.is_some();
+        is_measured || job.samples_per_gpu.is_some()
+    };
     let has_own = jobs.iter().any(is_own);
     let mut text = COLUMNS[..if has_own { COLUMNS.len() } else { COMMON }].join(",");
     text.push('\n');
@@ -339,7 +356,9 @@ pub fn write(jobs: &[Job]) -> String {
         if has_own {
             let compute = job.compute_per_iteration.map(seconds).unwrap_or_default();
             let bytes = job.bytes_per_iteration.map(|Bytes(bytes)| format!("{bytes} B"));
-            let _ = write!(text, ",{compute},{}", bytes.unwrap_or_default());
+            let samples = job.samples_per_gpu.map(|samples| samples.to_string());
+            let (bytes, samples) = (bytes.unwrap_or_default(), samples.unwrap_or_default());
+            let _ = write!(text, ",{compute},{bytes},{samples}");
         }
         text.push('\n');
     }
@@ -387,6 +406,23 @@ mod tests {
             "jobs.csv:3:13: the job has more iterations than are played one by one: \
              `4294967296`; write 1 to 4294967295, or let `run_time` follow the formula"
         );
+    }
+
+    #[test]
+    fn samples_say_that_a_network_is_trained() {
+        let header = "job,workload,gpus,samples_per_gpu\n";
+        let jobs = read("", &format!("{header}a,resnet50,2,16\nb,resnet-50,2,\n")).unwrap();
+        let trains = jobs.iter().map(|job| (&*job.workload, job.samples_per_gpu));
+        assert_eq!(
+            trains.collect::<Vec<_>>(),
+            [("resnet-50:paper", Some(16)), ("resnet-50", None)]
+        );
+        let works = jobs.iter().map(|job| job.work().unwrap().compute_per_iteration());
+        assert_eq!(works.collect::<std::collections::BTreeSet<_>>().len(), 2);
+        let error = refusal(&format!("{header}a,resnet5,2,16\n"));
+        assert!(error.starts_with("jobs.csv:2:3: unknown network: `resnet5`; did you"), "{error}");
+        let error = refusal(&format!("{header}a,lenet,2,0\n"));
+        assert!(error.starts_with("jobs.csv:2:11: not a count: `0`; write a whole"), "{error}");
     }
 
     #[test]
@@ -442,14 +478,20 @@ mod tests {
     fn any_job() -> impl Strategy<Value = Job> {
         let settings = (1_u32.., 0..Shape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
         let own = any::<(Option<u64>, Option<u64>)>();
-        (0..Workload::all().len(), settings, own).prop_map(|(workload, settings, own)| {
-            let (gpus, pattern, sensitive, arrival, iterations) = settings;
-            let mut job = Job::new("", &Workload::all()[workload], gpus);
-            job.pattern = Shape::NAMED[pattern];
-            job.compute_per_iteration = own.0.map(Picoseconds);
-            job.bytes_per_iteration = own.1.map(Bytes);
-            Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
-        })
+        let samples = prop::option::of(1..=MOST_SAMPLES as u32);
+        (0..Workload::all().len(), settings, own, samples).prop_map(
+            |(workload, settings, own, samples)| {
+                let (gpus, pattern, sensitive, arrival, iterations) = settings;
+                let network =
+                    |samples| Workload::of_network(Network::find("lenet").unwrap(), samples);
+                let workload = samples.map_or_else(|| Workload::all()[workload].clone(), network);
+                let mut job = Job::new("", &workload, gpus);
+                job.pattern = Shape::NAMED[pattern];
+                job.compute_per_iteration = own.0.map(Picoseconds);
+                job.bytes_per_iteration = own.1.map(Bytes);
+                Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
+            },
+        )
     }
 
     fn any_jobs() -> impl Strategy<Value = Vec<Job>> {

@@ -53,7 +53,7 @@ pub use measured::Measured;
 pub use network::{Network, SampleSize};
 pub use optimizer::Optimizer;
 pub use precision::Precision;
-pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, model_of};
+pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Representatives, Step, Way, collectives_of};

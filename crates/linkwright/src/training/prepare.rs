@@ -49,7 +49,64 @@ pub struct Training<'a> {
     pub measured: &'a BTreeMap<usize, LayerTime>,
 }
 
+/// A step by all-reduces, as what one GPU computes and reduces in turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turns {
+    /// Samples that come from the host.
+    pub copied: Bytes,
+    /// What is computed before gradients are known, and how much they are; at least one.
+    pub buckets: Vec<(Picoseconds, Bytes)>,
+    /// The update of the weights, once all gradients are reduced.
+    pub update: Picoseconds,
+}
+
+impl Turns {
+    /// All that is computed.
+    #[must_use]
+    pub fn computed(&self) -> Picoseconds {
+        let before: u64 = self.buckets.iter().map(|(computed, _)| computed.0).sum();
+        Picoseconds(before + self.update.0)
+    }
+}
+
+impl<'a> Training<'a> {
+    /// What nobody chooses anything of: numbers of 32 bits, momentum, and the default framework, which all-reduces
+    /// gradients while others are computed.
+    #[must_use]
+    pub fn usual(network: &'a Network, batch: u64) -> Self {
+        static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
+        let (costs, _) = Terms::own().of_default_framework();
+        Self {
+            network,
+            batch,
+            precision: Precision::default(),
+            optimizer: Optimizer::default(),
+            terms: Terms::own(),
+            costs,
+            way: Way::AllReduce,
+            overlaps: true,
+            micro_batches: 1,
+            measured: &UNMEASURED,
+        }
+    }
+}
+
 impl Training<'_> {
+    /// A step by all-reduces on one of so many GPUs.
+    ///
+    /// # Errors
+    /// As [`Self::layers`].
+    pub fn turns(&self, gpu: &GpuModel, gpus: usize) -> Result<Turns, TrainingError> {
+        let own = self.rank(gpu, gpus)?;
+        let framework = self.costs.iteration.0 + gpus as u64 * self.costs.gpu.0;
+        let buckets = own.buckets(self.costs.bucket).into_iter();
+        let mut buckets: Vec<_> = buckets.map(|bucket| (bucket.backward, bucket.size)).collect();
+        if let Some((first, _)) = buckets.first_mut() {
+            first.0 += framework + own.forward().0;
+        }
+        Ok(Turns { copied: own.input, buckets, update: own.update() })
+    }
+
     /// Samples that one of so many GPUs computes at once.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::network::Network;
+use super::prepare::{Training, Turns};
 use super::shape::Shape;
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::system::gpus::{self, NumberType};
@@ -50,6 +51,9 @@ pub fn reference_rate() -> OperationRate {
 /// The GPU that all workloads are timed on, that of MAPA's DGX-1V.
 const GPU: &str = "v100-sxm2-16gb";
 
+/// Iterations of a run of a net, as the published ones have.
+const ITERATIONS: u64 = 10_000;
+
 /// The bytes of one gradient, a 32-bit number.
 const BYTES_PER_PARAMETER: u64 = 4;
 
@@ -69,6 +73,14 @@ pub enum Work {
         images_per_gpu: u32,
         /// Points of an image, each three 32-bit numbers.
         points_per_image: u64,
+    },
+    /// One step of training a network layer by layer, as users train who choose nothing
+    /// ([`Training::usual`]).
+    Layers {
+        /// The network.
+        network: &'static Network,
+        /// Samples that each GPU sees in an iteration.
+        samples_per_gpu: u32,
     },
     /// Anything else, by its time and its bytes.
     Fixed {
@@ -186,6 +198,19 @@ impl Workload {
             .ok_or_else(|| UnknownWorkload { name: name.to_owned(), known: Self::known() })
     }
 
+    /// Training of a network, layer by layer; as many iterations as the published nets.
+    #[must_use]
+    pub fn of_network(network: &'static Network, samples_per_gpu: u32) -> Self {
+        let trained = network.layers.iter().filter(|layer| layer.parameters > 0);
+        Self {
+            name: network.full_name(),
+            sensitive: true,
+            iterations: ITERATIONS,
+            collective_calls_per_iteration: trained.count() as u32,
+            work: Work::Layers { network, samples_per_gpu },
+        }
+    }
+
     /// The names of the published workloads, for messages: `alexnet, vgg-16, ...`.
     #[must_use]
     pub fn known() -> String {
@@ -200,6 +225,9 @@ impl Workload {
             Work::Training { parameters, .. } => {
                 Bytes(parameters.saturating_mul(BYTES_PER_PARAMETER))
             }
+            Work::Layers { network, .. } => {
+                Bytes(network.parameters().saturating_mul(BYTES_PER_PARAMETER))
+            }
             Work::Fixed { bytes_per_iteration, .. } => bytes_per_iteration,
         }
     }
@@ -207,7 +235,7 @@ impl Workload {
     /// Whether it trains a net, whose gradients become known one layer after another.
     #[must_use]
     pub const fn is_training(&self) -> bool {
-        matches!(self.work, Work::Training { .. })
+        matches!(self.work, Work::Training { .. } | Work::Layers { .. })
     }
 
     /// Bytes of the images that each GPU gets from its host in an iteration; none where no net is trained.
@@ -217,6 +245,7 @@ impl Workload {
             Work::Training { images_per_gpu, points_per_image, .. } => {
                 Bytes(points_per_image.saturating_mul(BYTES_PER_POINT * u64::from(images_per_gpu)))
             }
+            Work::Layers { .. } => self.turns().map_or(Bytes(0), |turns| turns.copied),
             Work::Fixed { .. } => Bytes(0),
         }
     }
@@ -232,8 +261,17 @@ impl Workload {
                     / *SUSTAINED_OPERATIONS_PER_SECOND;
                 Picoseconds(u64::try_from(picoseconds).unwrap_or(u64::MAX))
             }
+            Work::Layers { .. } => {
+                self.turns().map_or(Picoseconds(u64::MAX), |turns| turns.computed())
+            }
             Work::Fixed { compute_per_iteration, .. } => compute_per_iteration,
         }
+    }
+
+    /// The step of a network on the GPU that all workloads are timed on.
+    fn turns(&self) -> Option<Turns> {
+        let Work::Layers { network, samples_per_gpu } = self.work else { return None };
+        Training::usual(network, samples_per_gpu.into()).turns(gpus::find(GPU).ok()?, 1).ok()
     }
 
     /// Time of a run of so many iterations on so many GPUs, by the module's model.

@@ -3,7 +3,7 @@
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner};
 use linkwright::simulation::{Job, JobRecord, QueueDiscipline, ServerChoice, SimulationError};
-use linkwright::training::Workload;
+use linkwright::training::{Network, Training, Workload, model_of};
 use linkwright::units::Bytes;
 
 use crate::played::{cluster, job, played_with};
@@ -105,6 +105,33 @@ fn buckets_hide_what_is_reduced_behind_what_is_computed() {
         assert!(cut < 0.97 * whole && cut > compute, "{fidelity:?}: {cut} s of {whole} s");
         let off = cut / flow[2] - 1.0;
         assert!(off.abs() < 0.05, "{fidelity:?} is off from flows by {off}");
+    }
+}
+
+#[test]
+fn a_network_takes_what_its_layers_do_on_the_gpus_of_the_server() {
+    let network = Network::find("resnet-50").unwrap();
+    let job = |gpus| {
+        let workload = Workload::of_network(network, 16);
+        Job { iterations: 2, ..Job::new("a", &workload, gpus) }
+    };
+    let computed = |machine: &str, gpus: u32| {
+        let system = cluster(&format!("machine = \"{machine}\""), Fidelity::Flow).system;
+        let training = Training::usual(network, 16 * u64::from(gpus));
+        let turns = training.turns(model_of(&system, 0).unwrap(), gpus as usize).unwrap();
+        turns.computed().as_seconds()
+    };
+    assert!(computed("dgx-a100", 4) < 0.8 * computed("dgx1-v100", 4));
+    for fidelity in EVERY {
+        let time = |machine, gpus| times(machine, fidelity, plain(), &[job(gpus)])[0] / 2.0;
+        for machine in ["dgx1-v100", "dgx-a100"] {
+            assert!((time(machine, 1) / computed(machine, 1) - 1.0).abs() < 1e-9, "{fidelity:?}");
+            // All but the last bucket is reduced while others are computed.
+            let exposed = time(machine, 4) / computed(machine, 4) - 1.0;
+            assert!((0.0..0.05).contains(&exposed), "{fidelity:?} on {machine}: {exposed}");
+        }
+        let error = played("pcie-tree-4", fidelity, plain(), &[job(2)]).unwrap_err().to_string();
+        assert!(error.contains("is not known, and with it neither its speed"), "{error}");
     }
 }
 

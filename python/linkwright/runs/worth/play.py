@@ -7,11 +7,10 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from linkwright import Job
 from linkwright.errors import SimulationError
-from linkwright.names import PatternName, WorkloadName
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
@@ -58,15 +57,7 @@ def _drawn(jobs: Sequence[Job], seed: int) -> list[Job]:
     random = Random(seed)
     drawn = random.choices(jobs, k=len(jobs))
     return [
-        Job(
-            f"{at:04}-{job.name}",
-            cast(WorkloadName, job.workload),
-            job.gpus,
-            pattern=cast(PatternName, job.pattern),
-            sensitive=job.sensitive,
-            arrival=slot.arrival,
-            iterations=job.iterations,
-        )
+        job.again(f"{at:04}-{job.name}", slot.arrival)
         for at, (slot, job) in enumerate(zip(jobs, drawn, strict=True), start=1)
     ]
 

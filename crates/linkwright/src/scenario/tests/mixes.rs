@@ -1,16 +1,24 @@
 //! Scenarios of jobs of GPUs: what they mean and what they refuse.
 
-use super::{Asked, JobSource, Mix, Scenario, read};
+use super::{Asked, Files, JobSource, Mix, Scenario, Work, read};
 use crate::allocation::{BandwidthModel, Ties};
-use crate::diagnostic::Position;
-use crate::simulation::QueueDiscipline;
+use crate::diagnostic::{InputError, Position};
 use crate::simulation::cluster::Fidelity;
+use crate::simulation::{Job, QueueDiscipline, RunTime};
 use crate::system::BandwidthProfile;
 
 fn mix_of(scenario: &Scenario) -> &Mix {
     match &scenario.asked {
         Asked::Mix(mix) => mix,
         Asked::Programs(_) => panic!("jobs of programs"),
+    }
+}
+
+/// The jobs of a scenario.
+fn jobs_of(text: &str) -> Result<Vec<Job>, InputError> {
+    match read(text)?.build(&Files::default())?.work {
+        Work::Mix(jobs) => Ok(jobs),
+        Work::Programs(_) => panic!("jobs of programs"),
     }
 }
 
@@ -30,6 +38,49 @@ fn a_scenario_reads_with_its_defaults() {
     );
     let JobSource::Generate(options, _) = &mix_of(&scenario).jobs else { panic!("generated") };
     assert_eq!((options.seed, options.count, options.max_gpus), (7, 20, 4));
+}
+
+#[test]
+fn networks_are_played_layer_by_layer() {
+    let text = |generate: &str| {
+        format!("[system]\nserver = \"dgx1-v100\"\n[jobs]\ngenerate = {{ {generate} }}\n")
+    };
+    let drawn = |generate: &str| -> Vec<(String, Option<u32>, u64)> {
+        let jobs = jobs_of(&text(generate)).unwrap();
+        jobs.into_iter().map(|it| (it.workload, it.samples_per_gpu, it.iterations)).collect()
+    };
+    let nets =
+        "count = 40, train = [\"resnet50\", \"VGG-16\"], samples_per_gpu = 16, iterations = 3";
+    assert_eq!(mix_of(&read(&text(nets)).unwrap()).run_time, RunTime::Played);
+    let found = drawn(nets);
+    assert!(["resnet-50:paper", "vgg-16"].iter().all(|name| found.contains(&(
+        (*name).to_owned(),
+        Some(16),
+        3
+    ))));
+    assert!(found.iter().all(|(_, samples, _)| samples.is_some()));
+    let both = drawn("count = 40, train = [\"lenet\"], workloads = [\"gmm\"]");
+    assert!(both.contains(&("lenet:lenet-5".to_owned(), Some(32), 10_000)), "{both:?}");
+    assert!(both.contains(&("gmm".to_owned(), None, 3_000)), "{both:?}");
+    for (generate, start) in [
+        (
+            "train = [\"resnet5\"]",
+            "s.toml:4:23: unknown network: `\"resnet5\"`; did you mean `resnet-50`?",
+        ),
+        ("train = []", "s.toml:4:22: no network is named: `[]`; name some"),
+        ("samples_per_gpu = 0", "s.toml:4:32: this cannot be zero"),
+        ("samples_per_gpu = 16777217", "s.toml:4:32: more samples than a step has"),
+        (
+            "count = 40, train = [\"vgg-16\"], samples_per_gpu = 4096",
+            "s.toml:4:12: 4096 samples at once take ",
+        ),
+    ] {
+        let error = jobs_of(&text(generate)).unwrap_err().to_string();
+        assert!(error.starts_with(start), "{error}");
+    }
+    let formula = format!("{}run_time = \"formula\"\n", text(nets));
+    let error = read(&formula).unwrap_err().to_string();
+    assert!(error.contains("beside a formula, which knows no layers"), "{error}");
 }
 
 #[test]

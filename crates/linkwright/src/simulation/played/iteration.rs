@@ -5,8 +5,11 @@
 //! DistributedDataParallel does (Li et al., VLDB 2020): a bucket is ready when the backward pass has done its
 //! part of the gradients, and buckets are reduced one after another.
 //!
-//! What it leaves out: that layers differ in gradients for each operation; images of the next step that are
-//! copied while this one computes; how much less of its peak a faster GPU reaches at the same images.
+//! A network that is trained layer by layer computes, reduces and updates as its layers take on the slowest of its GPUs.
+//!
+//! What it leaves out: of published workloads, that layers differ in gradients for each operation, and how much less of
+//! its peak a faster GPU reaches at the same images; images of the next step that are copied while this one computes;
+//! what a framework takes for a collective's call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +22,10 @@ use crate::program::{
     Collective, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
 };
 use crate::simulation::error::SimulationError;
-use crate::system::gpus::NumberType;
+use crate::system::gpus::{GpuModel, NumberType};
 use crate::system::{Server, System};
-use crate::training::workload::{Workload, reference_rate};
+use crate::training::workload::{Work, Workload, reference_rate};
+use crate::training::{Network, Training, TrainingError, Turns, model_of};
 use crate::units::{Bytes, OperationRate, Picoseconds};
 
 /// How fast GPUs compute.
@@ -64,6 +68,10 @@ pub(super) struct Steps {
     /// What is computed before each bucket is ready, and the bucket; a job that reduces nothing has one of
     /// no bytes.
     pub(super) buckets: Vec<(Picoseconds, Bytes)>,
+    /// What is computed once all are reduced.
+    pub(super) update: Picoseconds,
+    /// Whether the times are those of the GPUs, and not the reference's.
+    pub(super) is_own: bool,
 }
 
 impl IterationSettings {
@@ -71,8 +79,9 @@ impl IterationSettings {
     pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
         let copied = if self.host_copies { workload.copied_per_iteration() } else { Bytes(0) };
         let compute = workload.compute_per_iteration();
+        let of = |buckets| Steps { copied, buckets, update: Picoseconds(0), is_own: false };
         if gpus < 2 {
-            return Steps { copied, buckets: vec![(compute, Bytes(0))] };
+            return of(vec![(compute, Bytes(0))]);
         }
         let all = workload.bytes_per_iteration();
         let most = self.bucket.filter(|_| workload.is_training()).unwrap_or(all).0.max(1);
@@ -93,7 +102,29 @@ impl IterationSettings {
             computed = until;
             (duration, size)
         });
-        Steps { copied, buckets: buckets.collect() }
+        of(buckets.collect())
+    }
+
+    /// The steps of training a network layer by layer on so many GPUs, of which the slowest is one of these.
+    fn steps_of_layers<'m>(
+        &self,
+        (network, samples_per_gpu): (&Network, u32),
+        models: impl Iterator<Item = &'m GpuModel>,
+        gpus: usize,
+    ) -> Result<Steps, TrainingError> {
+        let mut training = Training::usual(network, u64::from(samples_per_gpu) * gpus as u64);
+        training.costs.bucket = self.bucket.or(training.costs.bucket);
+        let turns: Result<Vec<Turns>, _> = models.map(|gpu| training.turns(gpu, gpus)).collect();
+        let slowest = turns?.into_iter().max_by_key(Turns::computed);
+        let Turns { copied, buckets, update } = slowest.expect("a job has a GPU");
+        let copied = if self.host_copies { copied } else { Bytes(0) };
+        let buckets = if gpus < 2 {
+            let computed = buckets.iter().map(|(computed, _)| computed.0).sum();
+            vec![(Picoseconds(computed), Bytes(0))]
+        } else {
+            buckets
+        };
+        Ok(Steps { copied, buckets, update, is_own: true })
     }
 }
 
@@ -188,6 +219,9 @@ fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
             rank.wait(last.as_slice());
         }
     }
+    if steps.update.0 > 0 {
+        rank.run(compute(steps.update));
+    }
     rank.end_body();
     rank.finish()
 }
@@ -220,14 +254,36 @@ impl Programs {
         self.settings.host_copies
     }
 
-    /// The speed of the slowest of these GPUs of the system.
-    pub(super) fn slowest(&self, system: &System, gpus: &[usize]) -> OperationRate {
-        self.speeds.of_gpus(system, gpus).into_iter().min().unwrap_or_else(reference_rate)
+    /// The speeds by which times of steps are to be read, of these GPUs of the system.
+    fn rates(&self, system: &System, steps: &Steps, gpus: &[usize]) -> Vec<OperationRate> {
+        if steps.is_own {
+            return vec![reference_rate(); gpus.len()];
+        }
+        self.speeds.of_gpus(system, gpus)
     }
 
-    /// The steps of a workload on so many GPUs.
-    pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
-        self.settings.steps(workload, gpus)
+    /// The least of them.
+    pub(super) fn slowest(&self, system: &System, steps: &Steps, gpus: &[usize]) -> OperationRate {
+        self.rates(system, steps, gpus).into_iter().min().unwrap_or_else(reference_rate)
+    }
+
+    /// The steps of a workload on these GPUs of the system.
+    pub(super) fn steps(
+        &self,
+        workload: &Workload,
+        system: &System,
+        gpus: &[usize],
+    ) -> Result<Steps, TrainingError> {
+        let Work::Layers { network, samples_per_gpu } = workload.work else {
+            return Ok(self.settings.steps(workload, gpus.len()));
+        };
+        let mut models: BTreeMap<&str, &GpuModel> = BTreeMap::new();
+        for gpu in gpus {
+            let model = model_of(system, *gpu as u32)?;
+            models.insert(&model.name, model);
+        }
+        let models = models.into_values();
+        self.settings.steps_of_layers((network, samples_per_gpu), models, gpus.len())
     }
 
     /// The program of a workload's steps on these GPUs of the system, in the order of its ranks.
@@ -238,7 +294,7 @@ impl Programs {
         steps: &Steps,
         gpus: &[usize],
     ) -> Arc<Program> {
-        let rates = self.speeds.of_gpus(system, gpus);
+        let rates = self.rates(system, steps, gpus);
         let known = self.known.entry((name.to_owned(), steps.clone(), rates));
         let program = known
             .or_insert_with_key(|(name, steps, rates)| Arc::new(program_of(name, steps, rates)));

@@ -27,7 +27,7 @@ pub use plans::{Planner, PlanningFault, UnknownPlanner};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
 use self::iteration::Programs;
-use self::plans::{Carries, Plans};
+use self::plans::{Carries, Plans, as_placed};
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
@@ -225,7 +225,8 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let (network, plans) = self.runtime.planning();
         let workload = of.work()?;
-        let steps = self.programs.steps(&workload, record.gpu_count());
+        let placed = as_placed(self.system, &record.parts);
+        let steps = self.programs.steps(&workload, self.system, &placed)?;
         let sizes = steps.buckets.iter().map(|(_, size)| *size);
         let planned = plans.of_allocation(network, self.system, &record.parts, sizes);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {

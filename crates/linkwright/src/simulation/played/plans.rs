@@ -255,7 +255,7 @@ impl Lowering for Plans<'_> {
 }
 
 /// The GPUs in the order in which the policy placed them.
-fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
+pub(super) fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
     let of = |part: &Part| {
         let gpus = part.chosen.placement.iter();
         gpus.map(|gpu| system.gpu_at(part.server, *gpu as u32) as usize).collect::<Vec<_>>()

@@ -32,7 +32,7 @@ pub struct RankStep {
 
 /// Gradients that are known together, in the order of the backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bucket {
+pub(in crate::training) struct Bucket {
     /// What is computed before they are known, since the ones before.
     pub backward: Picoseconds,
     /// How much they are.
@@ -55,7 +55,7 @@ pub(in crate::training) struct Unit {
 
 impl RankStep {
     /// The forward pass.
-    pub(super) fn forward(&self) -> Picoseconds {
+    pub(in crate::training) fn forward(&self) -> Picoseconds {
         sum(self.layers.iter().map(|layer| layer.time.forward))
     }
 
@@ -77,7 +77,7 @@ impl RankStep {
 
     /// The gradients in the order of the backward pass: every layer's apart, or together until a bucket holds `least`.
     /// What is computed after the last of them counts with it.
-    pub(super) fn buckets(&self, least: Option<Bytes>) -> Vec<Bucket> {
+    pub(in crate::training) fn buckets(&self, least: Option<Bytes>) -> Vec<Bucket> {
         let empty = Bucket { backward: Picoseconds(0), size: Bytes(0), update: Picoseconds(0) };
         let mut buckets = Vec::new();
         let mut open = empty;

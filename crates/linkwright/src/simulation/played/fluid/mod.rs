@@ -194,9 +194,9 @@ impl Fluid<'_, '_> {
         let workload = self.jobs[job].work()?;
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let ranks = self.plans.ranks(self.system, &record.parts);
-        let steps = self.programs.steps(&workload, ranks.gpus.len());
+        let steps = self.programs.steps(&workload, self.system, &ranks.gpus)?;
         // All wait for the slowest.
-        let slowest = self.programs.slowest(self.system, &ranks.gpus);
+        let slowest = self.programs.slowest(self.system, &steps, &ranks.gpus);
         let mut phases = Vec::new();
         if steps.copied.0 > 0 {
             phases.push(self.copying(job, steps.copied, &ranks.gpus)?);
@@ -218,6 +218,9 @@ impl Fluid<'_, '_> {
                 Ok(phase) => phases.push(phase),
                 Err(fault) => return Ok(Err(fault)),
             }
+        }
+        if steps.update.0 > 0 {
+            phases.push(Phase::quiet(at_rate(steps.update, slowest)));
         }
         Ok(Ok(Iteration::new(phases)))
     }

@@ -1,0 +1,86 @@
+//! A mix of jobs that is drawn: `[jobs] generate`.
+//!
+//! ```toml
+//! [jobs]
+//! generate = { count = 100, train = ["resnet-50", "vgg-16"], samples_per_gpu = 32, iterations = 200 }
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fields::Fields;
+use super::mix::names;
+use crate::diagnostic::{Diagnose, InputError};
+use crate::simulation::{Job, MOST_JOBS, MixOptions, SimulationError};
+use crate::system::System;
+use crate::training::{MOST_SAMPLES, Network, Terms, Training, Workload, model_of};
+
+/// What to draw.
+pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
+    let default = MixOptions::default();
+    let count = table.count("count", default.count)?;
+    if count > MOST_JOBS {
+        let problem = "this is more jobs than a mix may have";
+        return Err(table.refuse("count", problem, format!("write 1 to {MOST_JOBS}")));
+    }
+    let known: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
+    let workloads = names(table, "workloads", "workload", &known)?;
+    let train = networks(table)?;
+    let samples_per_gpu = table.count("samples_per_gpu", default.samples_per_gpu)?;
+    if u64::from(samples_per_gpu) > MOST_SAMPLES {
+        let remedy = format!("write {MOST_SAMPLES} or fewer");
+        return Err(table.refuse("samples_per_gpu", "more samples than a step has", remedy));
+    }
+    let iterations = table.has("iterations").then(|| table.count("iterations", 1)).transpose()?;
+    let all = if train.is_some() { Vec::new() } else { default.workloads };
+    Ok(MixOptions {
+        seed: table.or("seed", seed)?,
+        count,
+        max_gpus: table.count("max_gpus", default.max_gpus)?,
+        workloads: workloads.unwrap_or(all),
+        train: train.unwrap_or_default(),
+        samples_per_gpu,
+        iterations: iterations.map(u64::from),
+        mean_interarrival: table.optional("mean_interarrival")?,
+    })
+}
+
+/// The networks to train; at least one where the key is there.
+fn networks(table: &Fields<'_>) -> Result<Option<Vec<String>>, InputError> {
+    let Some(list) = table.list::<String>("train")? else { return Ok(None) };
+    if list.is_empty() {
+        let remedy = "name some, such as `resnet-50`, or leave the key out";
+        return Err(table.refuse("train", "no network is named", remedy));
+    }
+    for (name, span) in &list {
+        if let Err(error) = Network::find(name) {
+            let remedy = error.diagnosis().remedy.unwrap_or_default();
+            return Err(table.source.refuse(span, "unknown network", remedy));
+        }
+    }
+    Ok(Some(list.into_iter().map(|(name, _)| name).collect()))
+}
+
+/// Refuses jobs whose samples some GPU of the system has no memory for.
+pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
+    let of = |job: &Job| Some((job.workload.clone(), job.samples_per_gpu?));
+    let trained: BTreeSet<(String, u32)> = jobs.iter().filter_map(of).collect();
+    if trained.is_empty() {
+        return Ok(());
+    }
+    let mut kinds = BTreeSet::new();
+    let mut models = BTreeMap::new();
+    for server in (0..system.servers()).filter(|it| kinds.insert(system.kind_index_of(*it))) {
+        for index in 0..system.kind_of(server).server().gpus().len() as u32 {
+            let gpu = system.gpu_at(server, index);
+            models.entry(&*model_of(system, gpu)?.name).or_insert(gpu);
+        }
+    }
+    let (_, memory) = Terms::own().of_default_framework();
+    for (name, samples) in trained {
+        let training = Training::usual(Network::find(&name)?, samples.into());
+        for gpu in models.values() {
+            training.fitting(system, &[*gpu], memory)?;
+        }
+    }
+    Ok(())
+}
