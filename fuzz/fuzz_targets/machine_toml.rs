@@ -1,6 +1,6 @@
 #![no_main]
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
+    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PatternShape, PreparedMachine, Request,
 };
 use linkwright::system::{BandwidthProfile, System, toml_format};
 
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     ] {
         let Ok(prepared) = PreparedMachine::new(&machine, profile, model) else { continue };
         let free = GpuSet::first(prepared.gpu_count());
-        for shape in [Shape::Ring, Shape::Chain, Shape::AllToAll] {
+        for shape in [PatternShape::Ring, PatternShape::Chain, PatternShape::AllToAll] {
             let size = free.len().min(4);
             let Ok(pattern) = Pattern::new(shape, size) else { continue };
             for policy in POLICIES {

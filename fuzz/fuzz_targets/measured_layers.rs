@@ -1,10 +1,10 @@
 #![no_main]
-use linkwright::training::{Measured, Network};
+use linkwright::training::{MeasuredLayers, Network};
 
 // What is read names layers that there are.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let network = Network::find("lenet").expect("it is compiled in");
-    let Ok(measured) = Measured::read("fuzz", text, network) else { return };
+    let Ok(measured) = MeasuredLayers::read("fuzz", text, network) else { return };
     assert!(!measured.layers.is_empty());
     assert!(measured.layers.keys().all(|place| *place < network.layers.len()));
     assert!(measured.of(measured.samples.unwrap_or(7)).is_ok());

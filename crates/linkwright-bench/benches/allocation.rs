@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
+    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PatternShape, PreparedMachine, Request,
 };
 use linkwright::simulation::{MixOptions, QueueDiscipline, generate, simulate};
 use linkwright::system::presets::preset;
@@ -41,7 +41,7 @@ fn decide_rings(criterion: &mut Criterion) {
                 let label =
                     format!("{name}/{}/{}", policy.name(), format!("{model:?}").to_lowercase());
                 for size in 1..=machine.gpu_count() {
-                    let pattern = Pattern::new(Shape::Ring, size).unwrap();
+                    let pattern = Pattern::new(PatternShape::Ring, size).unwrap();
                     let request = Request { pattern: &pattern, sensitive: true };
                     group.bench_function(BenchmarkId::new(&label, size), |bencher| {
                         bencher.iter(|| {
@@ -63,7 +63,13 @@ fn decide_others(criterion: &mut Criterion) {
     for name in ["dgx1-v100", "torus2d-16"] {
         let machine = prepared(name, BandwidthModel::Sound);
         let free = GpuSet::first(machine.gpu_count());
-        for shape in [Shape::Chain, Shape::Tree, Shape::Star, Shape::AllToAll, Shape::RingTree] {
+        for shape in [
+            PatternShape::Chain,
+            PatternShape::Tree,
+            PatternShape::Star,
+            PatternShape::AllToAll,
+            PatternShape::RingTree,
+        ] {
             for size in [4, 8] {
                 let pattern = Pattern::new(shape, size).unwrap();
                 let request = Request { pattern: &pattern, sensitive: true };

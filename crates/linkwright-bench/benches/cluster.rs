@@ -15,7 +15,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::network::packet::NicPolicy;
 use linkwright::program::Program;
 use linkwright::program::skeletons::skeleton;
-use linkwright::runtime::Job;
+use linkwright::runtime::ProgramJob;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, ClusterOutcome};
 
@@ -47,7 +47,7 @@ fn play(cluster: &Cluster, programs: &[&Arc<Program>], iterations: u32) -> Clust
         .iter()
         .map(|program| {
             let ranks = program.ranks.len() as u32;
-            let mut job = Job::new(program, (first..first + ranks).collect());
+            let mut job = ProgramJob::new(program, (first..first + ranks).collect());
             first += ranks;
             job.iterations = NonZeroU32::new(iterations).expect("some iterations");
             job.computation_scale = 1.0 / 15.0;

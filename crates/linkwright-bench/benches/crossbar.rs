@@ -14,7 +14,7 @@ use linkwright::network::packet::{
 };
 use linkwright::network::routing::TableRouting;
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::system::fabric::{Fabric, NodeLink, Shape};
+use linkwright::system::fabric::{Fabric, FabricShape, NodeLink};
 use linkwright::system::gpus::{self, Hierarchy};
 use linkwright::system::{AbstractNode, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -104,7 +104,7 @@ fn packets(hierarchy: &Hierarchy) -> u64 {
         latency: Picoseconds(1_000),
     };
     let ports: Vec<_> = (0..banks + each).map(link).collect();
-    let fabric = Fabric::new("switch", Shape::Graph, 1, &ports, &[]).expect("a star");
+    let fabric = Fabric::new("switch", FabricShape::Graph, 1, &ports, &[]).expect("a star");
     let node = AbstractNode { gpus: 1, bandwidth: bandwidth(), latency: Picoseconds(1_000) };
     let system = System::of_nodes(fabric, node).expect("few nodes");
     let settings = PacketSettings {

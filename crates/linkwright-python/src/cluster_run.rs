@@ -79,7 +79,7 @@ pub struct ClusterRun {
 }
 
 /// Jobs on the GPUs that they got.
-fn on(jobs: &[ClusterJob], placed: &[Vec<u32>]) -> Vec<runtime::Job> {
+fn on(jobs: &[ClusterJob], placed: &[Vec<u32>]) -> Vec<runtime::ProgramJob> {
     jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus.clone())).collect()
 }
 
@@ -128,7 +128,7 @@ impl ClusterRun {
         Ok(Self { system: system.clone(), play, cluster, most, jobs, placed, outcome, watch })
     }
 
-    fn played(&self) -> Vec<runtime::Job> {
+    fn played(&self) -> Vec<runtime::ProgramJob> {
         on(&self.jobs, &self.placed)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::{ExpectedAlgorithm, Settings, Version};
-use linkwright::collectives::time::{Processes, Terms};
+use linkwright::collectives::time::{CollectiveTerms, Processes};
 use linkwright::collectives::{Protocol, baselines, tables};
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -96,8 +96,8 @@ pub fn expect(
         network_bandwidth,
     };
     let terms = match terms {
-        Some(text) => Terms::read("<terms>", text).map_err(errors::input)?,
-        None => Terms::shipped().clone(),
+        Some(text) => CollectiveTerms::read("<terms>", text).map_err(errors::input)?,
+        None => CollectiveTerms::shipped().clone(),
     };
     let on = Arc::clone(system.core());
     let found = interruptible(py, move || {
@@ -109,7 +109,7 @@ pub fn expect(
 /// What NCCL's kernels cost, term by term, each with its source, as TOML.
 #[pyfunction]
 pub fn kernel_terms() -> &'static str {
-    Terms::TEXT
+    CollectiveTerms::TEXT
 }
 
 /// All that NCCL, or RCCL, chooses from for one size, what it runs first.

@@ -1,6 +1,6 @@
 //! `linkwright.Job` and where jobs come from.
 
-use linkwright::allocation::Shape;
+use linkwright::allocation::PatternShape;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::simulation::{self, MixOptions, generate, job_file};
 use linkwright::table::Table as CoreTable;
@@ -58,7 +58,7 @@ impl Job {
         let workload =
             Workload::find(workload).map_err(|error| errors::simulation(error.into()))?;
         let mut job = simulation::Job::new(name, workload, gpus);
-        job.pattern = Shape::from_name(pattern).map_err(errors::allocation)?;
+        job.pattern = PatternShape::from_name(pattern).map_err(errors::allocation)?;
         job.sensitive = sensitive.unwrap_or(job.sensitive);
         job.arrival = number::time("the arrival", arrival)?;
         if let Some(iterations) = iterations {

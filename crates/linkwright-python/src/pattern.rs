@@ -1,7 +1,7 @@
 //! `linkwright.Pattern`.
 
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
-use linkwright::allocation::{self, Shape};
+use linkwright::allocation::{self, PatternShape};
 use linkwright::diagnostic::Diagnosis;
 use pyo3::prelude::*;
 
@@ -27,7 +27,7 @@ impl Pattern {
     #[new]
     #[pyo3(signature = (shape: "PatternName", size: "int"))]
     fn new(shape: &str, #[pyo3(from_py_with = int)] size: i128) -> PyResult<Self> {
-        let shape = Shape::from_name(shape).map_err(errors::allocation)?;
+        let shape = PatternShape::from_name(shape).map_err(errors::allocation)?;
         let size = pattern_size(size)?;
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
     }
@@ -144,5 +144,5 @@ fn pattern_size(size: i128) -> PyResult<usize> {
 #[pyfunction]
 #[pyo3(signature = () -> "list[PatternName]")]
 pub fn pattern_names() -> Vec<&'static str> {
-    Shape::NAMED.map(Shape::name).to_vec()
+    PatternShape::NAMED.map(PatternShape::name).to_vec()
 }

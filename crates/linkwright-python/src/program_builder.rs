@@ -5,10 +5,10 @@ use std::sync::Arc;
 use linkwright::diagnostic::{Diagnose, Diagnosis, instead_of};
 use linkwright::network::RouteClass;
 use linkwright::program::{
-    self, Collective, CommunicatorId, CopyDirection, MOST_MESSAGE, Operation, Rank, RankBuilder,
-    Request, WORLD,
+    self, CollectiveKind, CommunicatorId, CopyDirection, MOST_MESSAGE, Operation, PendingOperation,
+    Rank, RankBuilder, WORLD,
 };
-use linkwright::runtime::{Job, validate};
+use linkwright::runtime::{ProgramJob, validate};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -27,7 +27,7 @@ pub struct ProgramOperation {
     /// Of which builder it is.
     of: Arc<()>,
     rank: Rank,
-    request: Request,
+    request: PendingOperation,
 }
 
 #[pymethods]
@@ -398,8 +398,8 @@ impl ProgramBuilder {
         blocking: bool,
         after: Option<Handles<'_>>,
     ) -> PyResult<Vec<ProgramOperation>> {
-        let known = Collective::ALL.map(Collective::name);
-        let found = Collective::ALL.into_iter().find(|known| known.name() == kind);
+        let known = CollectiveKind::ALL.map(CollectiveKind::name);
+        let found = CollectiveKind::ALL.into_iter().find(|known| known.name() == kind);
         let kind = found.ok_or_else(|| unknown("collective", kind, &known))?;
         let communicator = self.communicator_of(communicator)?;
         let members = self.communicators[communicator as usize].clone();
@@ -432,7 +432,7 @@ impl ProgramBuilder {
         let operation = Operation::Collective { kind, root, communicator, size };
         let each = members.into_iter().map(|rank| {
             let own = after.iter().filter(|handle| handle.rank == rank);
-            let own: Vec<Request> = own.map(|handle| handle.request).collect();
+            let own: Vec<PendingOperation> = own.map(|handle| handle.request).collect();
             self.append(rank, operation, (stream, blocking), &own)
         });
         Ok(each.collect())
@@ -589,7 +589,8 @@ impl ProgramBuilder {
             ranks: self.ranks.iter().map(|rank| rank.clone().finish()).collect(),
         });
         let ranks = self.ranks.len() as u32;
-        validate(&Job::new(&program, (0..ranks).collect()), ranks).map_err(errors::program)?;
+        validate(&ProgramJob::new(&program, (0..ranks).collect()), ranks)
+            .map_err(errors::program)?;
         Ok(Program(program))
     }
 
@@ -769,7 +770,7 @@ impl ProgramBuilder {
             let problem = Diagnosis::of(format!("cannot wait for operation {index} of rank {of}"));
             return Err(self.refuse(rank, problem.remedy("let that send it a message")));
         }
-        let after: Vec<Request> = after.iter().map(|handle| handle.request).collect();
+        let after: Vec<PendingOperation> = after.iter().map(|handle| handle.request).collect();
         Ok(self.append(rank, operation, (stream, order.blocking), &after))
     }
 
@@ -778,7 +779,7 @@ impl ProgramBuilder {
         rank: Rank,
         operation: Operation,
         (stream, blocking): (u32, bool),
-        after: &[Request],
+        after: &[PendingOperation],
     ) -> ProgramOperation {
         let builder = &mut self.ranks[rank as usize];
         builder.on_stream(stream);

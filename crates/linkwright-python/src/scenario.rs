@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use linkwright::scenario::{self, Asked, JobSource, Mix, SETTINGS_FILE, ScenarioMapping, Work};
+use linkwright::scenario::{
+    self, Asked, JobSource, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
+};
 use linkwright::simulation::played::Planner;
 use linkwright::simulation::{RunTime, generate};
 use linkwright::system::System as CoreSystem;
@@ -327,14 +329,14 @@ impl Scenario {
         let built = worker::interruptible(py, move || scenario.build(&given))?;
         let built = built.map_err(|error| errors::input(of_settings(error, &self.1.settings)))?;
         let origin = match (&built.work, lone(&built.cluster.system)) {
-            (Work::Mix(_), Some(server)) if self.run_time() != RunTime::Played.name() => {
+            (ReadyJobs::Mix(_), Some(server)) if self.run_time() != RunTime::Played.name() => {
                 Origin::Server(server)
             }
             _ => Origin::Scenario(self.1.clone(), files),
         };
         let jobs: PyResult<Vec<Py<PyAny>>> = match built.work {
-            Work::Mix(jobs) => jobs.into_iter().map(|job| Job(job).into_py_any(py)).collect(),
-            Work::Programs(jobs) => {
+            ReadyJobs::Mix(jobs) => jobs.into_iter().map(|job| Job(job).into_py_any(py)).collect(),
+            ReadyJobs::Programs(jobs) => {
                 jobs.into_iter().map(|job| ClusterJob(job).into_py_any(py)).collect()
             }
         };

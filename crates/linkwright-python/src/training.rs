@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use linkwright::diagnostic::Diagnosis;
-use linkwright::program::Collective;
+use linkwright::program::CollectiveKind;
 use linkwright::training::{
-    self, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES, Measured,
+    self, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES, MeasuredLayers,
     Network, Optimizer, Precision, Representatives, SampleSize, Shape, Terms, Training, Way,
     collectives_of, model_of, tables,
 };
@@ -286,7 +286,7 @@ impl TrainingStep {
             measured: &BTreeMap::new(),
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;
-        let rows = measured.map(|text| Measured::read("<measured>", text, &network.0));
+        let rows = measured.map(|text| MeasuredLayers::read("<measured>", text, &network.0));
         let rows = rows.transpose().map_err(errors::input)?;
         let training = match &rows {
             Some(rows) => {
@@ -350,7 +350,7 @@ impl TrainingStep {
                 return Err(errors::range(Diagnosis::of(problem)));
             }
         }
-        let time = |kind: Collective, size: Bytes| {
+        let time = |kind: CollectiveKind, size: Bytes| {
             let seconds = known.get(&(kind.name().to_owned(), size.0));
             Picoseconds::from_seconds(seconds.copied().unwrap_or_default())
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::GpuSet;
-use super::nearness::{Difference, Ties};
+use super::nearness::{NearnessDifference, Ties};
 use super::policy::{Policy, Request};
 use super::prepared::{Match, PreparedMachine};
 use super::selection::{Objective, RunnersUp, Selection};
@@ -201,7 +201,7 @@ fn verdict(
         Ties::Published => None,
     };
     match difference.filter(|found| found.counts.0 < found.counts.1) {
-        Some(Difference { key, what, counts: (ours, theirs) }) => {
+        Some(NearnessDifference { key, what, counts: (ours, theirs) }) => {
             (key, format!("{tie}; {key}: {chosen} have {ours} {what}, {next} {theirs}"))
         }
         None => ("lowest ids", format!("{tie}; the lower ids win")),

@@ -28,11 +28,11 @@ impl LinkCounts {
 
     /// The counts with one link more of that class.
     #[must_use]
-    pub const fn plus(mut self, class: LinkClass) -> Self {
+    pub const fn plus(mut self, class: PairClass) -> Self {
         match class {
-            LinkClass::Double => self.double += 1,
-            LinkClass::Single => self.single += 1,
-            LinkClass::Pcie => self.pcie += 1,
+            PairClass::Double => self.double += 1,
+            PairClass::Single => self.single += 1,
+            PairClass::Pcie => self.pcie += 1,
         }
         self
     }
@@ -40,7 +40,7 @@ impl LinkCounts {
 
 /// The class of a pair in MAPA's Eq. 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkClass {
+pub enum PairClass {
     /// Two or more NVLinks, or NVSwitches.
     Double,
     /// One NVLink.
@@ -49,7 +49,7 @@ pub enum LinkClass {
     Pcie,
 }
 
-impl LinkClass {
+impl PairClass {
     /// Every class, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Double, Self::Single, Self::Pcie];
 }
@@ -59,7 +59,7 @@ impl LinkClass {
 pub struct PairTable {
     count: usize,
     weights: Vec<u64>,
-    classes: Vec<LinkClass>,
+    classes: Vec<PairClass>,
 }
 
 impl PairTable {
@@ -69,14 +69,14 @@ impl PairTable {
         let count = graph.len();
         let pairs = (0..count * count).map(|at| graph.pair(at / count, at % count));
         let class = |link: PairLink| match link {
-            PairLink::Direct { count: 1, .. } => LinkClass::Single,
-            PairLink::Direct { .. } | PairLink::Switched { .. } => LinkClass::Double,
-            PairLink::Host { .. } => LinkClass::Pcie,
+            PairLink::Direct { count: 1, .. } => PairClass::Single,
+            PairLink::Direct { .. } | PairLink::Switched { .. } => PairClass::Double,
+            PairLink::Host { .. } => PairClass::Pcie,
         };
         Self {
             count,
             weights: pairs.clone().map(|pair| pair.map_or(0, |p| p.bandwidth.0)).collect(),
-            classes: pairs.map(|pair| pair.map_or(LinkClass::Pcie, |p| class(p.link))).collect(),
+            classes: pairs.map(|pair| pair.map_or(PairClass::Pcie, |p| class(p.link))).collect(),
         }
     }
 
@@ -115,7 +115,7 @@ impl PairTable {
     /// Class of a pair.
     #[must_use]
     #[inline]
-    pub fn class(&self, a: usize, b: usize) -> LinkClass {
+    pub fn class(&self, a: usize, b: usize) -> PairClass {
         self.classes[a * self.count + b]
     }
 }

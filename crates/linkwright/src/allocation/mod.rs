@@ -28,7 +28,7 @@ pub use error::AllocationError;
 pub use gpu_set::{GpuSet, MAX_GPUS};
 pub use nearness::{Nearness, Ties};
 pub use owner::{Ended, Owner};
-pub use pattern::{Pattern, Shape};
+pub use pattern::{Pattern, PatternShape};
 pub use policy::{POLICIES, Policy, Request, policy};
 pub use prepared::{BandwidthModel, Match, PreparedMachine};
 pub use selection::{Objective, Selection};

@@ -115,7 +115,7 @@ const NIC_DISTANCES: [Distance; 4] = [Distance::Sys, Distance::Node, Distance::P
 
 /// The part of a [`Nearness`] in which two differ first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Difference {
+pub struct NearnessDifference {
     /// Its name.
     pub key: &'static str,
     /// What is counted.
@@ -127,7 +127,7 @@ pub struct Difference {
 impl Nearness {
     /// Where two part, or `None` where they are equal.
     #[must_use]
-    pub fn difference(&self, other: &Self) -> Option<Difference> {
+    pub fn difference(&self, other: &Self) -> Option<NearnessDifference> {
         let pairs = |key, whats: [&'static str; 5], a: Spread, b: Spread| {
             let counts = Distance::ALL.map(|distance| (a.count(distance), b.count(distance)));
             first_difference(key, whats.into_iter().zip(counts))
@@ -167,9 +167,9 @@ const LEFT_PAIRS: [&str; 5] = [
 fn first_difference(
     key: &'static str,
     counted: impl Iterator<Item = (&'static str, (u32, u32))>,
-) -> Option<Difference> {
+) -> Option<NearnessDifference> {
     let mut counted = counted.filter(|(_, (a, b))| a != b);
-    counted.next().map(|(what, counts)| Difference { key, what, counts })
+    counted.next().map(|(what, counts)| NearnessDifference { key, what, counts })
 }
 
 /// The distances of a machine's GPUs and NICs.

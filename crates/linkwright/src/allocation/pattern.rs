@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use super::error::AllocationError;
 use super::gpu_set::MAX_GPUS;
 use crate::diagnostic::{InputError, Position};
-use crate::program::{Collective, CopyDirection, Operation, Program, Rank};
+use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The shape of a pattern, by its name in job files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Shape {
+pub enum PatternShape {
     /// NCCL's ring; of two GPUs it is one edge.
     Ring,
     /// A line.
@@ -31,7 +31,7 @@ pub enum Shape {
     Custom,
 }
 
-impl Shape {
+impl PatternShape {
     /// The shapes that have a name.
     pub const NAMED: [Self; 6] =
         [Self::Ring, Self::Chain, Self::Tree, Self::Star, Self::AllToAll, Self::RingTree];
@@ -66,7 +66,7 @@ impl Shape {
 /// An application graph on vertices `0..size`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pattern {
-    shape: Shape,
+    shape: PatternShape,
     size: usize,
     edges: Vec<(usize, usize)>,
 }
@@ -75,8 +75,8 @@ impl Pattern {
     /// The named shape on `size` GPUs.
     ///
     /// # Errors
-    /// A size of zero or above [`MAX_GPUS`], or [`Shape::Custom`], which has edges of its own.
-    pub fn new(shape: Shape, size: usize) -> Result<Self, AllocationError> {
+    /// A size of zero or above [`MAX_GPUS`], or [`PatternShape::Custom`], which has edges of its own.
+    pub fn new(shape: PatternShape, size: usize) -> Result<Self, AllocationError> {
         if size == 0 || size > MAX_GPUS {
             return Err(AllocationError::PatternSize { size });
         }
@@ -84,16 +84,16 @@ impl Pattern {
         let ring = chain.clone().chain((size > 2).then(|| (0, size - 1)));
         let tree = (1..size).map(|v| ((v - 1) / 2, v));
         let edges: Vec<(usize, usize)> = match shape {
-            Shape::Ring => ring.collect(),
-            Shape::Chain => chain.collect(),
-            Shape::Tree => tree.collect(),
-            Shape::Star => (1..size).map(|v| (0, v)).collect(),
-            Shape::AllToAll => (1..size).flat_map(|b| (0..b).map(move |a| (a, b))).collect(),
-            Shape::RingTree => ring.chain(tree).collect(),
-            Shape::Custom => {
+            PatternShape::Ring => ring.collect(),
+            PatternShape::Chain => chain.collect(),
+            PatternShape::Tree => tree.collect(),
+            PatternShape::Star => (1..size).map(|v| (0, v)).collect(),
+            PatternShape::AllToAll => (1..size).flat_map(|b| (0..b).map(move |a| (a, b))).collect(),
+            PatternShape::RingTree => ring.chain(tree).collect(),
+            PatternShape::Custom => {
                 return Err(AllocationError::UnknownPattern {
                     name: shape.name().to_owned(),
-                    known: Shape::NAMED.map(Shape::name).join(", "),
+                    known: PatternShape::NAMED.map(PatternShape::name).join(", "),
                 });
             }
         };
@@ -111,7 +111,7 @@ impl Pattern {
         if let Some((a, b)) = edges.iter().find(|(a, b)| a == b || *a >= size || *b >= size) {
             return Err(AllocationError::PatternEdge { a: *a, b: *b, size });
         }
-        Ok(Self::with_shape(Shape::Custom, size, edges.to_vec()))
+        Ok(Self::with_shape(PatternShape::Custom, size, edges.to_vec()))
     }
 
     /// The pattern of a program: an edge between each two ranks that exchange data, by messages, by copies, or as
@@ -153,7 +153,7 @@ impl Pattern {
         Self::from_edges(size, &edges.into_iter().collect::<Vec<_>>())
     }
 
-    fn with_shape(shape: Shape, size: usize, mut edges: Vec<(usize, usize)>) -> Self {
+    fn with_shape(shape: PatternShape, size: usize, mut edges: Vec<(usize, usize)>) -> Self {
         for edge in &mut edges {
             *edge = (edge.0.min(edge.1), edge.0.max(edge.1));
         }
@@ -161,10 +161,17 @@ impl Pattern {
         edges.dedup();
         // Equal graphs get one form, so that the fast ways serve an edge list as well.
         let shape = match shape {
-            Shape::Custom if is_cycle_or_edge(size, &edges) => Shape::Ring,
-            Shape::Custom if edges.len() == size * (size - 1) / 2 => Shape::AllToAll,
-            Shape::Chain | Shape::Tree | Shape::Star | Shape::AllToAll if size <= 2 => Shape::Ring,
-            Shape::AllToAll | Shape::RingTree if size == 3 => Shape::Ring,
+            PatternShape::Custom if is_cycle_or_edge(size, &edges) => PatternShape::Ring,
+            PatternShape::Custom if edges.len() == size * (size - 1) / 2 => PatternShape::AllToAll,
+            PatternShape::Chain
+            | PatternShape::Tree
+            | PatternShape::Star
+            | PatternShape::AllToAll
+                if size <= 2 =>
+            {
+                PatternShape::Ring
+            }
+            PatternShape::AllToAll | PatternShape::RingTree if size == 3 => PatternShape::Ring,
             other => other,
         };
         Self { shape, size, edges }
@@ -219,7 +226,7 @@ impl Pattern {
 
     /// The shape; an edge list that is a ring counts as one.
     #[must_use]
-    pub const fn shape(&self) -> Shape {
+    pub const fn shape(&self) -> PatternShape {
         self.shape
     }
 
@@ -237,24 +244,24 @@ impl Pattern {
 }
 
 /// Joins what a collective of data makes neighbours of.
-fn joined(kind: Collective, root: Rank, ranks: &[Rank], join: &mut impl FnMut(Rank, Rank)) {
+fn joined(kind: CollectiveKind, root: Rank, ranks: &[Rank], join: &mut impl FnMut(Rank, Rank)) {
     let chain = ranks.windows(2);
     match kind {
-        Collective::Barrier => {}
-        Collective::Gather | Collective::Scatter => {
+        CollectiveKind::Barrier => {}
+        CollectiveKind::Gather | CollectiveKind::Scatter => {
             ranks.iter().for_each(|rank| join(root, *rank));
         }
-        Collective::AllToAll => {
+        CollectiveKind::AllToAll => {
             for (at, a) in ranks.iter().enumerate() {
                 ranks[at + 1..].iter().for_each(|b| join(*a, *b));
             }
         }
-        Collective::Scan => chain.for_each(|pair| join(pair[0], pair[1])),
-        Collective::Broadcast
-        | Collective::Reduce
-        | Collective::AllReduce
-        | Collective::AllGather
-        | Collective::ReduceScatter => {
+        CollectiveKind::Scan => chain.for_each(|pair| join(pair[0], pair[1])),
+        CollectiveKind::Broadcast
+        | CollectiveKind::Reduce
+        | CollectiveKind::AllReduce
+        | CollectiveKind::AllGather
+        | CollectiveKind::ReduceScatter => {
             chain.for_each(|pair| join(pair[0], pair[1]));
             if let [first, .., last] = ranks {
                 join(*first, *last);
@@ -295,14 +302,14 @@ mod tests {
     #[test]
     fn shapes_have_the_edges_of_the_paper() {
         let edges = |shape, size| Pattern::new(shape, size).unwrap().edges().len();
-        assert_eq!(edges(Shape::Ring, 1), 0);
-        assert_eq!(edges(Shape::Ring, 2), 1);
-        assert_eq!(edges(Shape::Ring, 5), 5);
-        assert_eq!(edges(Shape::Chain, 5), 4);
-        assert_eq!(edges(Shape::Tree, 7), 6);
-        assert_eq!(edges(Shape::Star, 5), 4);
-        assert_eq!(edges(Shape::AllToAll, 5), 10);
-        assert_eq!(edges(Shape::RingTree, 5), 8);
+        assert_eq!(edges(PatternShape::Ring, 1), 0);
+        assert_eq!(edges(PatternShape::Ring, 2), 1);
+        assert_eq!(edges(PatternShape::Ring, 5), 5);
+        assert_eq!(edges(PatternShape::Chain, 5), 4);
+        assert_eq!(edges(PatternShape::Tree, 7), 6);
+        assert_eq!(edges(PatternShape::Star, 5), 4);
+        assert_eq!(edges(PatternShape::AllToAll, 5), 10);
+        assert_eq!(edges(PatternShape::RingTree, 5), 8);
     }
 
     #[test]
@@ -340,22 +347,22 @@ mod tests {
         assert_eq!(found(&[vec![], vec![copy(0)], vec![]]), [(0, 1)]);
         let of_all =
             |kind, ranks| Pattern::of_program(&program(&vec![vec![call(kind, WORLD)]; ranks]));
-        assert_eq!(of_all(Collective::AllReduce, 5).unwrap().shape(), Shape::Ring);
-        assert_eq!(of_all(Collective::AllToAll, 5).unwrap().shape(), Shape::AllToAll);
-        assert_eq!(of_all(Collective::Gather, 4).unwrap().edges(), [(0, 1), (0, 2), (0, 3)]);
-        assert_eq!(of_all(Collective::Barrier, 3).unwrap().edges(), []);
-        assert!(of_all(Collective::AllReduce, 129).is_err());
-        let some = vec![call(Collective::AllReduce, 1)];
+        assert_eq!(of_all(CollectiveKind::AllReduce, 5).unwrap().shape(), PatternShape::Ring);
+        assert_eq!(of_all(CollectiveKind::AllToAll, 5).unwrap().shape(), PatternShape::AllToAll);
+        assert_eq!(of_all(CollectiveKind::Gather, 4).unwrap().edges(), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(of_all(CollectiveKind::Barrier, 3).unwrap().edges(), []);
+        assert!(of_all(CollectiveKind::AllReduce, 129).is_err());
+        let some = vec![call(CollectiveKind::AllReduce, 1)];
         assert_eq!(found(&[vec![], some.clone(), some, vec![]]), [(1, 2)]);
     }
 
     #[test]
     fn an_edge_list_that_is_a_ring_is_a_ring() {
         let ring = Pattern::read_edge_list("ring", "2 0\n0 3 # back\n\n3 1\n1 2\n").unwrap();
-        assert_eq!((ring.shape(), ring.size()), (Shape::Ring, 4));
+        assert_eq!((ring.shape(), ring.size()), (PatternShape::Ring, 4));
         let two_triangles = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)];
         let apart = Pattern::from_edges(6, &two_triangles).unwrap();
-        assert_eq!(apart.shape(), Shape::Custom);
+        assert_eq!(apart.shape(), PatternShape::Custom);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::error::AllocationError;
 use super::gpu_set::GpuSet;
 use super::owner::Owner;
 use super::state::ServerState;
-use super::wiring::{Ways, Wiring};
+use super::wiring::{KeptWiring, Ways};
 use crate::diagnostic::{InputError, Position};
 use crate::system::GpuGraph;
 
@@ -26,7 +26,7 @@ struct Saved {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     owners: BTreeMap<String, Owner>,
     #[serde(default, skip_serializing)]
-    wiring: Option<Wiring>,
+    wiring: Option<KeptWiring>,
 }
 
 const RESTORE: &str = "restore a file that was saved, or delete it to start afresh";
@@ -171,7 +171,7 @@ fn left(
     saved: &Saved,
     now: &ServerState,
     named: &[usize],
-) -> Result<(Vec<usize>, Wiring), (String, &'static str)> {
+) -> Result<(Vec<usize>, KeptWiring), (String, &'static str)> {
     let present = now.gpu_count();
     let another = format!("the state is of another machine; this one has {present} GPUs");
     if present > saved.gpus || saved.gpus > super::MAX_GPUS {

@@ -15,7 +15,7 @@ use super::matching::ring::{RingTable, in_ring_order};
 use super::matching::scores::{Aggregated, Published};
 use super::matching::search::{Found, Placement, best_over_sets};
 use super::nearness::Ties;
-use super::pattern::{Pattern, Shape};
+use super::pattern::{Pattern, PatternShape};
 use super::prepared::{BandwidthModel, Match, PreparedMachine, Tables};
 use super::proof::gap;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl PreparedMachine {
         if free.len() < pattern.size() {
             return None;
         }
-        if let (Some(tables), Shape::Ring) = (&self.tables, pattern.shape()) {
+        if let (Some(tables), PatternShape::Ring) = (&self.tables, pattern.shape()) {
             return self.best_ring(tables, pattern, free, objective);
         }
         let found = self.candidates(pattern.size(), free, objective, effort);
@@ -98,7 +98,7 @@ impl PreparedMachine {
         free: GpuSet,
         effort: &mut Effort<'_>,
     ) -> Selection {
-        if let (Some(tables), Shape::Ring) = (&self.tables, pattern.shape()) {
+        if let (Some(tables), PatternShape::Ring) = (&self.tables, pattern.shape()) {
             let ring = tables.rings.ring(gpus.0 as usize, &self.pairs);
             let chosen = self.score(pattern, in_ring_order(pattern, &ring), free);
             return Selection::new(chosen, 1, Some(0.0));
@@ -147,7 +147,7 @@ impl PreparedMachine {
         }
         let placements = match (&self.tables, pattern.shape()) {
             _ if count == 0 || found.sets.is_empty() => Vec::new(),
-            (Some(tables), Shape::Ring) => {
+            (Some(tables), PatternShape::Ring) => {
                 let rank = |set: &GpuSet| self.ring_rank(tables, set.0 as u16, free, objective);
                 found.sets.sort_by_cached_key(|set| std::cmp::Reverse(rank(set)));
                 let best = found.sets.iter().take(count);
@@ -181,7 +181,7 @@ impl PreparedMachine {
                 |at: usize, effort: &mut Effort<'_>| Published::new(pairs, sets[at], effort);
             return best_over_sets(&plan, sets, score, count, effort);
         }
-        if pattern.shape() == Shape::Ring
+        if pattern.shape() == PatternShape::Ring
             && sets.len() > 1
             && let Some(rings) = self.rings(effort)
         {

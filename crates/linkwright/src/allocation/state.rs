@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::error::AllocationError;
 use super::gpu_set::GpuSet;
 use super::owner::Owner;
-use super::wiring::{Wiring, way};
+use super::wiring::{KeptWiring, way};
 use crate::system::GpuGraph;
 
 /// The state of one server. Every change either happens as a whole or is an error.
@@ -16,7 +16,7 @@ pub struct ServerState {
     gpus: usize,
     /// That of the whole machine, as `wiring` is.
     pub(super) fingerprint: String,
-    pub(super) wiring: Wiring,
+    pub(super) wiring: KeptWiring,
     /// The id in the whole machine of each GPU, and then of those that it has lost.
     pub(super) slots: Vec<usize>,
     pub(super) unhealthy: GpuSet,
@@ -34,7 +34,7 @@ impl ServerState {
             machine: machine.to_owned(),
             gpus: graph.len(),
             fingerprint: fingerprint(graph),
-            wiring: Wiring::new(graph),
+            wiring: KeptWiring::new(graph),
             slots: (0..graph.len()).collect(),
             unhealthy: GpuSet::EMPTY,
             held: BTreeMap::new(),

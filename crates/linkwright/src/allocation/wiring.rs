@@ -21,7 +21,7 @@ const MOST_COMPARISONS: usize = 1 << 22;
 /// What joins each pair of a machine's GPUs, as a state's file keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wiring {
+pub struct KeptWiring {
     /// The GPUs' names, by id.
     names: Vec<String>,
     /// Where each sits, as far as the machine's text says.
@@ -41,7 +41,7 @@ pub struct Ways {
     pub more: bool,
 }
 
-impl Wiring {
+impl KeptWiring {
     /// That of a machine.
     #[must_use]
     pub fn new(graph: &GpuGraph) -> Self {
@@ -121,8 +121,8 @@ impl Wiring {
 }
 
 struct Search<'a> {
-    whole: &'a Wiring,
-    part: &'a Wiring,
+    whole: &'a KeptWiring,
+    part: &'a KeptWiring,
     by_place: bool,
     comparisons: usize,
     ways: Ways,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::collective::Collective;
 use super::schedule::{
-    Channel, Pacing, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation,
+    Channel, Pacing, Protocol, RankSchedule, Schedule, ScheduleStep, Slice, StepId, StepOperation,
     ThreadBlock,
 };
 
@@ -76,7 +76,7 @@ impl ScheduleBuilder {
         after: &[StepId],
     ) -> StepId {
         let block = self.local_block(rank, channel);
-        let step = Step {
+        let step = ScheduleStep {
             operation: StepOperation::Copy,
             source: Some(source),
             destination: Some(destination),
@@ -90,7 +90,8 @@ impl ScheduleBuilder {
     pub fn wait(&mut self, rank: usize, channel: usize, after: &[StepId]) -> StepId {
         let block = self.local_block(rank, channel);
         let (operation, count) = (StepOperation::Nop, 0);
-        let step = Step { operation, source: None, destination: None, count, after: Vec::new() };
+        let step =
+            ScheduleStep { operation, source: None, destination: None, count, after: Vec::new() };
         self.push(rank, block, step, after)
     }
 
@@ -113,7 +114,7 @@ impl ScheduleBuilder {
         after: &[StepId],
     ) -> StepId {
         let block = self.block_that_sends(rank, channel, to);
-        let step = Step {
+        let step = ScheduleStep {
             operation: StepOperation::Send,
             source: Some(source),
             destination: None,
@@ -142,8 +143,13 @@ impl ScheduleBuilder {
         } else {
             StepOperation::Receive
         };
-        let step =
-            Step { operation, source, destination: Some(destination), count, after: Vec::new() };
+        let step = ScheduleStep {
+            operation,
+            source,
+            destination: Some(destination),
+            count,
+            after: Vec::new(),
+        };
         self.push(rank, block, step, after)
     }
 
@@ -176,7 +182,7 @@ impl ScheduleBuilder {
         self.push(
             rank,
             block,
-            Step { operation, source, destination, count, after: Vec::new() },
+            ScheduleStep { operation, source, destination, count, after: Vec::new() },
             after,
         )
     }
@@ -203,7 +209,7 @@ impl ScheduleBuilder {
         self.push(
             rank,
             block,
-            Step { operation, source, destination, count, after: Vec::new() },
+            ScheduleStep { operation, source, destination, count, after: Vec::new() },
             after,
         )
     }
@@ -275,7 +281,13 @@ impl ScheduleBuilder {
     }
 
     /// Appends a step; what the block's own order already says is no dependency.
-    fn push(&mut self, rank: usize, block: u32, mut step: Step, after: &[StepId]) -> StepId {
+    fn push(
+        &mut self,
+        rank: usize,
+        block: u32,
+        mut step: ScheduleStep,
+        after: &[StepId],
+    ) -> StepId {
         step.after = after.iter().copied().filter(|earlier| earlier.block != block).collect();
         let steps = &mut self.schedule.programs[rank].blocks[block as usize].steps;
         steps.push(step);

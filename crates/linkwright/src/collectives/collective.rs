@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::program::Collective as Kind;
+use crate::program::CollectiveKind as Kind;
 
 /// An operation in which all ranks of a job take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

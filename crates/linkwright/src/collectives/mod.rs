@@ -49,5 +49,5 @@ pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, ref
 pub use placement::{MemoryMap, Placement};
 pub use schedule::{
     Buffer, Channel, ChannelTransport, ChosenPath, ChosenRoute, Protocol, RankSchedule, Relay,
-    Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
+    Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
 };

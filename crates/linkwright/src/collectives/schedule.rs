@@ -203,7 +203,7 @@ pub struct StepId {
 
 /// One step of a thread block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Step {
+pub struct ScheduleStep {
     /// What it does.
     pub operation: StepOperation,
     /// What it reads, where [`StepOperation::reads_source`].
@@ -229,7 +229,7 @@ pub struct ThreadBlock {
     /// all alike, and it has no peer.
     pub channel: usize,
     /// The steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScheduleStep>,
 }
 
 /// What one rank does.
@@ -432,7 +432,7 @@ impl Schedule {
             program.blocks.iter().enumerate().map(move |(at, block)| (rank, at, block))
         });
         let mut steps = blocks.filter_map(|(rank, at, block)| {
-            let in_switch = |step: &Step| step.operation.is_in_switch();
+            let in_switch = |step: &ScheduleStep| step.operation.is_in_switch();
             block.steps.iter().position(in_switch).map(|step| (rank, at, step))
         });
         steps.next()

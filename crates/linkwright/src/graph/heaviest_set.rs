@@ -4,7 +4,7 @@
 //! is given, which has the most `inside(S) - cost(S)`? It is a closure problem, hence one
 //! minimum cut.
 
-use super::max_flow::FlowNetwork;
+use super::max_flow::FlowGraph;
 
 /// The most `inside(S) - cost(S without last)` over the sets S of `last` and vertices below
 /// it, and the smallest such set as a table over `0..=last`.
@@ -18,7 +18,7 @@ pub(super) fn heaviest_set(
 ) -> (u128, Vec<bool>) {
     // inside(S) is what S has to lower vertices, less what of it leaves S: the arcs.
     let sink = last + 1;
-    let mut network = FlowNetwork::new(last + 2);
+    let mut network = FlowGraph::new(last + 2);
     let mut most = 0;
     for at in 0..=last {
         let mut to_lower = 0;

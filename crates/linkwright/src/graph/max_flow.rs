@@ -16,13 +16,13 @@ struct Arc {
 
 /// A directed network; it keeps the flow that was sent last.
 #[derive(Debug, Clone)]
-pub struct FlowNetwork {
+pub struct FlowGraph {
     arcs: Vec<Arc>,
     /// For each node, the indices of the arcs that leave it.
     leaving: Vec<Vec<usize>>,
 }
 
-impl FlowNetwork {
+impl FlowGraph {
     /// A network of nodes `0..nodes` without arcs.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_rerouted_through_a_reverse_arc() {
-        let mut network = FlowNetwork::new(4);
+        let mut network = FlowGraph::new(4);
         for (from, to) in [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)] {
             network.add_arc(from, to, 1);
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_network_without_a_way_carries_nothing() {
-        let mut network = FlowNetwork::new(3);
+        let mut network = FlowGraph::new(3);
         network.add_arc(1, 0, 7);
         network.add_arc(1, 2, 7);
         assert_eq!(network.send(0, 2), 0);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn capacities_may_exceed_64_bits() {
-        let mut network = FlowNetwork::new(3);
+        let mut network = FlowGraph::new(3);
         network.add_arc(0, 1, 1 << 100);
         network.add_arc(1, 2, (1 << 100) - 1);
         assert_eq!(network.send(0, 2), (1 << 100) - 1);
@@ -174,7 +174,7 @@ mod tests {
                 .map(|(from, to, capacity)| (from % nodes, to % nodes, capacity))
                 .filter(|(from, to, _)| from != to)
                 .collect();
-            let mut network = FlowNetwork::new(nodes);
+            let mut network = FlowGraph::new(nodes);
             for (from, to, capacity) in &arcs {
                 network.add_arc(*from, *to, *capacity);
             }

@@ -163,7 +163,7 @@ pub fn pack_by_multiplicative_weights(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::max_flow::FlowNetwork;
+    use crate::graph::max_flow::FlowGraph;
     use proptest::prelude::*;
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
                 .map(|(from, to, capacity)| (from % vertices, to % vertices, capacity))
                 .collect();
             let flow = |to: usize| {
-                let mut network = FlowNetwork::new(vertices);
+                let mut network = FlowGraph::new(vertices);
                 for (from, to, capacity) in &arcs {
                     network.add_arc(*from, *to, u128::from(*capacity));
                 }

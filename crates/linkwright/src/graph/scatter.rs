@@ -6,7 +6,7 @@
 //! much; where a flow falls short, its cut is a set with a lower ratio (Dinkelbach 1967).
 
 use super::greatest_common_divisor;
-use super::max_flow::FlowNetwork;
+use super::max_flow::FlowGraph;
 
 /// The largest share that `root` can send to each of the vertices `0..terminals` at once, as
 /// numerator and denominator in the capacities' unit; zero where one is out of its reach.
@@ -89,7 +89,7 @@ fn shortest_path(
 struct Largest {
     share: u128,
     scale: u128,
-    network: FlowNetwork,
+    network: FlowGraph,
 }
 
 fn largest(
@@ -107,7 +107,7 @@ fn largest(
         let unit = greatest_common_divisor(entering, inside);
         let (share, scale) = (entering / unit, inside / unit);
         let sink = vertices;
-        let mut network = FlowNetwork::new(vertices + 1);
+        let mut network = FlowGraph::new(vertices + 1);
         for (from, to, capacity) in arcs {
             network.add_arc(*from, *to, u128::from(*capacity) * scale);
         }

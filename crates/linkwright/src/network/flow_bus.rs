@@ -11,7 +11,7 @@ use super::outstanding::Transfer;
 use super::paths::Way;
 use super::pcie::{Command, PcieSettings, Roots, Schedule, command};
 use super::transport::MessageIndex;
-use crate::system::composition::Place;
+use crate::system::composition::ServerPlace;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// How long at least until the deadlines are looked at again.
@@ -41,7 +41,7 @@ impl FlowBus {
     }
 
     /// What a channel of a server carries of data in a second; None of one that is none of the bus.
-    pub(super) fn data_rate(&self, inside: &Insides<'_>, at: Place) -> Option<Bandwidth> {
+    pub(super) fn data_rate(&self, inside: &Insides<'_>, at: ServerPlace) -> Option<Bandwidth> {
         let link = &inside.system.kind_of(at.server).server().links()[at.index as usize / 2];
         link.kind.is_host_bus().then(|| self.settings.data_rate(link))
     }

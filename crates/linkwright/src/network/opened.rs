@@ -10,7 +10,7 @@ use super::pipes::Pipes;
 use super::route::RouteClass;
 use super::site::GpuSite;
 use super::transport::{DeviceIndex, GpuIndex, Message};
-use crate::system::composition::{Place, PortOrder, ServerKind, System, SystemDevice};
+use crate::system::composition::{PortOrder, ServerKind, ServerPlace, System, SystemDevice};
 use crate::system::fabric::ChannelId;
 use crate::system::kinds::Discipline;
 use crate::system::server::DeviceId;
@@ -52,7 +52,7 @@ impl PacketChannels {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::network) struct Opened {
     /// Where it is.
-    pub(in crate::network) at: Place,
+    pub(in crate::network) at: ServerPlace,
     /// What messages reach of its peak.
     pub(in crate::network) bandwidth: Bandwidth,
     pub(in crate::network) latency: Picoseconds,
@@ -125,7 +125,7 @@ impl<'a> Insides<'a> {
     }
 
     /// The place of a message's end.
-    pub(in crate::network) fn place(&self, device: DeviceIndex) -> Place {
+    pub(in crate::network) fn place(&self, device: DeviceIndex) -> ServerPlace {
         match self.system.device(device as DeviceId) {
             SystemDevice::OfServer(place) => place,
             SystemDevice::Switch(_) => {
@@ -167,7 +167,11 @@ impl<'a> Insides<'a> {
         for channel in own.channels.iter().copied() {
             let bandwidth = self.paths.reached(server, channel);
             let latency = kind.server().links()[channel as usize / 2].latency;
-            self.opened.push(Opened { at: Place { server, index: channel }, bandwidth, latency });
+            self.opened.push(Opened {
+                at: ServerPlace { server, index: channel },
+                bandwidth,
+                latency,
+            });
         }
         Some(own)
     }
@@ -203,7 +207,7 @@ impl<'a> Insides<'a> {
         &self,
         carried: impl Iterator<Item = ChannelStatistics>,
     ) -> Vec<(ChannelId, ChannelStatistics)> {
-        let number = |at: Place| self.system.channel_at(at.server, at.index);
+        let number = |at: ServerPlace| self.system.channel_at(at.server, at.index);
         let packets = self.opened.iter().map(|it| number(it.at)).zip(carried);
         let used = packets.filter(|(_, carried)| carried.packets > 0);
         let mut all: Vec<_> = used.chain(self.pipes.statistics()).collect();

@@ -21,7 +21,7 @@ use super::site::GpuSite;
 use super::transport::{DeviceIndex, GpuIndex};
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::Wire;
-use crate::system::composition::{InterfaceRule, Place, ServerKind, System, SystemDevice};
+use crate::system::composition::{InterfaceRule, ServerKind, ServerPlace, System, SystemDevice};
 use crate::system::fabric::NodeId;
 use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::server::{DeviceId, Server};
@@ -222,7 +222,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The server of a device, and its number there.
-    fn place(&self, device: DeviceIndex) -> Result<Place, PathError> {
+    fn place(&self, device: DeviceIndex) -> Result<ServerPlace, PathError> {
         match self.system.device(device as DeviceId) {
             SystemDevice::OfServer(place) => Ok(place),
             SystemDevice::Switch(_) => Err(self.no_end(device as DeviceId)),
@@ -233,7 +233,7 @@ impl<'a> Paths<'a> {
         PathError::NoEnd { device: self.system.device_name(device) }
     }
 
-    fn outside(&self, at: Place) -> Result<(NodeId, PathIndex, PathIndex), PathError> {
+    fn outside(&self, at: ServerPlace) -> Result<(NodeId, PathIndex, PathIndex), PathError> {
         let kind = &self.kinds[self.system.kind_index_of(at.server)];
         let Some((nic, out, back)) = kind.outside[at.index as usize] else {
             return Err(self.no_end(self.system.device_at(at.server, at.index as DeviceId)));

@@ -7,9 +7,9 @@ use super::operation::{Dependency, Operation};
 
 /// A non-blocking operation that a later [`RankBuilder::wait`] completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Request(u32);
+pub struct PendingOperation(u32);
 
-impl Request {
+impl PendingOperation {
     /// The operation's index in its rank's program.
     #[must_use]
     pub const fn index(self) -> u32 {
@@ -48,27 +48,35 @@ pub struct RankBuilder {
 
 impl RankBuilder {
     /// Appends an operation that the following ones wait for: a blocking call.
-    pub fn run(&mut self, operation: Operation) -> Request {
+    pub fn run(&mut self, operation: Operation) -> PendingOperation {
         self.run_after(operation, &[])
     }
 
     /// The same, once these requests are complete, too.
-    pub fn run_after(&mut self, operation: Operation, after: &[Request]) -> Request {
+    pub fn run_after(
+        &mut self,
+        operation: Operation,
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         let index = self.append(operation, after);
         self.previous = Some(Dependency::Completed(index));
-        Request(index)
+        PendingOperation(index)
     }
 
     /// Appends an operation that the following ones only see started: a non-blocking call.
-    pub fn start(&mut self, operation: Operation) -> Request {
+    pub fn start(&mut self, operation: Operation) -> PendingOperation {
         self.start_after(operation, &[])
     }
 
     /// The same, once these requests are complete.
-    pub fn start_after(&mut self, operation: Operation, after: &[Request]) -> Request {
+    pub fn start_after(
+        &mut self,
+        operation: Operation,
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         let index = self.append(operation, after);
         self.previous = Some(Dependency::Started(index));
-        Request(index)
+        PendingOperation(index)
     }
 
     /// What follows is of this stream, behind what it has already. Returns the stream before.
@@ -83,7 +91,7 @@ impl RankBuilder {
     }
 
     /// Waits until the requests are complete.
-    pub fn wait(&mut self, requests: &[Request]) {
+    pub fn wait(&mut self, requests: &[PendingOperation]) {
         self.run_after(Operation::Join, requests);
     }
 
@@ -108,7 +116,7 @@ impl RankBuilder {
         index
     }
 
-    fn append(&mut self, operation: Operation, after: &[Request]) -> u32 {
+    fn append(&mut self, operation: Operation, after: &[PendingOperation]) -> u32 {
         let completed = after.iter().map(|request| Dependency::Completed(request.0));
         let dependencies: Vec<_> = self.previous.into_iter().chain(completed).collect();
         self.push(operation, &dependencies)

@@ -19,9 +19,9 @@ pub mod trace;
 pub mod workload;
 
 use crate::units::Bytes;
-pub use build::{RankBuilder, Request};
+pub use build::{PendingOperation, RankBuilder};
 
-pub use operation::{Collective, CopyDirection, Dependency, Operation, Rank, Tag};
+pub use operation::{CollectiveKind, CopyDirection, Dependency, Operation, Rank, Tag};
 
 /// The most that one message, or one collective for each rank, may carry: some times the memory
 /// of any GPU. A packet network plays a message packet by packet, and one of an exabyte for ever.

@@ -71,7 +71,7 @@ pub enum Operation {
     /// Takes part in a collective; completes when this rank's part is done.
     Collective {
         /// Which collective.
-        kind: Collective,
+        kind: CollectiveKind,
         /// The root's rank in the program, where there is one; else ignored.
         root: Rank,
         /// Of which ranks.
@@ -83,7 +83,7 @@ pub enum Operation {
     /// has entered it, with nothing on the network.
     Timed {
         /// Which collective.
-        kind: Collective,
+        kind: CollectiveKind,
         /// Of which ranks.
         communicator: CommunicatorId,
         /// What each rank contributes.
@@ -150,7 +150,7 @@ impl CopyDirection {
 
 /// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Collective {
+pub enum CollectiveKind {
     /// No rank leaves before all have entered.
     Barrier,
     /// The root's data to all.
@@ -173,7 +173,7 @@ pub enum Collective {
     Scan,
 }
 
-impl Collective {
+impl CollectiveKind {
     /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Barrier,

@@ -15,7 +15,7 @@ use super::collectives::Communicator;
 use super::copies::{RankGpu, check_gpus, needs_gpu};
 use super::error::RuntimeError;
 use super::frame::Frame;
-use super::job::Job;
+use super::job::ProgramJob;
 use super::matching::class_bit;
 use super::observer::Observer;
 use super::outcome::{JobOutcome, RankOutcome};
@@ -62,7 +62,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// As [`Runtime::new`]; then nothing has changed.
     pub fn admit(
         &mut self,
-        job: &Job,
+        job: &ProgramJob,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<u32, RuntimeError> {
         validate(job, self.gpus)?;
@@ -91,7 +91,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// Gives a checked job its ranks, its communicators and its plans; returns its index.
-    pub(super) fn add(&mut self, job: &Job, arrival: Picoseconds) -> u32 {
+    pub(super) fn add(&mut self, job: &ProgramJob, arrival: Picoseconds) -> u32 {
         let index = self.jobs.len() as u32;
         let count = job.mapping.len() as u32;
         let ranks = self.rank_places.take(count);
@@ -131,7 +131,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         index
     }
 
-    fn add_rank(&mut self, id: RankId, place: u32, gpu: GpuIndex, plan: u32, job: &Job) {
+    fn add_rank(&mut self, id: RankId, place: u32, gpu: GpuIndex, plan: u32, job: &ProgramJob) {
         let of_plan = &self.plans[plan];
         let body = of_plan.body().len() as u64;
         let iterations = if body == 0 { 1 } else { job.iterations.get() };

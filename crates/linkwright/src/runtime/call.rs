@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::{Collective, Rank, Tag};
+use crate::program::{CollectiveKind, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
 /// A rank of a job.
@@ -41,7 +41,7 @@ pub enum PendingKind {
     /// A receive to which no message came.
     Receive,
     /// A collective that other ranks have not joined.
-    Collective(Collective),
+    Collective(CollectiveKind),
 }
 
 /// An operation that never completed.
@@ -56,7 +56,7 @@ pub struct Pending {
     /// The operation; that of the collective for messages within one.
     pub call: Call,
     /// The collective that it is part of.
-    pub within: Option<Collective>,
+    pub within: Option<CollectiveKind>,
     /// The other rank; `None` for any, and for collectives.
     pub peer: Option<Rank>,
     /// The tag; `None` for any, and for collectives.

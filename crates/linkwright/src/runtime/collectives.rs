@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankProgram};
+use crate::program::{CollectiveKind, CommunicatorId, Operation, Program, Rank, RankProgram};
 use crate::units::Bandwidth;
 
 use super::call::Call;
@@ -17,7 +17,7 @@ const MOST_KEPT: u64 = 1 << 20;
 /// A collective that some rank has entered and another has not.
 #[derive(Debug, Clone, Copy)]
 struct OpenCall {
-    kind: Collective,
+    kind: CollectiveKind,
     root: Option<Rank>,
     context: u32,
     entered: u32,
@@ -31,7 +31,7 @@ struct OpenCall {
 pub(super) struct Entry {
     pub(super) rank: Rank,
     pub(super) call: Call,
-    pub(super) kind: Collective,
+    pub(super) kind: CollectiveKind,
     /// The root's rank in the program, where there is one.
     pub(super) root: Option<Rank>,
 }
@@ -112,7 +112,7 @@ impl Communicator {
 
     /// The first collective that some members have entered and others have not, with these in
     /// the order of their ranks.
-    pub(super) fn absent(&self) -> Option<(Collective, Vec<Rank>)> {
+    pub(super) fn absent(&self) -> Option<(CollectiveKind, Vec<Rank>)> {
         let open = self.open.front()?;
         let away =
             self.by_rank.iter().filter(|place| self.entered[**place as usize] == self.closed);

@@ -22,7 +22,7 @@ use super::bins::NONE;
 use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::frame::OperationRef;
-use super::job::Job;
+use super::job::ProgramJob;
 use super::lane::{Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
@@ -103,7 +103,7 @@ pub(super) fn needs_gpu(operation: &Operation) -> bool {
 }
 
 /// Refuses copies and reductions that the GPUs of a checked job cannot make.
-pub(super) fn check_gpus(transport: &impl Transport, job: &Job) -> Result<(), RuntimeError> {
+pub(super) fn check_gpus(transport: &impl Transport, job: &ProgramJob) -> Result<(), RuntimeError> {
     for (rank, program) in (0..).zip(&job.program.ranks) {
         let gpu = job.mapping[rank as usize];
         let mut known: Option<GpuSite> = None;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::{Call, Pending, PendingKind};
 use super::protocols::nccl::WaitingRank;
-use super::stalled::{Absence, Stalled};
+use super::stalled::{Absence, Stalled, WaitingJob};
 use super::state::Runtime;
 
 /// How many of each kind an error lists.
@@ -16,7 +16,7 @@ const MOST_LISTED: usize = 5;
 /// Everything that never completed; `None` where all has. `ranks` have not ended.
 pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) -> Option<Stalled> {
     let rank_of = |rank: u32| runtime.ranks[rank as usize].id.rank;
-    let pending = |kind, rank: u32, (call, within): (Call, Option<Collective>)| {
+    let pending = |kind, rank: u32, (call, within): (Call, Option<CollectiveKind>)| {
         let id = runtime.ranks[rank as usize].id;
         let job = runtime.jobs[id.job as usize].name.clone();
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
@@ -64,9 +64,14 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) ->
         return None;
     }
     let absences: Vec<Absence> = absences(runtime).collect();
+    let name = |job: u32| runtime.jobs[job as usize].name.clone();
+    let behind = |(job, gpu, first)| WaitingJob { job: name(job), gpu, behind: name(first) };
+    let unstarted = runtime.occupancy.waiting().map(|(job, ..)| runtime.jobs[job as usize].running);
     Some(Stalled {
         time: Picoseconds(runtime.now),
-        ranks,
+        ranks: ranks - unstarted.sum::<u32>() as usize,
+        jobs: runtime.occupancy.waiting().take(MOST_LISTED).map(behind).collect(),
+        job_count: runtime.occupancy.waiting().count(),
         circle_count: circle.len(),
         circle: circle.into_iter().take(MOST_LISTED).collect(),
         eager: (runtime.protocol.eager_limit, largest),

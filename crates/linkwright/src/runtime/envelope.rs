@@ -1,7 +1,7 @@
 //! Messages under way.
 
 use crate::network::RouteClass;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 
 use super::bins::Key;
 use super::call::Call;
@@ -23,7 +23,7 @@ pub(super) struct Envelope {
     pub(super) send: OperationRef,
     /// The rank's call that sends it, and the collective that it is within.
     pub(super) call: Call,
-    pub(super) within: Option<Collective>,
+    pub(super) within: Option<CollectiveKind>,
     /// The receive that it matched, once it did.
     pub(super) receive: OperationRef,
     /// When its send was called.

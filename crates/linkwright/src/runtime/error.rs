@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::engine::{EngineError, Progress};
 use crate::network::{GpuIndex, TransportError};
-use crate::program::{Collective, CommunicatorId, Rank, Tag};
+use crate::program::{CollectiveKind, CommunicatorId, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::Call;
@@ -110,14 +110,14 @@ pub enum RuntimeError {
         /// Their calls.
         calls: [Call; 2],
         /// What they call.
-        kinds: [Collective; 2],
+        kinds: [CollectiveKind; 2],
         /// The roots that they name, where the collective has one.
         roots: [Option<Rank>; 2],
     },
     /// A collective whose lowering is no program.
     Lowering {
         /// The collective.
-        kind: Collective,
+        kind: CollectiveKind,
         /// The rank's place in the communicator.
         index: u32,
         /// The communicator's ranks.
@@ -132,7 +132,7 @@ pub enum RuntimeError {
         /// The first rank that waits.
         rank: Rank,
         /// Its collective.
-        kind: Collective,
+        kind: CollectiveKind,
         /// Its call.
         call: Call,
         /// Its block.
@@ -260,7 +260,7 @@ impl Diagnose for RuntimeError {
     }
 }
 
-fn collective(kind: Collective, root: Option<Rank>) -> String {
+fn collective(kind: CollectiveKind, root: Option<Rank>) -> String {
     match root {
         Some(root) => format!("{kind:?} of root {root}"),
         None => format!("{kind:?}"),

@@ -9,7 +9,7 @@ use crate::units::Picoseconds;
 
 /// A program that runs on some GPUs from some time on.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct ProgramJob {
     /// What people call it, in errors and results.
     pub name: String,
     /// What every rank does; jobs that share it share what the runtime prepares.
@@ -36,7 +36,7 @@ pub struct Job {
     pub deadline: Option<NonZeroU32>,
 }
 
-impl Job {
+impl ProgramJob {
     /// A job that starts at once and runs its program as it is.
     #[must_use]
     pub fn new(program: &Arc<Program>, mapping: Vec<GpuIndex>) -> Self {

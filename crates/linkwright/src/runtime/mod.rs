@@ -1,6 +1,6 @@
 //! Programs that run over a network: the ranks of every job, MPI's matching and protocols.
 //!
-//! A [`Runtime`] takes several [`Job`]s, each a program with a GPU for every rank, and plays
+//! A [`Runtime`] takes several [`ProgramJob`]s, each a program with a GPU for every rank, and plays
 //! them to their ends over one network. It knows the network only as a
 //! [`Transport`](crate::network::Transport), so that the packet model and the flow model run
 //! the same programs.
@@ -58,11 +58,11 @@ mod works;
 
 pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::RuntimeError;
-pub use job::Job;
+pub use job::ProgramJob;
 pub use observer::{CopyRecord, KernelRecord, MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocols::{MpiProtocol, Rendezvous};
-pub use stalled::{Absence, Stalled};
+pub use stalled::{Absence, Stalled, WaitingJob};
 pub use state::Runtime;
 pub use validate::validate;
 pub use works::RuntimeEvent;

@@ -1,6 +1,6 @@
 //! What a caller may watch of a runtime.
 
-use crate::program::{Collective, CopyDirection, Tag};
+use crate::program::{CollectiveKind, CopyDirection, Tag};
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::RankId;
@@ -41,7 +41,7 @@ pub struct KernelRecord {
     /// Whose it is.
     pub rank: RankId,
     /// Which collective.
-    pub kind: Collective,
+    pub kind: CollectiveKind,
     /// What the rank contributes, as the program says.
     pub size: Bytes,
     /// When the rank called it.

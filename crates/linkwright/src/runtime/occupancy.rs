@@ -52,6 +52,18 @@ impl Occupancy {
         wants.has_all()
     }
 
+    /// The jobs that have arrived and do not have their GPUs, each with the first of these that an
+    /// earlier job has or wants, and the first of the jobs that do.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (u32, GpuIndex, u32)> {
+        (0..).zip(&self.wants).filter_map(|(job, wants)| {
+            wants.gpus.iter().find_map(|gpu| {
+                let queue = &self.queues[*gpu as usize];
+                let first = *queue.front()?;
+                (first != job && queue.contains(&job)).then_some((job, *gpu, first))
+            })
+        })
+    }
+
     /// A job gives its GPUs back; which others have theirs now, in the order of its ranks.
     pub(super) fn leave(&mut self, job: u32) -> Vec<u32> {
         let mut starting = Vec::new();
@@ -81,10 +93,13 @@ mod tests {
         }
         let started: Vec<u32> = (0..5).filter(|job| occupancy.arrive(*job)).collect();
         assert_eq!(started, [0, 3], "job 2 would pass job 1, which wants GPU 2 too");
+        let waiting: Vec<_> = occupancy.waiting().collect();
+        assert_eq!(waiting, [(1, 1, 0), (2, 2, 1), (4, 0, 0)]);
         let mut leave = |job| occupancy.leave(job);
         assert_eq!(leave(3), Vec::<u32>::new(), "job 4 wants GPU 0 as well");
         assert_eq!(leave(0), [4, 1]);
         assert_eq!(leave(4), Vec::<u32>::new());
         assert_eq!(leave(1), [2]);
+        assert_eq!(occupancy.waiting().count(), 0);
     }
 }

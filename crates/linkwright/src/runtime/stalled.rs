@@ -5,7 +5,8 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
-use crate::program::{Collective, CommunicatorId, Rank};
+use crate::network::GpuIndex;
+use crate::program::{CollectiveKind, CommunicatorId, Rank};
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::Pending;
@@ -18,8 +19,12 @@ use super::call::Pending;
 pub struct Stalled {
     /// When the last thing happened.
     pub time: Picoseconds,
-    /// How many ranks have not ended.
+    /// How many ranks have started and not ended.
     pub ranks: usize,
+    /// Jobs that wait for GPUs that others do not give back.
+    pub jobs: Vec<WaitingJob>,
+    /// How many there are.
+    pub job_count: usize,
     /// Ranks that wait for nothing but sends, each to the next of them and the last to the
     /// first, all larger than the eager limit.
     pub circle: Vec<Pending>,
@@ -45,6 +50,24 @@ pub struct Stalled {
     pub collective_count: usize,
 }
 
+/// A job that has arrived and does not get its GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingJob {
+    /// Its name.
+    pub job: String,
+    /// One of the GPUs.
+    pub gpu: GpuIndex,
+    /// The job that has it, or is to have it first.
+    pub behind: String,
+}
+
+impl fmt::Display for WaitingJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { job, gpu, behind } = self;
+        write!(f, "job `{}` for GPU {gpu} behind job `{}`", shown(job), shown(behind))
+    }
+}
+
 /// A collective that some ranks of a communicator have called and others have not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absence {
@@ -53,7 +76,7 @@ pub struct Absence {
     /// The communicator.
     pub communicator: CommunicatorId,
     /// The collective.
-    pub kind: Collective,
+    pub kind: CollectiveKind,
     /// How many ranks the communicator has.
     pub ranks: usize,
     /// The first few ranks that have not called it, from the lowest.
@@ -118,6 +141,12 @@ impl fmt::Display for Problem<'_> {
         } else {
             let wait = if *ranks == 1 { "rank waits" } else { "ranks wait" };
             write!(f, "{ranks} {wait} for ever")?;
+        }
+        let jobs = self.0.job_count;
+        if jobs > 0 {
+            let wait = if jobs == 1 { "job waits" } else { "jobs wait" };
+            write!(f, ", and {jobs} {wait} for GPUs: ")?;
+            list(f, &self.0.jobs, jobs)?;
         }
         if *circle_count > 0 {
             let (limit, _) = self.0.eager;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::network::Transport;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::lowering::Lowering;
 
 use super::admission::JobState;
@@ -14,7 +14,7 @@ use super::copies::{CopyUnderWay, check_gpus};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frame::{Frame, OperationRef};
-use super::job::Job;
+use super::job::ProgramJob;
 use super::lane::Work;
 use super::matching::Matcher;
 use super::observer::Observer;
@@ -86,7 +86,7 @@ impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
     pub fn new(
         transport: &'a mut T,
         gpus: u32,
-        jobs: &[Job],
+        jobs: &[ProgramJob],
         protocol: MpiProtocol,
         lowering: L,
     ) -> Result<Self, RuntimeError> {
@@ -102,7 +102,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
     pub fn observed(
         transport: &'a mut T,
         gpus: u32,
-        jobs: &[Job],
+        jobs: &[ProgramJob],
         protocol: MpiProtocol,
         lowering: L,
         observer: O,
@@ -165,7 +165,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
 impl<T, L, O> Runtime<'_, T, L, O> {
     /// The call of a rank's program that an operation belongs to, and the collective that it
     /// is part of.
-    pub(super) fn origin(&self, operation: OperationRef) -> (Call, Option<Collective>) {
+    pub(super) fn origin(&self, operation: OperationRef) -> (Call, Option<CollectiveKind>) {
         let collective = self.frames[operation.frame as usize].collective;
         let named = collective.map_or(operation, |collective| collective.parent);
         let call = Call { operation: named.operation, iteration: named.iteration };

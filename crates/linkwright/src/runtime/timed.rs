@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::Scheduler;
 use crate::network::Transport;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::lowering::Lowering;
 use crate::units::{Bytes, Picoseconds};
 
@@ -41,7 +41,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn enter_timed(
         &mut self,
         at: OperationRef,
-        (kind, size, duration): (Collective, Bytes, Picoseconds),
+        (kind, size, duration): (CollectiveKind, Bytes, Picoseconds),
         communicator: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {

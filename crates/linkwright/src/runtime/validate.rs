@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use crate::network::{GpuIndex, RouteClass};
-use crate::program::{Collective, CopyDirection, Operation, Program, Rank};
+use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
 use crate::units::Bandwidth;
 
 use super::error::RuntimeError;
-use super::job::Job;
+use super::job::ProgramJob;
 
 /// Checks that a job can start on that many GPUs and that every operation names what there is, as
 /// [`Runtime::new`](super::Runtime::new) does.
 ///
 /// # Errors
 /// The first fault.
-pub fn validate(job: &Job, gpus: u32) -> Result<(), RuntimeError> {
+pub fn validate(job: &ProgramJob, gpus: u32) -> Result<(), RuntimeError> {
     let name = || job.name.clone();
     let ranks = job.program.ranks.len();
     if job.mapping.len() != ranks {
@@ -28,7 +28,7 @@ pub fn validate(job: &Job, gpus: u32) -> Result<(), RuntimeError> {
     check_operations(job)
 }
 
-fn check_mapping(job: &Job, gpus: u32) -> Result<(), RuntimeError> {
+fn check_mapping(job: &ProgramJob, gpus: u32) -> Result<(), RuntimeError> {
     let mut owner: BTreeMap<GpuIndex, Rank> = BTreeMap::new();
     for (rank, gpu) in (0..).zip(job.mapping.iter().copied()) {
         let job = || job.name.clone();
@@ -42,7 +42,7 @@ fn check_mapping(job: &Job, gpus: u32) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-fn check_communicators(job: &Job) -> Result<(), RuntimeError> {
+fn check_communicators(job: &ProgramJob) -> Result<(), RuntimeError> {
     let ranks = job.program.ranks.len();
     let fault = |communicator: usize, problem: String| {
         let communicator = communicator as u32;
@@ -73,7 +73,7 @@ fn check_communicators(job: &Job) -> Result<(), RuntimeError> {
     }
 }
 
-fn check_operations(job: &Job) -> Result<(), RuntimeError> {
+fn check_operations(job: &ProgramJob) -> Result<(), RuntimeError> {
     let program = &job.program;
     // Which ranks each communicator holds, as sorted lists: a member is found in few steps.
     let mut sorted = program.communicators.clone();
@@ -158,16 +158,17 @@ fn copy_problem(
 }
 
 /// Whether one rank of the collective is special.
-pub(super) fn has_root(kind: Collective) -> bool {
+pub(super) fn has_root(kind: CollectiveKind) -> bool {
     match kind {
-        Collective::Broadcast | Collective::Reduce | Collective::Gather | Collective::Scatter => {
-            true
-        }
-        Collective::Barrier
-        | Collective::AllReduce
-        | Collective::AllGather
-        | Collective::ReduceScatter
-        | Collective::AllToAll
-        | Collective::Scan => false,
+        CollectiveKind::Broadcast
+        | CollectiveKind::Reduce
+        | CollectiveKind::Gather
+        | CollectiveKind::Scatter => true,
+        CollectiveKind::Barrier
+        | CollectiveKind::AllReduce
+        | CollectiveKind::AllGather
+        | CollectiveKind::ReduceScatter
+        | CollectiveKind::AllToAll
+        | CollectiveKind::Scan => false,
     }
 }

@@ -13,7 +13,7 @@ pub struct Built {
     /// The system, and how it is simulated.
     pub cluster: Cluster,
     /// The jobs.
-    pub work: Work,
+    pub work: ReadyJobs,
     /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
     /// be told.
     pub notes: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Built {
 
 /// Jobs that are ready to be played.
 #[derive(Debug, Clone)]
-pub enum Work {
+pub enum ReadyJobs {
     /// Jobs of GPUs, which a policy places.
     Mix(Vec<Job>),
     /// Jobs of ranks, each with its GPUs.
@@ -40,13 +40,13 @@ impl Scenario {
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
                 let (jobs, notes) = mix.build(&self.file, &cluster.system, files)?;
-                (Work::Mix(jobs), notes)
+                (ReadyJobs::Mix(jobs), notes)
             }
             Asked::Programs(programs) => {
                 let (jobs, notes) =
                     programs.build(&self.file, &cluster.system, self.seed, files)?;
                 let told = |(name, note): &(String, TraceNote)| format!("{name}: {note}");
-                (Work::Programs(jobs), notes.iter().map(told).collect())
+                (ReadyJobs::Programs(jobs), notes.iter().map(told).collect())
             }
         };
         Ok(Built { cluster, work, notes })

@@ -31,7 +31,7 @@ use super::source::{Place, Source};
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
 use crate::collectives::plan::Algorithm;
 use crate::diagnostic::{Diagnosis, InputError, instead_of};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
@@ -114,7 +114,7 @@ fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTi
 /// What plans the collectives of played jobs; they call no other than an all-reduce.
 fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<Planner, InputError> {
     let collectives = scenario.table("collectives")?;
-    let keys = Collective::ALL.map(|kind| kind.name().replace('-', "_"));
+    let keys = CollectiveKind::ALL.map(|kind| kind.name().replace('-', "_"));
     if let Some(key) = keys.iter().find(|key| collectives.has(key)) {
         let problem = "an algorithm for a collective of jobs that a policy places";
         let remedy = "remove it, or name what plans their all-reduces as `planner`";

@@ -53,7 +53,7 @@ mod tests;
 mod training_job;
 mod tree;
 
-pub use build::{Built, Work};
+pub use build::{Built, ReadyJobs};
 pub use compare::Variant;
 pub use fields::FileName;
 pub use files::Files;

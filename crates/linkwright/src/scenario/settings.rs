@@ -12,9 +12,9 @@ use crate::diagnostic::Named;
 use crate::network::RoutingKind;
 use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::runtime::Rendezvous;
-use crate::simulation::cluster::{Choice, CollectiveProtocol, Fidelity, Mapping};
+use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, Mapping};
 use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::Planner;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
@@ -411,25 +411,25 @@ settings! {
          kernels on their GPUs as NCCL's, over flows";
     "collectives" planner: Kind::Name(Planner::names), "packing for `[jobs]`, mpi for `[[job]]`; of kernels what NCCL chooses",
         "what plans collectives for the GPUs; `mpi` goes by size and knows nothing of the links";
-    "collectives" barrier: Kind::Name(|| Choice::names(Collective::Barrier)), "by the planner",
+    "collectives" barrier: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Barrier)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" broadcast: Kind::Name(|| Choice::names(Collective::Broadcast)), "by the planner",
+    "collectives" broadcast: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Broadcast)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" reduce: Kind::Name(|| Choice::names(Collective::Reduce)), "by the planner",
+    "collectives" reduce: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Reduce)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" all_reduce: Kind::Name(|| Choice::names(Collective::AllReduce)), "by the planner",
+    "collectives" all_reduce: Kind::Name(|| CollectiveMethod::names(CollectiveKind::AllReduce)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" gather: Kind::Name(|| Choice::names(Collective::Gather)), "by the planner",
+    "collectives" gather: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Gather)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" scatter: Kind::Name(|| Choice::names(Collective::Scatter)), "by the planner",
+    "collectives" scatter: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Scatter)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" all_gather: Kind::Name(|| Choice::names(Collective::AllGather)), "by the planner",
+    "collectives" all_gather: Kind::Name(|| CollectiveMethod::names(CollectiveKind::AllGather)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" reduce_scatter: Kind::Name(|| Choice::names(Collective::ReduceScatter)), "by the planner",
+    "collectives" reduce_scatter: Kind::Name(|| CollectiveMethod::names(CollectiveKind::ReduceScatter)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" all_to_all: Kind::Name(|| Choice::names(Collective::AllToAll)), "by the planner",
+    "collectives" all_to_all: Kind::Name(|| CollectiveMethod::names(CollectiveKind::AllToAll)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
-    "collectives" scan: Kind::Name(|| Choice::names(Collective::Scan)), "by the planner",
+    "collectives" scan: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Scan)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
     "collectives" planned_message_size: Kind::Size, "1 MiB",
         "the most that a message of a planned collective carries";

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::SimulationError;
-use crate::allocation::Shape;
+use crate::allocation::PatternShape;
 use crate::training::{Network, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Job {
     /// How many GPUs it asks for; at least one.
     pub gpus: u32,
     /// Its pattern of communication, by name.
-    pub pattern: Shape,
+    pub pattern: PatternShape,
     /// Whether allocation should treat it as bandwidth sensitive.
     pub sensitive: bool,
     /// When it enters the queue.
@@ -46,7 +46,7 @@ impl Job {
             name: name.into(),
             workload: workload.name.clone(),
             gpus,
-            pattern: Shape::Ring,
+            pattern: PatternShape::Ring,
             sensitive: workload.sensitive,
             arrival: Picoseconds(0),
             iterations: workload.iterations,

@@ -23,7 +23,7 @@ use std::str::FromStr;
 use super::error::SimulationError;
 use super::generate::MOST_JOBS;
 use super::job::Job;
-use crate::allocation::Shape;
+use crate::allocation::PatternShape;
 use crate::diagnostic::fields::{Field, quote, split};
 use crate::diagnostic::{Diagnose, InputError, Position};
 use crate::training::{MOST_SAMPLES, Network, Workload};
@@ -215,8 +215,8 @@ impl<'a> Row<'a> {
             job.arrival = self.arrival(field)?;
         }
         if let Some(field) = self.optional(Column::Pattern) {
-            job.pattern = Shape::from_name(&field.value).map_err(|_| {
-                let names = Shape::NAMED.map(Shape::name).join(", ");
+            job.pattern = PatternShape::from_name(&field.value).map_err(|_| {
+                let names = PatternShape::NAMED.map(PatternShape::name).join(", ");
                 let remedy = format!("the patterns are {names}");
                 self.refuse(field, "unknown pattern", remedy)
             })?;
@@ -476,7 +476,8 @@ mod tests {
     }
 
     fn any_job() -> impl Strategy<Value = Job> {
-        let settings = (1_u32.., 0..Shape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
+        let settings =
+            (1_u32.., 0..PatternShape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
         let own = any::<(Option<u64>, Option<u64>)>();
         let samples = prop::option::of(1..=MOST_SAMPLES as u32);
         (0..Workload::all().len(), settings, own, samples).prop_map(
@@ -486,7 +487,7 @@ mod tests {
                     |samples| Workload::of_network(Network::find("lenet").unwrap(), samples);
                 let workload = samples.map_or_else(|| Workload::all()[workload].clone(), network);
                 let mut job = Job::new("", &workload, gpus);
-                job.pattern = Shape::NAMED[pattern];
+                job.pattern = PatternShape::NAMED[pattern];
                 job.compute_per_iteration = own.0.map(Picoseconds);
                 job.bytes_per_iteration = own.1.map(Bytes);
                 Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }

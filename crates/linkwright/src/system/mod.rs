@@ -25,8 +25,8 @@ pub use calibration::{
     Calibration, Deviation, LaunchProcesses, MeasuredLaunch, PeakShare, Residual,
 };
 pub use composition::{
-    AbstractNode, InterfaceRule, NodeError, Place, PortOrder, ServerKind, System, SystemChannel,
-    SystemDevice,
+    AbstractNode, InterfaceRule, NodeError, PortOrder, ServerKind, ServerPlace, System,
+    SystemChannel, SystemDevice,
 };
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};

@@ -21,7 +21,7 @@ pub struct Floorplan {
     /// The temperature of the air, in degrees Celsius.
     pub ambient: f64,
     /// From the board up.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<PackageLayer>,
     /// In the order of the file.
     pub blocks: Vec<Block>,
     /// From the topmost layer to the air, in K/W.
@@ -41,7 +41,7 @@ pub struct Conductivity {
 
 /// One layer of a package.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Layer {
+pub struct PackageLayer {
     /// Its name, which no other layer has.
     pub name: String,
     /// In mm.
@@ -107,7 +107,7 @@ impl Floorplan {
     }
 }
 
-impl Layer {
+impl PackageLayer {
     /// Its area in square metres.
     #[must_use]
     pub fn area(&self) -> f64 {

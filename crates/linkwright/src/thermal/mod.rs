@@ -28,5 +28,5 @@ pub mod tables;
 mod tests;
 
 pub use error::{MOST_CELLS, MOST_CELLS_IN_ALL, ThermalError};
-pub use floorplan::{Block, Conductivity, Floorplan, Layer};
+pub use floorplan::{Block, Conductivity, Floorplan, PackageLayer};
 pub use map::{Extremes, Heat, ThermalMap};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::floorplan::{Block, Conductivity, Floorplan, Layer, SLACK};
+use super::floorplan::{Block, Conductivity, Floorplan, PackageLayer, SLACK};
 use crate::diagnostic::{InputError, Position, from_toml, instead_of};
 
 /// The most layers of a package, and the most cells that they are divided into from the board up.
@@ -209,7 +209,7 @@ impl Floorplan {
                 let remedy = format!("write layers of 1 to {MOST_LAYERS} cells together");
                 return Err(source.refuse(span, problem, remedy));
             }
-            let made = Layer {
+            let made = PackageLayer {
                 name: source.name(&layer.name, "layer", &taken)?,
                 thickness: source.number(&layer.thickness, "thickness", THICKNESS)?,
                 width: size(&layer.width, "width", self.width)?,

@@ -30,7 +30,7 @@ const MICROSECOND: u64 = Picoseconds::SECOND.0 / 1_000_000;
 
 /// Measured times of some of a network's layers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Measured {
+pub struct MeasuredLayers {
     /// How many samples the GPU computed at once; unknown where the file does not say.
     pub samples: Option<u64>,
     /// The times by the layer's place in the network.
@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Measured {
+impl MeasuredLayers {
     /// Reads measured times of a network's layers from their comma-separated values; `file` names
     /// the text in errors.
     ///

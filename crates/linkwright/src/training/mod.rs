@@ -49,7 +49,7 @@ pub use family::{LayerFamily, Pass, Passes};
 pub use footprint::{Footprint, Holding, Keeping};
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
-pub use measured::Measured;
+pub use measured::MeasuredLayers;
 pub use network::{Network, SampleSize};
 pub use optimizer::Optimizer;
 pub use precision::Precision;

@@ -1,9 +1,9 @@
 //! Every decision against all permutations of all subsets of machines of up to 8 GPUs.
 
 use linkwright::allocation::bandwidth::published;
-use linkwright::allocation::links::{LinkClass, LinkCounts};
+use linkwright::allocation::links::{LinkCounts, PairClass};
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, Objective, Pattern, PreparedMachine, Shape,
+    BandwidthModel, Effort, GpuSet, Objective, Pattern, PatternShape, PreparedMachine,
 };
 use linkwright::system::presets::preset;
 use linkwright::system::{
@@ -21,11 +21,11 @@ struct Best {
     published: (f64, u64),
 }
 
-fn class(link: PairLink) -> LinkClass {
+fn class(link: PairLink) -> PairClass {
     match link {
-        PairLink::Direct { count: 1, .. } => LinkClass::Single,
-        PairLink::Direct { .. } | PairLink::Switched { .. } => LinkClass::Double,
-        PairLink::Host { .. } => LinkClass::Pcie,
+        PairLink::Direct { count: 1, .. } => PairClass::Single,
+        PairLink::Direct { .. } | PairLink::Switched { .. } => PairClass::Double,
+        PairLink::Host { .. } => PairClass::Pcie,
     }
 }
 
@@ -62,14 +62,19 @@ fn inside(graph: &GpuGraph, gpus: GpuSet) -> u64 {
 }
 
 /// Compares one objective with brute force, for every set of free GPUs in `frees`.
-fn compare(machine: &str, shape: Shape, sizes: std::ops::RangeInclusive<usize>, frees: &[u128]) {
+fn compare(
+    machine: &str,
+    shape: PatternShape,
+    sizes: std::ops::RangeInclusive<usize>,
+    frees: &[u128],
+) {
     compare_on(&preset(machine).unwrap(), BandwidthProfile::Mapa, shape, sizes, frees);
 }
 
 fn compare_on(
     machine: &Server,
     profile: BandwidthProfile,
-    shape: Shape,
+    shape: PatternShape,
     sizes: std::ops::RangeInclusive<usize>,
     frees: &[u128],
 ) {
@@ -132,28 +137,34 @@ fn every_free_set() -> Vec<u128> {
 
 #[test]
 fn rings_on_a_dgx1v_with_every_set_of_free_gpus() {
-    compare("dgx1-v100", Shape::Ring, 1..=8, &every_free_set());
+    compare("dgx1-v100", PatternShape::Ring, 1..=8, &every_free_set());
 }
 
 #[test]
 fn rings_on_a_dgx1p() {
-    compare("dgx1-p100", Shape::Ring, 1..=7, &[255, 254, 0b1101_1011, 0b0111_1110]);
+    compare("dgx1-p100", PatternShape::Ring, 1..=7, &[255, 254, 0b1101_1011, 0b0111_1110]);
 }
 
 #[test]
 fn other_patterns_on_a_dgx1v() {
-    for shape in [Shape::Chain, Shape::Tree, Shape::Star, Shape::AllToAll, Shape::RingTree] {
+    for shape in [
+        PatternShape::Chain,
+        PatternShape::Tree,
+        PatternShape::Star,
+        PatternShape::AllToAll,
+        PatternShape::RingTree,
+    ] {
         compare("dgx1-v100", shape, 1..=5, &[255, 0b1110_1101, 0b1011_0111, 0b0101_1010]);
     }
 }
 
 #[test]
 fn large_patterns_on_a_dgx1v() {
-    compare("dgx1-v100", Shape::Tree, 7..=8, &[255]);
-    compare("dgx1-v100", Shape::RingTree, 7..=7, &[255]);
+    compare("dgx1-v100", PatternShape::Tree, 7..=8, &[255]);
+    compare("dgx1-v100", PatternShape::RingTree, 7..=7, &[255]);
 }
 
-const SHAPES: [Shape; 6] = Shape::NAMED;
+const SHAPES: [PatternShape; 6] = PatternShape::NAMED;
 
 #[test]
 fn a_real_machine_whose_pcie_ways_differ() {
@@ -241,7 +252,7 @@ fn of_equal_rings_the_one_with_the_lowest_ids_from_its_end_is_given() {
         let pair = |a, b| graph.pair(a, b).unwrap();
         let sound = PreparedMachine::new(machine, profile, BandwidthModel::Sound).unwrap();
         for gpus in (1..128).map(GpuSet) {
-            let pattern = Pattern::new(Shape::Ring, gpus.len()).unwrap();
+            let pattern = Pattern::new(PatternShape::Ring, gpus.len()).unwrap();
             let heaviest = first_of_the_best(gpus, |ring| {
                 let edges = pattern.edges().iter();
                 edges.map(|(a, b)| pair(ring[*a], ring[*b]).bandwidth.0).sum::<u64>()
@@ -258,5 +269,5 @@ fn rings_on_a_mixed_machine_of_eight() {
         (0..28_u32).map(|at| (at * at % 7, at.is_multiple_of(3))).collect();
     let machine = mixed(8, &direct, &[1, 2, 1, 3, 1, 2, 3, 1]);
     let frees = [255, 0b1110_1101];
-    compare_on(&machine, BandwidthProfile::DataSheet, Shape::Ring, 1..=8, &frees);
+    compare_on(&machine, BandwidthProfile::DataSheet, PatternShape::Ring, 1..=8, &frees);
 }

@@ -8,9 +8,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use linkwright::collectives::Collective;
-use linkwright::collectives::baselines::{Baseline, Era, RingPath, Settings, expect, find_rings};
+use linkwright::collectives::baselines::{
+    Era, NcclBaseline, RingPath, Settings, expect, find_rings,
+};
 use linkwright::collectives::plan::{Algorithm, Links, plan};
-use linkwright::graph::max_flow::FlowNetwork;
+use linkwright::graph::max_flow::FlowGraph;
 use linkwright::system::Server;
 use linkwright::units::Bytes;
 
@@ -58,7 +60,7 @@ fn canonical(lanes: &[Vec<u32>], gpus: &[usize]) -> Vec<u32> {
 /// The most that a broadcast from a GPU reaches, in links: the least cut.
 fn broadcast_optimum(lanes: &[Vec<u32>], gpus: &[usize], from: usize) -> f64 {
     let cut = |to: usize| {
-        let mut network = FlowNetwork::new(gpus.len());
+        let mut network = FlowGraph::new(gpus.len());
         for (a, gpu) in gpus.iter().enumerate() {
             for (b, other) in gpus.iter().enumerate() {
                 network.add_arc(a, b, u128::from(lanes[*gpu][*other]));
@@ -119,7 +121,7 @@ fn classes_table() -> String {
                 optimum / found.rate.0 as f64
             };
             let path = find_rings(&machine, &gpus, Era::Recent).unwrap().path;
-            rows.push((path, against(Baseline::Classic), against(Baseline::Ring)));
+            rows.push((path, against(NcclBaseline::Classic), against(NcclBaseline::Ring)));
         }
         table.push_str(&row(&count.to_string(), &rows));
         all.extend(rows);

@@ -9,7 +9,7 @@ use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
 use linkwright::program::CopyDirection::{self, DeviceToHost, HostToDevice, Peer};
 use linkwright::program::lowering::CollectiveCall;
 use linkwright::program::{Operation, Program, RankBuilder, RankProgram};
-use linkwright::runtime::{Job, MpiProtocol, Runtime, RuntimeError};
+use linkwright::runtime::{MpiProtocol, ProgramJob, Runtime, RuntimeError};
 use linkwright::system::fabric::FabricSpecification;
 use linkwright::system::presets::preset;
 use linkwright::system::{AbstractNode, LinkKind, PortOrder, System};
@@ -26,7 +26,7 @@ fn nothing(_: &CollectiveCall) -> RankProgram {
 fn run<T: Transport>(
     network: &mut T,
     gpus: u32,
-    job: &Job,
+    job: &ProgramJob,
 ) -> Result<Vec<Picoseconds>, RuntimeError> {
     let jobs = std::slice::from_ref(job);
     let runtime = Runtime::new(network, gpus, jobs, MpiProtocol::default(), nothing)?;
@@ -52,7 +52,7 @@ fn ends(
     let world = (0..ranks.len() as u32).collect();
     let (name, regions) = ("copies".to_owned(), Vec::new());
     let program = Arc::new(Program { name, communicators: vec![world], regions, ranks });
-    let job = Job::new(&program, gpus.to_vec());
+    let job = ProgramJob::new(&program, gpus.to_vec());
     let routing = || match system.fabric() {
         None => AnyRouting::Nowhere(Nowhere),
         Some(fabric) => {
@@ -155,7 +155,7 @@ fn reductions_are_as_fast_as_the_memory_of_the_model() {
     let system = dgx1();
     let (routing, nic) = (AnyRouting::Nowhere(Nowhere), NicPolicy::Fcfs);
     let mut flows = FlowTransport::new(&system, deep_buffers(), routing, nic).unwrap();
-    let end = run(&mut flows, 8, &Job::new(&program, vec![5])).unwrap();
+    let end = run(&mut flows, 8, &ProgramJob::new(&program, vec![5])).unwrap();
     // 900 GB/s of a V100: two reads and a write of 300 MB.
     assert_eq!(end, [Picoseconds(1_000_000_000)]);
 }

@@ -16,7 +16,7 @@ use linkwright::memory::protocol::ProtocolError;
 use linkwright::network::packet::SettingsError;
 use linkwright::network::routing::RoutingError;
 use linkwright::network::{PathError, TransportError};
-use linkwright::program::Collective;
+use linkwright::program::CollectiveKind;
 use linkwright::program::goal::WriteError;
 use linkwright::program::lowering::LoweringError;
 use linkwright::program::skeletons::SkeletonError;
@@ -168,7 +168,7 @@ fn link_graph_error() -> String {
 
 fn mpi_error() -> String {
     told(&[
-        &MpiError::Unknown { kind: Collective::Barrier, name: "x".to_owned() },
+        &MpiError::Unknown { kind: CollectiveKind::Barrier, name: "x".to_owned() },
         &MpiError::Outside { index: 3, ranks: 3 },
     ])
 }
@@ -325,7 +325,7 @@ fn runtime_error() -> String {
             problem: "x".to_owned(),
         },
         &RuntimeError::Lowering {
-            kind: Collective::Barrier,
+            kind: CollectiveKind::Barrier,
             index: 3,
             ranks: 3,
             problem: "x".to_owned(),

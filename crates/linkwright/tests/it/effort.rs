@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use linkwright::allocation::{
     AllocationError, Allocator, BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern,
-    PreparedMachine, Request, ServerState, Shape, policy,
+    PatternShape, PreparedMachine, Request, ServerState, policy,
 };
 use linkwright::simulation::{Job, QueueDiscipline, SimulationError, simulate};
 use linkwright::system::presets::preset;
@@ -46,7 +46,7 @@ fn decisions_on_128_gpus_end_with_a_match() {
     let free = GpuSet::first(100).without(GpuSet(0b101));
     for model in [BandwidthModel::Sound, BandwidthModel::Published] {
         let machine = prepared(&machine, model);
-        for (shape, size) in [(Shape::AllToAll, 90), (Shape::Ring, 2)] {
+        for (shape, size) in [(PatternShape::AllToAll, 90), (PatternShape::Ring, 2)] {
             let pattern = Pattern::new(shape, size).unwrap();
             for policy in POLICIES {
                 let request = Request { pattern: &pattern, sensitive: true };
@@ -62,7 +62,7 @@ fn decisions_on_128_gpus_end_with_a_match() {
 #[test]
 fn a_spent_effort_still_gives_a_match_and_says_so() {
     let machine = prepared(&torus(40), BandwidthModel::Published);
-    let pattern = Pattern::new(Shape::RingTree, 20).unwrap();
+    let pattern = Pattern::new(PatternShape::RingTree, 20).unwrap();
     for objective in [Objective::Aggregated, Objective::Effective, Objective::Preserved] {
         let mut effort = Effort::new();
         effort.spend(Effort::LIMIT - 3);
@@ -76,7 +76,7 @@ fn a_spent_effort_still_gives_a_match_and_says_so() {
 fn all_to_all_needs_no_search() {
     let machine = prepared(&preset("cubemesh-16").unwrap(), BandwidthModel::Sound);
     for size in [4, 8, 12, 16] {
-        let pattern = Pattern::new(Shape::AllToAll, size).unwrap();
+        let pattern = Pattern::new(PatternShape::AllToAll, size).unwrap();
         let mut effort = Effort::new();
         let free = GpuSet::first(16);
         let selection = machine.best(&pattern, free, Objective::Effective, &mut effort).unwrap();
@@ -88,7 +88,7 @@ fn all_to_all_needs_no_search() {
 #[test]
 fn grown_sets_are_no_proof() {
     let machine = prepared(&torus(40), BandwidthModel::Sound);
-    let pattern = Pattern::new(Shape::AllToAll, 20).unwrap();
+    let pattern = Pattern::new(PatternShape::AllToAll, 20).unwrap();
     let mut effort = Effort::new();
     let free = GpuSet::first(40);
     let selection = machine.best(&pattern, free, Objective::Aggregated, &mut effort).unwrap();
@@ -101,7 +101,7 @@ fn grown_sets_are_no_proof() {
 fn a_long_decision_stops_when_told() {
     let machine = torus(24);
     let allocator = allocator(&machine, "greedy");
-    let pattern = Pattern::new(Shape::RingTree, 23).unwrap();
+    let pattern = Pattern::new(PatternShape::RingTree, 23).unwrap();
     let request = Request { pattern: &pattern, sensitive: true };
     let mut asked = 0;
     let mut go_on = || {
@@ -113,7 +113,7 @@ fn a_long_decision_stops_when_told() {
     assert_eq!(asked, 2, "nothing goes on after that");
 
     let mut long = Job::new("long", Workload::find("gmm").unwrap(), 23);
-    long.pattern = Shape::RingTree;
+    long.pattern = PatternShape::RingTree;
     let mut asked = 0;
     let mut stop = |_| {
         asked += 1;
@@ -128,7 +128,7 @@ fn a_long_decision_stops_when_told() {
 #[test]
 fn an_explanation_takes_one_more_effort_at_most() {
     let allocator = allocator(&preset("torus2d-16").unwrap(), "greedy");
-    let pattern = Pattern::new(Shape::RingTree, 12).unwrap();
+    let pattern = Pattern::new(PatternShape::RingTree, 12).unwrap();
     let request = Request { pattern: &pattern, sensitive: true };
     let mut asked = 0;
     let mut count = || {
@@ -145,7 +145,9 @@ fn an_explanation_takes_one_more_effort_at_most() {
 fn the_verdict_does_not_depend_on_the_limit() {
     for policy in POLICIES {
         let allocator = allocator(&preset("dgx1-v100").unwrap(), policy.name());
-        for (shape, size) in [(Shape::Ring, 3), (Shape::Chain, 4), (Shape::Ring, 8)] {
+        for (shape, size) in
+            [(PatternShape::Ring, 3), (PatternShape::Chain, 4), (PatternShape::Ring, 8)]
+        {
             let pattern = Pattern::new(shape, size).unwrap();
             let request = Request { pattern: &pattern, sensitive: true };
             let explain = |limit| {
@@ -169,7 +171,7 @@ fn the_verdict_does_not_depend_on_the_limit() {
 fn the_ranking_is_that_of_all_decisions_without_the_sets_before() {
     let machine = preset("dgx1-v100").unwrap();
     for model in [BandwidthModel::Sound, BandwidthModel::Published] {
-        for shape in [Shape::Ring, Shape::Chain] {
+        for shape in [PatternShape::Ring, PatternShape::Chain] {
             let state = ServerState::new(machine.name(), &graph(&machine));
             let prepared = prepared(&machine, model);
             let allocator = Allocator::new(prepared, policy("preserve").unwrap(), state).unwrap();
@@ -226,7 +228,7 @@ fn where_all_sets_are_alike_any_is_proven_to_be_the_best() {
         let machine = prepared(&machine, model);
         let free = GpuSet::first(72).without(GpuSet(0b1010));
         for objective in [Objective::Aggregated, Objective::Effective, Objective::Preserved] {
-            for shape in Shape::NAMED {
+            for shape in PatternShape::NAMED {
                 for size in [1, 2, 7, 16, 21, 36, 70] {
                     let pattern = Pattern::new(shape, size).unwrap();
                     let mut effort = Effort::new();
@@ -256,7 +258,7 @@ fn a_ring_of_double_links_is_found_among_many_gpus() {
             builder.data_sheet_link(here, aside, LinkKind::Nvlink2, 1).unwrap();
         }
         let machine = prepared(&builder.build().unwrap(), BandwidthModel::Sound);
-        let pattern = Pattern::new(Shape::Ring, gpus).unwrap();
+        let pattern = Pattern::new(PatternShape::Ring, gpus).unwrap();
         let all = GpuSet::first(gpus);
         let placed = machine.place(&pattern, all, all, &mut Effort::new());
         assert_eq!(placed.chosen.links.double, gpus, "{gpus}");
@@ -269,8 +271,9 @@ fn what_is_cut_short_lies_within_its_gap() {
     for name in ["dgx1-v100", "dgx1-p100"] {
         for model in [BandwidthModel::Sound, BandwidthModel::Published] {
             let machine = prepared(&preset(name).unwrap(), model);
-            for (shape, size) in
-                [Shape::RingTree, Shape::Tree, Shape::Chain].map(|s| [(s, 6), (s, 8)]).concat()
+            for (shape, size) in [PatternShape::RingTree, PatternShape::Tree, PatternShape::Chain]
+                .map(|s| [(s, 6), (s, 8)])
+                .concat()
             {
                 let pattern = Pattern::new(shape, size).unwrap();
                 let best = |left: u64| {
@@ -306,7 +309,7 @@ fn large_irregular_patterns_say_how_far_from_the_best_they_may_be() {
     for name in ["torus2d-16", "cubemesh-16"] {
         let machine = prepared(&preset(name).unwrap(), BandwidthModel::Sound);
         for size in [12, 16] {
-            let pattern = Pattern::new(Shape::RingTree, size).unwrap();
+            let pattern = Pattern::new(PatternShape::RingTree, size).unwrap();
             let found = machine
                 .best(&pattern, GpuSet::first(16), Objective::Aggregated, &mut Effort::new())
                 .unwrap();

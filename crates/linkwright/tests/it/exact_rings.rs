@@ -2,7 +2,7 @@
 //! all subsets, in the plainest form.
 
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, Objective, Pattern, PreparedMachine, Selection, Shape,
+    BandwidthModel, Effort, GpuSet, Objective, Pattern, PatternShape, PreparedMachine, Selection,
 };
 use linkwright::system::{BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Server, ServerBuilder};
 
@@ -67,7 +67,7 @@ fn decided(
     free: GpuSet,
     objective: Objective,
 ) -> (Selection, Pattern) {
-    let pattern = Pattern::new(Shape::Ring, size).unwrap();
+    let pattern = Pattern::new(PatternShape::Ring, size).unwrap();
     let found = machine.best(&pattern, free, objective, &mut Effort::new()).unwrap();
     (found, pattern)
 }

@@ -5,7 +5,7 @@ use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, 
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic, TransportError};
-use linkwright::system::fabric::{FabricSpecification, NodeLink, Shape, SwitchLink};
+use linkwright::system::fabric::{FabricShape, FabricSpecification, NodeLink, SwitchLink};
 use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn row(rates: &[(u64, u64)]) -> Fabric {
         })
         .collect();
     let nodes = [node(0, 0), node(switches - 1, 1)];
-    Fabric::new("row", Shape::Graph, switches, &nodes, &links).unwrap()
+    Fabric::new("row", FabricShape::Graph, switches, &nodes, &links).unwrap()
 }
 
 /// When a message from each of the sources has arrived.
@@ -216,7 +216,7 @@ fn packets_share_a_link_by_port_and_fluids_by_message() {
     let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(4), Picoseconds(30_000));
     let nodes = [0, 0, 0, 1, 1].map(|switch| NodeLink { switch, bandwidth, latency });
     let links = [SwitchLink { a: 0, b: 1, bandwidth, latency }];
-    let fabric = Fabric::new("pair", Shape::Graph, 2, &nodes, &links).unwrap();
+    let fabric = Fabric::new("pair", FabricShape::Graph, 2, &nodes, &links).unwrap();
     let settings = settings(Switching::StoreAndForward);
     let size = 1000 * PACKET;
     let alone = size as f64 * 1e12 / bandwidth.0 as f64;

@@ -1,4 +1,4 @@
-//! Integration tests: contracts, brute force, schedules, determinism, layer order.
+//! Integration tests: contracts, brute force, schedules, determinism, layer order, names.
 
 mod brute_force;
 mod collective_timing;
@@ -14,6 +14,7 @@ mod layers;
 mod loggp;
 mod messages_of_devices;
 mod mpi_programs;
+mod names;
 mod nearness;
 mod otf2;
 mod packet_reference;

@@ -7,8 +7,8 @@
 use std::fmt::Write;
 
 use linkwright::collectives::messages::program;
-use linkwright::collectives::mpi::{Algorithm, Source};
-use linkwright::program::{Collective, Dependency, Operation, RankProgram};
+use linkwright::collectives::mpi::{MpiAlgorithm, Source};
+use linkwright::program::{CollectiveKind, Dependency, Operation, RankProgram};
 use linkwright::units::Bytes;
 
 const SIZES: [u64; 6] = [0, 1, 7, 1001, 65_536, (1 << 40) - 1];
@@ -47,7 +47,7 @@ impl Digest {
     }
 }
 
-fn digest(kind: Collective, by: Algorithm, ranks: u32) -> u64 {
+fn digest(kind: CollectiveKind, by: MpiAlgorithm, ranks: u32) -> u64 {
     let mut digest = Digest(0xcbf2_9ce4_8422_2325);
     for root in 0..if kind.has_root() { ranks } else { 1 } {
         let source = Source::new(kind, by, ranks, root).expect("it performs the collective");
@@ -63,8 +63,8 @@ fn digest(kind: Collective, by: Algorithm, ranks: u32) -> u64 {
 #[test]
 fn programs_are_as_captured() {
     let mut found = String::new();
-    for kind in Collective::ALL {
-        for by in Algorithm::of(kind) {
+    for kind in CollectiveKind::ALL {
+        for by in MpiAlgorithm::of(kind) {
             for ranks in 1..=33 {
                 let digest = digest(kind, *by, ranks);
                 let _ = writeln!(found, "{} {by} {ranks} {digest:016x}", kind.name());

@@ -2,8 +2,8 @@
 
 use linkwright::allocation::nearness::{HostDistances, NearnessTable};
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape, Ties,
-    policy,
+    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PatternShape, PreparedMachine, Request,
+    Ties, policy,
 };
 use linkwright::system::presets::{NAMES, preset};
 use linkwright::system::{
@@ -106,7 +106,7 @@ fn no_decision_behind_switches_straddles_sockets_for_nothing() {
             (0..count).filter(|other| apart[gpu][*other] != Some(Proximity::Sys)).collect()
         };
         let patterns: Vec<Pattern> =
-            (1..=count).map(|size| Pattern::new(Shape::Ring, size).unwrap()).collect();
+            (1..=count).map(|size| Pattern::new(PatternShape::Ring, size).unwrap()).collect();
         // Every set of busy GPUs, on 16 GPUs every 37th, which keeps all bits changing.
         let step = if count > 8 { 37 } else { 1 };
         for free in (0..masks).step_by(step).map(GpuSet) {
@@ -130,7 +130,7 @@ fn no_decision_behind_switches_straddles_sockets_for_nothing() {
 #[test]
 fn an_h100_with_gpu_0_busy_gives_the_other_socket() {
     let machine = preset("hgx-h100").unwrap();
-    let four = Pattern::new(Shape::Ring, 4).unwrap();
+    let four = Pattern::new(PatternShape::Ring, 4).unwrap();
     let free = GpuSet::first(8).without(GpuSet::first(1));
     for name in ["greedy", "preserve"] {
         let nearest = chosen(&prepared(&machine, Ties::Nearest), name, &four, true, free);
@@ -143,7 +143,7 @@ fn an_h100_with_gpu_0_busy_gives_the_other_socket() {
 #[test]
 fn a_pcie_server_with_gpu_0_busy_gives_a_whole_pair() {
     let machine = preset("4x-l40s-pcie").unwrap();
-    let two = Pattern::new(Shape::Ring, 2).unwrap();
+    let two = Pattern::new(PatternShape::Ring, 2).unwrap();
     let free = GpuSet::first(4).without(GpuSet::first(1));
     for name in ["greedy", "preserve", "topology-aware"] {
         let gpus = chosen(&prepared(&machine, Ties::Nearest), name, &two, true, free);
@@ -157,7 +157,7 @@ fn the_published_rule_gives_the_lowest_ids_of_equals() {
     let prepared = prepared(&machine, Ties::Published);
     for free in (0..256).map(GpuSet) {
         for size in 1..=free.len() {
-            let pattern = Pattern::new(Shape::Ring, size).unwrap();
+            let pattern = Pattern::new(PatternShape::Ring, size).unwrap();
             let lowest: GpuSet = free.iter().take(size).collect();
             for name in ["baseline", "greedy", "preserve"] {
                 assert_eq!(chosen(&prepared, name, &pattern, true, free), lowest, "{name}");
@@ -172,8 +172,8 @@ fn searched_patterns_break_ties_as_rings_do() {
     let prepared = prepared(&machine, Ties::Nearest);
     for free in (0..256).step_by(3).map(GpuSet) {
         for size in 2..=free.len().min(5) {
-            let ring = Pattern::new(Shape::Ring, size).unwrap();
-            for shape in [Shape::Chain, Shape::AllToAll] {
+            let ring = Pattern::new(PatternShape::Ring, size).unwrap();
+            for shape in [PatternShape::Chain, PatternShape::AllToAll] {
                 let pattern = Pattern::new(shape, size).unwrap();
                 for policy in POLICIES {
                     let (name, of) =

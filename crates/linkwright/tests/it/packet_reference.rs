@@ -11,7 +11,9 @@ use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, 
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{PacketNetwork, Traffic};
-use linkwright::system::fabric::{Channel, Dragonfly, End, NodeLink, Shape, SwitchId, SwitchLink};
+use linkwright::system::fabric::{
+    Dragonfly, End, FabricChannel, FabricShape, NodeLink, SwitchId, SwitchLink,
+};
 use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
@@ -39,7 +41,7 @@ struct Packet {
 }
 
 struct Line {
-    channel: Channel,
+    channel: FabricChannel,
     /// Until when it carries a packet.
     busy: Option<u64>,
     /// By virtual channel.
@@ -335,7 +337,7 @@ fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Fabric {
             latency,
         })
         .collect();
-    Fabric::new("tree", Shape::Graph, switches, &nodes, &links).unwrap()
+    Fabric::new("tree", FabricShape::Graph, switches, &nodes, &links).unwrap()
 }
 
 fn reference(
@@ -349,7 +351,7 @@ fn reference(
 ) -> Times {
     let routing = AnyRouting::new(kind, fabric, 1).unwrap();
     let virtual_channels = usize::from(linkwright::network::Routing::virtual_channels(&routing));
-    let line = |channel: &Channel| Line {
+    let line = |channel: &FabricChannel| Line {
         channel: *channel,
         busy: None,
         credits: vec![settings.buffer_packets; virtual_channels],
@@ -359,7 +361,7 @@ fn reference(
     };
     let nothing = vec![0; messages.len()];
     let adaptive = match *fabric.shape() {
-        Shape::Dragonfly(shape) => {
+        FabricShape::Dragonfly(shape) => {
             let progressive = kind == RoutingKind::Progressive;
             Some(Adaptive { fabric, shape, progressive })
         }

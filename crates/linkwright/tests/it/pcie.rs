@@ -10,7 +10,7 @@ use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
 use linkwright::program::CopyDirection::{self, DeviceToHost, HostToDevice};
 use linkwright::program::lowering::CollectiveCall;
 use linkwright::program::{Operation, Program, RankBuilder, RankProgram};
-use linkwright::runtime::{Job, MpiProtocol, Runtime};
+use linkwright::runtime::{MpiProtocol, ProgramJob, Runtime};
 use linkwright::system::System;
 use linkwright::system::presets::preset;
 use linkwright::units::{Bytes, Picoseconds};
@@ -30,7 +30,7 @@ fn with(pcie: PcieSettings) -> PacketSettings {
 }
 
 /// A job that makes copies one after another on one GPU.
-fn copies(name: &str, gpu: u32, direction: CopyDirection, sizes: &[u64]) -> Job {
+fn copies(name: &str, gpu: u32, direction: CopyDirection, sizes: &[u64]) -> ProgramJob {
     let mut rank = RankBuilder::default();
     for size in sizes {
         let (size, route) = (Bytes(*size), RouteClass::Any);
@@ -38,14 +38,14 @@ fn copies(name: &str, gpu: u32, direction: CopyDirection, sizes: &[u64]) -> Job 
     }
     let (name, communicators, regions) = (name.to_owned(), vec![vec![0]], Vec::new());
     let program = Program { name, communicators, regions, ranks: vec![rank.finish()] };
-    Job::new(&Arc::new(program), vec![gpu])
+    ProgramJob::new(&Arc::new(program), vec![gpu])
 }
 
 fn nothing(_: &CollectiveCall) -> RankProgram {
     RankProgram::default()
 }
 
-fn run<T: Transport>(network: &mut T, gpus: u32, jobs: &[Job]) -> Vec<u64> {
+fn run<T: Transport>(network: &mut T, gpus: u32, jobs: &[ProgramJob]) -> Vec<u64> {
     let runtime = Runtime::new(network, gpus, jobs, MpiProtocol::default(), nothing).unwrap();
     let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     outcome.jobs.iter().map(|job| job.time().0).collect()
@@ -55,24 +55,28 @@ fn tree() -> System {
     System::of_server(Arc::new(preset("pcie-tree-4").unwrap()))
 }
 
-fn in_packets(system: &System, settings: PacketSettings, jobs: &[Job]) -> Vec<u64> {
+fn in_packets(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
     let (routing, turns) = (AnyRouting::Nowhere(Nowhere), ArbitrationPolicy::RoundRobin);
     let network = PacketNetwork::new(system, settings, routing, NicPolicy::Fcfs, turns);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
 
-fn as_flows(system: &System, settings: PacketSettings, jobs: &[Job]) -> Vec<u64> {
+fn as_flows(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
     let routing = AnyRouting::Nowhere(Nowhere);
     let network = FlowTransport::new(system, settings, routing, NicPolicy::Fcfs);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
 
 /// Eight short copies beside two long ones, from one root, over one link.
-fn beside(direction: CopyDirection) -> [Job; 2] {
+fn beside(direction: CopyDirection) -> [ProgramJob; 2] {
     [copies("short", 0, direction, &[32_000; 8]), copies("long", 1, direction, &[1_000_000; 2])]
 }
 
-fn times(jobs: &[Job], (arbitration, first): (PcieArbitration, First), flow: bool) -> Vec<u64> {
+fn times(
+    jobs: &[ProgramJob],
+    (arbitration, first): (PcieArbitration, First),
+    flow: bool,
+) -> Vec<u64> {
     let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
     if flow { as_flows(&tree(), settings, jobs) } else { in_packets(&tree(), settings, jobs) }
 }
@@ -83,7 +87,7 @@ fn arbiters_act_on_host_copies() {
         [(HostToDevice, false), (DeviceToHost, false), (HostToDevice, true), (DeviceToHost, true)]
     {
         let jobs = beside(direction);
-        let one = |job: &Job| times(std::slice::from_ref(job), RIVALS[0], flow)[0];
+        let one = |job: &ProgramJob| times(std::slice::from_ref(job), RIVALS[0], flow)[0];
         let [short, long] = [&jobs[0], &jobs[1]].map(one);
         let [turns, small, large, qos] = RIVALS.map(|rival| times(&jobs, rival, flow));
         // In turn: the short ones get half of the link, the long ones what they leave.
@@ -176,7 +180,7 @@ fn a_deadline_is_met_that_small_copies_would_break() {
     for flow in [false, true] {
         let jobs = [small.clone(), large.clone()];
         let eager = times(&jobs, RIVALS[1], flow)[1];
-        let late = Job { deadline: std::num::NonZeroU32::new(1_500), ..large.clone() };
+        let late = ProgramJob { deadline: std::num::NonZeroU32::new(1_500), ..large.clone() };
         let kept = times(&[small.clone(), late], RIVALS[3], flow)[1];
         assert!(eager > alone * 3 / 2 && kept <= alone * 3 / 2, "{eager} {kept} of {alone}");
     }

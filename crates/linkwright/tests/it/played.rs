@@ -10,7 +10,7 @@ use linkwright::collectives::baselines::{Settings, expect};
 use linkwright::collectives::plan::Algorithm::Packing;
 use linkwright::collectives::plan::{Candidates, Links, plan_for_size};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
-use linkwright::program::{Collective as Kind, Operation, Program, RankBuilder, WORLD};
+use linkwright::program::{CollectiveKind as Kind, Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{
@@ -170,7 +170,8 @@ fn replayed(
         regions: Vec::new(),
         ranks: vec![calls.finish(); ranks],
     };
-    let job = runtime::Job::new(&Arc::new(program), gpus.iter().map(|gpu| *gpu as u32).collect());
+    let job =
+        runtime::ProgramJob::new(&Arc::new(program), gpus.iter().map(|gpu| *gpu as u32).collect());
     let planner = planner.map(|name| Planner::named(name).unwrap());
     let protocol = CollectiveProtocol::Nccl;
     let collectives = CollectiveChoices { protocol, planner, ..CollectiveChoices::default() };

@@ -1,8 +1,8 @@
 //! The contract that every allocation policy keeps.
 
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PreparedMachine, Request, Shape,
-    Ties, policy,
+    BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PatternShape, PreparedMachine,
+    Request, Ties, policy,
 };
 use linkwright::system::BandwidthProfile;
 use linkwright::system::presets::{NAMES, preset};
@@ -29,7 +29,7 @@ fn every_policy_fills_every_machine_to_the_last_gpu() {
         for policy in POLICIES {
             let mut free = GpuSet::first(machine.gpu_count());
             while !free.is_empty() {
-                let pattern = Pattern::new(Shape::Ring, free.len().min(3)).unwrap();
+                let pattern = Pattern::new(PatternShape::Ring, free.len().min(3)).unwrap();
                 let request =
                     Request { pattern: &pattern, sensitive: free.len().is_multiple_of(2) };
                 let selection =
@@ -43,7 +43,8 @@ fn every_policy_fills_every_machine_to_the_last_gpu() {
 #[test]
 fn a_sensitive_job_of_one_gpu_preserves() {
     let machine = prepared("dgx1-v100");
-    let (pattern, preserve) = (Pattern::new(Shape::Ring, 1).unwrap(), policy("preserve").unwrap());
+    let (pattern, preserve) =
+        (Pattern::new(PatternShape::Ring, 1).unwrap(), policy("preserve").unwrap());
     let [sensitive, other] =
         [true, false].map(|sensitive| Request { pattern: &pattern, sensitive });
     let rule = preserve.rule(&sensitive, Ties::default());
@@ -72,7 +73,7 @@ proptest! {
     ) {
         let machine = prepared(NAMES[preset]);
         let free = GpuSet(free).intersection(GpuSet::first(machine.gpu_count()));
-        let pattern = Pattern::new(Shape::NAMED[shape], size).unwrap();
+        let pattern = Pattern::new(PatternShape::NAMED[shape], size).unwrap();
         let request = Request { pattern: &pattern, sensitive };
         for policy in POLICIES {
             let choose = || policy.choose(&machine, &request, free, &mut Effort::new());

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use linkwright::allocation::bandwidth::published;
-use linkwright::allocation::{BandwidthModel, GpuSet, POLICIES, PreparedMachine, Shape, policy};
+use linkwright::allocation::{
+    BandwidthModel, GpuSet, POLICIES, PatternShape, PreparedMachine, policy,
+};
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, generate,
     simulate, simulate_on,
@@ -200,7 +202,7 @@ fn run_times_at_the_regression_s_bandwidth_follow_the_links_that_are_used() {
     }
     // Of all 28 pairs of a machine the regression makes less than nothing.
     let mut all = Job::new("all", Workload::find("gmm").unwrap(), 8);
-    all.pattern = Shape::AllToAll;
+    all.pattern = PatternShape::AllToAll;
     let error = play(&[all]).unwrap_err();
     assert!(matches!(error, SimulationError::RunTooLong { .. }), "{error}");
 }
@@ -212,7 +214,7 @@ fn any_mix() -> impl Strategy<Value = Vec<Job>> {
         each.map(|(index, (workload, gpus, shape, arrival, sensitive))| {
             let mut job = Job::new(format!("job-{index}"), &Workload::all()[workload], gpus);
             // Large patterns that are searched take long in a test of many cases.
-            job.pattern = if gpus <= 5 { Shape::NAMED[shape] } else { Shape::Ring };
+            job.pattern = if gpus <= 5 { PatternShape::NAMED[shape] } else { PatternShape::Ring };
             job.arrival = Picoseconds(arrival * Picoseconds::SECOND.0);
             job.sensitive = sensitive;
             job

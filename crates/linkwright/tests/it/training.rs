@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use linkwright::diagnostic::Named;
 use linkwright::program::{Operation, Program, RankBuilder, WORLD};
-use linkwright::runtime::{Job, MpiProtocol, Outcome};
+use linkwright::runtime::{MpiProtocol, Outcome, ProgramJob};
 use linkwright::simulation::cluster::{
     Cluster, ClusterOutcome, CollectiveChoices, CollectiveProtocol, Fidelity,
 };
@@ -87,7 +87,7 @@ fn play_program(
     iterations: u32,
 ) -> ClusterOutcome {
     let iterations = NonZeroU32::new(iterations).unwrap();
-    let job = Job { iterations, ..Job::new(&Arc::new(program), gpus.to_vec()) };
+    let job = ProgramJob { iterations, ..ProgramJob::new(&Arc::new(program), gpus.to_vec()) };
     cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Continue(())).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::*;
-use crate::allocation::Shape;
+use crate::allocation::PatternShape;
 use crate::system::{DeviceId, LinkKind, ServerBuilder};
 
 /// MAPA, SC'21, Fig. 9b, as printed: `Link 1` twice, and a digit short in GPU 5's Tx0.
@@ -89,7 +89,7 @@ fn the_papers_figure_is_one_edge_once_its_digit_is_restored() {
 
     let restored = FIGURE_9B.replace("Tx0: 647636280", "Tx0: 6417636280");
     let found = pattern_from_counters(("before", &before), ("after", &restored), &dgx1).unwrap();
-    assert_eq!((found.pattern.shape(), found.pattern.size()), (Shape::Ring, 2));
+    assert_eq!((found.pattern.shape(), found.pattern.size()), (PatternShape::Ring, 2));
     assert_eq!(found.gpus, [5, 6]);
     let (up, down) = (Bytes(6_417_636_280 * 1024), Bytes(5_242_973_340 * 1024));
     assert_eq!(found.traffic, [EdgeTraffic { a: 0, b: 1, bytes_a_to_b: up, bytes_b_to_a: down }]);
@@ -139,7 +139,7 @@ fn equal_traffic_is_accepted_only_where_it_forces_the_pattern() {
     let even = |links: usize| -> Ends {
         (0..4).flat_map(|gpu| (0..links).map(move |_| (gpu, 50_000, 50_000))).collect()
     };
-    assert_eq!(derived(&quad, &even(3)).unwrap().pattern.shape(), Shape::AllToAll);
+    assert_eq!(derived(&quad, &even(3)).unwrap().pattern.shape(), PatternShape::AllToAll);
     // Three different rings of four send the same everywhere.
     let error = derived(&quad, &even(2)).unwrap_err().to_string();
     assert!(error.contains("several patterns fit; open is where GPU 0 link 0, GPU 0 link 1, "));
@@ -147,7 +147,7 @@ fn equal_traffic_is_accepted_only_where_it_forces_the_pattern() {
     // Four GPUs joined in a circle leave one ring only.
     let circle = machine(4, &[(0, 1, 2), (1, 3, 2), (2, 3, 2), (0, 2, 2)]);
     let ring = derived(&circle, &even(4)).unwrap();
-    assert_eq!(ring.pattern.shape(), Shape::Ring);
+    assert_eq!(ring.pattern.shape(), PatternShape::Ring);
     assert_eq!(ring.traffic[0].bytes_a_to_b, Bytes(100_000 * 1024), "two links add up");
     // Three ends each, but one is left over.
     let three = machine(3, &[(0, 1, 3), (1, 2, 3), (0, 2, 3)]);

@@ -1,6 +1,6 @@
 //! The order in which a pattern's vertices are placed, and what is known before any is.
 
-use crate::allocation::{GpuSet, Pattern, Shape};
+use crate::allocation::{GpuSet, Pattern, PatternShape};
 
 /// A pattern made ready to be placed on many sets of GPUs.
 pub struct Plan<'a> {
@@ -94,6 +94,6 @@ impl<'a> Plan<'a> {
     /// Whether all placements on one set of GPUs are the same match.
     #[must_use]
     pub fn is_symmetric(&self) -> bool {
-        self.pattern.shape() == Shape::AllToAll
+        self.pattern.shape() == PatternShape::AllToAll
     }
 }

@@ -9,7 +9,7 @@
 use super::paths::{bits, path_starts};
 use super::rank::Primary;
 use crate::allocation::bandwidth::published;
-use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
+use crate::allocation::links::{LinkCounts, PairClass, PairTable};
 
 /// Which (double, single) counts are reachable: bit `16 double + single`. A path of at most
 /// 16 GPUs has at most 15 edges, so that both fit.
@@ -87,7 +87,7 @@ impl RingLinksTable {
             let mut best = (f64::NEG_INFINITY, 0);
             if let Weights::Uniform(weights) = self.weights {
                 let edges = subset.count_ones() as usize - 1;
-                for (class, paths) in LinkClass::ALL.into_iter().zip(self.closed(subset, pairs)) {
+                for (class, paths) in PairClass::ALL.into_iter().zip(self.closed(subset, pairs)) {
                     for (double, single) in members(paths) {
                         let path = LinkCounts { double, single, pcie: edges - double - single };
                         let links = if edges > 1 { path.plus(class) } else { path };
@@ -276,16 +276,16 @@ fn tabulate_predictions() -> Vec<f64> {
 }
 
 /// What one more link adds to the bit of the counts.
-const fn shift_of(class: LinkClass) -> usize {
+const fn shift_of(class: PairClass) -> usize {
     match class {
-        LinkClass::Double => 16,
-        LinkClass::Single => 1,
-        LinkClass::Pcie => 0,
+        PairClass::Double => 16,
+        PairClass::Single => 1,
+        PairClass::Pcie => 0,
     }
 }
 
 #[inline]
-fn shifted(counts: Counts, class: LinkClass) -> Counts {
+fn shifted(counts: Counts, class: PairClass) -> Counts {
     let [a, b, c, d] = counts;
     match shift_of(class) {
         0 => counts,
@@ -326,11 +326,11 @@ fn members(counts: Counts) -> impl Iterator<Item = (usize, usize)> {
     member_bits(counts).map(|bit| (bit / 16, bit % 16))
 }
 
-fn minus(mut links: LinkCounts, class: LinkClass) -> Option<LinkCounts> {
+fn minus(mut links: LinkCounts, class: PairClass) -> Option<LinkCounts> {
     let count = match class {
-        LinkClass::Double => &mut links.double,
-        LinkClass::Single => &mut links.single,
-        LinkClass::Pcie => &mut links.pcie,
+        PairClass::Double => &mut links.double,
+        PairClass::Single => &mut links.single,
+        PairClass::Pcie => &mut links.pcie,
     };
     *count = count.checked_sub(1)?;
     Some(links)

@@ -9,7 +9,7 @@ use super::search::Placement;
 use crate::allocation::GpuSet;
 use crate::allocation::bandwidth::published;
 use crate::allocation::effort::Effort;
-use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
+use crate::allocation::links::{LinkCounts, PairClass, PairTable};
 
 /// A score of the matches on one set of GPUs.
 pub trait MatchScore {
@@ -197,7 +197,7 @@ impl<'a> Published<'a> {
     #[must_use]
     pub fn new(pairs: &'a PairTable, gpus: GpuSet, effort: &mut Effort<'_>) -> Self {
         effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
-        let mut weights = LinkClass::ALL.map(|_| Vec::new());
+        let mut weights = PairClass::ALL.map(|_| Vec::new());
         for (a, b) in pairs_of(gpus) {
             weights[pairs.class(a, b) as usize].push(pairs.weight(a, b));
         }
@@ -207,7 +207,7 @@ impl<'a> Published<'a> {
         Self { pairs, heaviest: weights.map(sums_of_heaviest), aggregated }
     }
 
-    fn available(&self, class: LinkClass) -> usize {
+    fn available(&self, class: PairClass) -> usize {
         self.heaviest[class as usize].len() - 1
     }
 }
@@ -238,10 +238,10 @@ impl MatchScore for Published<'_> {
         let mut most = Rank::default();
         let mut tried = 0;
         let free = |class, used: usize| (self.available(class) - used).min(ahead.edges);
-        let free_singles = free(LinkClass::Single, links.single);
-        let free_pcies = free(LinkClass::Pcie, links.pcie);
+        let free_singles = free(PairClass::Single, links.single);
+        let free_pcies = free(PairClass::Pcie, links.pcie);
         for (double, of_doubles) in
-            doubles.iter().enumerate().take(free(LinkClass::Double, links.double) + 1)
+            doubles.iter().enumerate().take(free(PairClass::Double, links.double) + 1)
         {
             let rest = ahead.edges - double;
             for (single, of_singles) in singles.iter().enumerate().take(free_singles.min(rest) + 1)
@@ -268,6 +268,6 @@ impl MatchScore for Published<'_> {
 /// How many links of each class a finished match uses.
 #[must_use]
 pub fn links_of(edges: &[(usize, usize)], gpus: &[usize], pairs: &PairTable) -> LinkCounts {
-    let class = |(a, b): &(usize, usize)| -> LinkClass { pairs.class(gpus[*a], gpus[*b]) };
+    let class = |(a, b): &(usize, usize)| -> PairClass { pairs.class(gpus[*a], gpus[*b]) };
     edges.iter().map(class).fold(LinkCounts::default(), LinkCounts::plus)
 }

@@ -13,7 +13,7 @@ use super::plan::{Plan, Step};
 use super::rank::{Floor, Rank};
 use super::scores::{Ahead, MatchScore};
 use crate::allocation::effort::Effort;
-use crate::allocation::{GpuSet, Shape};
+use crate::allocation::{GpuSet, PatternShape};
 
 /// A placement: the GPU of each pattern vertex, and its rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn guess_on_the_first<S: MatchScore>(
 ) -> Option<Placement> {
     const SETS: usize = 4;
     const SMALL: usize = 8;
-    let ring = plan.pattern().shape() == Shape::Ring;
+    let ring = plan.pattern().shape() == PatternShape::Ring;
     let one_by_one = !plan.is_symmetric() && plan.pattern().size() > SMALL;
     if count > 1 || !one_by_one {
         return None;
@@ -161,7 +161,7 @@ fn search_set<S: MatchScore>(
     if !floor.admits(most) {
         return (None, None);
     }
-    let ring = pattern.shape() == Shape::Ring;
+    let ring = pattern.shape() == PatternShape::Ring;
     if ring
         && pattern.size() > 2
         && let Some((ring, most)) = score.ring(plan, gpus, effort)

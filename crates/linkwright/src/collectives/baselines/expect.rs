@@ -14,7 +14,9 @@ use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::plan::PlanError;
 use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{Player, Processes, Setting, Terms, TimeError, Timing, resources};
+use crate::collectives::time::{
+    CollectiveTerms, KernelSetting, Player, Processes, TimeError, Timing, resources,
+};
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{PeakShare, System, Wire, Wiring};
 use crate::units::{Bytes, Picoseconds};
@@ -111,7 +113,7 @@ pub fn expect(
     sizes: &[Bytes],
     settings: &Settings,
 ) -> Result<Expectations, ExpectError> {
-    expect_with(system, gpus, collective, sizes, settings, Terms::shipped())
+    expect_with(system, gpus, collective, sizes, settings, CollectiveTerms::shipped())
 }
 
 /// As [`expect`], with other terms of what kernels cost.
@@ -124,7 +126,7 @@ pub fn expect_with(
     collective: Collective,
     sizes: &[Bytes],
     settings: &Settings,
-    terms: &Terms,
+    terms: &CollectiveTerms,
 ) -> Result<Expectations, ExpectError> {
     let prepared = Prepared::new(system, gpus, collective, sizes, settings)?;
     let timings = prepared.times(&prepared.wiring, terms)?;
@@ -197,7 +199,7 @@ impl<'a> Prepared<'a> {
     pub(in crate::collectives) fn times(
         &self,
         wiring: &Wiring,
-        terms: &Terms,
+        terms: &CollectiveTerms,
     ) -> Result<Vec<Timing>, TimeError> {
         let routes = resources(wiring);
         let mut players = Vec::with_capacity(self.schedules.len());
@@ -218,8 +220,8 @@ impl<'a> Prepared<'a> {
         &self,
         schedule: &'s Schedule,
         wiring: &'s Wiring,
-    ) -> Setting<'s> {
-        Setting { processes: self.processes, ..Setting::usual(schedule, wiring) }
+    ) -> KernelSetting<'s> {
+        KernelSetting { processes: self.processes, ..KernelSetting::usual(schedule, wiring) }
     }
 }
 

@@ -29,6 +29,6 @@ pub use choice::{
 pub(super) use constants::Generation;
 pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with};
 pub(super) use fabric::by_server;
-pub use plans::{Baseline, BaselinePlan, ChosenPlanError, baseline_plan, chosen_plan};
+pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
 pub(super) use plans::{Timed, by_pairs, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which NCCL, and which of its algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Baseline {
+pub enum NcclBaseline {
     /// NCCL 2.3 and 2.4: rings.
     Classic,
     /// Recent NCCL: rings, and pairs of sends and receives.
@@ -32,7 +32,7 @@ pub enum Baseline {
     Tree,
 }
 
-impl Baseline {
+impl NcclBaseline {
     /// Its name among the algorithms.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -74,7 +74,7 @@ pub fn baseline_plan(
     system: &System,
     gpus: &[usize],
     collective: Collective,
-    baseline: Baseline,
+    baseline: NcclBaseline,
     links: Links,
 ) -> Result<BaselinePlan, PlanError> {
     check_gpus(system, gpus)?;
@@ -86,12 +86,14 @@ pub(in crate::collectives) fn plan_on(
     wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
-    baseline: Baseline,
+    baseline: NcclBaseline,
     links: Links,
 ) -> Result<BaselinePlan, PlanError> {
     let remedy = match (baseline, collective) {
-        (Baseline::Classic, kind) if by_pairs(kind) => Some("nccl-ring, packing"),
-        (Baseline::Tree, kind) if kind != Collective::AllReduce => Some("nccl-ring, nccl-classic"),
+        (NcclBaseline::Classic, kind) if by_pairs(kind) => Some("nccl-ring, packing"),
+        (NcclBaseline::Tree, kind) if kind != Collective::AllReduce => {
+            Some("nccl-ring, nccl-classic")
+        }
         _ => None,
     };
     if let Some(remedy) = remedy {
@@ -106,7 +108,7 @@ pub(in crate::collectives) fn plan_on(
         relays: era == Era::Recent,
         channels: None,
     };
-    let tree = baseline == Baseline::Tree;
+    let tree = baseline == NcclBaseline::Tree;
     let mut plan = laid_out(wiring, gpus, (collective, false), tree, &recipe)?;
     if wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi)) {
         plan.notes.push(format!(

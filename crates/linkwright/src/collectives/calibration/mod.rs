@@ -25,7 +25,7 @@ use crate::collectives::baselines::Settings;
 use crate::collectives::baselines::expect::{ExpectError, Prepared};
 use crate::collectives::collective::Collective;
 use crate::collectives::nccl_tests::NcclTestsLog;
-use crate::collectives::time::{Processes, Terms, TimeError};
+use crate::collectives::time::{CollectiveTerms, Processes, TimeError};
 use crate::diagnostic::{Diagnose, Diagnosis, InputError};
 use crate::system::{Deviation, LaunchProcesses, Residual, Server, System, Wiring};
 use crate::units::Bytes;
@@ -124,7 +124,7 @@ pub fn calibrate(
 ) -> Result<Calibrated, CalibrateError> {
     log.check(collective, gpus.len())?;
     log.check_whole()?;
-    let terms = Terms::shipped();
+    let terms = CollectiveTerms::shipped();
     let sizes: Vec<Bytes> = log.rows.iter().map(|row| row.size).collect();
     let measured: Vec<f64> = log.rows.iter().map(|row| row.out_of_place.time).collect();
     let processes = settings.processes.or(log.processes.map(|it| match it {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::baselines::expect::Prepared;
 use super::super::baselines::{ExpectedAlgorithm, Timed};
 use super::super::collective::Collective;
-use super::super::time::{Processes, Terms, TimeError, link_bytes, outline_bytes, resources};
+use super::super::time::{
+    CollectiveTerms, Processes, TimeError, link_bytes, outline_bytes, resources,
+};
 use crate::system::{
     Calibration, LaunchProcesses, LinkKind, MeasuredLaunch, PeakShare, Wire, Wiring,
     reducing_switches,
@@ -143,7 +145,7 @@ impl Candidates {
             all.extend(found.map(|value| Candidate { term, value, shown: value }));
         }
         let (processes, has_root) = (prepared.processes, collective.root().is_some());
-        let terms = Terms::shipped();
+        let terms = CollectiveTerms::shipped();
         let launch = |processes: Processes| terms.launch_of(processes, gpus, wiring).as_seconds();
         let processes = if has_root { Processes::Each } else { processes };
         let (alone, value) = (launch(Processes::Each), launch(processes));

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::{Place, ScheduleFault};
+use super::fault::{ScheduleFault, StepPlace};
 use super::limits;
 use super::order::{StepGraph, StepIndex};
 use super::structure::chunk_of;
@@ -148,7 +148,7 @@ impl Play<'_> {
 
     fn combined(
         &mut self,
-        place: Place,
+        place: StepPlace,
         first: &[Run],
         second: &[Run],
     ) -> Result<Vec<Run>, ScheduleFault> {
@@ -197,7 +197,7 @@ impl Play<'_> {
 
     fn writable(
         &self,
-        place: Place,
+        place: StepPlace,
         source: Option<Slice>,
         destination: Slice,
         count: usize,
@@ -215,7 +215,12 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn read(&self, place: Place, slice: Slice, count: usize) -> Result<Vec<Run>, ScheduleFault> {
+    fn read(
+        &self,
+        place: StepPlace,
+        slice: Slice,
+        count: usize,
+    ) -> Result<Vec<Run>, ScheduleFault> {
         let first = self.maps[place.rank].address(slice);
         self.memories[place.rank].read(first, count).map_err(|address| {
             let (buffer, chunk) = chunk_of(slice, first, address);

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 
 /// A step, by rank, block and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct StepPlace {
     /// The rank.
     pub rank: usize,
     /// Index in the rank's blocks.
@@ -19,7 +19,7 @@ pub struct Place {
     pub step: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StepPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rank {} block {} step {}", self.rank, self.block, self.step)
     }
@@ -42,9 +42,9 @@ pub enum Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// The step that waits.
-    pub step: Place,
+    pub step: StepPlace,
     /// The step that it waits for.
-    pub waits_for: Place,
+    pub waits_for: StepPlace,
     /// Why.
     pub cause: Cause,
 }
@@ -140,7 +140,7 @@ pub enum ScheduleFault {
     /// A step that needs a peer in a block that has none.
     NoPeer {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// What it does.
         operation: StepOperation,
         /// "send to" or "receive from".
@@ -149,7 +149,7 @@ pub enum ScheduleFault {
     /// A step without the source or destination that it needs.
     NoSlice {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// What it does.
         operation: StepOperation,
         /// "source" or "destination".
@@ -158,14 +158,14 @@ pub enum ScheduleFault {
     /// A step that moves nothing.
     NoChunks {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// What it does.
         operation: StepOperation,
     },
     /// A step beyond the end of a buffer.
     OutOfBuffer {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// The buffer.
         buffer: Buffer,
         /// The first chunk of the step.
@@ -178,7 +178,7 @@ pub enum ScheduleFault {
     /// A dependency on a step that does not exist.
     UnknownDependency {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// The block that it names.
         block: usize,
         /// The step that it names.
@@ -187,7 +187,7 @@ pub enum ScheduleFault {
     /// A run that is sent but never received, or awaited but never sent.
     Unmatched {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// What is missing.
         problem: String,
         /// The channel.
@@ -198,11 +198,11 @@ pub enum ScheduleFault {
     /// A run that is sent with one length and received with another.
     CountsDiffer {
         /// The sending step.
-        send: Place,
+        send: StepPlace,
         /// Its chunks.
         sent: u32,
         /// The receiving step.
-        receive: Place,
+        receive: StepPlace,
         /// Its chunks.
         received: u32,
     },
@@ -213,25 +213,25 @@ pub enum ScheduleFault {
     /// A write to what may only be read.
     WritesInput {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// How the schedule runs.
         placement: Placement,
     },
     /// A source and a destination that overlap without being the same.
     Overlap {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// How the schedule runs.
         placement: Placement,
     },
     /// Two steps that use a chunk at once.
     Race {
         /// One step.
-        first: Place,
+        first: StepPlace,
         /// Whether it writes.
         first_writes: bool,
         /// The other.
-        second: Place,
+        second: StepPlace,
         /// Whether it writes.
         second_writes: bool,
         /// The buffer, as the second step names it.
@@ -244,7 +244,7 @@ pub enum ScheduleFault {
     /// A read of what was never written.
     Unwritten {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// The buffer.
         buffer: Buffer,
         /// The chunk.
@@ -255,7 +255,7 @@ pub enum ScheduleFault {
     /// A reduction of two values that share a contribution.
     CountedTwice {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// The rank whose contribution it is.
         rank: usize,
         /// The chunk of that rank's input.
@@ -266,7 +266,7 @@ pub enum ScheduleFault {
     /// A reduction of different chunks of the input, which no collective asks for.
     MixedChunks {
         /// The step.
-        place: Place,
+        place: StepPlace,
         /// One chunk.
         first: usize,
         /// The other.
@@ -285,7 +285,7 @@ pub enum ScheduleFault {
         /// What it holds.
         found: String,
         /// The step that wrote it last, where one did.
-        writer: Option<Place>,
+        writer: Option<StepPlace>,
         /// How the schedule runs.
         placement: Placement,
     },

@@ -23,10 +23,10 @@ mod races;
 mod structure;
 
 use super::placement::Placement;
-use super::schedule::{Schedule, Step};
+use super::schedule::{Schedule, ScheduleStep};
 use serde::{Deserialize, Serialize};
 
-pub use fault::{Cause, Place, ScheduleFault, Wait};
+pub use fault::{Cause, ScheduleFault, StepPlace, Wait};
 
 /// Runs of chunks that a connection holds until a sender has to wait.
 ///
@@ -91,7 +91,7 @@ pub fn check_with_slots(schedule: &Schedule, slots: usize) -> Result<CheckReport
     }
     let sent_chunks = schedule.programs.iter().map(|program| {
         let steps = program.blocks.iter().flat_map(|block| &block.steps);
-        let leaving = |step: &&Step| step.operation.sends() || step.operation.multicasts();
+        let leaving = |step: &&ScheduleStep| step.operation.sends() || step.operation.multicasts();
         steps.filter(leaving).map(|step| u64::from(step.count)).sum()
     });
     Ok(CheckReport {

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::{Cause, Place, ScheduleFault, Wait};
-use crate::collectives::schedule::{ChannelTransport, Schedule, Step};
+use super::fault::{Cause, ScheduleFault, StepPlace, Wait};
+use crate::collectives::schedule::{ChannelTransport, Schedule, ScheduleStep};
 
 /// The number of a step among those of all ranks.
 pub(super) type StepIndex = usize;
@@ -24,8 +24,8 @@ struct Connection {
 /// All steps, and what each waits for.
 #[derive(Debug, Clone)]
 pub(super) struct StepGraph<'a> {
-    places: Vec<Place>,
-    steps: Vec<&'a Step>,
+    places: Vec<StepPlace>,
+    steps: Vec<&'a ScheduleStep>,
     /// For each rank and block the number of its first step.
     starts: Vec<Vec<StepIndex>>,
     connections: Vec<Connection>,
@@ -82,7 +82,7 @@ impl<'a> StepGraph<'a> {
                 starts.push(graph.steps.len());
                 for (step, operation) in what.steps.iter().enumerate() {
                     let index = graph.steps.len();
-                    graph.places.push(Place { rank, block, step });
+                    graph.places.push(StepPlace { rank, block, step });
                     graph.steps.push(operation);
                     let channel = &schedule.channels[what.channel];
                     let switched = channel.transport == ChannelTransport::Switch;
@@ -160,12 +160,12 @@ impl<'a> StepGraph<'a> {
     }
 
     /// Where a step stands.
-    pub(super) fn place(&self, index: StepIndex) -> Place {
+    pub(super) fn place(&self, index: StepIndex) -> StepPlace {
         self.places[index]
     }
 
     /// A step.
-    pub(super) fn step(&self, index: StepIndex) -> &'a Step {
+    pub(super) fn step(&self, index: StepIndex) -> &'a ScheduleStep {
         self.steps[index]
     }
 

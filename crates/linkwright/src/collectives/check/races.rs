@@ -5,7 +5,7 @@
 //! last write and the reads since: if those are ordered before it, so is all that came before
 //! them (C. Flanagan and S. Freund, "FastTrack", PLDI 2009).
 
-use super::fault::{Place, ScheduleFault};
+use super::fault::{ScheduleFault, StepPlace};
 use super::limits;
 use super::order::{StepGraph, StepIndex};
 use super::structure::chunk_of;
@@ -124,7 +124,7 @@ impl Rank<'_> {
                         self.record(&mut histories[stretch], index, writes)
                     {
                         let second = self.graph.place(index);
-                        let first_place = Place { block: other.0, step: other.1, ..second };
+                        let first_place = StepPlace { block: other.0, step: other.1, ..second };
                         let (buffer, chunk) = chunk_of(slice, first, cuts[stretch]);
                         return Err(ScheduleFault::Race {
                             first: first_place,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::{Place, ScheduleFault};
+use super::fault::{ScheduleFault, StepPlace};
 use super::limits;
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
-    Buffer, Channel, ChannelTransport, Schedule, Slice, Step, ThreadBlock,
+    Buffer, Channel, ChannelTransport, Schedule, ScheduleStep, Slice, ThreadBlock,
 };
 
 /// Checks everything but the order of steps and what they move.
@@ -23,7 +23,7 @@ pub(super) fn check(schedule: &Schedule) -> Result<(), ScheduleFault> {
             check_block(schedule, rank, index, block, &mut connections)?;
             check_in_switch(schedule, rank, index, block, &mut in_switch)?;
             for (step, what) in block.steps.iter().enumerate() {
-                let place = Place { rank, block: index, step };
+                let place = StepPlace { rank, block: index, step };
                 check_step(schedule, block, place, what)?;
             }
         }
@@ -203,8 +203,8 @@ fn check_block(
 fn check_step(
     schedule: &Schedule,
     block: &ThreadBlock,
-    place: Place,
-    step: &Step,
+    place: StepPlace,
+    step: &ScheduleStep,
 ) -> Result<(), ScheduleFault> {
     let operation = step.operation;
     if operation.sends() && block.send.is_none() {
@@ -240,7 +240,7 @@ fn check_step(
 
 fn within_buffer(
     schedule: &Schedule,
-    place: Place,
+    place: StepPlace,
     slice: Slice,
     count: u32,
 ) -> Result<(), ScheduleFault> {

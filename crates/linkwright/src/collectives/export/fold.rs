@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::collectives::schedule::{RankSchedule, Schedule, Step, StepId, ThreadBlock};
+use crate::collectives::schedule::{RankSchedule, Schedule, ScheduleStep, StepId, ThreadBlock};
 
 /// Rank, block and step.
 type Place = (usize, usize, usize);
@@ -50,7 +50,7 @@ pub(super) fn fold_blocks(schedule: &Schedule) -> Option<Schedule> {
         let after: Vec<StepId> = after.filter(|id| id.block as usize != at).collect();
         let steps = &mut programs[rank].blocks[at].steps;
         places.insert((rank, block, step), StepId { block: at as u32, step: steps.len() as u32 });
-        steps.push(Step { after, ..old.steps[step].clone() });
+        steps.push(ScheduleStep { after, ..old.steps[step].clone() });
     }
     Some(Schedule { programs, ..schedule.clone() })
 }

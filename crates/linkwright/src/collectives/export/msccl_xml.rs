@@ -26,7 +26,7 @@ use super::normal::{Connections, connections, normalise};
 use super::peers::spread_peers;
 use super::{Export, ExportError, placement_notes, refuse_in_switch};
 use crate::collectives::collective::Collective;
-use crate::collectives::schedule::{Buffer, Schedule, Slice, Step, StepOperation};
+use crate::collectives::schedule::{Buffer, Schedule, ScheduleStep, Slice, StepOperation};
 use crate::units::Bytes;
 
 const FORMAT: &str = "MSCCL XML";
@@ -317,7 +317,7 @@ fn write_rank(
     let mut elements = 1 + schedule.ranks() as u64;
     for (index, block) in program.blocks.iter().enumerate() {
         let mut lines = 0_u32;
-        let line = |step: &Step| {
+        let line = |step: &ScheduleStep| {
             let waits = step.after.len().saturating_sub(1) as u32;
             lines = lines.saturating_add(waits + step.count.div_ceil(MOST_COUNT));
             lines.saturating_sub(1)
@@ -394,8 +394,9 @@ fn both_sides(
         Some(&schedule.programs[peer].blocks[*block].steps[*steps.get(at)?])
     };
     let own = step.source.or(step.destination).unwrap_or(Slice::input(0));
-    let far =
-        |peer: Option<&Step>| peer.and_then(|step| step.destination.or(step.source)).unwrap_or(own);
+    let far = |peer: Option<&ScheduleStep>| {
+        peer.and_then(|step| step.destination.or(step.source)).unwrap_or(own)
+    };
     let source = step.source.unwrap_or_else(|| {
         far(block.receive.and_then(|from| {
             peer_step(&ends.receives, &ends.sends, (block.channel, from, rank), from)

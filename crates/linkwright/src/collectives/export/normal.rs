@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ExportError;
 use crate::collectives::schedule::{
-    RankSchedule, Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
+    RankSchedule, Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
 };
 
 /// A connection: channel, sending rank, receiving rank.
@@ -139,7 +139,7 @@ fn check_step(
     schedule: &Schedule,
     rank: usize,
     block: &ThreadBlock,
-    step: &Step,
+    step: &ScheduleStep,
 ) -> Result<(), String> {
     let operation = step.operation;
     if operation == StepOperation::Nop {
@@ -196,7 +196,7 @@ fn normal_program(program: &RankSchedule, rank: usize) -> Result<RankSchedule, E
         .iter()
         .map(|block| {
             let mut next = 0;
-            let number = |step: &Step| {
+            let number = |step: &ScheduleStep| {
                 let number = next;
                 next += u32::from(step.operation != StepOperation::Nop);
                 number
@@ -235,7 +235,7 @@ fn normal_program(program: &RankSchedule, rank: usize) -> Result<RankSchedule, E
                 }
             }
             let kept = |used: bool, slice: Option<Slice>| slice.filter(|_| used);
-            steps.push(Step {
+            steps.push(ScheduleStep {
                 operation: step.operation,
                 source: kept(step.operation.reads_source(), step.source),
                 destination: kept(step.operation.writes_destination(), step.destination),
@@ -261,8 +261,14 @@ mod tests {
         StepId { block, step }
     }
 
-    fn nop(after: Vec<StepId>) -> Step {
-        Step { operation: StepOperation::Nop, source: None, destination: None, count: 0, after }
+    fn nop(after: Vec<StepId>) -> ScheduleStep {
+        ScheduleStep {
+            operation: StepOperation::Nop,
+            source: None,
+            destination: None,
+            count: 0,
+            after,
+        }
     }
 
     #[test]
@@ -300,7 +306,13 @@ mod tests {
         for step in &mut copies.steps {
             let (source, destination) = (Some(Slice::input(0)), Some(Slice::output(0)));
             let after = vec![id(0, 2), id(0, 1)];
-            *step = Step { operation: StepOperation::Copy, source, destination, count: 1, after };
+            *step = ScheduleStep {
+                operation: StepOperation::Copy,
+                source,
+                destination,
+                count: 1,
+                after,
+            };
         }
         copies.steps[2].after = vec![id(0, 3)];
         let normal = normalise(&schedule).unwrap();
@@ -317,7 +329,7 @@ mod tests {
             let normal = normalise(&schedule);
             normal.and_then(|normal| connections(&normal).map(|_| ())).unwrap_err().to_string()
         };
-        let step = |schedule: &mut Schedule, change: &dyn Fn(&mut Step)| {
+        let step = |schedule: &mut Schedule, change: &dyn Fn(&mut ScheduleStep)| {
             change(&mut schedule.programs[1].blocks[0].steps[1]);
         };
         let cases: [Case; 12] = [

@@ -5,7 +5,7 @@
 //! chunks, and every block does its steps for the first piece, then for the second, as the time
 //! model's blocks do. What lies in the scratch buffer lies there once for each piece.
 
-use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, Slice, Step, StepId};
+use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, ScheduleStep, Slice, StepId};
 
 /// The schedule that does `pieces` times as many steps, each on a piece of the data; None where a
 /// step moves a run of chunks that lies in several shards.
@@ -42,7 +42,7 @@ fn cut_program(chunks: u32, program: &RankSchedule, pieces: u32) -> Option<RankS
                     step: piece * lengths[id.block as usize] + id.step,
                     ..*id
                 };
-                block.steps.push(Step {
+                block.steps.push(ScheduleStep {
                     source: place(step.source)?,
                     destination: place(step.destination)?,
                     after: step.after.iter().map(after).collect(),

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use crate::collectives::{
-    Channel, Collective, Protocol, Schedule, ScheduleBuilder, Slice, Step, StepId, StepOperation,
+    Channel, Collective, Protocol, Schedule, ScheduleBuilder, ScheduleStep, Slice, StepId,
+    StepOperation,
 };
 
 /// A ring all-reduce: reduce-scatter, then all-gather, `chunks` chunks in each rank's part.
@@ -130,7 +131,7 @@ pub(super) fn gathered_reduce_scatter(ranks: usize, chunks: u32) -> Schedule {
     }
     let mut schedule = builder.finish();
     for (rank, block, room, arrived) in reductions {
-        schedule.programs[rank].blocks[block].steps.push(Step {
+        schedule.programs[rank].blocks[block].steps.push(ScheduleStep {
             operation: StepOperation::Reduce,
             source: Some(room),
             destination: Some(Slice::output(0)),

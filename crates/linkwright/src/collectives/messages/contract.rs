@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Cut, MessageSchedule, Writer};
 use crate::collectives::collective::Content;
-use crate::collectives::schedule::{Buffer, Slice, Step, StepId};
+use crate::collectives::schedule::{Buffer, ScheduleStep, Slice, StepId};
 use crate::engine::Random;
 use crate::program::rendezvous::play;
 use crate::program::{Dependency, Operation, RankProgram};
@@ -119,7 +119,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn step_of(&self, rank: usize, operation: usize) -> (u64, StepId, &'a Step) {
+    fn step_of(&self, rank: usize, operation: usize) -> (u64, StepId, &'a ScheduleStep) {
         let (piece, id) = self.lanes[rank].steps[operation];
         let block = &self.of.schedule.programs[rank].blocks[id.block as usize];
         (piece, id, &block.steps[id.step as usize])

@@ -71,7 +71,7 @@ fn schedules_that_the_check_refuses_are_refused() {
     let block = blocks.iter_mut().find(sends).unwrap();
     let (source, destination) = (Some(crate::collectives::Slice::input(0)), None);
     let operation = crate::collectives::StepOperation::Send;
-    block.steps.push(crate::collectives::Step {
+    block.steps.push(crate::collectives::ScheduleStep {
         operation,
         source,
         destination,

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, closest};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::units::Bytes;
 
 /// How a collective is performed with point-to-point messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Algorithm {
+pub enum MpiAlgorithm {
     /// A complete binary tree, numbered as a heap from the root: children `2i + 1`, `2i + 2`.
     BinaryTree,
     /// A binomial tree: a rank's parent is its number without the lowest set bit.
@@ -42,14 +42,14 @@ pub enum MpiError {
     /// The algorithm performs other collectives.
     Unfit {
         /// The collective.
-        kind: Collective,
+        kind: CollectiveKind,
         /// The algorithm.
-        algorithm: Algorithm,
+        algorithm: MpiAlgorithm,
     },
     /// No algorithm of this name performs the collective.
     Unknown {
         /// The collective.
-        kind: Collective,
+        kind: CollectiveKind,
         /// The name asked for.
         name: String,
     },
@@ -67,13 +67,13 @@ impl Diagnose for MpiError {
         match self {
             Self::Unfit { kind, algorithm } => {
                 Diagnosis::of(format!("{} cannot be performed by `{algorithm}`", kind.name()))
-                    .remedy(format!("it takes {}", names(Algorithm::of(*kind))))
+                    .remedy(format!("it takes {}", names(MpiAlgorithm::of(*kind))))
             }
             Self::Unknown { kind, name } => {
                 Diagnosis::of(format!("no algorithm of {} is called `{name}`", kind.name())).remedy(
                     format!(
                         "it takes {}{}",
-                        names(Algorithm::of(*kind)),
+                        names(MpiAlgorithm::of(*kind)),
                         did_you_mean(*kind, name)
                     ),
                 )
@@ -85,13 +85,13 @@ impl Diagnose for MpiError {
     }
 }
 
-fn names(algorithms: &[Algorithm]) -> String {
+fn names(algorithms: &[MpiAlgorithm]) -> String {
     let names: Vec<_> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
     names.join(", ")
 }
 
-fn did_you_mean(kind: Collective, name: &str) -> String {
-    let known: Vec<_> = Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).collect();
+fn did_you_mean(kind: CollectiveKind, name: &str) -> String {
+    let known: Vec<_> = MpiAlgorithm::of(kind).iter().map(|algorithm| algorithm.name()).collect();
     closest(name, &known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
 }
 
@@ -108,7 +108,7 @@ const TREE_ALL_REDUCE: u64 = 2_048;
 /// `MPIR_CVAR_REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE`.
 const RING_REDUCE_SCATTER: u64 = 524_288;
 
-impl Algorithm {
+impl MpiAlgorithm {
     /// All of them.
     pub const ALL: [Self; 10] = [
         Self::BinaryTree,
@@ -125,22 +125,24 @@ impl Algorithm {
 
     /// The algorithms that perform a collective, for any number of ranks and any root.
     #[must_use]
-    pub fn of(kind: Collective) -> &'static [Self] {
+    pub fn of(kind: CollectiveKind) -> &'static [Self] {
         match kind {
-            Collective::Barrier => &[Self::Dissemination, Self::BinaryTree],
-            Collective::Broadcast | Collective::Reduce => &[Self::BinaryTree, Self::BinomialTree],
-            Collective::AllReduce => &[
+            CollectiveKind::Barrier => &[Self::Dissemination, Self::BinaryTree],
+            CollectiveKind::Broadcast | CollectiveKind::Reduce => {
+                &[Self::BinaryTree, Self::BinomialTree]
+            }
+            CollectiveKind::AllReduce => &[
                 Self::BinaryTree,
                 Self::BinomialTree,
                 Self::RecursiveDoubling,
                 Self::RecursiveHalving,
                 Self::Ring,
             ],
-            Collective::Gather | Collective::Scatter => &[Self::BinomialTree, Self::Linear],
-            Collective::AllGather => &[Self::Ring, Self::Bruck],
-            Collective::ReduceScatter => &[Self::RecursiveHalving, Self::Ring],
-            Collective::AllToAll => &[Self::Blocked, Self::Pairwise, Self::Bruck],
-            Collective::Scan => &[Self::RecursiveDoubling, Self::Linear],
+            CollectiveKind::Gather | CollectiveKind::Scatter => &[Self::BinomialTree, Self::Linear],
+            CollectiveKind::AllGather => &[Self::Ring, Self::Bruck],
+            CollectiveKind::ReduceScatter => &[Self::RecursiveHalving, Self::Ring],
+            CollectiveKind::AllToAll => &[Self::Blocked, Self::Pairwise, Self::Bruck],
+            CollectiveKind::Scan => &[Self::RecursiveDoubling, Self::Linear],
         }
     }
 
@@ -153,24 +155,24 @@ impl Algorithm {
     /// ring; gather and scatter: binomial trees; scan: recursive doubling, all as MPICH. Barrier:
     /// dissemination.
     #[must_use]
-    pub fn default_for(kind: Collective, ranks: u32, size: Bytes) -> Self {
+    pub fn default_for(kind: CollectiveKind, ranks: u32, size: Bytes) -> Self {
         match kind {
-            Collective::Barrier => Self::Dissemination,
-            Collective::Broadcast | Collective::Reduce => Self::BinaryTree,
-            Collective::AllReduce if size.0 <= TREE_ALL_REDUCE => Self::BinaryTree,
-            Collective::AllReduce => Self::RecursiveHalving,
-            Collective::Gather | Collective::Scatter => Self::BinomialTree,
-            Collective::AllGather
+            CollectiveKind::Barrier => Self::Dissemination,
+            CollectiveKind::Broadcast | CollectiveKind::Reduce => Self::BinaryTree,
+            CollectiveKind::AllReduce if size.0 <= TREE_ALL_REDUCE => Self::BinaryTree,
+            CollectiveKind::AllReduce => Self::RecursiveHalving,
+            CollectiveKind::Gather | CollectiveKind::Scatter => Self::BinomialTree,
+            CollectiveKind::AllGather
                 if size.0.saturating_mul(u64::from(ranks)) <= BRUCK_ALL_GATHER =>
             {
                 Self::Bruck
             }
-            Collective::AllGather => Self::Ring,
-            Collective::ReduceScatter if size.0 < RING_REDUCE_SCATTER => Self::RecursiveHalving,
-            Collective::ReduceScatter => Self::Ring,
-            Collective::AllToAll if size.0 <= BRUCK_ALL_TO_ALL => Self::Bruck,
-            Collective::AllToAll => Self::Blocked,
-            Collective::Scan => Self::RecursiveDoubling,
+            CollectiveKind::AllGather => Self::Ring,
+            CollectiveKind::ReduceScatter if size.0 < RING_REDUCE_SCATTER => Self::RecursiveHalving,
+            CollectiveKind::ReduceScatter => Self::Ring,
+            CollectiveKind::AllToAll if size.0 <= BRUCK_ALL_TO_ALL => Self::Bruck,
+            CollectiveKind::AllToAll => Self::Blocked,
+            CollectiveKind::Scan => Self::RecursiveDoubling,
         }
     }
 
@@ -178,7 +180,7 @@ impl Algorithm {
     ///
     /// # Errors
     /// A name that none of them has.
-    pub fn named(kind: Collective, name: &str) -> Result<Self, MpiError> {
+    pub fn named(kind: CollectiveKind, name: &str) -> Result<Self, MpiError> {
         let found = Self::of(kind).iter().find(|algorithm| algorithm.name() == name);
         found.copied().ok_or_else(|| MpiError::Unknown { kind, name: name.to_owned() })
     }
@@ -201,7 +203,7 @@ impl Algorithm {
     }
 }
 
-impl fmt::Display for Algorithm {
+impl fmt::Display for MpiAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

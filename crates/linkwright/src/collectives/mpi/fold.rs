@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::Source;
 use crate::collectives::schedule::Slice;
 use crate::collectives::source::Group;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 
 /// Who takes part in the middle.
 #[derive(Debug, Clone, Copy)]
@@ -74,14 +74,14 @@ impl Source {
     /// Where a rank works: on the whole vector, of which a reduce-scatter puts out a shard.
     fn work(&self, offset: u32) -> Slice {
         match self.kind {
-            Collective::ReduceScatter => Slice::scratch(offset),
+            CollectiveKind::ReduceScatter => Slice::scratch(offset),
             _ => Slice::output(offset),
         }
     }
 
     /// The whole vector in blocks, or in one.
     fn blocks_of_vector(&self) -> Range<u32> {
-        0..if self.kind == Collective::ReduceScatter { self.ranks } else { self.blocks }
+        0..if self.kind == CollectiveKind::ReduceScatter { self.ranks } else { self.blocks }
     }
 
     /// All-reduce by exchanges of whole vectors.

@@ -2,7 +2,7 @@
 //!
 //! They know nothing of the machine: only how many ranks there are, which of them is the root, and
 //! which rank asks. What is sent follows MPI implementations; the defaults
-//! ([`Algorithm::default_for`]) follow TraceR, the replay tool of Bhowmik et al., "A Simulation Study
+//! ([`MpiAlgorithm::default_for`]) follow TraceR, the replay tool of Bhowmik et al., "A Simulation Study
 //! of Hardware Parameters for Future GPU-based HPC Platforms" (IPCCC 2021), and MPICH where TraceR
 //! is silent. No algorithm depends on buffering. The time of reductions and local copies is left
 //! out.
@@ -19,14 +19,14 @@ mod tree;
 
 use std::ops::Range;
 
-pub use algorithm::{Algorithm, MpiError};
+pub use algorithm::{MpiAlgorithm, MpiError};
 
 use super::collective::Collective as Of;
 use super::messages::{part, program};
 use super::schedule::Slice;
 use super::source::{Group, ScheduleSource};
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, RankProgram};
+use crate::program::{CollectiveKind, RankProgram};
 use crate::units::Bytes;
 
 /// The data of an algorithm that does not divide it.
@@ -40,19 +40,19 @@ const OPERATIONS_AT_ONCE: u32 = 64;
 ///
 /// ```
 /// use linkwright::collectives::messages::program;
-/// use linkwright::collectives::mpi::{Algorithm, Source};
-/// use linkwright::program::Collective;
+/// use linkwright::collectives::mpi::{MpiAlgorithm, Source};
+/// use linkwright::program::CollectiveKind;
 /// use linkwright::units::Bytes;
 ///
-/// let broadcast = Source::new(Collective::Broadcast, Algorithm::BinaryTree, 7, 0)?;
+/// let broadcast = Source::new(CollectiveKind::Broadcast, MpiAlgorithm::BinaryTree, 7, 0)?;
 /// let leaf = program(&broadcast, 6, Bytes(100));
 /// assert_eq!(leaf.operations().len(), 1); // a leaf only receives
 /// # Ok::<(), linkwright::collectives::mpi::MpiError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    kind: Collective,
-    algorithm: Algorithm,
+    kind: CollectiveKind,
+    algorithm: MpiAlgorithm,
     ranks: u32,
     root: u32,
     /// Into how many blocks a vector is cut.
@@ -65,20 +65,20 @@ impl Source {
     /// # Errors
     /// An algorithm that does not perform the collective, no ranks, and a root that is none of them.
     pub fn new(
-        kind: Collective,
-        algorithm: Algorithm,
+        kind: CollectiveKind,
+        algorithm: MpiAlgorithm,
         ranks: u32,
         root: u32,
     ) -> Result<Self, MpiError> {
-        if !Algorithm::of(kind).contains(&algorithm) {
+        if !MpiAlgorithm::of(kind).contains(&algorithm) {
             return Err(MpiError::Unfit { kind, algorithm });
         }
         let root = if kind.has_root() { root } else { 0 };
         if root >= ranks {
             return Err(MpiError::Outside { index: root, ranks });
         }
-        let divides = matches!(algorithm, Algorithm::RecursiveHalving | Algorithm::Ring);
-        let blocks = if kind == Collective::AllReduce && divides { ranks } else { 1 };
+        let divides = matches!(algorithm, MpiAlgorithm::RecursiveHalving | MpiAlgorithm::Ring);
+        let blocks = if kind == CollectiveKind::AllReduce && divides { ranks } else { 1 };
         Ok(Self { kind, algorithm, ranks, root, blocks })
     }
 
@@ -102,24 +102,24 @@ impl ScheduleSource for Source {
     }
 
     fn scratch_chunks(&self, rank: u32) -> u32 {
-        use Algorithm as By;
+        use MpiAlgorithm as By;
         match (self.kind, self.algorithm) {
             _ if self.ranks == 1 => 0,
-            (Collective::Reduce, _) => u32::from(rank != self.root),
-            (Collective::Gather | Collective::Scatter, By::BinomialTree) => {
+            (CollectiveKind::Reduce, _) => u32::from(rank != self.root),
+            (CollectiveKind::Gather | CollectiveKind::Scatter, By::BinomialTree) => {
                 self.binomial_scratch(rank)
             }
-            (Collective::AllGather, By::Bruck) => self.ranks,
-            (Collective::AllToAll, By::Bruck) => self.bruck_scratch(),
-            (Collective::ReduceScatter, By::Ring) => 2,
-            (Collective::ReduceScatter, _) => self.ranks,
+            (CollectiveKind::AllGather, By::Bruck) => self.ranks,
+            (CollectiveKind::AllToAll, By::Bruck) => self.bruck_scratch(),
+            (CollectiveKind::ReduceScatter, By::Ring) => 2,
+            (CollectiveKind::ReduceScatter, _) => self.ranks,
             _ => 0,
         }
     }
 
     fn groups(&self, _: u32) -> u32 {
-        use Algorithm as By;
-        use Collective as Of;
+        use CollectiveKind as Of;
+        use MpiAlgorithm as By;
         let (ranks, levels) = (self.ranks, self.levels());
         if ranks == 1 {
             return 1;
@@ -140,8 +140,8 @@ impl ScheduleSource for Source {
     }
 
     fn group(&self, me: u32, number: u32, group: &mut Group) {
-        use Algorithm as By;
-        use Collective as Of;
+        use CollectiveKind as Of;
+        use MpiAlgorithm as By;
         group.tag = number;
         if self.ranks == 1 {
             group.copy(Slice::input(0), Slice::output(0), self.blocks);
@@ -192,7 +192,7 @@ impl ScheduleSource for Source {
     }
 }
 
-impl Algorithm {
+impl MpiAlgorithm {
     /// The rule of a call and how much each rank contributes.
     fn source(self, call: &CollectiveCall) -> (Source, Bytes) {
         let CollectiveCall { kind, ranks, root, size, .. } = *call;
@@ -213,7 +213,7 @@ impl Algorithm {
     /// A part of it, as [`Lowering::part`] says.
     ///
     /// # Panics
-    /// As [`Algorithm::lower`].
+    /// As [`MpiAlgorithm::lower`].
     #[must_use]
     pub fn part(self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
         let (source, size) = self.source(call);
@@ -227,10 +227,10 @@ pub struct ByDefault;
 
 impl Lowering for ByDefault {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
-        Algorithm::default_for(call.kind, call.ranks, call.size).lower(call)
+        MpiAlgorithm::default_for(call.kind, call.ranks, call.size).lower(call)
     }
 
     fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
-        Algorithm::default_for(call.kind, call.ranks, call.size).part(call, from)
+        MpiAlgorithm::default_for(call.kind, call.ranks, call.size).part(call, from)
     }
 }

@@ -4,24 +4,24 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{Algorithm, ByDefault};
+use super::{ByDefault, MpiAlgorithm};
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, Operation, Program, RankProgram, WORLD};
+use crate::program::{CollectiveKind, Operation, Program, RankProgram, WORLD};
 use crate::runtime::tests::network::TestNetwork;
 use crate::runtime::tests::{FREE, compute, program, rank, send};
-use crate::runtime::{Job, MessageRecord, MpiProtocol, Observer, Runtime};
+use crate::runtime::{MessageRecord, MpiProtocol, Observer, ProgramJob, Runtime};
 use crate::units::Bytes;
 
 /// One algorithm for every collective, in parts or as a whole; counts what stands in memory.
 struct Parts {
-    algorithm: Algorithm,
+    algorithm: MpiAlgorithm,
     in_parts: bool,
     asked: Cell<u32>,
     longest: Cell<usize>,
 }
 
 impl Parts {
-    fn new(algorithm: Algorithm, in_parts: bool) -> Self {
+    fn new(algorithm: MpiAlgorithm, in_parts: bool) -> Self {
         Self { algorithm, in_parts, asked: Cell::new(0), longest: Cell::new(0) }
     }
 }
@@ -41,7 +41,7 @@ impl Lowering for &Parts {
 }
 
 /// Collectives between computations of different lengths, on all ranks and on some.
-fn calls(ranks: u32, kind: Collective) -> Arc<Program> {
+fn calls(ranks: u32, kind: CollectiveKind) -> Arc<Program> {
     let some: Vec<u32> = (0..ranks).filter(|rank| rank % 3 != 1).rev().collect();
     let part = |me: u32| {
         rank(|rank| {
@@ -74,15 +74,15 @@ impl Observer for Order {
 #[test]
 fn parts_play_as_the_whole_would() {
     for (kind, algorithm, ranks) in [
-        (Collective::AllToAll, Algorithm::Blocked, 80),
-        (Collective::AllToAll, Algorithm::Pairwise, 50),
-        (Collective::AllReduce, Algorithm::Ring, 45),
-        (Collective::AllReduce, Algorithm::RecursiveHalving, 45),
-        (Collective::AllGather, Algorithm::Ring, 64),
-        (Collective::Gather, Algorithm::Linear, 90),
+        (CollectiveKind::AllToAll, MpiAlgorithm::Blocked, 80),
+        (CollectiveKind::AllToAll, MpiAlgorithm::Pairwise, 50),
+        (CollectiveKind::AllReduce, MpiAlgorithm::Ring, 45),
+        (CollectiveKind::AllReduce, MpiAlgorithm::RecursiveHalving, 45),
+        (CollectiveKind::AllGather, MpiAlgorithm::Ring, 64),
+        (CollectiveKind::Gather, MpiAlgorithm::Linear, 90),
     ] {
         let program = calls(ranks, kind);
-        let jobs = [Job::new(&program, (0..ranks).collect())];
+        let jobs = [ProgramJob::new(&program, (0..ranks).collect())];
         let play = |in_parts| {
             let lowering = Parts::new(algorithm, in_parts);
             let (mut network, mut order) = (TestNetwork::new(), Order::default());
@@ -95,7 +95,7 @@ fn parts_play_as_the_whole_would() {
         let ((parts, sent, asked), (whole, expected, once)) = (play(true), play(false));
         assert_eq!(parts, whole, "{kind:?} {algorithm}");
         assert_eq!(sent, expected, "{kind:?} {algorithm}");
-        let short = matches!(algorithm, Algorithm::RecursiveHalving | Algorithm::Linear);
+        let short = matches!(algorithm, MpiAlgorithm::RecursiveHalving | MpiAlgorithm::Linear);
         assert!(short || asked > 2 * once, "{kind:?} {algorithm}: {asked} parts of {once}");
     }
 }
@@ -103,9 +103,9 @@ fn parts_play_as_the_whole_would() {
 #[test]
 fn a_long_collective_holds_a_block_of_messages_for_each_rank() {
     let ranks = 300;
-    let program = calls(ranks, Collective::AllToAll);
-    let jobs = [Job::new(&program, (0..ranks).collect())];
-    let lowering = Parts::new(Algorithm::Blocked, true);
+    let program = calls(ranks, CollectiveKind::AllToAll);
+    let jobs = [ProgramJob::new(&program, (0..ranks).collect())];
+    let lowering = Parts::new(MpiAlgorithm::Blocked, true);
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, ranks, &jobs, FREE, &lowering).unwrap();
     runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
@@ -124,11 +124,11 @@ fn a_later_part_that_is_no_program_is_an_error() {
             (rank(|rank| _ = rank.run(peer)), (from == 0).then_some(1))
         }
     }
-    let kind = Collective::AllGather;
+    let kind = CollectiveKind::AllGather;
     let call = Operation::Collective { kind, root: 0, communicator: WORLD, size: Bytes(8) };
     let all = |_| rank(|rank| _ = rank.run(call));
     let program = program((0..2).map(all).collect());
-    let jobs = [Job::new(&program, vec![0, 1])];
+    let jobs = [ProgramJob::new(&program, vec![0, 1])];
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, 2, &jobs, FREE, Broken).unwrap();
     let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
@@ -146,12 +146,12 @@ fn ranks_may_be_more_than_sixteen_bits_count() {
     };
     let all = |_| {
         rank(|rank| {
-            rank.run(call(Collective::AllReduce, 8));
-            rank.run(call(Collective::Broadcast, 8));
+            rank.run(call(CollectiveKind::AllReduce, 8));
+            rank.run(call(CollectiveKind::Broadcast, 8));
         })
     };
     let program = program((0..ranks).map(all).collect());
-    let jobs = [Job::new(&program, (0..ranks).collect())];
+    let jobs = [ProgramJob::new(&program, (0..ranks).collect())];
     let mut network = TestNetwork::of_gpus(ranks);
     let runtime = Runtime::new(&mut network, ranks, &jobs, FREE, ByDefault).unwrap();
     let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();

@@ -3,7 +3,7 @@
 use super::{ONE, Source};
 use crate::collectives::schedule::Slice;
 use crate::collectives::source::Group;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 
 impl Source {
     /// The block this many before one, around the first.
@@ -24,8 +24,8 @@ impl Source {
         let (sent, came) = (block(phase), block(phase + 1));
         let is_last = phase + 2 == self.ranks;
         let kept = |phase: u32, block: u32, is_last: bool| match self.kind {
-            Collective::ReduceScatter if is_last => Slice::output(0),
-            Collective::ReduceScatter => Slice::scratch(phase % 2),
+            CollectiveKind::ReduceScatter if is_last => Slice::output(0),
+            CollectiveKind::ReduceScatter => Slice::scratch(phase % 2),
             _ => Slice::output(block),
         };
         let source = match phase.checked_sub(1) {
@@ -42,7 +42,7 @@ impl Source {
         let (left, right) = self.neighbours(me);
         let block = |by: u32| self.block_before(me, by);
         let (sent, came) = (block(phase), block(phase + 1));
-        if phase == 0 && self.kind == Collective::AllGather {
+        if phase == 0 && self.kind == CollectiveKind::AllGather {
             group.copy(Slice::input(0), Slice::output(me), 1);
         }
         group.receive(left, Slice::output(came), 1, came..came + 1);

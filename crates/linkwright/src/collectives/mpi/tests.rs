@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Algorithm, ByDefault, MpiError, Source, part, program};
+use super::{ByDefault, MpiAlgorithm, MpiError, Source, part, program};
 use crate::collectives::Placement;
 use crate::collectives::check::check;
 use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
@@ -13,13 +13,13 @@ use crate::collectives::source::{Group, MOST_MATERIALISED, ScheduleSource, mater
 use crate::program::lowering::{CollectiveCall, Lowering, lower_program};
 use crate::program::rendezvous::play;
 use crate::program::skeletons::APPLICATIONS;
-use crate::program::{Collective, Dependency, Operation, RankBuilder, RankProgram};
+use crate::program::{CollectiveKind, Dependency, Operation, RankBuilder, RankProgram};
 use crate::units::Bytes;
 
 /// Runs a check over every algorithm, many rank counts and every root.
 fn each_source(most: u32, check: impl Fn(&Source)) {
-    for kind in Collective::ALL {
-        for algorithm in Algorithm::of(kind) {
+    for kind in CollectiveKind::ALL {
+        for algorithm in MpiAlgorithm::of(kind) {
             for ranks in 1..=most {
                 for root in 0..if kind.has_root() { ranks } else { 1 } {
                     check(&Source::new(kind, *algorithm, ranks, root).expect("they fit"));
@@ -78,7 +78,7 @@ fn nothing_deadlocks_without_buffers() {
 
 #[test]
 fn the_player_notices_a_deadlock() {
-    let source = Source::new(Collective::Broadcast, Algorithm::BinaryTree, 3, 0).unwrap();
+    let source = Source::new(CollectiveKind::Broadcast, MpiAlgorithm::BinaryTree, 3, 0).unwrap();
     let mut programs = programs(&source, Bytes(1));
     programs[2] = RankProgram::default();
     assert_eq!(play(&programs), 2, "the send that none receives, and the wait for it");
@@ -100,7 +100,7 @@ fn every_algorithm_checks_in_place_and_out_of_place() {
 
 #[test]
 fn a_group_that_reads_what_it_writes_is_found() {
-    let source = Source::new(Collective::Scan, Algorithm::RecursiveDoubling, 8, 0).unwrap();
+    let source = Source::new(CollectiveKind::Scan, MpiAlgorithm::RecursiveDoubling, 8, 0).unwrap();
     let mut schedule = written(&source);
     let blocks = schedule.programs.iter_mut().flat_map(|program| &mut program.blocks);
     blocks.flat_map(|block| &mut block.steps).for_each(|step| step.after.clear());
@@ -113,8 +113,8 @@ fn executed_they_give_what_is_promised() {
         // Threads wait for every piece: where there are many, pieces are larger.
         let piece = if ranks > 9 { 64 } else { 16 };
         let options = ExecuteOptions { piece, ..ExecuteOptions::default() };
-        for kind in Collective::ALL {
-            for algorithm in Algorithm::of(kind) {
+        for kind in CollectiveKind::ALL {
+            for algorithm in MpiAlgorithm::of(kind) {
                 let root = if kind.has_root() { ranks / 2 } else { 0 };
                 let source = Source::new(kind, *algorithm, ranks, root).unwrap();
                 let collective = source.collective();
@@ -218,7 +218,7 @@ fn parts_make_up_the_whole() {
 fn a_rank_of_many_is_asked_for_a_little_at_a_time() {
     let ranks = 1 << 20;
     let call = CollectiveCall {
-        kind: Collective::AllToAll,
+        kind: CollectiveKind::AllToAll,
         ranks,
         index: 77_777,
         root: 0,
@@ -234,7 +234,7 @@ fn a_rank_of_many_is_asked_for_a_little_at_a_time() {
 #[test]
 fn too_many_ranks_are_not_written_down() {
     let ranks = MOST_MATERIALISED as u32 + 1;
-    let source = Source::new(Collective::AllReduce, Algorithm::Ring, ranks, 0).unwrap();
+    let source = Source::new(CollectiveKind::AllReduce, MpiAlgorithm::Ring, ranks, 0).unwrap();
     let gpus: Vec<usize> = (0..ranks as usize).collect();
     let error = materialise(&source, "mpi", &gpus, Channel::default()).unwrap_err();
     assert_eq!(
@@ -245,46 +245,47 @@ fn too_many_ranks_are_not_written_down() {
 }
 
 /// The messages of all ranks together, and the pieces in them, a vector being as many as ranks.
-fn theory(kind: Collective, by: Algorithm, ranks: u32) -> (u64, u64) {
+fn theory(kind: CollectiveKind, by: MpiAlgorithm, ranks: u32) -> (u64, u64) {
     let p = u64::from(ranks);
     let power = 1_u64 << ranks.ilog2();
     let (levels, pairs) = (u64::from(ranks.ilog2()), p - power);
     let rounds = u64::from(ranks.next_power_of_two().trailing_zeros());
     let ways = |bit: u64| (1..p).filter(|way| way >> bit & 1 == 1).count() as u64;
     match (kind, by) {
-        (Collective::Barrier, Algorithm::Dissemination) => (p * rounds, 0),
-        (Collective::Barrier, _) => (2 * (p - 1), 0),
-        (Collective::Broadcast | Collective::Reduce, _) => (p - 1, p * (p - 1)),
-        (Collective::AllReduce, Algorithm::BinaryTree | Algorithm::BinomialTree) => {
+        (CollectiveKind::Barrier, MpiAlgorithm::Dissemination) => (p * rounds, 0),
+        (CollectiveKind::Barrier, _) => (2 * (p - 1), 0),
+        (CollectiveKind::Broadcast | CollectiveKind::Reduce, _) => (p - 1, p * (p - 1)),
+        (CollectiveKind::AllReduce, MpiAlgorithm::BinaryTree | MpiAlgorithm::BinomialTree) => {
             (2 * (p - 1), 2 * p * (p - 1))
         }
-        (Collective::AllReduce, Algorithm::RecursiveDoubling) => {
+        (CollectiveKind::AllReduce, MpiAlgorithm::RecursiveDoubling) => {
             (2 * pairs + power * levels, p * (2 * pairs + power * levels))
         }
-        (Collective::AllReduce, Algorithm::RecursiveHalving) => {
+        (CollectiveKind::AllReduce, MpiAlgorithm::RecursiveHalving) => {
             (2 * pairs + 2 * power * levels, p * (2 * pairs + 2 * (power - 1)))
         }
-        (Collective::AllReduce, _) => (2 * p * (p - 1), 2 * p * (p - 1)),
-        (Collective::ReduceScatter, Algorithm::RecursiveHalving) => {
+        (CollectiveKind::AllReduce, _) => (2 * p * (p - 1), 2 * p * (p - 1)),
+        (CollectiveKind::ReduceScatter, MpiAlgorithm::RecursiveHalving) => {
             (2 * pairs + power * levels, p * (p - 1) + pairs)
         }
-        (Collective::Gather | Collective::Scatter, Algorithm::BinomialTree) => {
+        (CollectiveKind::Gather | CollectiveKind::Scatter, MpiAlgorithm::BinomialTree) => {
             let below = |number: u64| (1 << number.trailing_zeros()).min(p - number);
             (p - 1, (1..p).map(below).sum())
         }
-        (Collective::Gather | Collective::Scatter, _) => (p - 1, p - 1),
-        (Collective::AllGather, Algorithm::Bruck) => (p * rounds, p * (p - 1)),
-        (Collective::AllToAll, Algorithm::Bruck) => {
+        (CollectiveKind::Gather | CollectiveKind::Scatter, _) => (p - 1, p - 1),
+        (CollectiveKind::AllGather, MpiAlgorithm::Bruck) => (p * rounds, p * (p - 1)),
+        (CollectiveKind::AllToAll, MpiAlgorithm::Bruck) => {
             (p * rounds, p * (0..rounds).map(ways).sum::<u64>())
         }
-        (Collective::ReduceScatter | Collective::AllGather | Collective::AllToAll, _) => {
-            (p * (p - 1), p * (p - 1))
-        }
-        (Collective::Scan, Algorithm::RecursiveDoubling) => {
+        (
+            CollectiveKind::ReduceScatter | CollectiveKind::AllGather | CollectiveKind::AllToAll,
+            _,
+        ) => (p * (p - 1), p * (p - 1)),
+        (CollectiveKind::Scan, MpiAlgorithm::RecursiveDoubling) => {
             let sends: u64 = (0..rounds).map(|bit| p - (1 << bit)).sum();
             (sends, p * sends)
         }
-        (Collective::Scan, _) => (p - 1, p * (p - 1)),
+        (CollectiveKind::Scan, _) => (p - 1, p * (p - 1)),
     }
 }
 
@@ -294,7 +295,10 @@ fn counted(source: &Source) -> (u64, u64) {
     let per_piece = if source.blocks > 1 { 1 } else { u64::from(source.ranks) };
     let is_vector = matches!(
         source.kind,
-        Collective::Broadcast | Collective::Reduce | Collective::AllReduce | Collective::Scan
+        CollectiveKind::Broadcast
+            | CollectiveKind::Reduce
+            | CollectiveKind::AllReduce
+            | CollectiveKind::Scan
     );
     for me in 0..source.ranks {
         for number in 0..source.groups(me) {
@@ -302,7 +306,7 @@ fn counted(source: &Source) -> (u64, u64) {
             source.group(me, number, &mut group);
             for step in group.steps.iter().filter(|step| step.operation.sends()) {
                 let moved = step.moved.end - step.moved.start;
-                assert!(moved == step.count || source.kind == Collective::Barrier);
+                assert!(moved == step.count || source.kind == CollectiveKind::Barrier);
                 messages += 1;
                 pieces += u64::from(moved) * if is_vector { per_piece } else { 1 };
             }
@@ -321,18 +325,18 @@ fn messages_and_bytes_are_as_theory_says() {
 
 #[test]
 fn the_defaults_fit_and_have_names() {
-    for kind in Collective::ALL {
+    for kind in CollectiveKind::ALL {
         for size in [0, 8, 512, 513, 4096, 1 << 20] {
             for ranks in [1, 2, 512] {
-                let algorithm = Algorithm::default_for(kind, ranks, Bytes(size));
-                assert!(Algorithm::of(kind).contains(&algorithm));
-                assert_eq!(Algorithm::named(kind, algorithm.name()), Ok(algorithm));
+                let algorithm = MpiAlgorithm::default_for(kind, ranks, Bytes(size));
+                assert!(MpiAlgorithm::of(kind).contains(&algorithm));
+                assert_eq!(MpiAlgorithm::named(kind, algorithm.name()), Ok(algorithm));
             }
         }
     }
-    let small = Algorithm::default_for(Collective::AllToAll, 8, Bytes(512));
-    let large = Algorithm::default_for(Collective::AllToAll, 8, Bytes(513));
-    assert_eq!((small, large), (Algorithm::Bruck, Algorithm::Blocked));
+    let small = MpiAlgorithm::default_for(CollectiveKind::AllToAll, 8, Bytes(512));
+    let large = MpiAlgorithm::default_for(CollectiveKind::AllToAll, 8, Bytes(513));
+    assert_eq!((small, large), (MpiAlgorithm::Bruck, MpiAlgorithm::Blocked));
 }
 
 #[test]
@@ -341,20 +345,20 @@ fn what_cannot_be_performed_is_refused() {
         |kind, by, ranks, root| Source::new(kind, by, ranks, root).unwrap_err().to_string();
     for ranks in [4, 1] {
         assert_eq!(
-            refused(Collective::Barrier, Algorithm::Ring, ranks, 0),
+            refused(CollectiveKind::Barrier, MpiAlgorithm::Ring, ranks, 0),
             "barrier cannot be performed by `ring`; it takes dissemination, binary-tree"
         );
     }
     assert_eq!(
-        refused(Collective::Gather, Algorithm::Linear, 4, 4),
+        refused(CollectiveKind::Gather, MpiAlgorithm::Linear, 4, 4),
         "index 4 lies outside a communicator of 4 ranks"
     );
     assert_eq!(
-        Source::new(Collective::AllReduce, Algorithm::Ring, 0, 0),
+        Source::new(CollectiveKind::AllReduce, MpiAlgorithm::Ring, 0, 0),
         Err(MpiError::Outside { index: 0, ranks: 0 })
     );
     assert_eq!(
-        Algorithm::named(Collective::AllGather, "rings").unwrap_err().to_string(),
+        MpiAlgorithm::named(CollectiveKind::AllGather, "rings").unwrap_err().to_string(),
         "no algorithm of all-gather is called `rings`; it takes ring, bruck; \
          did you mean `ring`?"
     );

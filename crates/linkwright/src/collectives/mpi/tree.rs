@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::{ONE, Source};
 use crate::collectives::schedule::Slice;
 use crate::collectives::source::Group;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 
 /// Where a rank gathers the sum of those below it: nowhere for a leaf that sends its input.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Source {
     /// What a rank of this number sums, and where.
     fn sums(&self, me: u32, has_children: bool) -> Sums {
         let at = match self.kind {
-            Collective::Reduce if me > 0 => Slice::scratch(0),
+            CollectiveKind::Reduce if me > 0 => Slice::scratch(0),
             _ => Slice::output(0),
         };
         Sums { at, has_children }
@@ -60,13 +60,13 @@ impl Source {
 
     /// Where what goes down the tree lies: with the root of a broadcast in its input.
     fn sent_down(&self, me: u32) -> Slice {
-        let from_input = me == 0 && self.kind == Collective::Broadcast;
+        let from_input = me == 0 && self.kind == CollectiveKind::Broadcast;
         if from_input { Slice::input(0) } else { Slice::output(0) }
     }
 
     /// The data of a vector, and none for a barrier.
     fn vector(&self) -> Range<u32> {
-        if self.kind == Collective::Barrier { 0..0 } else { ONE }
+        if self.kind == CollectiveKind::Barrier { 0..0 } else { ONE }
     }
 
     /// From the leaves of a binary tree to its root: receive, then send.

@@ -9,11 +9,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::baselines::{Baseline, by_server};
+use super::super::baselines::{NcclBaseline, by_server};
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::schedule::{ChannelTransport, Pacing, Protocol};
-use super::super::time::{Processes, Setting, Terms, Timing, choose_chunk_on, protocol_on};
+use super::super::time::{
+    CollectiveTerms, KernelSetting, Processes, Timing, choose_chunk_on, protocol_on,
+};
 use super::{Algorithm, MOST_PACKED_AT_ONCE, Plan, PlanError, assumed_peer_access_switch};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{DeviceKind, System, Wiring};
@@ -102,7 +104,7 @@ pub fn plan_fastest(
 fn in_order(algorithms: Vec<Algorithm>) -> impl Iterator<Item = Algorithm> {
     let late = |algorithm: &Algorithm| match algorithm {
         Algorithm::Packing => 0,
-        Algorithm::Nccl(Baseline::Tree) => 1,
+        Algorithm::Nccl(NcclBaseline::Tree) => 1,
         Algorithm::Nccl(_) => 3,
         Algorithm::Mpi(_) => 4,
         _ => 2,
@@ -205,7 +207,9 @@ impl Search<'_> {
         // those within servers.
         let between = rounds * (servers - 1);
         let within = match algorithm {
-            Algorithm::Nccl(Baseline::Ring | Baseline::Classic) => rounds * (ranks - 1) - between,
+            Algorithm::Nccl(NcclBaseline::Ring | NcclBaseline::Classic) => {
+                rounds * (ranks - 1) - between
+            }
             Algorithm::ThreePhase if servers > 2 => 0,
             _ => return Picoseconds(0),
         };
@@ -216,8 +220,8 @@ impl Search<'_> {
             let Self { wiring, gpus, collective, .. } = *self;
             let processes = Processes::usual(wiring, gpus);
             let pacing = Pacing::default();
-            let setting = Setting { wiring, gpus, collective, pacing, processes };
-            let costs = Terms::shipped().protocol(protocol, setting);
+            let setting = KernelSetting { wiring, gpus, collective, pacing, processes };
+            let costs = CollectiveTerms::shipped().protocol(protocol, setting);
             let over_fabric = if is_direct { costs.fabric_hop } else { costs.switch_hop };
             let hop = over_fabric.min(costs.switch_hop).min(costs.host_hop);
             costs.launch.0 + between * costs.network_hop.0 + within * hop.0

@@ -9,7 +9,7 @@
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOptions, Variable};
 
 use crate::graph::common_unit;
-use crate::graph::max_flow::FlowNetwork;
+use crate::graph::max_flow::FlowGraph;
 use crate::graph::multiplicative_weights::{RoutedArc, RoutedGraph, WeightedArborescence};
 use crate::network::{RouteClass, Routes};
 use crate::system::Wiring;
@@ -136,7 +136,7 @@ fn of_routes(wiring: &Wiring, gpus: &[usize], classes: &[RouteClass]) -> (Routed
 /// The least of the maximum flows from the root to the other GPUs, B/s: the broadcast's rate.
 fn least_flow(graph: &LinkGraph, root: usize) -> f64 {
     let flow = |to: usize| {
-        let mut network = FlowNetwork::new(graph.devices.len());
+        let mut network = FlowGraph::new(graph.devices.len());
         for (a, b, capacity) in &graph.links {
             network.add_arc(*a, *b, u128::from(*capacity));
             network.add_arc(*b, *a, u128::from(*capacity));

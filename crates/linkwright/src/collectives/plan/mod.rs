@@ -37,7 +37,7 @@ use self::ground::{Ground, choose_links};
 pub(super) use self::mpi::by_rule_alone;
 use self::packing::Packed;
 use self::sized::{fastest, plan_sized, time_of};
-use super::baselines::{Baseline, BaselinePlan, by_server, plan_on};
+use super::baselines::{BaselinePlan, NcclBaseline, by_server, plan_on};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_of};
 use super::lowering::{RootedTree, schedule_of_paths, schedule_of_trees};
@@ -70,11 +70,11 @@ pub enum Algorithm {
     /// Across servers: reduced on each, exchanged between them, sent out on each (Blink).
     ThreePhase,
     /// What NCCL does: 2.3 and 2.4, of Blink's time, or the search of 2.18.
-    Nccl(Baseline),
+    Nccl(NcclBaseline),
     /// Reductions and copies inside the switch (NCCL's NVLS).
     Nvls,
     /// A rule of MPI's, which knows nothing of the links.
-    Mpi(rules::Algorithm),
+    Mpi(rules::MpiAlgorithm),
 }
 
 impl Algorithm {
@@ -84,16 +84,16 @@ impl Algorithm {
         Self::Blink,
         Self::OneHop,
         Self::ThreePhase,
-        Self::Nccl(Baseline::Classic),
-        Self::Nccl(Baseline::Ring),
-        Self::Nccl(Baseline::Tree),
+        Self::Nccl(NcclBaseline::Classic),
+        Self::Nccl(NcclBaseline::Ring),
+        Self::Nccl(NcclBaseline::Tree),
         Self::Nvls,
     ];
 
     /// All of them: the planners, then MPI's rules.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let rules = rules::Algorithm::ALL.into_iter().map(Self::Mpi);
+        let rules = rules::MpiAlgorithm::ALL.into_iter().map(Self::Mpi);
         Self::PLANNERS.into_iter().chain(rules).collect()
     }
 
@@ -121,13 +121,13 @@ impl Algorithm {
                 "Blink across servers: reduced on each, exchanged, sent out on each"
             }
             Self::OneHop => "a star from every GPU, with an equal part of the data each",
-            Self::Nccl(Baseline::Classic) => {
+            Self::Nccl(NcclBaseline::Classic) => {
                 "NCCL 2.3 and 2.4, of Blink's time: rings over NVLink if one exists, else PCIe"
             }
-            Self::Nccl(Baseline::Ring) => {
+            Self::Nccl(NcclBaseline::Ring) => {
                 "the search of NCCL 2.18.5: rings, relayed through a GPU where they must be"
             }
-            Self::Nccl(Baseline::Tree) => {
+            Self::Nccl(NcclBaseline::Tree) => {
                 "the search of NCCL 2.18.5: a chain in a server, double trees between them"
             }
             Self::Nvls => "NCCL's NVLS: each GPU's part reduced and copied by the switch",
@@ -141,7 +141,7 @@ impl Algorithm {
     pub const fn protocols(self) -> &'static [Protocol] {
         match self {
             Self::Blink | Self::ThreePhase | Self::Nvls | Self::Mpi(_) => &[Protocol::Simple],
-            Self::Nccl(Baseline::Classic) => &[Protocol::LL, Protocol::Simple],
+            Self::Nccl(NcclBaseline::Classic) => &[Protocol::LL, Protocol::Simple],
             Self::Packing | Self::OneHop | Self::Nccl(_) => &Protocol::ALL,
         }
     }

@@ -38,34 +38,36 @@ pub(in crate::collectives) const fn by_rule_alone(
 }
 
 /// What plans call an algorithm of MPI.
-pub(super) const fn name(algorithm: mpi::Algorithm) -> &'static str {
+pub(super) const fn name(algorithm: mpi::MpiAlgorithm) -> &'static str {
     match algorithm {
-        mpi::Algorithm::BinaryTree => "mpi-binary-tree",
-        mpi::Algorithm::BinomialTree => "mpi-binomial-tree",
-        mpi::Algorithm::Linear => "mpi-linear",
-        mpi::Algorithm::Dissemination => "mpi-dissemination",
-        mpi::Algorithm::Ring => "mpi-ring",
-        mpi::Algorithm::RecursiveDoubling => "mpi-recursive-doubling",
-        mpi::Algorithm::RecursiveHalving => "mpi-recursive-halving",
-        mpi::Algorithm::Pairwise => "mpi-pairwise",
-        mpi::Algorithm::Blocked => "mpi-blocked",
-        mpi::Algorithm::Bruck => "mpi-bruck",
+        mpi::MpiAlgorithm::BinaryTree => "mpi-binary-tree",
+        mpi::MpiAlgorithm::BinomialTree => "mpi-binomial-tree",
+        mpi::MpiAlgorithm::Linear => "mpi-linear",
+        mpi::MpiAlgorithm::Dissemination => "mpi-dissemination",
+        mpi::MpiAlgorithm::Ring => "mpi-ring",
+        mpi::MpiAlgorithm::RecursiveDoubling => "mpi-recursive-doubling",
+        mpi::MpiAlgorithm::RecursiveHalving => "mpi-recursive-halving",
+        mpi::MpiAlgorithm::Pairwise => "mpi-pairwise",
+        mpi::MpiAlgorithm::Blocked => "mpi-blocked",
+        mpi::MpiAlgorithm::Bruck => "mpi-bruck",
     }
 }
 
 /// What an algorithm of MPI does, in a few words.
-pub(super) const fn description(algorithm: mpi::Algorithm) -> &'static str {
+pub(super) const fn description(algorithm: mpi::MpiAlgorithm) -> &'static str {
     match algorithm {
-        mpi::Algorithm::BinaryTree => "MPI: a complete binary tree from the root",
-        mpi::Algorithm::BinomialTree => "MPI: a binomial tree from the root",
-        mpi::Algorithm::Linear => "MPI: the root to or from each rank at once; a scan rank by rank",
-        mpi::Algorithm::Dissemination => "MPI: signals over distances of 1, 2, 4 and so on",
-        mpi::Algorithm::Ring => "MPI: every rank to the next, one block at a time",
-        mpi::Algorithm::RecursiveDoubling => "MPI: exchanges of all over distances of 1, 2, 4",
-        mpi::Algorithm::RecursiveHalving => "MPI: exchanges of halves, quarters and so on",
-        mpi::Algorithm::Pairwise => "MPI: one exchange with each other rank after another",
-        mpi::Algorithm::Blocked => "MPI: exchanges with 32 ranks at once",
-        mpi::Algorithm::Bruck => "MPI: few messages of many blocks each",
+        mpi::MpiAlgorithm::BinaryTree => "MPI: a complete binary tree from the root",
+        mpi::MpiAlgorithm::BinomialTree => "MPI: a binomial tree from the root",
+        mpi::MpiAlgorithm::Linear => {
+            "MPI: the root to or from each rank at once; a scan rank by rank"
+        }
+        mpi::MpiAlgorithm::Dissemination => "MPI: signals over distances of 1, 2, 4 and so on",
+        mpi::MpiAlgorithm::Ring => "MPI: every rank to the next, one block at a time",
+        mpi::MpiAlgorithm::RecursiveDoubling => "MPI: exchanges of all over distances of 1, 2, 4",
+        mpi::MpiAlgorithm::RecursiveHalving => "MPI: exchanges of halves, quarters and so on",
+        mpi::MpiAlgorithm::Pairwise => "MPI: one exchange with each other rank after another",
+        mpi::MpiAlgorithm::Blocked => "MPI: exchanges with 32 ranks at once",
+        mpi::MpiAlgorithm::Bruck => "MPI: few messages of many blocks each",
     }
 }
 
@@ -74,7 +76,7 @@ pub(super) fn plan(
     wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
-    rule: mpi::Algorithm,
+    rule: mpi::MpiAlgorithm,
     (links, transport): (LinkClass, ChannelTransport),
     notes: Vec<String>,
 ) -> Result<Plan, PlanError> {

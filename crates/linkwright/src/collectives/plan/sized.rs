@@ -1,7 +1,7 @@
 //! The plan that is the fastest for data of one size.
 
 use super::super::baselines::{
-    Baseline, BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, Settings, by_pairs,
+    BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, NcclBaseline, Settings, by_pairs,
     plan_choice,
 };
 use super::super::collective::Collective;
@@ -160,8 +160,8 @@ impl Open {
 /// Who plans what NCCL runs.
 const fn algorithm_of(expected: ExpectedAlgorithm) -> Algorithm {
     match expected {
-        ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => Algorithm::Nccl(Baseline::Ring),
-        ExpectedAlgorithm::Tree => Algorithm::Nccl(Baseline::Tree),
+        ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => Algorithm::Nccl(NcclBaseline::Ring),
+        ExpectedAlgorithm::Tree => Algorithm::Nccl(NcclBaseline::Tree),
         ExpectedAlgorithm::Nvls => Algorithm::Nvls,
     }
 }
@@ -174,9 +174,9 @@ fn nccl(
     algorithm: Algorithm,
 ) -> Option<Open> {
     let wanted = match algorithm {
-        Algorithm::Nccl(Baseline::Ring) if by_pairs(collective) => ExpectedAlgorithm::Pairs,
-        Algorithm::Nccl(Baseline::Ring) => ExpectedAlgorithm::Ring,
-        Algorithm::Nccl(Baseline::Tree) => ExpectedAlgorithm::Tree,
+        Algorithm::Nccl(NcclBaseline::Ring) if by_pairs(collective) => ExpectedAlgorithm::Pairs,
+        Algorithm::Nccl(NcclBaseline::Ring) => ExpectedAlgorithm::Ring,
+        Algorithm::Nccl(NcclBaseline::Tree) => ExpectedAlgorithm::Tree,
         Algorithm::Nvls => ExpectedAlgorithm::Nvls,
         _ => return None,
     };

@@ -8,7 +8,7 @@ use crate::network::{ConnectionIndex, Connections, ResourceId, Routes};
 use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-use super::super::schedule::{ChannelTransport, Schedule, Step};
+use super::super::schedule::{ChannelTransport, Schedule, ScheduleStep};
 use super::error::TimeError;
 use super::paths::KnownPaths;
 use super::switch::Head;
@@ -298,7 +298,7 @@ fn is_switched(schedule: &Schedule, channel: usize) -> bool {
     schedule.channels[channel].transport == ChannelTransport::Switch
 }
 
-fn lowered_step(step: &Step) -> KernelStep {
+fn lowered_step(step: &ScheduleStep) -> KernelStep {
     let operation = step.operation;
     let sends = operation.sends() || operation.is_in_switch();
     KernelStep {

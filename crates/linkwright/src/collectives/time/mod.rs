@@ -6,7 +6,7 @@
 //! busy while it sends; what is sent arrives one hop's latency after its last byte. Data is
 //! cut into pieces that follow one another through the blocks, so that a long path fills like a
 //! pipeline. What a block takes and does not send on it writes to its own GPU's memory, which takes
-//! time, too. Each term has a cause and a source ([`Terms`]). What it leaves out: that a GPU's blocks
+//! time, too. Each term has a cause and a source ([`CollectiveTerms`]). What it leaves out: that a GPU's blocks
 //! share its memory, and what else the links carry.
 
 mod alike;
@@ -32,7 +32,7 @@ pub(super) use miad::{choose_chunk_by, choose_chunk_on};
 pub use paths::resources;
 pub(super) use play::Player;
 pub use play::{LinkLoad, Timing, time};
-pub use terms::{Processes, Setting, Terms, protocol_as, protocol_of};
+pub use terms::{CollectiveTerms, KernelSetting, Processes, protocol_as, protocol_of};
 pub(super) use terms::{protocol_for, protocol_on};
 
 use crate::network::Routes;

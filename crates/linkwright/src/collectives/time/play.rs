@@ -10,7 +10,7 @@ use crate::network::{Connections, Routes};
 use crate::program::kernel::{KernelCall, NcclProtocol, Pieces};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
-use crate::runtime::{Job, MpiProtocol, Runtime};
+use crate::runtime::{MpiProtocol, ProgramJob, Runtime};
 use crate::system::fabric::{ChannelId, Fabric};
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
@@ -271,7 +271,7 @@ impl<'a> Player<'a> {
 }
 
 /// A job of so many ranks, each of which calls the schedule's collective once.
-fn job_of(schedule: &Schedule, ranks: u32, size: Bytes) -> Job {
+fn job_of(schedule: &Schedule, ranks: u32, size: Bytes) -> ProgramJob {
     let kind = schedule.collective.kind();
     // Who is the root is said by the kernel.
     let root = 0;
@@ -283,5 +283,5 @@ fn job_of(schedule: &Schedule, ranks: u32, size: Bytes) -> Job {
         regions: Vec::new(),
         ranks: vec![calls.finish(); ranks as usize],
     };
-    Job::new(&Arc::new(program), (0..ranks).collect())
+    ProgramJob::new(&Arc::new(program), (0..ranks).collect())
 }

@@ -22,7 +22,7 @@ use super::play::wiring_of;
 /// The values of all terms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Terms {
+pub struct CollectiveTerms {
     /// Those that measurements gave.
     #[serde(rename = "fitted")]
     _fitted: Vec<String>,
@@ -68,7 +68,7 @@ impl Processes {
 
 /// Where a collective's kernels run.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting<'a> {
+pub struct KernelSetting<'a> {
     /// What joins the GPUs.
     pub wiring: &'a Wiring,
     /// The GPU of each rank.
@@ -81,7 +81,7 @@ pub struct Setting<'a> {
     pub processes: Processes,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> KernelSetting<'a> {
     /// That of a schedule, with the usual processes.
     #[must_use]
     pub fn usual(schedule: &'a Schedule, wiring: &'a Wiring) -> Self {
@@ -179,10 +179,10 @@ impl Scale {
     }
 }
 
-static SHIPPED: LazyLock<Terms> =
-    LazyLock::new(|| toml::from_str(Terms::TEXT).expect("the file is tested"));
+static SHIPPED: LazyLock<CollectiveTerms> =
+    LazyLock::new(|| toml::from_str(CollectiveTerms::TEXT).expect("the file is tested"));
 
-impl Terms {
+impl CollectiveTerms {
     /// The file of those that linkwright has.
     pub const TEXT: &str = include_str!("terms.toml");
 
@@ -240,7 +240,7 @@ impl Terms {
     pub fn protocol(
         &self,
         protocol: Protocol,
-        Setting { wiring, gpus, collective, pacing, processes }: Setting<'_>,
+        KernelSetting { wiring, gpus, collective, pacing, processes }: KernelSetting<'_>,
     ) -> NcclProtocol {
         let generation = Generation::of(wiring, gpus);
         let Self { hop, block, .. } = self;
@@ -306,7 +306,7 @@ pub(in crate::collectives) fn protocol_for(
     protocol: Protocol,
     wiring: &Wiring,
 ) -> NcclProtocol {
-    Terms::shipped().protocol(protocol, Setting::usual(schedule, wiring))
+    CollectiveTerms::shipped().protocol(protocol, KernelSetting::usual(schedule, wiring))
 }
 
 fn microseconds(value: f64) -> Picoseconds {
@@ -323,17 +323,22 @@ mod tests {
 
     #[test]
     fn what_is_shipped_can_be_read_and_what_is_out_of_range_is_told_with_its_place() {
-        assert_eq!(Terms::read("terms.toml", Terms::TEXT).as_ref(), Ok(Terms::shipped()));
+        assert_eq!(
+            CollectiveTerms::read("terms.toml", CollectiveTerms::TEXT).as_ref(),
+            Ok(CollectiveTerms::shipped())
+        );
         for (from, to, words) in [
             ("alone = 8.4", "alone = -1.0", "-1 us are not from 0 to 1e6"),
             ("ll = 6.5", "ll = 0", "0 is not from 1e-6 to 1e6"),
             ("ll = 6.5", "ll = nan", "NaN is not from 1e-6 to 1e6"),
             ("alone = 8.4", "lonely = 8.4", "lonely"),
         ] {
-            let text = Terms::TEXT.replacen(from, to, 1);
-            assert_ne!(text, Terms::TEXT);
-            let line = 1 + Terms::TEXT[..Terms::TEXT.find(from).unwrap()].matches('\n').count();
-            let error = Terms::read("terms.toml", &text).unwrap_err();
+            let text = CollectiveTerms::TEXT.replacen(from, to, 1);
+            assert_ne!(text, CollectiveTerms::TEXT);
+            let line = 1 + CollectiveTerms::TEXT[..CollectiveTerms::TEXT.find(from).unwrap()]
+                .matches('\n')
+                .count();
+            let error = CollectiveTerms::read("terms.toml", &text).unwrap_err();
             assert!(error.to_string().contains(words), "{error}");
             assert_eq!(error.position.line, line, "{error}");
         }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::schedule::{
-    Channel, ChannelTransport, Pacing, Protocol, RankSchedule, Slice, Step, StepId, StepOperation,
-    ThreadBlock,
+    Channel, ChannelTransport, Pacing, Protocol, RankSchedule, ScheduleStep, Slice, StepId,
+    StepOperation, ThreadBlock,
 };
 use crate::engine::Random;
 use crate::network::Routes;
@@ -76,7 +76,7 @@ fn by_chance(random: &mut Random) -> Schedule {
                 {
                     last.operation = StepOperation::ReceiveCopySend;
                 }
-                _ => block.steps.push(Step {
+                _ => block.steps.push(ScheduleStep {
                     operation,
                     source: slice,
                     destination: slice,
@@ -85,7 +85,7 @@ fn by_chance(random: &mut Random) -> Schedule {
                 }),
             }
             if below(random, 8) == 0 {
-                let step = Step {
+                let step = ScheduleStep {
                     operation: StepOperation::Copy,
                     source: slice,
                     destination: slice,

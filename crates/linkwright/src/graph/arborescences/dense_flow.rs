@@ -229,7 +229,7 @@ impl DenseNetwork {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::max_flow::FlowNetwork;
+    use super::super::super::max_flow::FlowGraph;
     use super::*;
     use proptest::prelude::*;
 
@@ -241,7 +241,7 @@ mod tests {
             most in 0_u64..40,
         ) {
             let mut capacity = Capacities::new(nodes);
-            let mut sparse = FlowNetwork::new(nodes);
+            let mut sparse = FlowGraph::new(nodes);
             for (from, to, value) in arcs {
                 let (from, to) = (from % nodes, to % nodes);
                 if from != to {

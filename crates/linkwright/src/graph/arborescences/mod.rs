@@ -77,7 +77,7 @@ pub struct Arborescence {
 
 /// A way from one terminal to another through switches alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
+pub struct SwitchRoute {
     /// The vertices, both terminals included.
     pub path: Vec<usize>,
     /// How much goes this way: in the capacities' unit over the packing's denominator.
@@ -92,7 +92,7 @@ pub struct LogicalArc {
     /// The child.
     pub to: usize,
     /// The ways; their units add up to the weights of the trees that use the arc.
-    pub routes: Vec<Route>,
+    pub routes: Vec<SwitchRoute>,
 }
 
 /// Trees that together attain the highest rate.

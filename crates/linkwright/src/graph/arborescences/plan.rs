@@ -8,7 +8,7 @@ use super::reduce::{Reduced, Share, reduce};
 use super::switches::{Logical, Problem, Splitting, split_off};
 use super::{
     Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, Fraction, LogicalArc,
-    Preference, Route, greatest_common_divisor, rate,
+    Preference, SwitchRoute, greatest_common_divisor, rate,
 };
 
 /// The work after which no further order is tried: flows times nodes squared.
@@ -223,7 +223,7 @@ impl Checked {
                 for (share, _) in shares {
                     *by_path.entry(share.path).or_default() += next();
                 }
-                let routes = by_path.into_iter().map(|(path, units)| Route { path, units });
+                let routes = by_path.into_iter().map(|(path, units)| SwitchRoute { path, units });
                 LogicalArc { from: name(from), to: name(to), routes: routes.collect() }
             })
             .collect();

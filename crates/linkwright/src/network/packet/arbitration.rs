@@ -17,7 +17,7 @@ pub struct Candidate {
 }
 
 /// The queues whose first packet could cross a channel now.
-pub trait Candidates {
+pub trait WaitingQueues {
     /// The first queue from a slot on, if there is one.
     fn first_from(&self, slot: Slot) -> Option<Slot>;
 
@@ -27,7 +27,7 @@ pub trait Candidates {
 
 /// What an arbiter remembers of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Memory {
+pub struct ArbiterMemory {
     /// The slot behind the one that went last.
     pub next: Slot,
     /// How many went since the oldest did.
@@ -37,7 +37,7 @@ pub struct Memory {
 /// A policy that chooses among the packets that wait.
 pub trait Arbitration {
     /// The queue whose first packet goes; `None` only where there is no candidate.
-    fn choose(&self, memory: &mut Memory, candidates: &impl Candidates) -> Option<Slot>;
+    fn choose(&self, memory: &mut ArbiterMemory, candidates: &impl WaitingQueues) -> Option<Slot>;
 }
 
 /// Each queue in turn.
@@ -56,7 +56,7 @@ pub struct StrictPriority {
     pub patience: u32,
 }
 
-fn all(candidates: &impl Candidates) -> impl Iterator<Item = Candidate> {
+fn all(candidates: &impl WaitingQueues) -> impl Iterator<Item = Candidate> {
     let mut from = Some(0);
     std::iter::from_fn(move || {
         let slot = candidates.first_from(from?)?;
@@ -65,12 +65,12 @@ fn all(candidates: &impl Candidates) -> impl Iterator<Item = Candidate> {
     })
 }
 
-fn oldest(candidates: &impl Candidates) -> Option<Slot> {
+fn oldest(candidates: &impl WaitingQueues) -> Option<Slot> {
     all(candidates).min_by_key(|candidate| candidate.created).map(|candidate| candidate.slot)
 }
 
 impl Arbitration for TurnByTurn {
-    fn choose(&self, memory: &mut Memory, candidates: &impl Candidates) -> Option<Slot> {
+    fn choose(&self, memory: &mut ArbiterMemory, candidates: &impl WaitingQueues) -> Option<Slot> {
         let slot = candidates.first_from(memory.next).or_else(|| candidates.first_from(0))?;
         memory.next = slot + 1;
         Some(slot)
@@ -78,13 +78,13 @@ impl Arbitration for TurnByTurn {
 }
 
 impl Arbitration for OldestFirst {
-    fn choose(&self, _memory: &mut Memory, candidates: &impl Candidates) -> Option<Slot> {
+    fn choose(&self, _memory: &mut ArbiterMemory, candidates: &impl WaitingQueues) -> Option<Slot> {
         oldest(candidates)
     }
 }
 
 impl Arbitration for StrictPriority {
-    fn choose(&self, memory: &mut Memory, candidates: &impl Candidates) -> Option<Slot> {
+    fn choose(&self, memory: &mut ArbiterMemory, candidates: &impl WaitingQueues) -> Option<Slot> {
         let oldest = oldest(candidates)?;
         let next = memory.next;
         let turn = |slot: Slot| (slot < next, slot);
@@ -123,7 +123,7 @@ impl Named for ArbitrationPolicy {
 }
 
 impl Arbitration for ArbitrationPolicy {
-    fn choose(&self, memory: &mut Memory, candidates: &impl Candidates) -> Option<Slot> {
+    fn choose(&self, memory: &mut ArbiterMemory, candidates: &impl WaitingQueues) -> Option<Slot> {
         match self {
             Self::RoundRobin => TurnByTurn.choose(memory, candidates),
             Self::Age => OldestFirst.choose(memory, candidates),
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    impl Candidates for Vec<Candidate> {
+    impl WaitingQueues for Vec<Candidate> {
         fn first_from(&self, slot: Slot) -> Option<Slot> {
             self.iter().map(|candidate| candidate.slot).filter(|other| *other >= slot).min()
         }
@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn each_policy_chooses_as_it_says() {
         let waiting = vec![at(1, 30, 0), at(4, 10, 1), at(6, 20, 2)];
-        let mut memory = Memory { next: 2, passed: 0 };
+        let mut memory = ArbiterMemory { next: 2, passed: 0 };
         assert_eq!(TurnByTurn.choose(&mut memory, &waiting), Some(4));
         assert_eq!(TurnByTurn.choose(&mut memory, &waiting), Some(6));
         assert_eq!(TurnByTurn.choose(&mut memory, &waiting), Some(1));
         assert_eq!(OldestFirst.choose(&mut memory, &waiting), Some(4));
         let strict = StrictPriority { patience: 2 };
-        let mut memory = Memory::default();
+        let mut memory = ArbiterMemory::default();
         let order: Vec<_> = (0..4).map(|_| strict.choose(&mut memory, &waiting)).collect();
         assert_eq!(order, [Some(6), Some(6), Some(4), Some(6)]);
     }
@@ -180,7 +180,7 @@ mod tests {
                 ArbitrationPolicy::Priority(StrictPriority { patience }),
             ];
             for policy in policies {
-                let mut memory = Memory::default();
+                let mut memory = ArbiterMemory::default();
                 let mut time = 0;
                 let mut waiting: Vec<_> = priorities
                     .iter()

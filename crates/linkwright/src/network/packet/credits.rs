@@ -6,7 +6,7 @@
 //! arrival, and counted when the sender next looks. What a departure and a look need lies side
 //! by side, since a large network is bound by how often memory is waited for.
 
-use crate::system::fabric::{Channel, ChannelId};
+use crate::system::fabric::{ChannelId, FabricChannel};
 
 /// The credits of one virtual channel.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    pub(super) fn new(channels: &[Channel], virtual_channels: u8, depth: u16) -> Self {
+    pub(super) fn new(channels: &[FabricChannel], virtual_channels: u8, depth: u16) -> Self {
         let virtual_channels = u32::from(virtual_channels);
         let accounts = channels.len() * virtual_channels as usize;
         let mut credits = Self {

@@ -28,7 +28,7 @@ use crate::network::transport::{
     DeviceIndex, GpuIndex, Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
 };
 use crate::system::composition::System;
-use crate::system::fabric::{Channel, ChannelId, End, Fabric};
+use crate::system::fabric::{ChannelId, End, Fabric, FabricChannel};
 use crate::units::Picoseconds;
 
 /// What is to happen in a network of packets.
@@ -78,7 +78,7 @@ impl Load for State {
 /// A network of packets; see the [module](super) for what it models.
 pub struct PacketNetwork<'a, R> {
     /// The fabric's channels, the first of all.
-    channels: &'a [Channel],
+    channels: &'a [FabricChannel],
     /// How many of them join the fabric's ports to it: the first, from and to each in turn.
     of_ports: u32,
     settings: PacketSettings,

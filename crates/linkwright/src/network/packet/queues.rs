@@ -1,7 +1,7 @@
 //! The packets that wait at a switch: for each channel one queue for each virtual channel and
 //! each input port, so that none waits behind another that waits for something else.
 
-use super::arbitration::{Candidate, Candidates, Slot};
+use super::arbitration::{Candidate, Slot, WaitingQueues};
 use super::packets::{NO_PACKET, PacketIndex, Packets};
 
 /// Words of marks in a bank.
@@ -206,7 +206,7 @@ pub(super) struct Sendable<'a> {
     pub(super) credited: u32,
 }
 
-impl Candidates for Sendable<'_> {
+impl WaitingQueues for Sendable<'_> {
     fn first_from(&self, slot: Slot) -> Option<Slot> {
         let mut slot = self.queues.first_from(self.bank, slot)?;
         loop {

@@ -9,7 +9,7 @@ use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::traffic::Traffic;
 use crate::network::transport::{Message, Occurrence, TrafficClass, Transport, TransportError};
 use crate::system::composition::{AbstractNode, System};
-use crate::system::fabric::{Fabric, NodeLink, Shape, SwitchId, SwitchLink};
+use crate::system::fabric::{Fabric, FabricShape, NodeLink, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(4);
@@ -48,7 +48,7 @@ fn ring(switches: u32, nodes_per_switch: u32) -> System {
     let links: Vec<_> = (0..around)
         .map(|a| SwitchLink { a, b: (a + 1) % switches, bandwidth: BANDWIDTH, latency: LATENCY })
         .collect();
-    nodes(Fabric::new("ring", Shape::Graph, switches, &ports, &links).unwrap(), 1)
+    nodes(Fabric::new("ring", FabricShape::Graph, switches, &ports, &links).unwrap(), 1)
 }
 
 fn network(

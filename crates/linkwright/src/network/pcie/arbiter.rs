@@ -1,6 +1,6 @@
 //! Which of the queues that wait for a link it serves next.
 
-use crate::network::packet::arbitration::{Memory, Slot};
+use crate::network::packet::arbitration::{ArbiterMemory, Slot};
 
 use super::settings::PcieArbitration;
 
@@ -25,7 +25,7 @@ pub fn choose(
     arbitration: PcieArbitration,
     bound: u64,
     now: u64,
-    memory: &mut Memory,
+    memory: &mut ArbiterMemory,
     heads: &[Head],
 ) -> Option<Slot> {
     let next = memory.next;
@@ -68,7 +68,7 @@ mod tests {
     /// `bound` and what else is overdue, in turn without strict priority.
     fn assert_contract(arbitration: PcieArbitration, bound: u64, arrivals: &[(usize, u8, u64)]) {
         let mut queues: Vec<Queue> = (0..8).map(|_| Queue::default()).collect();
-        let mut memory = Memory::default();
+        let mut memory = ArbiterMemory::default();
         let (mut now, mut next, mut served) = (0, 0, vec![Vec::new(); 8]);
         while next < arrivals.len() || queues.iter().any(|queue| !queue.packets.is_empty()) {
             while let Some((queue, level, time)) = arrivals.get(next).filter(|it| it.2 <= now) {
@@ -121,7 +121,7 @@ mod tests {
     fn the_highest_level_goes_first_and_what_is_overdue_before_it() {
         let head = |slot, since, level| Head { slot, since, level };
         let heads = [head(0, 0, 1), head(3, 5, 7), head(5, 9, 7)];
-        let mut memory = Memory::default();
+        let mut memory = ArbiterMemory::default();
         let mut at = |now, bound| {
             choose(PcieArbitration::Throughput, bound, now, &mut memory, &heads).unwrap()
         };

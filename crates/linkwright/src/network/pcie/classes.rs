@@ -1,6 +1,6 @@
 //! Traffic classes: what a packet on a host channel is told from others by.
 
-use crate::system::composition::{Place, System};
+use crate::system::composition::{ServerPlace, System};
 use crate::system::server::DeviceId;
 
 /// How many virtual channels a link has.
@@ -80,7 +80,7 @@ impl Roots {
     pub(in crate::network) fn class(
         &self,
         system: &System,
-        at: Place,
+        at: ServerPlace,
         packets: PacketType,
     ) -> Option<(u32, u8)> {
         let of_kind = &self.of_kind[system.kind_index_of(at.server)];

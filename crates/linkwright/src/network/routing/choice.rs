@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
 use crate::engine::Random;
-use crate::system::fabric::{Fabric, FabricError, Shape, SwitchId};
+use crate::system::fabric::{Fabric, FabricError, FabricShape, SwitchId};
 
 use super::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
@@ -127,12 +127,12 @@ impl RoutingKind {
 
     /// The routing that the TraceR-CODES study or the field uses for a shape of network.
     #[must_use]
-    pub const fn default_for(shape: &Shape) -> Self {
+    pub const fn default_for(shape: &FabricShape) -> Self {
         match shape {
-            Shape::FatTree(_) => Self::Adaptive,
-            Shape::Dragonfly(_) => Self::Progressive,
-            Shape::Torus(_) => Self::DimensionOrder,
-            Shape::SingleSwitch | Shape::Graph => Self::ShortestPath,
+            FabricShape::FatTree(_) => Self::Adaptive,
+            FabricShape::Dragonfly(_) => Self::Progressive,
+            FabricShape::Torus(_) => Self::DimensionOrder,
+            FabricShape::SingleSwitch | FabricShape::Graph => Self::ShortestPath,
         }
     }
 

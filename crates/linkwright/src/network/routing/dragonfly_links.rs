@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::engine::Random;
-use crate::system::fabric::{ChannelId, Dragonfly, Fabric, Shape, SwitchId};
+use crate::system::fabric::{ChannelId, Dragonfly, Fabric, FabricShape, SwitchId};
 
 /// The channels of a dragonfly by the switches and groups that they join.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub(super) struct GlobalLink {
 impl DragonflyLinks {
     /// The links of a dragonfly; `None` for any other shape.
     pub(super) fn new(fabric: &Fabric) -> Option<Self> {
-        let Shape::Dragonfly(shape) = *fabric.shape() else { return None };
+        let FabricShape::Dragonfly(shape) = *fabric.shape() else { return None };
         Some(Self { shape })
     }
 

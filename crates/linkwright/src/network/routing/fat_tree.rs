@@ -7,7 +7,9 @@
 use std::num::NonZeroU64;
 
 use crate::engine::Random;
-use crate::system::fabric::{ChannelId, Fabric, FatTree, FatTreeLevel, NodeId, Shape, SwitchId};
+use crate::system::fabric::{
+    ChannelId, Fabric, FabricShape, FatTree, FatTreeLevel, NodeId, SwitchId,
+};
 
 use super::{Hop, Load, PacketRoute, Routing};
 
@@ -41,7 +43,7 @@ impl Channels {
 
 impl Levels {
     fn new(fabric: &Fabric) -> Option<Self> {
-        let Shape::FatTree(tree) = *fabric.shape() else { return None };
+        let FabricShape::FatTree(tree) = *fabric.shape() else { return None };
         Some(Self { tree })
     }
 

@@ -5,7 +5,7 @@
 //! the wrap-around link and 1 from it on (Dally and Seitz, "Deadlock-Free Message Routing in
 //! Multiprocessor Interconnection Networks", 1987).
 
-use crate::system::fabric::{ChannelId, End, Fabric, Shape, SwitchId};
+use crate::system::fabric::{ChannelId, End, Fabric, FabricShape, SwitchId};
 
 use super::{Hop, Load, PacketRoute, Routing};
 
@@ -25,7 +25,7 @@ impl TorusDimensionOrder {
     /// The routing of a torus; `None` for any other shape.
     #[must_use]
     pub fn new(fabric: &Fabric) -> Option<Self> {
-        let Shape::Torus(torus) = fabric.shape() else { return None };
+        let FabricShape::Torus(torus) = fabric.shape() else { return None };
         let dimensions = torus.dimensions.clone();
         let count = fabric.switches() as usize * dimensions.len();
         let mut neighbours = vec![[ChannelId::MAX; 2]; count];

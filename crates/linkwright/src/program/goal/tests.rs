@@ -7,7 +7,7 @@ use crate::network::RouteClass;
 use crate::program::lowering::pairs::pairs;
 use crate::program::skeletons::APPLICATIONS;
 use crate::program::{
-    Collective, CopyDirection, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder,
+    CollectiveKind, CopyDirection, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder,
     RankProgram, WORLD,
 };
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -164,7 +164,7 @@ fn what_goal_has_no_words_for_is_refused_by_name() {
 fn collectives_are_written_as_messages_and_regions_as_nothing() {
     let mut rank = RankBuilder::default();
     rank.run(Operation::Enter { region: 0 });
-    let (kind, size) = (Collective::Barrier, Bytes(0));
+    let (kind, size) = (CollectiveKind::Barrier, Bytes(0));
     rank.run(Operation::Collective { kind, root: 0, communicator: WORLD, size });
     rank.run(Operation::Leave { region: 0 });
     let rank = rank.finish();

@@ -12,14 +12,14 @@ mod whole;
 pub use whole::{LoweringError, lower_program};
 
 use super::kernel::KernelCall;
-use super::{Collective, CommunicatorId, RankProgram};
+use super::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::units::Bytes;
 
 /// One rank's part of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CollectiveCall {
     /// Which collective.
-    pub kind: Collective,
+    pub kind: CollectiveKind,
     /// How many ranks the communicator has.
     pub ranks: u32,
     /// This rank's place among them.
@@ -62,7 +62,13 @@ pub trait Lowering {
     /// The variant that one communicator of a job, by its index, takes for a collective with that
     /// place of the root: what depends on where its ranks run. Calls of one variant that agree in
     /// all else have one program.
-    fn variant(&self, job: u32, communicator: CommunicatorId, kind: Collective, root: u32) -> u32 {
+    fn variant(
+        &self,
+        job: u32,
+        communicator: CommunicatorId,
+        kind: CollectiveKind,
+        root: u32,
+    ) -> u32 {
         let _ = (job, communicator, kind, root);
         0
     }

@@ -155,13 +155,13 @@ fn append(
 mod tests {
     use super::super::pairs::pairs;
     use super::*;
-    use crate::program::{Collective, WORLD};
+    use crate::program::{CollectiveKind, WORLD};
     use crate::units::{Bytes, Picoseconds};
 
     #[test]
     fn collectives_go_over_communicators_of_their_own() {
         let call = |rank: &mut RankBuilder, communicator| {
-            let (kind, size) = (Collective::Broadcast, Bytes(8));
+            let (kind, size) = (CollectiveKind::Broadcast, Bytes(8));
             rank.run(Operation::Collective { kind, root: 2, communicator, size });
         };
         let rank = |calls: &[CommunicatorId]| {

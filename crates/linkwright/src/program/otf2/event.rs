@@ -13,7 +13,7 @@ pub struct Event {
 
 /// A message, seen from one of its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageRecord {
+pub struct MessageEnd {
     /// The other end, as its rank in the communicator.
     pub peer: u32,
     /// The communicator's id.
@@ -66,11 +66,11 @@ pub enum EventKind {
         region: u32,
     },
     /// A blocking send, between the entry and the exit of its MPI call.
-    MpiSend(MessageRecord),
+    MpiSend(MessageEnd),
     /// A non-blocking send was started.
     MpiIsend {
         /// The message.
-        message: MessageRecord,
+        message: MessageEnd,
         /// The request's number, unique among the location's open ones.
         request: u64,
     },
@@ -85,11 +85,11 @@ pub enum EventKind {
         request: u64,
     },
     /// A blocking receive, between the entry and the exit of its MPI call.
-    MpiRecv(MessageRecord),
+    MpiRecv(MessageEnd),
     /// A non-blocking receive was found complete, within the call that waited or tested.
     MpiIrecv {
         /// The message that came.
-        message: MessageRecord,
+        message: MessageEnd,
         /// The request's number.
         request: u64,
     },

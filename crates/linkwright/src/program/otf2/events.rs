@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::bytes::File;
-use super::event::{CollectiveOperation, CollectiveRecord, Event, EventKind, MessageRecord, Root};
+use super::event::{CollectiveOperation, CollectiveRecord, Event, EventKind, MessageEnd, Root};
 use super::local::{LocalDefinitions, Mapped};
 use super::records::{Content, Record, Records, TIMESTAMP};
 use crate::diagnostic::InputError;
@@ -155,12 +155,12 @@ impl Reader<'_> {
         Err(record.refuse(&problem, &rank.to_string()))
     }
 
-    fn message(&self, record: &mut Record) -> Result<MessageRecord, InputError> {
+    fn message(&self, record: &mut Record) -> Result<MessageEnd, InputError> {
         let peer = record.body.u32("a message's peer")?;
         let communicator = self.communicator(record)?;
         self.check_rank(record, communicator, peer)?;
         let tag = record.body.u32("a message's tag")?;
-        Ok(MessageRecord { peer, communicator, tag, length: length(record)? })
+        Ok(MessageEnd { peer, communicator, tag, length: length(record)? })
     }
 
     fn probe(&self, record: &mut Record) -> Result<EventKind, InputError> {

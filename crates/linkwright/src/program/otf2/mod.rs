@@ -43,8 +43,6 @@ mod tests;
 pub use self::archive::{Archive, Communicator, Location, Members, Parameter, Region};
 pub use self::balance::{Imbalance, Unbalanced};
 pub use self::clock::{ClockCorrection, ClockOffset, ClockProperties};
-pub use self::event::{
-    CollectiveOperation, CollectiveRecord, Event, EventKind, MessageRecord, Root,
-};
+pub use self::event::{CollectiveOperation, CollectiveRecord, Event, EventKind, MessageEnd, Root};
 pub use self::files::ArchiveFiles;
 pub use self::kinds::{LocationKind, Paradigm, RegionRole};

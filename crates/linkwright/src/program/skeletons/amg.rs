@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::exchange::{Neighbour, collective, compute, receive, send, swap};
 use super::grid::{Grid, offsets};
 use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
-use crate::program::{Collective, Program, Rank, RankBuilder, Tag};
+use crate::program::{CollectiveKind, Program, Rank, RankBuilder, Tag};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
@@ -99,8 +99,8 @@ impl Amg {
             let mut rank = RankBuilder::default();
             rank.begin_body();
             self.down(&mut rank, &grid, me, &levels);
-            collective(&mut rank, Collective::AllReduce, Bytes(8));
-            collective(&mut rank, Collective::AllReduce, Bytes(8));
+            collective(&mut rank, CollectiveKind::AllReduce, Bytes(8));
+            collective(&mut rank, CollectiveKind::AllReduce, Bytes(8));
             rank.end_body();
             rank.finish()
         })
@@ -151,7 +151,7 @@ impl Amg {
     }
 }
 
-fn wait(rank: &mut RankBuilder, requests: &[crate::program::Request]) {
+fn wait(rank: &mut RankBuilder, requests: &[crate::program::PendingOperation]) {
     if !requests.is_empty() {
         rank.wait(requests);
     }

@@ -1,7 +1,7 @@
 //! What several skeletons do alike.
 
 use crate::network::RouteClass;
-use crate::program::{Collective, Operation, Rank, RankBuilder, Tag, WORLD};
+use crate::program::{CollectiveKind, Operation, Rank, RankBuilder, Tag, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
 /// A neighbour with which a rank swaps messages of one size.
@@ -59,6 +59,6 @@ pub fn compute(rank: &mut RankBuilder, duration: Picoseconds) {
 }
 
 /// A collective of all ranks without a root.
-pub fn collective(rank: &mut RankBuilder, kind: Collective, size: Bytes) {
+pub fn collective(rank: &mut RankBuilder, kind: CollectiveKind, size: Bytes) {
     rank.run(Operation::Collective { kind, root: 0, communicator: WORLD, size });
 }

@@ -22,7 +22,7 @@ use super::grid::Grid;
 use super::{
     Application, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of,
 };
-use crate::program::{Collective, Program, Rank, RankBuilder};
+use crate::program::{CollectiveKind, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
@@ -104,7 +104,7 @@ impl Kripke {
                 }
             }
             rank.wait(&sent);
-            collective(&mut rank, Collective::AllReduce, Bytes(8));
+            collective(&mut rank, CollectiveKind::AllReduce, Bytes(8));
             rank.end_body();
             rank.finish()
         })

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::exchange::{Neighbour, collective, compute, swap};
 use super::grid::{Grid, offsets};
 use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
-use crate::program::{Collective, Program, RankBuilder};
+use crate::program::{CollectiveKind, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
@@ -88,11 +88,11 @@ impl Laghos {
                 for _ in 0..self.solver_iterations {
                     swap(&mut rank, &neighbours);
                     compute(&mut rank, self.solver_compute);
-                    collective(&mut rank, Collective::AllReduce, Bytes(8));
-                    collective(&mut rank, Collective::AllReduce, Bytes(8));
+                    collective(&mut rank, CollectiveKind::AllReduce, Bytes(8));
+                    collective(&mut rank, CollectiveKind::AllReduce, Bytes(8));
                 }
             }
-            collective(&mut rank, Collective::AllReduce, Bytes(8));
+            collective(&mut rank, CollectiveKind::AllReduce, Bytes(8));
             rank.end_body();
             rank.finish()
         })

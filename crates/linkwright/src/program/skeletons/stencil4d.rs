@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::exchange::{Neighbour, collective, compute, receive, send, swap};
 use super::grid::Grid;
 use super::{Application, SkeletonError, check_ranks, parameters, program_of};
-use crate::program::{Collective, Program, RankBuilder};
+use crate::program::{CollectiveKind, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
@@ -83,7 +83,7 @@ impl Stencil4d {
             } else {
                 swap(&mut rank, &neighbours);
             }
-            collective(&mut rank, Collective::Barrier, Bytes(0));
+            collective(&mut rank, CollectiveKind::Barrier, Bytes(0));
             rank.end_body();
             rank.finish()
         })

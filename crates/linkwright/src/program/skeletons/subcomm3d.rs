@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::exchange::compute;
 use super::grid::{Grid, balanced};
 use super::{Application, SkeletonError, check_ranks, parameters, program_of};
-use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder};
+use crate::program::{CollectiveKind, CommunicatorId, Operation, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
@@ -116,7 +116,7 @@ impl Subcomm3d {
             rank.begin_body();
             for (communicator, size) in lines[me as usize].iter().copied() {
                 compute(&mut rank, self.compute);
-                let kind = Collective::AllToAll;
+                let kind = CollectiveKind::AllToAll;
                 rank.run(Operation::Collective { kind, root: 0, communicator, size });
             }
             rank.end_body();

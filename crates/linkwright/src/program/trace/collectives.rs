@@ -25,7 +25,7 @@ use super::calls::call_name;
 use super::communicators::Communicators;
 use super::error::{CallFault, TraceError};
 use super::steps::{Action, Steps};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::otf2::{Archive, CollectiveOperation, CollectiveRecord};
 use crate::units::Bytes;
 
@@ -130,18 +130,18 @@ impl Records {
 }
 
 /// The program's collective for one of MPI's.
-pub fn kind(operation: CollectiveOperation) -> Collective {
+pub fn kind(operation: CollectiveOperation) -> CollectiveKind {
     use CollectiveOperation as Of;
     match operation {
-        Of::Broadcast => Collective::Broadcast,
-        Of::Gather | Of::Gatherv => Collective::Gather,
-        Of::Scatter | Of::Scatterv => Collective::Scatter,
-        Of::AllGather | Of::AllGatherv => Collective::AllGather,
-        Of::AllToAll | Of::AllToAllv | Of::AllToAllw => Collective::AllToAll,
-        Of::AllReduce => Collective::AllReduce,
-        Of::Reduce => Collective::Reduce,
-        Of::ReduceScatter | Of::ReduceScatterBlock => Collective::ReduceScatter,
-        Of::Scan | Of::ExclusiveScan => Collective::Scan,
+        Of::Broadcast => CollectiveKind::Broadcast,
+        Of::Gather | Of::Gatherv => CollectiveKind::Gather,
+        Of::Scatter | Of::Scatterv => CollectiveKind::Scatter,
+        Of::AllGather | Of::AllGatherv => CollectiveKind::AllGather,
+        Of::AllToAll | Of::AllToAllv | Of::AllToAllw => CollectiveKind::AllToAll,
+        Of::AllReduce => CollectiveKind::AllReduce,
+        Of::Reduce => CollectiveKind::Reduce,
+        Of::ReduceScatter | Of::ReduceScatterBlock => CollectiveKind::ReduceScatter,
+        Of::Scan | Of::ExclusiveScan => CollectiveKind::Scan,
         Of::Barrier
         | Of::CreateHandle
         | Of::DestroyHandle
@@ -149,6 +149,6 @@ pub fn kind(operation: CollectiveOperation) -> Collective {
         | Of::Deallocate
         | Of::CreateHandleAndAllocate
         | Of::DestroyHandleAndDeallocate
-        | Of::Other(_) => Collective::Barrier,
+        | Of::Other(_) => CollectiveKind::Barrier,
     }
 }

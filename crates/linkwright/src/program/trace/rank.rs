@@ -11,9 +11,9 @@ use super::steps::{Action, Step, Steps};
 use super::{TRACER_LOOP, TraceOptions};
 use crate::network::RouteClass;
 use crate::program::otf2::{
-    Archive, CollectiveRecord, EventKind, Location, Members, MessageRecord, Root,
+    Archive, CollectiveRecord, EventKind, Location, Members, MessageEnd, Root,
 };
-use crate::program::{MOST_MESSAGE, Operation, Rank, RankBuilder, RankProgram, Request};
+use crate::program::{MOST_MESSAGE, Operation, PendingOperation, Rank, RankBuilder, RankProgram};
 use crate::units::{Bytes, Picoseconds};
 
 /// The events of a main loop: the first entry, and the last exit if the loop is left.
@@ -152,7 +152,7 @@ struct Writer<'a> {
     /// The region of the call that is open, as long as it holds no event of MPI.
     silent: Option<u32>,
     /// The operations that were started, by the event that started them.
-    requests: BTreeMap<usize, Request>,
+    requests: BTreeMap<usize, PendingOperation>,
     /// How many collectives each communicator has seen.
     sequences: BTreeMap<u32, usize>,
 }
@@ -311,7 +311,7 @@ impl Writer<'_> {
         }
         // Receives are posted before sends: that is how MPI_Sendrecv and MPI_Startall are made.
         actions.sort_by_key(|(_, operation)| !matches!(operation, Operation::Receive { .. }));
-        let mut waits: Vec<Request> = Vec::new();
+        let mut waits: Vec<PendingOperation> = Vec::new();
         for (start, operation) in actions {
             let request = self.program.start(operation);
             match start {
@@ -364,7 +364,7 @@ impl Writer<'_> {
 
     /// The other end of a message, as a rank of the program. The reader has checked that there
     /// is such a rank, and the communicators that they hold this one.
-    fn peer(&self, message: &MessageRecord) -> Rank {
+    fn peer(&self, message: &MessageEnd) -> Rank {
         match self.context.archive.communicators[&message.communicator].members {
             Members::Itself => self.rank,
             _ => self.context.communicators.members(message.communicator)[message.peer as usize],

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::note::Counts;
-use crate::program::otf2::{CollectiveRecord, Event, EventKind, MessageRecord};
+use crate::program::otf2::{CollectiveRecord, Event, EventKind, MessageEnd};
 
 /// A message or a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Sends a message.
-    Send(MessageRecord),
+    Send(MessageEnd),
     /// Receives a message.
-    Receive(MessageRecord),
+    Receive(MessageEnd),
     /// Takes part in a collective.
     Collective(CollectiveRecord),
 }
@@ -43,7 +43,7 @@ enum OpenKind {
     Send,
     Receive,
     /// A receive of a probed message.
-    Matched(MessageRecord),
+    Matched(MessageEnd),
     Collective,
 }
 
@@ -53,7 +53,7 @@ struct Scan {
     steps: BTreeMap<usize, Step>,
     requests: BTreeMap<u64, Open>,
     /// Messages that a probe found, by their number; their length comes with the receive.
-    probed: BTreeMap<u64, MessageRecord>,
+    probed: BTreeMap<u64, MessageEnd>,
 }
 
 impl Steps {
@@ -103,7 +103,7 @@ impl Scan {
             EventKind::MpiCollectiveEnd(call) => self.block(index, Action::Collective(call)),
             EventKind::MpiMrecv { message, length } => {
                 if let Some(probed) = self.probed.remove(&message) {
-                    self.block(index, Action::Receive(MessageRecord { length, ..probed }));
+                    self.block(index, Action::Receive(MessageEnd { length, ..probed }));
                 } else {
                     counts.open += 1;
                 }
@@ -141,7 +141,7 @@ impl Scan {
                 if let Some(Open { kind: OpenKind::Matched(probed), .. }) =
                     self.requests.get(&request)
                 {
-                    let action = Action::Receive(MessageRecord { length, ..*probed });
+                    let action = Action::Receive(MessageEnd { length, ..*probed });
                     self.complete(index, request, action, counts);
                 }
             }
@@ -156,7 +156,7 @@ impl Scan {
             }
             EventKind::MpiProbe { sender, communicator, tag, message } => {
                 let length = crate::units::Bytes(0);
-                let probed = MessageRecord { peer: sender, communicator, tag, length };
+                let probed = MessageEnd { peer: sender, communicator, tag, length };
                 self.probed.insert(message, probed);
             }
             EventKind::Enter { .. }

@@ -8,9 +8,11 @@ use crate::network::RouteClass;
 use crate::program::otf2::CollectiveOperation as Of;
 use crate::program::otf2::{
     ClockCorrection, ClockProperties, CollectiveRecord, Communicator, Event, EventKind, Imbalance,
-    Location, LocationKind, Members, MessageRecord, Region, RegionRole, Root, Unbalanced,
+    Location, LocationKind, Members, MessageEnd, Region, RegionRole, Root, Unbalanced,
 };
-use crate::program::{Collective, Dependency, MOST_MESSAGE, Operation, Rank, RankProgram, WORLD};
+use crate::program::{
+    CollectiveKind, Dependency, MOST_MESSAGE, Operation, Rank, RankProgram, WORLD,
+};
 use crate::units::{Bytes, Picoseconds};
 use EventKind::{Enter, Leave, MpiIrecv, MpiIrecvRequest, MpiIsend, MpiIsendComplete};
 
@@ -77,8 +79,8 @@ fn archive(ranks: &[&[(u64, EventKind)]]) -> Archive {
     }
 }
 
-fn message(peer: u32, communicator: u32) -> MessageRecord {
-    MessageRecord { peer, communicator, tag: 7, length: Bytes(100) }
+fn message(peer: u32, communicator: u32) -> MessageEnd {
+    MessageEnd { peer, communicator, tag: 7, length: Bytes(100) }
 }
 
 fn read(archive: &Archive) -> TraceProgram {
@@ -240,29 +242,29 @@ fn time_passes_only_while_recording_and_outside_calls() {
 }
 
 /// A collective of MPI and of a program, and what each of four ranks sent and received.
-type Recorded = (Of, Collective, [(u64, u64); 4]);
+type Recorded = (Of, CollectiveKind, [(u64, u64); 4]);
 
 /// What Score-P would record for an operation of 60 bytes on four ranks.
 #[test]
 fn sizes_follow_from_what_all_ranks_record() {
     let n = 60;
     let cases: [Recorded; 16] = [
-        (Of::Barrier, Collective::Barrier, [(0, 0); 4]),
-        (Of::Broadcast, Collective::Broadcast, [(0, n), (0, n), (4 * n, n), (0, n)]),
-        (Of::Reduce, Collective::Reduce, [(n, 0), (n, 0), (n, 4 * n), (n, 0)]),
-        (Of::Gather, Collective::Gather, [(n, 0), (n, 0), (n, 4 * n), (n, 0)]),
-        (Of::Gatherv, Collective::Gather, [(0, 0), (90, 0), (30, 238), (118, 0)]),
-        (Of::Scatter, Collective::Scatter, [(0, n), (0, n), (4 * n, n), (0, n)]),
-        (Of::Scatterv, Collective::Scatter, [(0, 0), (0, 90), (238, 30), (0, 118)]),
-        (Of::AllGather, Collective::AllGather, [(4 * n, 4 * n); 4]),
-        (Of::AllGatherv, Collective::AllGather, [(0, 238), (8, 238), (400, 238), (8, 238)]),
-        (Of::AllToAll, Collective::AllToAll, [(4 * n, 4 * n); 4]),
-        (Of::AllToAllv, Collective::AllToAll, [(0, 0), (900, 0), (0, 0), (53, 953)]),
-        (Of::AllReduce, Collective::AllReduce, [(4 * n, 4 * n); 4]),
-        (Of::ReduceScatter, Collective::ReduceScatter, [(n, n), (n, 2 * n), (n, n), (n, 0)]),
-        (Of::ReduceScatterBlock, Collective::ReduceScatter, [(n, n); 4]),
-        (Of::Scan, Collective::Scan, [(3 * n, n), (2 * n, 2 * n), (n, 3 * n), (0, 4 * n)]),
-        (Of::ExclusiveScan, Collective::Scan, [(3 * n, 0), (2 * n, n), (n, 2 * n), (0, 3 * n)]),
+        (Of::Barrier, CollectiveKind::Barrier, [(0, 0); 4]),
+        (Of::Broadcast, CollectiveKind::Broadcast, [(0, n), (0, n), (4 * n, n), (0, n)]),
+        (Of::Reduce, CollectiveKind::Reduce, [(n, 0), (n, 0), (n, 4 * n), (n, 0)]),
+        (Of::Gather, CollectiveKind::Gather, [(n, 0), (n, 0), (n, 4 * n), (n, 0)]),
+        (Of::Gatherv, CollectiveKind::Gather, [(0, 0), (90, 0), (30, 238), (118, 0)]),
+        (Of::Scatter, CollectiveKind::Scatter, [(0, n), (0, n), (4 * n, n), (0, n)]),
+        (Of::Scatterv, CollectiveKind::Scatter, [(0, 0), (0, 90), (238, 30), (0, 118)]),
+        (Of::AllGather, CollectiveKind::AllGather, [(4 * n, 4 * n); 4]),
+        (Of::AllGatherv, CollectiveKind::AllGather, [(0, 238), (8, 238), (400, 238), (8, 238)]),
+        (Of::AllToAll, CollectiveKind::AllToAll, [(4 * n, 4 * n); 4]),
+        (Of::AllToAllv, CollectiveKind::AllToAll, [(0, 0), (900, 0), (0, 0), (53, 953)]),
+        (Of::AllReduce, CollectiveKind::AllReduce, [(4 * n, 4 * n); 4]),
+        (Of::ReduceScatter, CollectiveKind::ReduceScatter, [(n, n), (n, 2 * n), (n, n), (n, 0)]),
+        (Of::ReduceScatterBlock, CollectiveKind::ReduceScatter, [(n, n); 4]),
+        (Of::Scan, CollectiveKind::Scan, [(3 * n, n), (2 * n, 2 * n), (n, 3 * n), (0, 4 * n)]),
+        (Of::ExclusiveScan, CollectiveKind::Scan, [(3 * n, 0), (2 * n, n), (n, 2 * n), (0, 3 * n)]),
     ];
     let events = |rank: usize| -> Vec<(u64, EventKind)> {
         let call = |(operation, _, sizes): &Recorded| CollectiveRecord {
@@ -279,7 +281,7 @@ fn sizes_follow_from_what_all_ranks_record() {
     let program = read(&archive(&events)).program;
     for rank in &program.ranks {
         for (operation, (of, kind, _)) in rank.operations().iter().zip(&cases) {
-            let size = if *kind == Collective::Barrier { 0 } else { n };
+            let size = if *kind == CollectiveKind::Barrier { 0 } else { n };
             let root = if kind.has_root() { 2 } else { 0 };
             let size = Bytes(size);
             let expected = Operation::Collective { kind: *kind, root, communicator: WORLD, size };
@@ -324,7 +326,7 @@ fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
 #[test]
 fn what_no_rank_has_the_memory_to_send_is_refused() {
     let sized = |length| {
-        let message = MessageRecord { length, ..message(1, ALL) };
+        let message = MessageEnd { length, ..message(1, ALL) };
         let call = CollectiveRecord {
             operation: Of::Broadcast,
             communicator: ALL,

@@ -10,7 +10,7 @@ use crate::runtime::{JobOutcome, RuntimeEvent};
 /// Admits the next job of a list whenever one ends, and whenever it is told.
 struct Queue<'a> {
     runtime: Runtime<'a, TestNetwork, fn(&CollectiveCall) -> RankProgram>,
-    waiting: std::vec::IntoIter<Job>,
+    waiting: std::vec::IntoIter<ProgramJob>,
     done: Vec<JobOutcome>,
     admitted: Vec<u64>,
 }
@@ -64,7 +64,7 @@ impl Model for Queue<'_> {
 
 /// Plays the first jobs from the start, and one more whenever one has ended.
 fn one_after_another(
-    jobs: Vec<Job>,
+    jobs: Vec<ProgramJob>,
     at_first: usize,
     check: impl FnOnce(&Queue<'_>),
 ) -> Vec<JobOutcome> {
@@ -86,9 +86,9 @@ fn one_after_another(
 #[test]
 fn a_job_admitted_while_others_run_plays_as_one_known_before() {
     let pair = ring(2);
-    let job = |name: &str, mapping: &[u32]| Job {
+    let job = |name: &str, mapping: &[u32]| ProgramJob {
         name: name.to_owned(),
-        ..Job::new(&pair, mapping.to_vec())
+        ..ProgramJob::new(&pair, mapping.to_vec())
     };
     let jobs = vec![job("a", &[0, 1]), job("b", &[2, 3]), job("c", &[1, 0]), job("d", &[3, 2])];
     let outcomes = one_after_another(jobs, 2, |_| ());
@@ -103,7 +103,7 @@ fn ranks_plans_and_frames_are_given_back() {
     let programs: Vec<_> = (1..4).map(ring).collect();
     let job = |index: u32| {
         let program = &programs[index as usize % 3];
-        Job::new(program, (0..program.ranks.len() as u32).collect())
+        ProgramJob::new(program, (0..program.ranks.len() as u32).collect())
     };
     let outcomes = one_after_another((0..300).map(job).collect(), 1, |queue| {
         let runtime = &queue.runtime;
@@ -121,7 +121,7 @@ fn a_job_that_cannot_run_is_refused_and_changes_nothing() {
     let mut runtime = Runtime::new(&mut network, 2, &[], FREE, no_collectives).unwrap();
     let mut hook = |_| ControlFlow::Continue(());
     let mut engine = Engine::new(&mut hook);
-    let error = runtime.admit(&Job::new(&ring(2), vec![1, 2]), &mut engine).unwrap_err();
+    let error = runtime.admit(&ProgramJob::new(&ring(2), vec![1, 2]), &mut engine).unwrap_err();
     assert!(error.to_string().contains("GPU 2, but there are 2 GPUs"), "{error}");
     assert!(runtime.jobs.is_empty() && runtime.ranks.is_empty());
     engine.run(&mut runtime).unwrap();
@@ -136,20 +136,20 @@ proptest! {
         at_first in 1_usize..4,
     ) {
         let programs: Vec<_> = (1..6).map(ring).collect();
-        let jobs: Vec<Job> = wanted
+        let jobs: Vec<ProgramJob> = wanted
             .iter()
-            .map(|mapping| Job::new(&programs[mapping.len() - 1], mapping.clone()))
+            .map(|mapping| ProgramJob::new(&programs[mapping.len() - 1], mapping.clone()))
             .collect();
         let mut admitted = Vec::new();
         let mut outcomes =
             one_after_another(jobs.clone(), at_first, |queue| admitted.clone_from(&queue.admitted));
         prop_assert_eq!(outcomes.len(), jobs.len());
-        let known: Vec<Job> = jobs
+        let known: Vec<ProgramJob> = jobs
             .into_iter()
             .zip(admitted)
             .enumerate()
             .map(|(index, (job, start))| {
-                Job { name: index.to_string(), start: Picoseconds(start), ..job }
+                ProgramJob { name: index.to_string(), start: Picoseconds(start), ..job }
             })
             .collect();
         let mut expected = super::turns::played(&known, 6).jobs;

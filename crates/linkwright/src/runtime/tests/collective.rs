@@ -1,18 +1,18 @@
 //! Collectives run as messages that match nothing else.
 
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 
 use super::network::LATENCY;
 use super::trees::Trees;
 use super::*;
 
-fn collective(kind: Collective, root: u32, communicator: u32, size: u64) -> Operation {
+fn collective(kind: CollectiveKind, root: u32, communicator: u32, size: u64) -> Operation {
     Operation::Collective { kind, root, communicator, size: Bytes(size) }
 }
 
 fn play_trees(program: &Arc<Program>, trees: &Trees) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;
-    let jobs = [Job::new(program, (0..gpus).collect())];
+    let jobs = [ProgramJob::new(program, (0..gpus).collect())];
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, gpus, &jobs, FREE, trees)?;
     runtime.run(&mut |_| ControlFlow::Continue(()))
@@ -20,7 +20,7 @@ fn play_trees(program: &Arc<Program>, trees: &Trees) -> Result<Outcome, RuntimeE
 
 #[test]
 fn a_broadcast_takes_the_depth_of_its_tree() {
-    let all = |_| rank(|rank| _ = rank.run(collective(Collective::Broadcast, 3, WORLD, 1000)));
+    let all = |_| rank(|rank| _ = rank.run(collective(CollectiveKind::Broadcast, 3, WORLD, 1000)));
     let outcome = play_trees(&program((0..7).map(all).collect()), &Trees::default()).unwrap();
     let hop = LATENCY + 1000;
     // From rank 3 to 4 and 5, from there to 6 and 0, 1 and 2; second children a message later.
@@ -37,7 +37,7 @@ fn nobody_leaves_a_barrier_before_all_have_entered() {
     let late = |me: u64| {
         rank(|rank| {
             rank.run(compute(me * 1_000_000));
-            rank.run(collective(Collective::Barrier, 0, WORLD, 0));
+            rank.run(collective(CollectiveKind::Barrier, 0, WORLD, 0));
         })
     };
     let outcome = play_trees(&program((0..9).map(late).collect()), &Trees::default()).unwrap();
@@ -47,7 +47,7 @@ fn nobody_leaves_a_barrier_before_all_have_entered() {
 #[test]
 fn a_collective_of_a_known_time_lasts_so_long_from_its_last_rank_and_sends_nothing() {
     let timed = Operation::Timed {
-        kind: Collective::AllReduce,
+        kind: CollectiveKind::AllReduce,
         communicator: WORLD,
         size: Bytes(8),
         duration: Picoseconds(500),
@@ -75,11 +75,11 @@ fn a_collective_of_a_known_time_lasts_so_long_from_its_last_rank_and_sends_nothi
 fn wildcards_take_no_message_of_a_collective() {
     let receiver = rank(|rank| {
         let request = rank.start(receive(None, None, 5));
-        rank.run(collective(Collective::AllToAll, 0, WORLD, 1000));
+        rank.run(collective(CollectiveKind::AllToAll, 0, WORLD, 1000));
         rank.wait(&[request]);
     });
     let sender = rank(|rank| {
-        rank.run(collective(Collective::AllToAll, 0, WORLD, 1000));
+        rank.run(collective(CollectiveKind::AllToAll, 0, WORLD, 1000));
         rank.run(compute(10_000));
         rank.run(send(0, 1, 5));
     });
@@ -94,12 +94,12 @@ fn collectives_of_one_communicator_keep_apart_though_ranks_run_ahead() {
     let all = |_| {
         rank(|rank| {
             for size in &sizes {
-                rank.start(collective(Collective::Broadcast, 0, WORLD, *size));
+                rank.start(collective(CollectiveKind::Broadcast, 0, WORLD, *size));
             }
         })
     };
     let program = program((0..6).map(all).collect());
-    let jobs = [Job::new(&program, (0..6).collect())];
+    let jobs = [ProgramJob::new(&program, (0..6).collect())];
     let trees = Trees::default();
     let mut network = TestNetwork::disordered(5);
     let runtime = Runtime::new(&mut network, 6, &jobs, FREE, &trees).unwrap();
@@ -124,12 +124,12 @@ fn a_later_collective_takes_no_message_of_an_earlier_one() {
     };
     let all = |_| {
         rank(|rank| {
-            rank.start(collective(Collective::Broadcast, 0, WORLD, 100));
-            rank.start(collective(Collective::Broadcast, 0, WORLD, 0));
+            rank.start(collective(CollectiveKind::Broadcast, 0, WORLD, 100));
+            rank.start(collective(CollectiveKind::Broadcast, 0, WORLD, 0));
         })
     };
     let program = program((0..2).map(all).collect());
-    let jobs = [Job::new(&program, vec![0, 1])];
+    let jobs = [ProgramJob::new(&program, vec![0, 1])];
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, 2, &jobs, FREE, &lower).unwrap();
     runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
@@ -141,8 +141,8 @@ fn communicators_order_their_ranks_as_they_say() {
         rank(|rank| {
             let communicator = 1 + me % 2;
             let root = me % 2;
-            rank.run(collective(Collective::Broadcast, root, communicator, 100));
-            rank.run(collective(Collective::Barrier, 0, WORLD, 0));
+            rank.run(collective(CollectiveKind::Broadcast, root, communicator, 100));
+            rank.run(collective(CollectiveKind::Barrier, 0, WORLD, 0));
         })
     };
     let mut program = program((0..6).map(all).collect());
@@ -158,12 +158,12 @@ fn a_lowering_is_asked_once_for_each_kind_of_call() {
     let all = |_| {
         rank(|rank| {
             rank.begin_body();
-            rank.run(collective(Collective::AllReduce, 0, WORLD, 64));
+            rank.run(collective(CollectiveKind::AllReduce, 0, WORLD, 64));
             rank.end_body();
         })
     };
     let program = program((0..4).map(all).collect());
-    let mut job = Job::new(&program, (0..4).collect());
+    let mut job = ProgramJob::new(&program, (0..4).collect());
     job.iterations = 100.try_into().unwrap();
     let (trees, jobs) = (Trees::default(), [job]);
     let mut network = TestNetwork::new();
@@ -175,16 +175,16 @@ fn a_lowering_is_asked_once_for_each_kind_of_call() {
 
 #[test]
 fn a_communicator_of_one_has_nothing_to_do() {
-    let alone = rank(|rank| _ = rank.run(collective(Collective::AllGather, 0, WORLD, 64)));
+    let alone = rank(|rank| _ = rank.run(collective(CollectiveKind::AllGather, 0, WORLD, 64)));
     let outcome = play(&program(vec![alone]), FREE).unwrap();
     assert_eq!(ends(&outcome), [0]);
 }
 
 #[test]
 fn different_collectives_are_an_error_that_names_both() {
-    let [one, other] = [Collective::Barrier, Collective::AllReduce].map(|kind| {
+    let [one, other] = [CollectiveKind::Barrier, CollectiveKind::AllReduce].map(|kind| {
         rank(|rank| {
-            rank.run(collective(Collective::Barrier, 0, WORLD, 0));
+            rank.run(collective(CollectiveKind::Barrier, 0, WORLD, 0));
             rank.run(collective(kind, 0, WORLD, 8));
         })
     });
@@ -199,7 +199,7 @@ fn different_collectives_are_an_error_that_names_both() {
 
 #[test]
 fn different_roots_are_an_error_too() {
-    let all = |me| rank(|rank| _ = rank.run(collective(Collective::Reduce, me, WORLD, 8)));
+    let all = |me| rank(|rank| _ = rank.run(collective(CollectiveKind::Reduce, me, WORLD, 8)));
     let error = play_trees(&program((0..2).map(all).collect()), &Trees::default()).unwrap_err();
     assert!(error.to_string().contains("rank 0 takes part in Reduce of root 0"), "{error}");
     assert!(error.to_string().contains("rank 1 in Reduce of root 1"), "{error}");
@@ -207,10 +207,10 @@ fn different_roots_are_an_error_too() {
 
 #[test]
 fn a_lowering_that_is_no_program_is_refused() {
-    let all = |_| rank(|rank| _ = rank.run(collective(Collective::Barrier, 0, WORLD, 0)));
+    let all = |_| rank(|rank| _ = rank.run(collective(CollectiveKind::Barrier, 0, WORLD, 0)));
     let program = program((0..2).map(all).collect());
-    let jobs = [Job::new(&program, vec![0, 1])];
-    let nested = collective(Collective::Barrier, 0, WORLD, 0);
+    let jobs = [ProgramJob::new(&program, vec![0, 1])];
+    let nested = collective(CollectiveKind::Barrier, 0, WORLD, 0);
     let faults = [
         (send(2, 0, 0), "names rank 2 in operation 0"),
         (receive(None, 0, 0), "takes any message in operation 0"),

@@ -120,7 +120,7 @@ fn reductions_take_as_long_as_stated_or_as_the_memory() {
     let error = play(&program(vec![rank(|rank| _ = rank.run(reduce(u64::MAX, Some(1))))]), FREE);
     assert!(error.unwrap_err().to_string().contains("more than 213 days"));
     let program = program(vec![rank(|rank| _ = rank.run(reduce(1000, None)))]);
-    let mut job = Job::new(&program, vec![0]);
+    let mut job = ProgramJob::new(&program, vec![0]);
     job.computation_scale = 3.0;
     let mut network = with_engines(2, 2);
     let runtime = Runtime::new(&mut network, 1, &[job], FREE, no_collectives).unwrap();
@@ -215,7 +215,7 @@ proptest! {
             }
         });
         let program = program(vec![written, RankProgram::default()]);
-        let jobs = [Job::new(&program, vec![0, 1])];
+        let jobs = [ProgramJob::new(&program, vec![0, 1])];
         let (mut network, mut copied) = (with_engines(engines, directions), Copied::default());
         let lower = no_collectives;
         let mut runtime =

@@ -1,7 +1,7 @@
 //! What a person reads when ranks wait for ever.
 
 use crate::network::TransportError;
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 
 use super::trees::Trees;
 use super::*;
@@ -111,7 +111,7 @@ fn only_the_first_few_are_listed() {
 #[test]
 fn a_rank_that_stays_away_from_a_collective_is_seen_by_the_others() {
     let operation = Operation::Collective {
-        kind: Collective::Barrier,
+        kind: CollectiveKind::Barrier,
         root: 0,
         communicator: 0,
         size: Bytes(0),
@@ -124,7 +124,7 @@ fn a_rank_that_stays_away_from_a_collective_is_seen_by_the_others() {
         })
     };
     let program = program((0..3).map(all).collect());
-    let jobs = [Job::new(&program, (0..3).collect())];
+    let jobs = [ProgramJob::new(&program, (0..3).collect())];
     let (mut network, trees) = (TestNetwork::new(), Trees::default());
     let runtime = Runtime::new(&mut network, 3, &jobs, FREE, &trees).unwrap();
     let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
@@ -166,7 +166,7 @@ fn a_hook_ends_an_endless_run() {
         rank.end_body();
     });
     let program = program(vec![looping]);
-    let mut job = Job::new(&program, vec![0]);
+    let mut job = ProgramJob::new(&program, vec![0]);
     job.iterations = u32::MAX.try_into().unwrap();
     let jobs = [job];
     let mut network = TestNetwork::new();

@@ -3,8 +3,8 @@
 use super::network::LATENCY;
 use super::*;
 
-fn repeated(program: &Arc<Program>, iterations: u32) -> [Job; 1] {
-    let mut job = Job::new(program, (0..program.ranks.len() as u32).collect());
+fn repeated(program: &Arc<Program>, iterations: u32) -> [ProgramJob; 1] {
+    let mut job = ProgramJob::new(program, (0..program.ranks.len() as u32).collect());
     job.iterations = iterations.try_into().unwrap();
     [job]
 }

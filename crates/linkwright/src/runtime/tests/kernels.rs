@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::network::{Connections, Routes};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
 use crate::program::lowering::Lowering;
 use crate::system::{System, presets};
@@ -38,7 +38,7 @@ impl Lowering for Kernels {
     }
 
     fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
-        (call.kind == Collective::AllReduce).then(|| self.0.clone())
+        (call.kind == CollectiveKind::AllReduce).then(|| self.0.clone())
     }
 }
 
@@ -85,7 +85,7 @@ fn network<'a>(routes: &'a Routes<'a>) -> Connections<'a> {
 }
 
 fn all_reduce(size: u64) -> Operation {
-    let kind = Collective::AllReduce;
+    let kind = CollectiveKind::AllReduce;
     Operation::Collective { kind, root: 0, communicator: WORLD, size: Bytes(size) }
 }
 
@@ -96,20 +96,20 @@ fn alone(routes: &Routes<'_>, bytes: u64) -> u64 {
 
 fn run(
     network: &mut Connections<'_>,
-    jobs: &[Job],
+    jobs: &[ProgramJob],
     lowering: impl Lowering,
 ) -> Result<Outcome, RuntimeError> {
     Runtime::new(network, 8, jobs, FREE, lowering)?.run(&mut |_| ControlFlow::Continue(()))
 }
 
 /// Two ranks that all-reduce, the second after it has computed.
-fn one_late(bytes: u64, late: u64) -> Job {
+fn one_late(bytes: u64, late: u64) -> ProgramJob {
     let second = rank(|rank| {
         rank.run(compute(late));
         rank.run(all_reduce(bytes));
     });
     let both = program(vec![rank(|rank| _ = rank.run(all_reduce(bytes))), second]);
-    Job::new(&both, vec![0, 1])
+    ProgramJob::new(&both, vec![0, 1])
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn what_comes_at_a_time_waits_for_the_transfers_that_end_then() {
     kernel.connect((2, 0), (0, 0), 2, false);
     let lowering = Kernels(call(kernel, Pieces::new(Bytes(bytes), 1, 1), 0));
     let four = (0..4).map(|_| rank(|rank| _ = rank.run(all_reduce(bytes))));
-    let jobs = [Job::new(&program(four.collect()), vec![0, 1, 2, 3])];
+    let jobs = [ProgramJob::new(&program(four.collect()), vec![0, 1, 2, 3])];
     let outcome = run(&mut network, &jobs, lowering).unwrap();
     let (begin, each) = (LAUNCH + of_third, alone(&routes, bytes));
     let expected = [begin + 2 * each, begin + 2 * each + HOP, begin + HOP, begin + each + HOP];
@@ -237,14 +237,14 @@ fn kernels_of_two_jobs_share_links_and_end_as_if_planned_together() {
         fn lower(&self, _: &CollectiveCall) -> RankProgram {
             RankProgram::default()
         }
-        fn variant(&self, job: u32, _: u32, _: Collective, _: u32) -> u32 {
+        fn variant(&self, job: u32, _: u32, _: CollectiveKind, _: u32) -> u32 {
             job
         }
         fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
             Some(exchange(call.size.0, 4, 2 * call.variant))
         }
     }
-    let jobs = [Job::new(&both, vec![0, 1]), Job::new(&both, vec![2, 3])];
+    let jobs = [ProgramJob::new(&both, vec![0, 1]), ProgramJob::new(&both, vec![2, 3])];
     let outcome = run(&mut network(&routes), &jobs, ByJob).unwrap();
     let one = run(&mut network(&routes), &jobs[..1], ByJob).unwrap();
     let time = |outcome: &Outcome, job: usize| outcome.jobs[job].ranks[0].end.0 - LAUNCH - HOP;
@@ -260,7 +260,7 @@ fn one_kernel_after_another_takes_the_room_of_the_first() {
     let played = |count| {
         let both = program(vec![part(count), part(count)]);
         let mut on = network(&routes);
-        let jobs = [Job::new(&both, vec![0, 1])];
+        let jobs = [ProgramJob::new(&both, vec![0, 1])];
         let lowering = Kernels(exchange(bytes, 3, 0));
         let mut runtime = Runtime::new(&mut on, 8, &jobs, FREE, lowering).unwrap();
         runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
@@ -277,7 +277,7 @@ fn messages_and_kernels_run_side_by_side() {
     let routes = routes();
     let bytes = 1 << 20;
     let gather = Operation::Collective {
-        kind: Collective::AllGather,
+        kind: CollectiveKind::AllGather,
         root: 0,
         communicator: WORLD,
         size: Bytes(1_000),
@@ -290,7 +290,7 @@ fn messages_and_kernels_run_side_by_side() {
         })
     };
     let both = program(vec![part(), part()]);
-    let jobs = [Job::new(&both, vec![0, 1])];
+    let jobs = [ProgramJob::new(&both, vec![0, 1])];
     let outcome = run(&mut network(&routes), &jobs, Kernels(exchange(bytes, 2, 0))).unwrap();
     let sent: Vec<_> = outcome.jobs[0].ranks.iter().map(|it| it.messages).collect();
     assert_eq!(sent, [3, 3]);
@@ -303,7 +303,7 @@ fn a_rank_that_stays_away_and_blocks_that_wait_for_ever_are_told() {
         rank(|rank| _ = rank.run(all_reduce(8))),
         rank(|rank| _ = rank.run(compute(5))),
     ]);
-    let jobs = [Job::new(&absent, vec![0, 1])];
+    let jobs = [ProgramJob::new(&absent, vec![0, 1])];
     let error = run(&mut network(&routes), &jobs, Kernels(exchange(8, 1, 0))).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("rank 1 has not called AllReduce"), "{text}");
@@ -320,13 +320,13 @@ fn a_rank_that_stays_away_and_blocks_that_wait_for_ever_are_told() {
     kernel.connect((1, 0), (0, 0), 1, false);
     let part = || rank(|rank| _ = rank.run(all_reduce(8)));
     let both = program(vec![part(), part()]);
-    let jobs = [Job::new(&both, vec![0, 1])];
+    let jobs = [ProgramJob::new(&both, vec![0, 1])];
     let stuck = Kernels(call(kernel, Pieces::new(Bytes(8), 1, 1), 0));
     let error = run(&mut network(&routes), &jobs, stuck).unwrap_err();
     let expected = RuntimeError::StuckKernel {
         job: "test".to_owned(),
         rank: 0,
-        kind: Collective::AllReduce,
+        kind: CollectiveKind::AllReduce,
         call: crate::runtime::Call { operation: 0, iteration: 0 },
         block: 0,
         step: 1,
@@ -340,11 +340,11 @@ fn kernels_that_cannot_be_are_refused() {
     let routes = routes();
     let part = || rank(|rank| _ = rank.run(all_reduce(8)));
     let three = program(vec![part(), part(), part()]);
-    let jobs = [Job::new(&three, vec![0, 1, 2])];
+    let jobs = [ProgramJob::new(&three, vec![0, 1, 2])];
     let error = run(&mut network(&routes), &jobs, Kernels(exchange(8, 1, 0))).unwrap_err();
     assert!(error.to_string().contains("is a kernel of 2 ranks"), "{error}");
     let both = program(vec![part(), part()]);
-    let jobs = [Job::new(&both, vec![0, 1])];
+    let jobs = [ProgramJob::new(&both, vec![0, 1])];
     let error = run(&mut network(&routes), &jobs, Kernels(exchange(8, 1, 4))).unwrap_err();
     assert!(error.to_string().contains("connection 4 was not opened"), "{error}");
     // Messages alone are all that some networks know of.

@@ -25,7 +25,7 @@ use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-use super::{Job, MpiProtocol, Outcome, Rendezvous, Runtime, RuntimeError};
+use super::{MpiProtocol, Outcome, ProgramJob, Rendezvous, Runtime, RuntimeError};
 use network::TestNetwork;
 
 /// A protocol whose calls cost nothing, so that a test sees the network alone.
@@ -80,7 +80,7 @@ fn play_on(
     protocol: MpiProtocol,
 ) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;
-    let jobs = [Job::new(program, (0..gpus).collect())];
+    let jobs = [ProgramJob::new(program, (0..gpus).collect())];
     let runtime = Runtime::new(network, gpus, &jobs, protocol, &no_collectives)?;
     runtime.run(&mut |_| ControlFlow::Continue(()))
 }

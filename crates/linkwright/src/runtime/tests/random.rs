@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::program::Request;
+use crate::program::PendingOperation;
 use crate::runtime::{MessageRecord, Observer};
 
 use super::*;
@@ -42,7 +42,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
 /// are alike, so that none takes what another needs. Without wildcards a receive takes no more than
 /// its own message, so that a larger one in its place is an error.
 fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Arc<Program> {
-    let mut ranks = vec![(RankBuilder::default(), Vec::<Request>::new()); RANKS as usize];
+    let mut ranks = vec![(RankBuilder::default(), Vec::<PendingOperation>::new()); RANKS as usize];
     for exchange in exchanges {
         let Exchange { source, destination, tag, size, computing, .. } = *exchange;
         let wild = wildcards[destination as usize];
@@ -113,7 +113,7 @@ proptest! {
         let outcome = outcome.map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(Ok(outcome.clone()), play_on(&mut network(), &program, protocol));
 
-        let jobs = [Job::new(&program, (0..RANKS).collect())];
+        let jobs = [ProgramJob::new(&program, (0..RANKS).collect())];
         let (mut watched, mut count) = (network(), Count::default());
         let (on, lower) = (&mut watched, &no_collectives);
         let mut runtime =

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn refusal(jobs: &[Job], gpus: u32) -> String {
+fn refusal(jobs: &[ProgramJob], gpus: u32) -> String {
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, gpus, jobs, FREE, &no_collectives);
     runtime.map(|_| ()).unwrap_err().to_string()
@@ -12,13 +12,13 @@ fn refusal_of(operation: Operation) -> String {
     let first = rank(|rank| _ = rank.run(operation));
     let mut program = program(vec![first, RankProgram::default()]);
     Arc::make_mut(&mut program).communicators.push(vec![1]);
-    refusal(&[Job::new(&program, vec![0, 1])], 2)
+    refusal(&[ProgramJob::new(&program, vec![0, 1])], 2)
 }
 
 #[test]
 fn mappings_have_to_fit() {
     let program = program(vec![RankProgram::default(); 2]);
-    let job = |mapping: &[u32]| Job::new(&program, mapping.to_vec());
+    let job = |mapping: &[u32]| ProgramJob::new(&program, mapping.to_vec());
     let texts = [
         (
             refusal(&[job(&[0])], 8),
@@ -42,11 +42,11 @@ fn mappings_have_to_fit() {
 fn scales_and_iterations_have_to_make_sense() {
     let program = program(vec![rank(|rank| _ = rank.run(compute(1)))]);
     for scale in [-1.0, f64::NAN, f64::INFINITY] {
-        let mut job = Job::new(&program, vec![0]);
+        let mut job = ProgramJob::new(&program, vec![0]);
         job.computation_scale = scale;
         assert!(refusal(&[job], 1).contains("scales computation by"), "{scale}");
     }
-    let mut job = Job::new(&program, vec![0]);
+    let mut job = ProgramJob::new(&program, vec![0]);
     job.iterations = 2.try_into().unwrap();
     assert!(refusal(&[job], 1).contains("the program of rank 0 marks none"));
 }
@@ -73,7 +73,7 @@ fn communicators_have_to_be_sets_of_ranks() {
     let refused = |communicators: Vec<Vec<u32>>| {
         let ranks = vec![RankProgram::default(); 2];
         let program = Arc::new(Program { communicators, ..Arc::unwrap_or_clone(program(ranks)) });
-        refusal(&[Job::new(&program, vec![0, 1])], 2)
+        refusal(&[ProgramJob::new(&program, vec![0, 1])], 2)
     };
     assert!(refused(vec![]).contains("is missing"));
     assert!(refused(vec![vec![0]]).contains("holds 1 of 2 ranks"));

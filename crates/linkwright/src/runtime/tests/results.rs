@@ -55,7 +55,7 @@ fn exchange() -> Arc<Program> {
 #[test]
 fn an_observer_sees_everything_and_changes_nothing() {
     let program = exchange();
-    let jobs = [Job::new(&program, vec![0, 1])];
+    let jobs = [ProgramJob::new(&program, vec![0, 1])];
     let (mut network, mut log) = (TestNetwork::new(), Log::default());
     let runtime =
         Runtime::observed(&mut network, 2, &jobs, FREE, &no_collectives, &mut log).unwrap();
@@ -74,11 +74,11 @@ fn an_observer_sees_everything_and_changes_nothing() {
 #[test]
 fn jobs_start_when_they_should_at_their_own_speed() {
     let alone = program(vec![rank(|rank| _ = rank.run(compute(1000)))]);
-    let mut late = Job::new(&alone, vec![3]);
+    let mut late = ProgramJob::new(&alone, vec![3]);
     late.start = Picoseconds(5_000);
     late.computation_scale = 0.25;
     late.name = "late".to_owned();
-    let jobs = [Job::new(&alone, vec![1]), late];
+    let jobs = [ProgramJob::new(&alone, vec![1]), late];
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, 4, &jobs, FREE, &no_collectives).unwrap();
     let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
@@ -90,7 +90,7 @@ fn jobs_start_when_they_should_at_their_own_speed() {
 #[test]
 fn messages_go_between_the_gpus_of_the_mapping_with_the_jobs_priority() {
     let program = exchange();
-    let mut job = Job::new(&program, vec![7, 2]);
+    let mut job = ProgramJob::new(&program, vec![7, 2]);
     job.priority = 9;
     let jobs = [job];
     let mut network = TestNetwork::new();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::network::RouteClass;
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, Operation, RankBuilder, RankProgram, WORLD};
+use crate::program::{CollectiveKind, Operation, RankBuilder, RankProgram, WORLD};
 use crate::units::Bytes;
 
 /// Lowers collectives, and counts how often it is asked.
@@ -18,9 +18,9 @@ impl Lowering for &Trees {
         self.asked.set(self.asked.get() + 1);
         let mut rank = RankBuilder::default();
         match call.kind {
-            Collective::Broadcast => from_root(&mut rank, call, 0, call.size),
-            Collective::Reduce => to_root(&mut rank, call, 0, call.size),
-            Collective::Barrier => {
+            CollectiveKind::Broadcast => from_root(&mut rank, call, 0, call.size),
+            CollectiveKind::Reduce => to_root(&mut rank, call, 0, call.size),
+            CollectiveKind::Barrier => {
                 to_root(&mut rank, call, 0, Bytes(0));
                 from_root(&mut rank, call, 1, Bytes(0));
             }

@@ -18,7 +18,7 @@ pub(super) fn ring(ranks: u32) -> Arc<Program> {
     program((0..ranks).map(of_rank).collect())
 }
 
-pub(super) fn played(jobs: &[Job], gpus: u32) -> Outcome {
+pub(super) fn played(jobs: &[ProgramJob], gpus: u32) -> Outcome {
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, gpus, jobs, FREE, &no_collectives).unwrap();
     runtime.run(&mut |_| ControlFlow::Continue(())).unwrap()
@@ -29,7 +29,7 @@ fn a_job_starts_when_its_gpus_are_free_and_takes_as_long_as_alone() {
     let (pair, lone) = (ring(2), ring(1));
     let job = |program, mapping: &[u32], start| {
         let start = Picoseconds(start);
-        Job { start, ..Job::new(program, mapping.to_vec()) }
+        ProgramJob { start, ..ProgramJob::new(program, mapping.to_vec()) }
     };
     let alone = played(&[job(&pair, &[0, 1], 0)], 3).jobs[0].time().0;
     let jobs = [
@@ -51,6 +51,32 @@ fn a_job_starts_when_its_gpus_are_free_and_takes_as_long_as_alone() {
     }
 }
 
+#[test]
+fn jobs_that_wait_for_ever_for_gpus_are_named() {
+    let stuck = program(vec![rank(|rank| _ = rank.run(receive(1, 7, 64))), RankProgram::default()]);
+    let job = |name: &str, program, mapping: &[u32], start| ProgramJob {
+        name: name.to_owned(),
+        start: Picoseconds(start),
+        ..ProgramJob::new(program, mapping.to_vec())
+    };
+    let jobs = [
+        job("first", &stuck, &[0, 1], 0),
+        job("second", &ring(2), &[1, 2], 5),
+        job("third", &ring(1), &[2], 7),
+        job("beside", &ring(1), &[3], 0),
+    ];
+    let mut network = TestNetwork::new();
+    let runtime = Runtime::new(&mut network, 4, &jobs, FREE, &no_collectives).unwrap();
+    let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "at 1 ns nothing is left to happen, but 1 rank waits for ever, and 2 jobs wait for GPUs: \
+         job `second` for GPU 1 behind job `first`, job `third` for GPU 2 behind job `second`; \
+         receives without a message: 1: job `first` rank 0 receives 64 B from rank 1 with tag 7 \
+         (call 0) since 0 ps; give every send a receive of the same communicator and tag"
+    );
+}
+
 proptest! {
     /// At each GPU jobs run one at a time in the order of their arrival, and none waits where all
     /// of its GPUs are free.
@@ -59,11 +85,11 @@ proptest! {
         wanted in prop::collection::vec((0_u64..20_000, prop::sample::subsequence((0..6_u32).collect::<Vec<_>>(), 1..5)), 1..14),
     ) {
         let programs: Vec<Arc<Program>> = (1..6).map(ring).collect();
-        let jobs: Vec<Job> = wanted
+        let jobs: Vec<ProgramJob> = wanted
             .iter()
-            .map(|(start, mapping)| Job {
+            .map(|(start, mapping)| ProgramJob {
                 start: Picoseconds(*start),
-                ..Job::new(&programs[mapping.len() - 1], mapping.clone())
+                ..ProgramJob::new(&programs[mapping.len() - 1], mapping.clone())
             })
             .collect();
         let outcome = played(&jobs, 6);

@@ -9,12 +9,12 @@ use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
 use crate::diagnostic::{Diagnosis, InputError, in_plain_words, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::{PacketSettings, PcieSettings, RoutingKind};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::runtime::MpiProtocol;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::Setting;
-use crate::simulation::cluster::{Choice, CollectiveChoices, Fidelity};
+use crate::simulation::cluster::{CollectiveChoices, CollectiveMethod, Fidelity};
 use crate::simulation::played::Planner;
 use crate::system::fabric::{FABRICS, FabricSpecification};
 
@@ -160,9 +160,9 @@ fn collectives(
 ) -> Result<CollectiveChoices, InputError> {
     let protocol = fields.chosen("collectives.protocol")?;
     let mut read = CollectiveChoices { protocol, ..CollectiveChoices::default() };
-    for kind in Collective::ALL {
+    for kind in CollectiveKind::ALL {
         let key = kind.name().replace('-', "_");
-        let choice = fields.named(&key, |name| Choice::named(kind, name))?;
+        let choice = fields.named(&key, |name| CollectiveMethod::named(kind, name))?;
         read.chosen.extend(choice.map(|choice| (kind, choice)));
     }
     read.planner = fields.named("planner", Planner::named)?;

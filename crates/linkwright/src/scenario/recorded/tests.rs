@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::values::{Moment, duration, gpus_of};
 use super::*;
 use crate::scenario::tests::read as read_scenario;
-use crate::scenario::{Asked, Built, Files, Given, Scenario, Work};
+use crate::scenario::{Asked, Built, Files, Given, ReadyJobs, Scenario};
 use crate::simulation::Job;
 use crate::training::Workload;
 
@@ -144,8 +144,8 @@ fn built(text: &str, variant: Option<&str>) -> (Vec<Job>, Vec<String>) {
     };
     let Built { work, notes, .. } = Scenario::read(&given).unwrap().build(&files).unwrap();
     match work {
-        Work::Mix(jobs) => (jobs, notes),
-        Work::Programs(_) => panic!("jobs of GPUs"),
+        ReadyJobs::Mix(jobs) => (jobs, notes),
+        ReadyJobs::Programs(_) => panic!("jobs of GPUs"),
     }
 }
 

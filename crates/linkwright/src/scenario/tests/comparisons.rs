@@ -1,6 +1,6 @@
 //! What a scenario compares, what is put over it, and the one format.
 
-use super::{Asked, Files, Given, SMALL, Scenario, Work, read, refused};
+use super::{Asked, Files, Given, ReadyJobs, SMALL, Scenario, read, refused};
 use crate::diagnostic::InputError;
 use crate::simulation::RunTime;
 use crate::simulation::cluster::Fidelity;
@@ -36,7 +36,7 @@ fn one_format_says_servers_network_jobs_and_what_differs() {
     let built = scenario.build(&Files::new()).unwrap();
     assert_eq!((built.cluster.system.servers(), built.cluster.system.gpus()), (4, 32));
     assert_eq!(built.cluster.routing.name(), "adaptive");
-    assert!(matches!(&built.work, Work::Mix(jobs) if jobs.len() == 30));
+    assert!(matches!(&built.work, ReadyJobs::Mix(jobs) if jobs.len() == 30));
     let other = with(SHARED, "", Some("default")).unwrap();
     let Asked::Mix(of_other) = &other.asked else { panic!("jobs of GPUs") };
     assert_eq!(of_other.policies, ["baseline"]);

@@ -1,6 +1,6 @@
 //! Scenarios of jobs of GPUs: what they mean and what they refuse.
 
-use super::{Asked, Files, JobSource, Mix, Scenario, Work, read};
+use super::{Asked, Files, JobSource, Mix, ReadyJobs, Scenario, read};
 use crate::allocation::{BandwidthModel, Ties};
 use crate::diagnostic::{InputError, Position};
 use crate::simulation::cluster::Fidelity;
@@ -17,8 +17,8 @@ fn mix_of(scenario: &Scenario) -> &Mix {
 /// The jobs of a scenario.
 fn jobs_of(text: &str) -> Result<Vec<Job>, InputError> {
     match read(text)?.build(&Files::default())?.work {
-        Work::Mix(jobs) => Ok(jobs),
-        Work::Programs(_) => panic!("jobs of programs"),
+        ReadyJobs::Mix(jobs) => Ok(jobs),
+        ReadyJobs::Programs(_) => panic!("jobs of programs"),
     }
 }
 

@@ -27,8 +27,8 @@ pub(super) fn read(text: &str) -> Result<Scenario, InputError> {
 fn build(text: &str, files: &Files) -> (Cluster, Vec<ClusterJob>) {
     let Built { cluster, work, .. } = read(text).and_then(|it| it.build(files)).unwrap();
     match work {
-        Work::Programs(jobs) => (cluster, jobs),
-        Work::Mix(_) => panic!("jobs of GPUs"),
+        ReadyJobs::Programs(jobs) => (cluster, jobs),
+        ReadyJobs::Mix(_) => panic!("jobs of GPUs"),
     }
 }
 

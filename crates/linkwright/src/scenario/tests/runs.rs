@@ -1,10 +1,10 @@
 //! What scenarios mean, and what their runs give.
 
 use super::*;
-use crate::collectives::mpi::Algorithm;
+use crate::collectives::mpi::MpiAlgorithm;
 use crate::network::packet::{NicPolicy, Switching};
-use crate::program::Collective;
-use crate::simulation::cluster::Choice;
+use crate::program::CollectiveKind;
+use crate::simulation::cluster::CollectiveMethod;
 use crate::simulation::cluster::{links, tables};
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -211,8 +211,8 @@ fn scenarios_choose_by_collective() {
         &Files::new(),
     );
     let expected = [
-        (Collective::Broadcast, Choice::Algorithm(Algorithm::BinomialTree)),
-        (Collective::AllReduce, Choice::Planned),
+        (CollectiveKind::Broadcast, CollectiveMethod::Algorithm(MpiAlgorithm::BinomialTree)),
+        (CollectiveKind::AllReduce, CollectiveMethod::Planned),
     ];
     assert_eq!(cluster.collectives.chosen, expected.into());
     assert_eq!(cluster.collectives.planned_message_size, Bytes(64 << 10));
@@ -248,7 +248,7 @@ fn a_job_trains_a_network_on_the_gpus_that_it_got() {
         parameters = { communication = \"p2p\", framework = \"mxnet-0-11\" }\n";
     let scenario = read(text).unwrap();
     let built = scenario.build(&Files::default()).unwrap();
-    let Work::Programs(jobs) = &built.work else { panic!("a mix") };
+    let ReadyJobs::Programs(jobs) = &built.work else { panic!("a mix") };
     assert_eq!([jobs[0].name.as_str(), &jobs[1].name], ["lenet", "mlp"]);
     assert_eq!(jobs[0].program.ranks.len(), 4);
     let refused = |old: &str, new: &str| {

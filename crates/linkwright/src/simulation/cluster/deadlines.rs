@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use crate::network::PcieSettings;
 use crate::network::pcie::PcieArbitration;
 use crate::program::{Operation, RankProgram};
-use crate::runtime::Job;
+use crate::runtime::ProgramJob;
 
 /// The most that a job copies at once.
-fn largest_copy(job: &Job) -> u64 {
+fn largest_copy(job: &ProgramJob) -> u64 {
     let operations = job.program.ranks.iter().flat_map(RankProgram::operations);
     let sizes = operations.filter_map(|operation| match operation {
         Operation::Copy { size, .. } => Some(size.0),
@@ -19,7 +19,10 @@ fn largest_copy(job: &Job) -> u64 {
 
 /// The jobs with deadlines: where a bus heeds them and no job has one, those with the largest copies
 /// get that of the settings, as in the study that the arbiter is from.
-pub(super) fn with_deadlines(jobs: &[Job], settings: Option<&PcieSettings>) -> Option<Vec<Job>> {
+pub(super) fn with_deadlines(
+    jobs: &[ProgramJob],
+    settings: Option<&PcieSettings>,
+) -> Option<Vec<ProgramJob>> {
     let settings = settings.filter(|it| it.arbitration == PcieArbitration::Qos)?;
     if jobs.iter().any(|job| job.deadline.is_some()) {
         return None;
@@ -28,7 +31,7 @@ pub(super) fn with_deadlines(jobs: &[Job], settings: Option<&PcieSettings>) -> O
     let largest = jobs.iter().map(largest_copy).max().filter(|largest| *largest > 0)?;
     let given = jobs.iter().cloned().map(|job| {
         let deadline = deadline.filter(|_| largest_copy(&job) == largest);
-        Job { deadline, ..job }
+        ProgramJob { deadline, ..job }
     });
     Some(given.collect())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::placement::Mapping;
 use crate::program::Program;
-use crate::runtime::Job;
+use crate::runtime::ProgramJob;
 use crate::units::Picoseconds;
 
 /// A program that is to run on some GPUs from some time on.
@@ -34,8 +34,8 @@ pub struct ClusterJob {
 impl ClusterJob {
     /// The job of a replay, on the GPU of each rank.
     #[must_use]
-    pub fn on(&self, mapping: Vec<u32>) -> Job {
-        Job {
+    pub fn on(&self, mapping: Vec<u32>) -> ProgramJob {
+        ProgramJob {
             name: self.name.clone(),
             program: Arc::clone(&self.program),
             mapping,

@@ -15,7 +15,7 @@ use crate::collectives::time::resources;
 use crate::engine::Hook;
 use crate::network::packet::{ChannelStatistics, SettingsError};
 use crate::network::{Connections, Routes, gpu_sites};
-use crate::runtime::{Job, Observer};
+use crate::runtime::{Observer, ProgramJob};
 use crate::system::Wiring;
 use crate::system::fabric::{ChannelId, Fabric};
 use crate::units::Bytes;
@@ -24,7 +24,7 @@ impl Cluster {
     /// Plays jobs whose collectives are kernels.
     pub(super) fn replay_kernels(
         &self,
-        jobs: &[Job],
+        jobs: &[ProgramJob],
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {

@@ -11,7 +11,7 @@ use super::tables::makespan;
 use super::{Cluster, ClusterOutcome};
 use crate::network::packet::ChannelStatistics;
 use crate::system::composition::System;
-use crate::system::fabric::{Channel, End, Fabric, Shape, SwitchId};
+use crate::system::fabric::{End, Fabric, FabricChannel, FabricShape, SwitchId};
 use crate::system::kinds::LinkKind;
 use crate::system::views::fabric_facts::{heights, level_names};
 use crate::table::Table;
@@ -86,16 +86,16 @@ impl Places<'_> {
         let rank = match (a.cmp(&b), self.fabric.shape()) {
             (Ordering::Less, _) => Rank::Up(a, b),
             (Ordering::Greater, _) => Rank::Down(std::cmp::Reverse(a), std::cmp::Reverse(b)),
-            (_, Shape::Dragonfly(shape)) if shape.group_of(from) == shape.group_of(to) => {
+            (_, FabricShape::Dragonfly(shape)) if shape.group_of(from) == shape.group_of(to) => {
                 return (Rank::Local, "local".to_owned());
             }
-            (_, Shape::Dragonfly(_)) => return (Rank::Global, "global".to_owned()),
+            (_, FabricShape::Dragonfly(_)) => return (Rank::Global, "global".to_owned()),
             _ => return (Rank::BetweenSwitches, "between switches".to_owned()),
         };
         (rank, format!("{} to {}", name(a), name(b)))
     }
 
-    fn row(&self, number: u64, channel: &Channel, carried: ChannelStatistics) -> Row {
+    fn row(&self, number: u64, channel: &FabricChannel, carried: ChannelStatistics) -> Row {
         let (kind, rank, level, at) = match (channel.from, channel.to) {
             (End::Node(_), End::Switch(to)) => ("injection", Rank::Injection, None, to),
             (End::Switch(from), End::Node(_)) => ("ejection", Rank::Ejection, None, from),
@@ -107,7 +107,7 @@ impl Places<'_> {
             (End::Node(_), End::Node(_)) => unreachable!("a fabric's links end at a switch"),
         };
         let group = match self.fabric.shape() {
-            Shape::Dragonfly(shape) => {
+            FabricShape::Dragonfly(shape) => {
                 let (group, size) = (shape.group_of(at), shape.switches_per_group);
                 Some((u64::from(group), u64::from(at - group * size)))
             }

@@ -29,13 +29,13 @@ use crate::network::routing::{Nowhere, RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
-use crate::runtime::{Job, MpiProtocol, Observer, Outcome, Runtime, RuntimeError};
+use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
 
 pub use collectives::{
-    Choice, ChoiceError, CollectiveChoices, CollectiveProtocol, MOST_PACKED_GPUS,
-    MOST_PLANNED_GPUS, PlannedCollective, PlanningError, PlanningProblem,
+    CollectiveChoices, CollectiveMethod, CollectiveMethodError, CollectiveProtocol,
+    MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective, PlanningError, PlanningProblem,
 };
 pub use job::ClusterJob;
 pub use latencies::Latencies;
@@ -171,7 +171,7 @@ impl Cluster {
     /// that the hook ended.
     pub fn replay(
         &self,
-        jobs: &[Job],
+        jobs: &[ProgramJob],
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
@@ -225,7 +225,7 @@ impl Cluster {
     fn play<T: Transport>(
         &self,
         network: &mut T,
-        jobs: &[Job],
+        jobs: &[ProgramJob],
         planned: &Planned,
         observer: &mut impl Observer,
         hook: Hook<'_>,

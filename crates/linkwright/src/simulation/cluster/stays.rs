@@ -1,6 +1,6 @@
 //! When ranks were in which regions of their programs.
 
-use crate::runtime::{Job, RankId};
+use crate::runtime::{ProgramJob, RankId};
 use crate::units::Picoseconds;
 
 /// A stay in a region of the program.
@@ -40,7 +40,7 @@ pub struct Stays {
 
 impl Stays {
     /// Of the ranks of these jobs; keeps at most so many.
-    pub(super) fn new(jobs: &[Job], most: usize) -> Self {
+    pub(super) fn new(jobs: &[ProgramJob], most: usize) -> Self {
         let open = jobs.iter().map(|job| vec![Vec::new(); job.mapping.len()]).collect();
         Self { most, kept: Vec::new(), count: 0, open }
     }
@@ -108,7 +108,7 @@ mod tests {
     /// What is kept of entries (`+`) and exits (`-`) of regions, one every ten picoseconds.
     fn kept(most: usize, course: &str) -> (Vec<Stay>, u64) {
         let program = program();
-        let mut stays = Stays::new(&[Job::new(&program, vec![0])], most);
+        let mut stays = Stays::new(&[ProgramJob::new(&program, vec![0])], most);
         for (index, step) in (0..).zip(course.split(' ')) {
             let (sign, region) = step.split_at(1);
             let (region, now) = (region.parse().unwrap(), Picoseconds(10 * index));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn where_nothing_is_kept_nothing_grows() {
         let program = program();
-        let mut stays = Stays::new(&[Job::new(&program, vec![0])], 0);
+        let mut stays = Stays::new(&[ProgramJob::new(&program, vec![0])], 0);
         (0..100).for_each(|now| stays.enter(RANK, 0, Picoseconds(now)));
         assert!(stays.kept().is_empty() && stays.open[0][0].is_empty());
         assert_eq!(stays.count(), 100);

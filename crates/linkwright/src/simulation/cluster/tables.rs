@@ -6,7 +6,7 @@ use super::stays::RegionInterval;
 use super::watch::{CopyInterval, MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
 use crate::program::CopyDirection;
-use crate::runtime::{Job, JobOutcome, RankOutcome};
+use crate::runtime::{JobOutcome, ProgramJob, RankOutcome};
 use crate::table::Table;
 use crate::units::Picoseconds;
 
@@ -20,7 +20,7 @@ pub fn makespan(outcome: &ClusterOutcome) -> Picoseconds {
 ///
 /// `computing`, `communicating` and `exposed_communication` are means over the job's ranks.
 #[must_use]
-pub fn jobs(jobs: &[Job], outcome: &ClusterOutcome) -> Table {
+pub fn jobs(jobs: &[ProgramJob], outcome: &ClusterOutcome) -> Table {
     let all = &outcome.jobs.jobs;
     let seconds = |time: fn(&JobOutcome) -> Picoseconds| -> Vec<f64> {
         all.iter().map(|job| time(job).as_seconds()).collect()
@@ -58,7 +58,7 @@ fn mean_seconds(ranks: &[RankOutcome], time: fn(&RankOutcome) -> Picoseconds) ->
 
 /// One row for each rank of each job.
 #[must_use]
-pub fn ranks(cluster: &Cluster, jobs: &[Job], outcome: &ClusterOutcome) -> Table {
+pub fn ranks(cluster: &Cluster, jobs: &[ProgramJob], outcome: &ClusterOutcome) -> Table {
     let all = || outcome.jobs.jobs.iter().flat_map(|job| &job.ranks);
     let seconds = |time: fn(&RankOutcome) -> Picoseconds| -> Vec<f64> {
         all().map(|rank| time(rank).as_seconds()).collect()
@@ -90,7 +90,7 @@ pub fn ranks(cluster: &Cluster, jobs: &[Job], outcome: &ClusterOutcome) -> Table
 /// `rate` is what the plan reaches of the links' peak alone on the network, in the limit of long
 /// data, counting the longest buffer; `root` is null where the collective has none.
 #[must_use]
-pub fn planned(jobs: &[Job], outcome: &ClusterOutcome) -> Table {
+pub fn planned(jobs: &[ProgramJob], outcome: &ClusterOutcome) -> Table {
     let all = || outcome.planned.iter();
     let names = all().map(|it| jobs[it.job as usize].name.clone());
     let roots = all().map(|it| it.root.map(u64::from));
@@ -111,7 +111,7 @@ pub fn planned(jobs: &[Job], outcome: &ClusterOutcome) -> Table {
 ///
 /// A region that was never left lasts to its rank's end.
 #[must_use]
-pub fn regions(jobs: &[Job], outcome: &ClusterOutcome, watch: &Watch) -> Table {
+pub fn regions(jobs: &[ProgramJob], outcome: &ClusterOutcome, watch: &Watch) -> Table {
     let mut stays = watch.stays.kept().to_vec();
     // A stable order: each rank's stays remain in the order in which it entered.
     stays.sort_by_key(|stay| (stay.rank.job, stay.rank.rank));

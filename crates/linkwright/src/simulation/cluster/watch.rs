@@ -2,7 +2,7 @@
 
 use super::latencies::Latencies;
 use super::stays::Stays;
-use crate::runtime::{CopyRecord, Job, KernelRecord, MessageRecord, Observer, RankId};
+use crate::runtime::{CopyRecord, KernelRecord, MessageRecord, Observer, ProgramJob, RankId};
 use crate::system::System;
 use crate::units::Picoseconds;
 
@@ -77,7 +77,7 @@ impl Watch {
     /// Watches jobs, and keeps at most so many messages, as many spans of computation, as many
     /// copies, as many kernels, and as many stays in regions.
     #[must_use]
-    pub fn new(jobs: &[Job], system: &System, most: usize) -> Self {
+    pub fn new(jobs: &[ProgramJob], system: &System, most: usize) -> Self {
         let node = |gpu: &u32| system.gpu(*gpu).server;
         Self {
             nodes: jobs.iter().map(|job| job.mapping.iter().map(node).collect()).collect(),

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::diagnostic::Named;
 use crate::network::RouteClass;
 use crate::program::{
-    Collective, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
+    CollectiveKind, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
 };
 use crate::simulation::error::SimulationError;
 use crate::system::gpus::{GpuModel, NumberType};
@@ -195,7 +195,7 @@ fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
         rank.run(Operation::Copy { direction, size, route: RouteClass::Any });
     }
     let reduce = |size| Operation::Collective {
-        kind: Collective::AllReduce,
+        kind: CollectiveKind::AllReduce,
         root: 0,
         communicator: WORLD,
         size,
@@ -329,7 +329,7 @@ mod tests {
                 panic!("{:?}", rank.operations());
             };
             assert_eq!(duration, vgg.compute_per_iteration());
-            assert_eq!((kind, size), (Collective::AllReduce, vgg.bytes_per_iteration()));
+            assert_eq!((kind, size), (CollectiveKind::AllReduce, vgg.bytes_per_iteration()));
         }
         let alone = self::program(IterationSettings::default(), &[reference_rate()]);
         assert_eq!(alone.ranks[0].operations().len(), 1);

@@ -237,11 +237,11 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| *gpu as u32);
         let program = self.programs.of(self.system, &of.workload, &steps, &gpus);
-        let job_of_runtime = runtime::Job {
+        let job_of_runtime = runtime::ProgramJob {
             name: of.name.clone(),
             iterations: iterations.expect("the jobs were checked before the run"),
             start: scheduler.now(),
-            ..runtime::Job::new(&program, on.collect())
+            ..runtime::ProgramJob::new(&program, on.collect())
         };
         let mut part = Part { whole: scheduler, done: self.queue.done() };
         let admitted = self.runtime.admit(&job_of_runtime, &mut part);

@@ -16,7 +16,7 @@ use crate::network::routing::Routing;
 use crate::network::{ConnectionIndex, Connections, PacketNetwork, Routes, Transport};
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, CommunicatorId, RankProgram};
+use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::units::Bytes;
@@ -249,7 +249,7 @@ impl Lowering for Plans<'_> {
         Some(kernel.clone())
     }
 
-    fn variant(&self, job: u32, _: CommunicatorId, _: Collective, _: u32) -> u32 {
+    fn variant(&self, job: u32, _: CommunicatorId, _: CollectiveKind, _: u32) -> u32 {
         self.of_job[job as usize]
     }
 }
@@ -263,6 +263,6 @@ pub(super) fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
     parts.iter().flat_map(of).collect()
 }
 
-fn rule_of(call: &CollectiveCall) -> mpi::Algorithm {
-    mpi::Algorithm::default_for(call.kind, call.ranks, call.size)
+fn rule_of(call: &CollectiveCall) -> mpi::MpiAlgorithm {
+    mpi::MpiAlgorithm::default_for(call.kind, call.ranks, call.size)
 }

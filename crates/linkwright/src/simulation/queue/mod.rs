@@ -27,8 +27,8 @@ use super::error::SimulationError;
 use super::job::Job;
 use crate::allocation::bandwidth::published;
 use crate::allocation::{
-    BandwidthModel, Effort, GpuSet, Objective, Pattern, Policy, PreparedMachine, Request,
-    Selection, ServerState, Shape,
+    BandwidthModel, Effort, GpuSet, Objective, Pattern, PatternShape, Policy, PreparedMachine,
+    Request, Selection, ServerState,
 };
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
@@ -99,14 +99,14 @@ pub(super) struct Queue<'a> {
     jobs: &'a [Job],
     policy: &'a dyn Policy,
     /// Of every shape and size that a job may have within a server.
-    patterns: BTreeMap<(Shape, usize), Pattern>,
+    patterns: BTreeMap<(PatternShape, usize), Pattern>,
     choice: ServerChoice,
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
     /// Most aggregated bandwidth on an idle server, by its machine's name, the pattern's shape and its
     /// size.
-    ideal: BTreeMap<(String, Shape, usize), Bandwidth>,
+    ideal: BTreeMap<(String, PatternShape, usize), Bandwidth>,
     finished: u64,
     ends: Ends,
     /// The healthy GPUs of the server that has the most.
@@ -376,7 +376,7 @@ impl<'a> Queue<'a> {
     /// The most aggregated bandwidth that a pattern can have on an idle server.
     fn ideal<E>(
         &mut self,
-        shape: Shape,
+        shape: PatternShape,
         size: usize,
         server: usize,
         scheduler: &mut impl Scheduler<E>,

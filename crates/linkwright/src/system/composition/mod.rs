@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 pub use attachment::{InterfaceRule, PortOrder};
 pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
-pub use numbers::Place;
-pub use split::{Split, lists_network, split};
+pub use numbers::ServerPlace;
+pub use split::{ServersAndFabric, lists_network, split};
 
 use super::calibration::Calibration;
 use super::error::SystemError;
@@ -71,7 +71,7 @@ impl ServerKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemDevice {
     /// One of a server: `index` is its id in the template.
-    OfServer(Place),
+    OfServer(ServerPlace),
     /// A switch of the fabric, by its number there.
     Switch(u32),
 }
@@ -298,7 +298,7 @@ impl System {
 
     /// The server of a GPU, and its index there.
     #[must_use]
-    pub fn gpu(&self, gpu: u32) -> Place {
+    pub fn gpu(&self, gpu: u32) -> ServerPlace {
         self.numbers.place(gpu, |counts| counts.gpus)
     }
 
@@ -310,7 +310,7 @@ impl System {
 
     /// The server of a network interface, and its index there.
     #[must_use]
-    pub fn nic(&self, nic: u32) -> Place {
+    pub fn nic(&self, nic: u32) -> ServerPlace {
         self.numbers.place(nic, |counts| counts.nics)
     }
 
@@ -422,7 +422,7 @@ impl System {
 
     /// The server of a channel and its number there; None of the fabric's.
     #[must_use]
-    pub fn server_channel(&self, channel: ChannelId) -> Option<Place> {
+    pub fn server_channel(&self, channel: ChannelId) -> Option<ServerPlace> {
         let inside = channel.checked_sub(self.fabric_channels() as u32)?;
         Some(self.numbers.place(inside, |counts| counts.channels))
     }

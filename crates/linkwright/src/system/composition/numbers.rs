@@ -29,7 +29,7 @@ impl Counts {
 
 /// Where a part of a server is: in which server of the system, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ServerPlace {
     /// The server.
     pub server: u32,
     /// The part's number in the server.
@@ -104,7 +104,7 @@ impl Numbers {
     }
 
     /// The server of a part of one sort.
-    pub(super) fn place(&self, number: u32, sort: impl Fn(&Counts) -> u32) -> Place {
+    pub(super) fn place(&self, number: u32, sort: impl Fn(&Counts) -> u32) -> ServerPlace {
         assert!(number < sort(&self.total), "there is no part {number}");
         let after = self.runs.partition_point(|run| sort(&run.before) <= number);
         // Servers without such a part begin where the next begins.
@@ -112,7 +112,7 @@ impl Numbers {
         let run = run.expect("some server has the part");
         let inside = number - sort(&run.before);
         let each = sort(&run.each);
-        Place { server: run.first_server + inside / each, index: inside % each }
+        ServerPlace { server: run.first_server + inside / each, index: inside % each }
     }
 
     /// Each row of equal servers: its first server, how many, and what each has.

@@ -16,7 +16,7 @@ use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 
 /// Equal servers in rows, and the fabric that joins their interfaces.
-pub type Split = (Vec<(Arc<Server>, u32)>, Fabric);
+pub type ServersAndFabric = (Vec<(Arc<Server>, u32)>, Fabric);
 
 impl System {
     /// A machine as a system: split into its servers where it lists a network between them, else a
@@ -49,7 +49,7 @@ pub fn lists_network(machine: &Server) -> bool {
 /// A server without a GPU, or without an interface; an interface with no link to a switch, or with
 /// several; a link of the network that ends elsewhere, or of another kind that ends at a switch;
 /// interfaces that the network does not join; links of two kinds, or too many.
-pub fn split(machine: &Server) -> Result<Split, SystemError> {
+pub fn split(machine: &Server) -> Result<ServersAndFabric, SystemError> {
     let network = Network::of(machine)?;
     let parts = parts(machine)?;
     let mut rows: Vec<(Arc<Server>, u32)> = Vec::new();

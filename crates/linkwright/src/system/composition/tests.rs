@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::diagnostic::Named;
-use crate::system::fabric::{Fabric, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, fat_tree};
+use crate::system::fabric::{
+    Fabric, FabricShape, FatTree, FatTreeRates, LinkRate, NodeLink, fat_tree,
+};
 use crate::system::presets::{NAMES, preset};
 use crate::system::views::listed;
 
@@ -14,7 +16,7 @@ const RATE: LinkRate =
 /// One switch that joins so many ports.
 fn single_switch(ports: u32) -> Fabric {
     let link = NodeLink { switch: 0, bandwidth: RATE.bandwidth, latency: RATE.latency };
-    Fabric::new("network0", Shape::Graph, 1, &vec![link; ports as usize], &[]).unwrap()
+    Fabric::new("network0", FabricShape::Graph, 1, &vec![link; ports as usize], &[]).unwrap()
 }
 
 /// The servers on one switch as one machine, which lists every part.
@@ -213,6 +215,6 @@ fn large_systems_are_small() {
     assert_eq!(system.gpus(), 131_072);
     let last = system.gpu_device(131_071);
     assert_eq!(system.device_name(last), "node16383/GPU7");
-    let per_channel = size_of::<crate::system::fabric::Channel>() + size_of::<u32>();
+    let per_channel = size_of::<crate::system::fabric::FabricChannel>() + size_of::<u32>();
     assert!(system.fabric_channels() * per_channel < 131_000_000);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Channel, End, Fabric, FatTreeLevel, Shape, SwitchId};
+use super::{End, Fabric, FabricChannel, FabricShape, FatTreeLevel, SwitchId};
 use crate::system::kinds::LinkKind;
 use crate::system::views::dot::quote;
 
@@ -10,13 +10,13 @@ use crate::system::views::dot::quote;
 fn fill(fabric: &Fabric, switch: SwitchId) -> &'static str {
     const COLOURS: [&str; 4] = ["#dbe7f6", "#e3f1c8", "#fbd5a5", "#f3d9e6"];
     let index = match fabric.shape() {
-        Shape::FatTree(tree) => match tree.level(switch) {
+        FabricShape::FatTree(tree) => match tree.level(switch) {
             FatTreeLevel::Leaf => 0,
             FatTreeLevel::Aggregate => 1,
             FatTreeLevel::Core => 2,
         },
-        Shape::Dragonfly(fly) => fly.group_of(switch) as usize % COLOURS.len(),
-        Shape::Torus(_) | Shape::SingleSwitch | Shape::Graph => 0,
+        FabricShape::Dragonfly(fly) => fly.group_of(switch) as usize % COLOURS.len(),
+        FabricShape::Torus(_) | FabricShape::SingleSwitch | FabricShape::Graph => 0,
     };
     COLOURS[index]
 }
@@ -59,7 +59,7 @@ pub fn fabric_dot(fabric: &Fabric) -> String {
         let _ = writeln!(text, "  {name} [kind=node, shape=point, fillcolor=\"#6b7683\"]");
     }
     // The first of each link's two channels.
-    let links: Vec<&Channel> = fabric.channels().iter().step_by(2).collect();
+    let links: Vec<&FabricChannel> = fabric.channels().iter().step_by(2).collect();
     for bundle in links.chunk_by(|a, b| a == b) {
         let (channel, count) = (bundle[0], bundle.len());
         let (from, to) = (vertex(channel.from), vertex(channel.to));

@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::links::{LinkRate, numberable, positive, product, refuse};
-use super::{ChannelId, Fabric, FabricError, NodeId, Shape, SwitchId, SwitchLink};
+use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId, SwitchLink};
 
 /// A one-dimensional dragonfly: groups of fully connected switches, joined by global links.
 ///
@@ -295,7 +295,7 @@ pub fn dragonfly(shape: &Dragonfly, rates: &DragonflyRates) -> Result<Fabric, Fa
         add_round(shape, rates.global, round, &mut links);
     }
     let name = format!("dragonfly-{}", shape.nodes());
-    Fabric::new(&name, Shape::Dragonfly(*shape), shape.switches(), &nodes, &links)
+    Fabric::new(&name, FabricShape::Dragonfly(*shape), shape.switches(), &nodes, &links)
 }
 
 /// Appends one round of global links, in the order in which they are numbered.

@@ -8,7 +8,7 @@
 //! the TraceR-CODES study (Section V.B). What it leaves out: several rails and planes.
 
 use super::links::{LARGEST_RADIX, LinkRate, numberable, positive, product, refuse};
-use super::{ChannelId, Fabric, FabricError, NodeId, Shape, SwitchId};
+use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId};
 
 /// A fat-tree of leaf, aggregate and core switches.
 ///
@@ -357,5 +357,5 @@ pub fn fat_tree(shape: &FatTree, rates: &FatTreeRates) -> Result<Fabric, FabricE
         }
     }
     let name = format!("fat-tree-{}", shape.nodes());
-    Fabric::new(&name, Shape::FatTree(*shape), shape.switches(), &nodes, &links)
+    Fabric::new(&name, FabricShape::FatTree(*shape), shape.switches(), &nodes, &links)
 }

@@ -33,7 +33,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::links::LinkRate;
-use super::{Fabric, FabricError, NodeLink, Shape, SwitchId, SwitchLink};
+use super::{Fabric, FabricError, FabricShape, NodeLink, SwitchId, SwitchLink};
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, closest, from_toml, shown};
 use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
@@ -67,7 +67,7 @@ impl GraphParts {
             let remedy = remedy.unwrap_or_else(|| "mend the graph".to_owned());
             input_error(file, text, span, problem, remedy)
         };
-        let built = Fabric::new(&self.name, Shape::Graph, count, &self.nodes, &self.links)
+        let built = Fabric::new(&self.name, FabricShape::Graph, count, &self.nodes, &self.links)
             .map_err(|error| refuse(&error, 0..0))?
             .with_switch_names(names)
             .with_links(self.kind.link_kind());

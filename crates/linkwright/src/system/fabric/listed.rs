@@ -1,7 +1,7 @@
 //! A fabric whose every node, switch and link is listed.
 
 use super::links::{LinkRate, numberable};
-use super::{Fabric, FabricError, NodeLink, Shape, SwitchLink, single_switch};
+use super::{Fabric, FabricError, FabricShape, NodeLink, SwitchLink, single_switch};
 use crate::system::kinds::LinkKind;
 
 /// The fabric of listed parts: one of a single switch where there is one and all of its links are
@@ -29,7 +29,7 @@ pub(in crate::system) fn of_listed(
         .iter()
         .flat_map(|(link, count)| std::iter::repeat_n(*link, *count as usize))
         .collect();
-    let fabric = Fabric::new(name, Shape::Graph, switch_names.len() as u32, nodes, &links)?
+    let fabric = Fabric::new(name, FabricShape::Graph, switch_names.len() as u32, nodes, &links)?
         .with_links(kind)
         .with_switch_names(switch_names);
     fabric.check_connected()?;

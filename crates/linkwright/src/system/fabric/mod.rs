@@ -1,7 +1,7 @@
 //! Networks between nodes: switches, nodes, and the channels that join them.
 //!
 //! An [`Fabric`] is plain data. A generator makes it (a fat-tree, a dragonfly, a torus, ...)
-//! or a file describes it; its [`Shape`] keeps the generator's parameters, from which a
+//! or a file describes it; its [`FabricShape`] keeps the generator's parameters, from which a
 //! routing algorithm computes where a switch lies.
 //!
 //! What it represents: every node has one network interface, which one link joins to one
@@ -44,7 +44,7 @@ pub use paths::{FabricPaths, FabricShares};
 pub use pod_tree::{PodTree, pod_tree};
 pub use routing_file::read_routing;
 pub use routing_tables::RoutingTables;
-pub use shape::Shape;
+pub use shape::FabricShape;
 pub use single_switch::single_switch;
 pub use specification::{FABRICS, FabricKind, FabricSpecification, LINK_KEYS, read_specification};
 pub use torus::{Direction, Torus, TorusRates, torus};
@@ -68,7 +68,7 @@ pub enum End {
 
 /// One direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Channel {
+pub struct FabricChannel {
     /// Where it starts.
     pub from: End,
     /// Where it ends.

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{ChannelId, End, Fabric, FatTree, FatTreeLevel, NodeId, Shape, SwitchId};
+use super::{ChannelId, End, Fabric, FabricShape, FatTree, FatTreeLevel, NodeId, SwitchId};
 
 /// The channels between two switches, each with the part of the data that crosses it.
 pub type FabricShares = Arc<[(ChannelId, f64)]>;
@@ -37,9 +37,9 @@ impl FabricPaths {
     #[must_use]
     pub fn of(fabric: &Arc<Fabric>) -> Option<Self> {
         let holds_up = match fabric.shape() {
-            Shape::SingleSwitch | Shape::Dragonfly(_) => false,
-            Shape::FatTree(tree) => is_tapered(fabric, tree),
-            Shape::Torus(_) | Shape::Graph => true,
+            FabricShape::SingleSwitch | FabricShape::Dragonfly(_) => false,
+            FabricShape::FatTree(tree) => is_tapered(fabric, tree),
+            FabricShape::Torus(_) | FabricShape::Graph => true,
         };
         let has_links = fabric.channels().len() > Self::first(fabric) as usize;
         (holds_up && has_links).then(|| Self { fabric: Arc::clone(fabric), known: Arc::default() })

@@ -12,7 +12,7 @@
 
 use super::fat_tree::FatTreeRates;
 use super::links::{LARGEST_RADIX, numberable, positive, product, refuse};
-use super::{Fabric, FabricError, Shape, SwitchId};
+use super::{Fabric, FabricError, FabricShape, SwitchId};
 
 /// A tree of pods with as many aggregates as leaves, of which the last pod may be smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +99,6 @@ pub fn pod_tree(name: &str, tree: &PodTree, rates: &FatTreeRates) -> Result<Fabr
         .chain(named("aggregate", tree.leaves))
         .chain(named("core", tree.cores))
         .collect();
-    let built = Fabric::new(name, Shape::Graph, switches, &nodes, &links)?;
+    let built = Fabric::new(name, FabricShape::Graph, switches, &nodes, &links)?;
     Ok(built.with_switch_names(names))
 }

@@ -4,7 +4,7 @@ use super::{Dragonfly, FatTree, Torus};
 
 /// What kind of network a fabric is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
+pub enum FabricShape {
     /// A fat-tree of two or three levels.
     FatTree(FatTree),
     /// A one-dimensional dragonfly.

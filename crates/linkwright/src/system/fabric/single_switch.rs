@@ -5,7 +5,7 @@
 //! places where they are too narrow.
 
 use super::links::{LinkRate, numberable, positive};
-use super::{Fabric, FabricError, Shape};
+use super::{Fabric, FabricError, FabricShape};
 
 /// The fabric of one switch and its nodes.
 ///
@@ -15,5 +15,5 @@ pub fn single_switch(ports: u32, rate: LinkRate) -> Result<Fabric, FabricError> 
     positive("ports", ports)?;
     numberable(Some(ports.into()))?;
     let nodes = vec![rate.to_node(0); ports as usize];
-    Fabric::new(&format!("single-switch-{ports}"), Shape::SingleSwitch, 1, &nodes, &[])
+    Fabric::new(&format!("single-switch-{ports}"), FabricShape::SingleSwitch, 1, &nodes, &[])
 }

@@ -4,7 +4,7 @@
 //! same number of nodes. What it leaves out: several links between two neighbours.
 
 use super::links::{LinkRate, numberable, positive, product, refuse};
-use super::{ChannelId, Fabric, FabricError, NodeId, Shape, SwitchId};
+use super::{ChannelId, Fabric, FabricError, FabricShape, NodeId, SwitchId};
 
 /// A torus: each switch has two neighbours in each dimension (one, where the dimension is 2;
 /// none, where it is 1).
@@ -161,5 +161,5 @@ pub fn torus(shape: &Torus, rates: &TorusRates) -> Result<Fabric, FabricError> {
     }
     let sizes: Vec<_> = shape.dimensions.iter().map(ToString::to_string).collect();
     let name = format!("torus-{}", sizes.join("x"));
-    Fabric::new(&name, Shape::Torus(shape.clone()), shape.switches(), &nodes, &links)
+    Fabric::new(&name, FabricShape::Torus(shape.clone()), shape.switches(), &nodes, &links)
 }

@@ -1,7 +1,9 @@
 //! A fabric as data: which channel joins what.
 
 use super::links;
-use super::{Channel, ChannelId, End, FabricError, NodeId, NodeLink, Shape, SwitchId, SwitchLink};
+use super::{
+    ChannelId, End, FabricChannel, FabricError, FabricShape, NodeId, NodeLink, SwitchId, SwitchLink,
+};
 use crate::system::kinds::LinkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -12,10 +14,10 @@ use crate::units::{Bandwidth, Picoseconds};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     name: String,
-    shape: Shape,
+    shape: FabricShape,
     nodes: u32,
     switches: u32,
-    channels: Vec<Channel>,
+    channels: Vec<FabricChannel>,
     /// What a file calls its switches; empty where a generator's numbers name them.
     switch_names: Vec<String>,
     links: LinkKind,
@@ -35,7 +37,7 @@ impl Fabric {
     /// bandwidth, or more than 2^30 channels.
     pub fn new(
         name: &str,
-        shape: Shape,
+        shape: FabricShape,
         switches: u32,
         nodes: &[NodeLink],
         links: &[SwitchLink],
@@ -110,7 +112,7 @@ impl Fabric {
 
     /// The generator's parameters.
     #[must_use]
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &FabricShape {
         &self.shape
     }
 
@@ -123,12 +125,14 @@ impl Fabric {
     pub fn switch_name(&self, switch: SwitchId) -> String {
         match &self.shape {
             _ if !self.switch_names.is_empty() => self.switch_names[switch as usize].clone(),
-            Shape::FatTree(tree) => tree.switch_name(switch),
-            Shape::Dragonfly(fly) => {
+            FabricShape::FatTree(tree) => tree.switch_name(switch),
+            FabricShape::Dragonfly(fly) => {
                 let index = switch % fly.switches_per_group;
                 format!("group{}-switch{index}", fly.group_of(switch))
             }
-            Shape::Torus(_) | Shape::SingleSwitch | Shape::Graph => format!("switch{switch}"),
+            FabricShape::Torus(_) | FabricShape::SingleSwitch | FabricShape::Graph => {
+                format!("switch{switch}")
+            }
         }
     }
 
@@ -199,7 +203,7 @@ impl Fabric {
 
     /// Every channel, by its index.
     #[must_use]
-    pub fn channels(&self) -> &[Channel] {
+    pub fn channels(&self) -> &[FabricChannel] {
         &self.channels
     }
 
@@ -261,11 +265,14 @@ fn check(
     Ok(())
 }
 
-fn both_ways(a: End, b: End, bandwidth: Bandwidth, latency: Picoseconds) -> [Channel; 2] {
-    [Channel { from: a, to: b, bandwidth, latency }, Channel { from: b, to: a, bandwidth, latency }]
+fn both_ways(a: End, b: End, bandwidth: Bandwidth, latency: Picoseconds) -> [FabricChannel; 2] {
+    [
+        FabricChannel { from: a, to: b, bandwidth, latency },
+        FabricChannel { from: b, to: a, bandwidth, latency },
+    ]
 }
 
-fn index_outgoing(switches: u32, channels: &[Channel]) -> (Vec<u32>, Vec<ChannelId>) {
+fn index_outgoing(switches: u32, channels: &[FabricChannel]) -> (Vec<u32>, Vec<ChannelId>) {
     let mut start = vec![0_u32; switches as usize + 1];
     for channel in channels {
         if let End::Switch(switch) = channel.from {

@@ -270,7 +270,7 @@ pub struct Caches {
 /// How the links of a GPU reach other GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Wiring {
+pub enum LinkReach {
     /// The board that it is sold on joins it to others.
     Board,
     /// A bridge that some buy joins it to another.
@@ -294,7 +294,7 @@ pub struct GpuLinks {
     )]
     bandwidth: Option<Bandwidth>,
     /// What they lead through.
-    pub wiring: Wiring,
+    pub wiring: LinkReach,
 }
 
 impl GpuLinks {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::system::fabric::{End, Fabric, Shape, SwitchId};
+use crate::system::fabric::{End, Fabric, FabricShape, SwitchId};
 use crate::table::Table;
 use crate::units::Bandwidth;
 
@@ -121,27 +121,27 @@ pub fn bisection_bandwidth(fabric: &Fabric) -> Option<Bandwidth> {
     // The first channel of links between switches, and the last of all.
     let (first, last) = (2 * fabric.nodes(), fabric.channels().len() as u32 - 1);
     let (half, between) = match fabric.shape() {
-        Shape::SingleSwitch => (fabric.nodes() / 2, None),
-        Shape::FatTree(tree) => {
+        FabricShape::SingleSwitch => (fabric.nodes() / 2, None),
+        FabricShape::FatTree(tree) => {
             let parts = if tree.pods > 1 { tree.pods } else { tree.leaves_per_pod };
             let leaf = tree.leaves() * tree.uplinks_per_leaf();
             let core = tree.aggregates() * tree.uplinks_per_aggregate();
             let links = if tree.pods > 1 { leaf.min(core) } else { leaf };
             (fabric.nodes() / parts * halved(parts)?, Some((links / 2, rate(first)?)))
         }
-        Shape::Dragonfly(fly) => {
+        FabricShape::Dragonfly(fly) => {
             let half = halved(fly.groups)?;
             let pairs = (0..half).flat_map(|from| (half..fly.groups).map(move |to| (from, to)));
             let links = pairs.map(|(from, to)| fly.links_between(from, to)).sum();
             (fabric.nodes() / 2, Some((links, rate(last)?)))
         }
-        Shape::Torus(torus) => {
+        FabricShape::Torus(torus) => {
             let longest = torus.dimensions.iter().copied().max()?;
             let face = torus.switches() / longest;
             let faces = if halved(longest)? == 1 { 1 } else { 2 };
             (fabric.nodes() / 2, Some((face * faces, rate(first)?)))
         }
-        Shape::Graph => return None,
+        FabricShape::Graph => return None,
     };
     let of_nodes = u64::from(half) * of_node;
     let crossing = between.map_or(u64::MAX, |(links, rate)| u64::from(links) * rate);

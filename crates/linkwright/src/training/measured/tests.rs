@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(text: &str) -> Result<Measured, InputError> {
-    Measured::read("own.csv", text, Network::find("lenet:mxnet").unwrap())
+fn read(text: &str) -> Result<MeasuredLayers, InputError> {
+    MeasuredLayers::read("own.csv", text, Network::find("lenet:mxnet").unwrap())
 }
 
 #[test]
@@ -76,7 +76,8 @@ fn the_example_of_this_file_is_read() {
         .take_while(|line| !line.contains("```"))
         .map(|line| line.trim_start_matches("//! ").to_owned() + "\n")
         .collect();
-    let measured = Measured::read("own.csv", &text, Network::find("alexnet").unwrap()).unwrap();
+    let measured =
+        MeasuredLayers::read("own.csv", &text, Network::find("alexnet").unwrap()).unwrap();
     assert_eq!((measured.samples, measured.layers.len()), (Some(32), 2));
 }
 

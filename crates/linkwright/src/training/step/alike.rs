@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{Collective, CopyDirection, Operation, Program, Rank, RankProgram};
+use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank, RankProgram};
 use crate::system::System;
 use crate::units::{Bytes, Picoseconds};
 
 /// The collectives of a program, each once: what they are, and what each rank contributes.
 #[must_use]
-pub fn collectives_of(program: &Program) -> Vec<(Collective, Bytes)> {
+pub fn collectives_of(program: &Program) -> Vec<(CollectiveKind, Bytes)> {
     let operations = program.ranks.iter().flat_map(RankProgram::operations);
     let mut found: Vec<_> = operations
         .filter_map(|operation| match *operation {
@@ -44,7 +44,7 @@ impl Representatives {
         program: &Program,
         system: &System,
         gpus: &[u32],
-        time: impl Fn(Collective, Bytes) -> Picoseconds,
+        time: impl Fn(CollectiveKind, Bytes) -> Picoseconds,
     ) -> Option<Self> {
         if program.ranks.iter().flat_map(RankProgram::operations).any(meets) {
             return None;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Step;
 use super::parts::Unit;
 use super::writing::{Region, Writing};
-use crate::program::{Program, Rank, Request};
+use crate::program::{PendingOperation, Program, Rank};
 use crate::training::error::TrainingError;
 use crate::units::Picoseconds;
 
@@ -106,7 +106,7 @@ struct Pipe<'a> {
     step: &'a Step<'a>,
     own: &'a [Vec<Unit>],
     /// Of each stage, what has come to it of each part: activations and gradients.
-    come: Vec<[Vec<Request>; 2]>,
+    come: Vec<[Vec<PendingOperation>; 2]>,
 }
 
 impl Pipe<'_> {

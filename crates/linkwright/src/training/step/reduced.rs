@@ -3,7 +3,7 @@
 use super::parts::Bucket;
 use super::writing::{Region, Writing};
 use super::{Step, Way};
-use crate::program::{Collective, Program, Rank, Request};
+use crate::program::{CollectiveKind, PendingOperation, Program, Rank};
 use crate::units::{Bytes, Picoseconds};
 
 /// The program: every GPU updates its weights, or the first does and broadcasts them.
@@ -17,18 +17,18 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
     let cost =
         if is_alone && way == Way::AllReduce { Picoseconds(0) } else { step.costs.collective };
     // A single GPU sends nothing, but some frameworks call their library all the same.
-    let call = |all: &mut Writing, kind, size, after: &[Request]| {
+    let call = |all: &mut Writing, kind, size, after: &[PendingOperation]| {
         let size = if is_alone { Bytes(0) } else { size };
         all.collective(rank, (kind, size), cost, after)
     };
     let kind = match way {
-        Way::ReduceBroadcast => Collective::Reduce,
-        _ => Collective::AllReduce,
+        Way::ReduceBroadcast => CollectiveKind::Reduce,
+        _ => CollectiveKind::AllReduce,
     };
     all.begin(step, rank);
     all.forward(rank, own);
     let buckets = own.buckets(step.costs.bucket);
-    let mut known: Vec<(Bucket, Request)> = Vec::new();
+    let mut known: Vec<(Bucket, PendingOperation)> = Vec::new();
     let mut reduced = Vec::new();
     all.within((rank, Region::Backward), |all| {
         for bucket in buckets {
@@ -56,7 +56,7 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
             } else {
                 *reduced
             };
-            come.push(call(all, Collective::Broadcast, bucket.size, &[ready]));
+            come.push(call(all, CollectiveKind::Broadcast, bucket.size, &[ready]));
         }
         all.wait(rank, &come);
     });

@@ -6,7 +6,7 @@
 use super::Step;
 use super::parts::Unit;
 use super::writing::{Region, Writing};
-use crate::program::{Collective, Program, Rank, Request};
+use crate::program::{CollectiveKind, PendingOperation, Program, Rank};
 use crate::units::{Bytes, Picoseconds};
 
 /// The program.
@@ -20,9 +20,9 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
     let units = own.units();
     all.begin(step, rank);
     let begun = all.compute(rank, Picoseconds(0), &[]);
-    let gather = |all: &mut Writing, unit: &Unit, after: Request| {
+    let gather = |all: &mut Writing, unit: &Unit, after: PendingOperation| {
         let part = Bytes(if gpus > 1 { unit.weights.0.div_ceil(gpus) } else { 0 });
-        all.collective(rank, (Collective::AllGather, part), step.costs.collective, &[after])
+        all.collective(rank, (CollectiveKind::AllGather, part), step.costs.collective, &[after])
     };
     let pass = |all: &mut Writing, units: &[Unit], is_backward: bool| {
         let mut scattered = Vec::new();
@@ -35,7 +35,7 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
             let duration = if is_backward { unit.backward } else { unit.forward };
             before = all.compute(rank, duration, ready.as_slice());
             if is_backward && gpus > 1 && unit.weights.0 > 0 {
-                let scatter = (Collective::ReduceScatter, unit.weights);
+                let scatter = (CollectiveKind::ReduceScatter, unit.weights);
                 scattered.push(all.collective(rank, scatter, step.costs.collective, &[before]));
             }
         }

@@ -12,14 +12,14 @@
 
 use super::Step;
 use super::writing::{Region, Writing};
-use crate::program::{CopyDirection, Program, Rank, Request};
+use crate::program::{CopyDirection, PendingOperation, Program, Rank};
 use crate::units::{Bytes, Picoseconds};
 
 /// Pinned in the host's memory.
 pub(super) fn zero_copy(step: &Step<'_>) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
-    let mut turn: Option<Request> = None;
+    let mut turn: Option<PendingOperation> = None;
     for rank in 0..ranks {
         let own = &*step.ranks[rank as usize];
         all.begin(step, rank);
@@ -55,7 +55,7 @@ pub(super) fn zero_copy(step: &Step<'_>) -> Program {
 pub(super) fn unified_memory(step: &Step<'_>) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
-    let mut turn: Option<Request> = None;
+    let mut turn: Option<PendingOperation> = None;
     // The driver brings the weights to one GPU after another.
     let mut given = Vec::new();
     for rank in 0..ranks {
@@ -74,7 +74,7 @@ pub(super) fn unified_memory(step: &Step<'_>) -> Program {
         given.push(done);
     }
     // Gradients leave for GPU 0 one GPU after another, too.
-    let mut moved: Option<Request> = None;
+    let mut moved: Option<PendingOperation> = None;
     for rank in 1..ranks {
         let own = &*step.ranks[rank as usize];
         all.within((rank, Region::Update), |all| {
@@ -103,7 +103,7 @@ pub(super) fn unified_memory(step: &Step<'_>) -> Program {
 pub(super) fn shared_memory(step: &Step<'_>) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
-    let begun: Vec<Request> = (0..ranks)
+    let begun: Vec<PendingOperation> = (0..ranks)
         .map(|rank| {
             all.begin(step, rank);
             all.compute(rank, Picoseconds(0), &[])
@@ -143,8 +143,8 @@ pub(super) fn shared_memory(step: &Step<'_>) -> Program {
 fn finish(
     all: &mut Writing,
     step: &Step<'_>,
-    after: Option<Request>,
-    update: impl FnOnce(&mut Writing, &[Request]) -> Request,
+    after: Option<PendingOperation>,
+    update: impl FnOnce(&mut Writing, &[PendingOperation]) -> PendingOperation,
 ) {
     let ranks = step.ranks.len() as Rank;
     let updated = all.within((0, Region::Update), |all| {

@@ -7,7 +7,7 @@
 use super::Step;
 use super::parts::LayerStep;
 use super::writing::{Region, Writing};
-use crate::program::{Collective, Program, Rank};
+use crate::program::{CollectiveKind, Program, Rank};
 use crate::training::layer::Split;
 use crate::units::{Bytes, Picoseconds};
 
@@ -23,7 +23,7 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
         for (duration, summed) in stretches {
             let done = all.compute(rank, duration, &[]);
             if summed.0 > 0 && !is_alone {
-                let call = (Collective::AllReduce, summed);
+                let call = (CollectiveKind::AllReduce, summed);
                 let summed = all.collective(rank, call, step.costs.collective, &[done]);
                 all.wait(rank, &[summed]);
             }

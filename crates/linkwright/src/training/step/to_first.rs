@@ -6,7 +6,7 @@
 
 use super::Step;
 use super::writing::{Region, Without, Writing};
-use crate::program::{Program, Rank, Request};
+use crate::program::{PendingOperation, Program, Rank};
 use crate::units::Bytes;
 
 /// How gradients and weights move.
@@ -25,7 +25,8 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
     let ranks = step.ranks.len() as Rank;
     let mut all = Writing::new(step.ranks.len());
     // Of each rank, when the gradients of each layer are known: layers are the same on all.
-    let known: Vec<Vec<Request>> = (0..ranks).map(|rank| compute(&mut all, step, rank)).collect();
+    let known: Vec<Vec<PendingOperation>> =
+        (0..ranks).map(|rank| compute(&mut all, step, rank)).collect();
     let mut last = vec![Vec::new(); step.ranks.len()];
     for (at, bucket) in step.ranks[0].buckets(step.costs.bucket).iter().enumerate() {
         let mut come = vec![known[0][at]];
@@ -54,7 +55,7 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
 }
 
 /// What a rank computes; returns when the gradients of each bucket are known.
-fn compute(all: &mut Writing, step: &Step<'_>, rank: Rank) -> Vec<Request> {
+fn compute(all: &mut Writing, step: &Step<'_>, rank: Rank) -> Vec<PendingOperation> {
     let own = &*step.ranks[rank as usize];
     all.begin(step, rank);
     all.forward(rank, own);
@@ -76,8 +77,8 @@ fn go(
     copies: Copies,
     ends: (Rank, Rank),
     size: Bytes,
-    after: Request,
-) -> Request {
+    after: PendingOperation,
+) -> PendingOperation {
     let without = match copies {
         Copies::Direct => return all.access(ends, size, &[after]).1,
         Copies::Staged => Without::Staging,

@@ -4,7 +4,7 @@ use super::Step;
 use super::parts::RankStep;
 use crate::network::RouteClass;
 use crate::program::{
-    Collective, CopyDirection, Operation, Program, Rank, RankBuilder, Request, WORLD,
+    CollectiveKind, CopyDirection, Operation, PendingOperation, Program, Rank, RankBuilder, WORLD,
 };
 use crate::training::joins::Join;
 use crate::units::{Bytes, Picoseconds};
@@ -95,13 +95,13 @@ impl Writing {
         &mut self,
         rank: Rank,
         duration: Picoseconds,
-        after: &[Request],
-    ) -> Request {
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         self.rank(rank).run_after(Operation::Compute { duration }, after)
     }
 
     /// Waits on the computing stream.
-    pub(super) fn wait(&mut self, rank: Rank, requests: &[Request]) {
+    pub(super) fn wait(&mut self, rank: Rank, requests: &[PendingOperation]) {
         if !requests.is_empty() {
             self.rank(rank).wait(requests);
         }
@@ -123,7 +123,7 @@ impl Writing {
     }
 
     /// The forward pass as a whole.
-    pub(super) fn forward(&mut self, rank: Rank, step: &RankStep) -> Request {
+    pub(super) fn forward(&mut self, rank: Rank, step: &RankStep) -> PendingOperation {
         self.within((rank, Region::Forward), |all| all.compute(rank, step.forward(), &[]))
     }
 
@@ -133,7 +133,7 @@ impl Writing {
         rank: Rank,
         direction: CopyDirection,
         size: Bytes,
-    ) -> Request {
+    ) -> PendingOperation {
         self.rank(rank).run(Operation::Copy { direction, size, route: RouteClass::Any })
     }
 
@@ -141,10 +141,10 @@ impl Writing {
     pub(super) fn collective(
         &mut self,
         rank: Rank,
-        (kind, size): (Collective, Bytes),
+        (kind, size): (CollectiveKind, Bytes),
         cost: Picoseconds,
-        after: &[Request],
-    ) -> Request {
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         self.on_stream(rank, REDUCING, |rank| {
             let mut last = rank.run_after(Operation::Join, after);
             if cost.0 > 0 {
@@ -163,8 +163,8 @@ impl Writing {
         &mut self,
         rank: Rank,
         (size, update): (Bytes, Picoseconds),
-        after: &[Request],
-    ) -> Request {
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         let stream = self.next_stream();
         self.on_stream(rank, stream, |rank| {
             rank.run_after(Operation::Join, after);
@@ -180,8 +180,8 @@ impl Writing {
         &mut self,
         rank: Rank,
         (direction, size): (CopyDirection, Bytes),
-        after: &[Request],
-    ) -> Request {
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         let stream = self.next_stream();
         self.copy(rank, (stream, direction, size), RouteClass::Any, after)
     }
@@ -192,8 +192,8 @@ impl Writing {
         step: &Step<'_>,
         (from, to): (Rank, Rank),
         (size, without): (Bytes, Without),
-        after: &[Request],
-    ) -> Request {
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         let stream = self.next_stream();
         let relay = || step.joins.relay(from, to);
         match step.joins.of_pair(from, to) {
@@ -248,8 +248,8 @@ impl Writing {
         &mut self,
         (from, to): (Rank, Rank),
         size: Bytes,
-        after: &[Request],
-    ) -> (Request, Request) {
+        after: &[PendingOperation],
+    ) -> (PendingOperation, PendingOperation) {
         let stream = self.next_stream();
         let (tag, communicator) = (stream, WORLD);
         let sent = self.on_stream(from, stream, |rank| {
@@ -264,7 +264,11 @@ impl Writing {
     }
 
     /// Tells another rank that requests of this one are complete.
-    pub(super) fn signal(&mut self, ends: (Rank, Rank), after: &[Request]) -> Request {
+    pub(super) fn signal(
+        &mut self,
+        ends: (Rank, Rank),
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         self.access(ends, Bytes(0), after).1
     }
 
@@ -273,8 +277,8 @@ impl Writing {
         rank: Rank,
         (stream, direction, size): (u32, CopyDirection, Bytes),
         route: RouteClass,
-        after: &[Request],
-    ) -> Request {
+        after: &[PendingOperation],
+    ) -> PendingOperation {
         self.on_stream(rank, stream, |rank| {
             rank.run_after(Operation::Copy { direction, size, route }, after)
         })

@@ -1,6 +1,6 @@
 //! The checker on schedules written by hand, sound and broken.
 
-use linkwright::collectives::check::{Cause, Place, check_with_slots, limits};
+use linkwright::collectives::check::{Cause, StepPlace, check_with_slots, limits};
 use linkwright::collectives::{
     Collective, Placement, Schedule, ScheduleFault, Slice, StepId, StepOperation, check,
 };
@@ -86,7 +86,7 @@ fn circles_are_told_from_deadlocks() {
             program.blocks[0].steps.reverse();
         }
     });
-    let place = Place { rank: 0, block: 0, step: 0 };
+    let place = StepPlace { rank: 0, block: 0, step: 0 };
     let ScheduleFault::Deadlock(waits) = &deadlock else { panic!("{deadlock}") };
     assert!(waits.iter().any(|wait| wait.step == place && wait.cause == Cause::Message));
 }
@@ -96,7 +96,7 @@ fn wrong_content_is_named() {
     let twice = fault_of(schedules::star_reduce(3, 2), |s| {
         let step = &mut s.programs[2].blocks[0].steps[0];
         step.source = Some(Slice::input(0));
-        s.programs[0].blocks[0].steps.push(linkwright::collectives::Step {
+        s.programs[0].blocks[0].steps.push(linkwright::collectives::ScheduleStep {
             operation: StepOperation::Reduce,
             source: Some(Slice::input(0)),
             destination: Some(Slice::output(0)),
@@ -135,7 +135,7 @@ fn wrong_content_is_named() {
 fn only_the_declared_placements_count() {
     let mut late = schedules::ring_all_reduce(2, 1);
     let steps = &mut late.programs[0].blocks[0].steps;
-    let read = linkwright::collectives::Step {
+    let read = linkwright::collectives::ScheduleStep {
         operation: StepOperation::Copy,
         source: Some(Slice::input(1)),
         destination: Some(Slice::scratch(0)),
@@ -143,7 +143,7 @@ fn only_the_declared_placements_count() {
         after: Vec::new(),
     };
     steps.push(read.clone());
-    steps.push(linkwright::collectives::Step {
+    steps.push(linkwright::collectives::ScheduleStep {
         operation: StepOperation::Reduce,
         source: Some(Slice::scratch(0)),
         destination: Some(Slice::scratch(1)),
@@ -151,7 +151,7 @@ fn only_the_declared_placements_count() {
     });
     steps.insert(
         0,
-        linkwright::collectives::Step {
+        linkwright::collectives::ScheduleStep {
             source: Some(Slice::input(1)),
             destination: Some(Slice::scratch(1)),
             ..read

@@ -95,7 +95,7 @@ pub fn scratch_reduce(ranks: usize, chunks: u32) -> Schedule {
     let local = schedule.programs[0].blocks.last_mut().expect("the copy has a block");
     let copy = local.steps[0].clone();
     for (room, received) in program {
-        local.steps.push(linkwright::collectives::Step {
+        local.steps.push(linkwright::collectives::ScheduleStep {
             operation: linkwright::collectives::StepOperation::Reduce,
             source: Some(room),
             after: vec![received],

@@ -1,6 +1,6 @@
 //! Jobs on several servers: three phases, packed trees and NCCL's algorithms.
 
-use linkwright::collectives::baselines::Baseline;
+use linkwright::collectives::baselines::NcclBaseline;
 use linkwright::collectives::link_graph::LinkClass;
 use linkwright::collectives::plan::{
     Algorithm, Links, Plan, PlanError, assumed_peer_access_switch, plan, plan_for_size, plan_hybrid,
@@ -77,7 +77,7 @@ fn faster_networks_help_until_the_nvlinks_limit() {
         let timed = speed(&plan.schedule, &machine);
         let peak = plan.rate.as_gigabytes_per_second();
         assert!(timed < peak && timed > 0.75 * peak, "{gigabits} Gb/s: {timed} of {peak}");
-        for baseline in [Baseline::Ring, Baseline::Tree] {
+        for baseline in [NcclBaseline::Ring, NcclBaseline::Tree] {
             let nccl = all_reduce(&machine, &gpus, Algorithm::Nccl(baseline));
             let other = speed(&nccl.schedule, &machine);
             assert!(other < timed, "{gigabits} Gb/s: {} has {other}, {timed}", baseline.name());
@@ -158,7 +158,8 @@ fn packings_across_servers_reach_what_the_cuts_allow() {
         }
         let packed = all_reduce(&machine, &gpus, Algorithm::Packing);
         holds(&packed);
-        for other in [Algorithm::ThreePhase, Algorithm::Blink, Algorithm::Nccl(Baseline::Tree)] {
+        for other in [Algorithm::ThreePhase, Algorithm::Blink, Algorithm::Nccl(NcclBaseline::Tree)]
+        {
             let other = all_reduce(&machine, &gpus, other);
             println!("{name} {gpus:?} {} {} {}", packed.rate, other.algorithm.name(), other.rate);
             assert!(packed.rate.0 as f64 > 0.99 * other.rate.0 as f64, "{name} {gpus:?}");
@@ -222,8 +223,8 @@ fn packing_across_servers_is_about_as_fast_as_anything_else() {
             choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time
         };
         let packed = took(Algorithm::Packing);
-        let tree = Algorithm::Nccl(Baseline::Tree);
-        for other in [Algorithm::ThreePhase, Algorithm::Nccl(Baseline::Ring), tree] {
+        let tree = Algorithm::Nccl(NcclBaseline::Tree);
+        for other in [Algorithm::ThreePhase, Algorithm::Nccl(NcclBaseline::Ring), tree] {
             let other_took = took(other).as_seconds();
             assert!(packed.as_seconds() <= 1.05 * other_took, "{name} {}", other.name());
         }
@@ -266,7 +267,9 @@ fn a_fat_tree_is_planned_on_as_its_hosts_see_it() {
     let pair = on_fabric("dgx1-v100", 2, "fat-tree");
     let (gpus, alike) = ([25, 8, 9, 10, 24], [9, 0, 1, 2, 8]);
     for collective in Collective::NAMES.iter().filter_map(|name| Collective::named(name, 1)) {
-        for algorithm in [Algorithm::Packing, Algorithm::OneHop, Algorithm::Nccl(Baseline::Ring)] {
+        for algorithm in
+            [Algorithm::Packing, Algorithm::OneHop, Algorithm::Nccl(NcclBaseline::Ring)]
+        {
             let found = match plan(&tree, &gpus, collective, algorithm, Links::Auto) {
                 Err(PlanError::Unsupported { .. }) => continue,
                 found => found.unwrap(),

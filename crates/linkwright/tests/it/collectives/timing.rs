@@ -1,7 +1,7 @@
 //! The timing of schedules: its limits, its determinism, and what turns on shared links do.
 
 use linkwright::collectives::Collective;
-use linkwright::collectives::baselines::Baseline;
+use linkwright::collectives::baselines::NcclBaseline;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan, plan_for_size};
 use linkwright::collectives::time::{NcclProtocol, TimeError, choose_chunk, protocol_of, time};
 use linkwright::system::System;
@@ -52,7 +52,7 @@ fn a_packed_broadcast_is_as_fast_as_rings_of_the_same_rate() {
             (plan.rate, choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time)
         };
         let (rate, packed) = timed(Algorithm::Packing);
-        let (of_rings, rings) = timed(Algorithm::Nccl(Baseline::Ring));
+        let (of_rings, rings) = timed(Algorithm::Nccl(NcclBaseline::Ring));
         println!("{gpus:?} {:.3}", packed.as_seconds() / rings.as_seconds());
         assert_eq!(rate, of_rings, "{gpus:?}");
         assert!(packed <= rings, "{gpus:?}: {packed} and {rings}");

@@ -1,6 +1,6 @@
 //! What passes between two halves, against what theory says, by maximum flow.
 
-use linkwright::graph::max_flow::FlowNetwork;
+use linkwright::graph::max_flow::FlowGraph;
 use linkwright::system::fabric::{
     End, Fabric, FabricKind, FabricSpecification, FatTree, single_switch,
 };
@@ -12,7 +12,7 @@ use super::support::{fly, grid, rate, tree};
 fn flow_between(built: &Fabric, middle: u32) -> u128 {
     let (nodes, switches) = (built.nodes() as usize, built.switches() as usize);
     let (source, sink) = (nodes + switches, nodes + switches + 1);
-    let mut network = FlowNetwork::new(nodes + switches + 2);
+    let mut network = FlowGraph::new(nodes + switches + 2);
     let place = |end: End| match end {
         End::Node(node) => node as usize,
         End::Switch(switch) => nodes + switch as usize,

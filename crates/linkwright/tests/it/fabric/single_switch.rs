@@ -2,7 +2,8 @@
 
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
 use linkwright::system::fabric::{
-    Fabric, FabricKind, FabricSpecification, Shape, fabric_dot, read_fabric, read_specification,
+    Fabric, FabricKind, FabricShape, FabricSpecification, fabric_dot, read_fabric,
+    read_specification,
 };
 use linkwright::system::{LinkKind, NetworkKind};
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -15,7 +16,7 @@ fn read(text: &str) -> Fabric {
 fn every_node_has_one_link_to_the_one_switch() {
     let built = read("kind = \"single-switch\"\nports = 5\nbandwidth = \"25 GB/s\"");
     assert_eq!((built.nodes(), built.switches(), built.channels().len()), (5, 1, 10));
-    assert_eq!(built.shape(), &Shape::SingleSwitch);
+    assert_eq!(built.shape(), &FabricShape::SingleSwitch);
     assert_eq!(built.outgoing(0), [1, 3, 5, 7, 9]);
     assert_eq!((built.name(), built.switch_name(0).as_str()), ("single-switch-5", "switch0"));
     assert!(built.channels().iter().all(|c| c.bandwidth == Bandwidth::gigabytes_per_second(25)));

@@ -1,7 +1,7 @@
 //! Sizes that nobody gave: enough ports, no smaller fabric, and never fewer ports for more nodes.
 
 use linkwright::system::fabric::{
-    Fabric, FabricError, FabricKind, FabricSpecification, FatTree, Shape,
+    Fabric, FabricError, FabricKind, FabricShape, FabricSpecification, FatTree,
 };
 use proptest::prelude::*;
 
@@ -353,11 +353,11 @@ fn a_fabric_for_nodes_has_the_shape_of_its_kind() {
     let is_of = |fabric: &Fabric, kind| {
         matches!(
             (fabric.shape(), kind),
-            (Shape::FatTree(_), FabricKind::FatTree)
-                | (Shape::Dragonfly(_), FabricKind::Dragonfly)
-                | (Shape::Torus(_), FabricKind::Torus)
-                | (Shape::Graph, FabricKind::Quartz)
-                | (Shape::SingleSwitch, FabricKind::SingleSwitch)
+            (FabricShape::FatTree(_), FabricKind::FatTree)
+                | (FabricShape::Dragonfly(_), FabricKind::Dragonfly)
+                | (FabricShape::Torus(_), FabricKind::Torus)
+                | (FabricShape::Graph, FabricKind::Quartz)
+                | (FabricShape::SingleSwitch, FabricKind::SingleSwitch)
         )
     };
     assert!(shapes.iter().zip(KINDS).all(|(fabric, kind)| is_of(fabric, kind)));

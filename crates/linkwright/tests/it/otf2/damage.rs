@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use allocation_counter::measure;
 use linkwright::diagnostic::InputError;
 use linkwright::engine::Random;
-use linkwright::program::otf2::{Archive, EventKind, Location, MessageRecord, Root};
+use linkwright::program::otf2::{Archive, EventKind, Location, MessageEnd, Root};
 
 use super::{FOUR_RANKS, Files, STENCIL, files};
 
@@ -51,7 +51,7 @@ fn check_sound(archive: &Archive) {
     }
 }
 
-fn check_peer(archive: &Archive, location: &Location, message: MessageRecord) {
+fn check_peer(archive: &Archive, location: &Location, message: MessageEnd) {
     let members = &archive.communicators[&message.communicator].members;
     // A damaged archive may send within a communicator that the rank does not belong to.
     if let Some(peer) = location.rank.and_then(|own| members.world_rank(own, message.peer)) {

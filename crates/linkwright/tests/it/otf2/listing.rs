@@ -6,7 +6,7 @@ use std::fs;
 
 use linkwright::program::otf2::{
     Archive, CollectiveOperation, CollectiveRecord, EventKind, Location, LocationKind, Members,
-    MessageRecord, Paradigm, RegionRole, Root,
+    MessageEnd, Paradigm, RegionRole, Root,
 };
 
 use super::{FOUR_RANKS, FOUR_RANKS_BIG_ENDIAN, STENCIL, files, repository};
@@ -48,7 +48,7 @@ fn ranks(ranks: &[u32]) -> String {
     ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn message(MessageRecord { peer, communicator, tag, length }: MessageRecord) -> String {
+fn message(MessageEnd { peer, communicator, tag, length }: MessageEnd) -> String {
     format!("{peer} {communicator} {tag} {}", length.0)
 }
 

@@ -9,8 +9,8 @@ use linkwright::network::packet::Switching;
 use linkwright::network::{PacketSettings, RoutingKind};
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
-use linkwright::program::{Collective, Operation, Program, goal};
-use linkwright::runtime::{Job, MpiProtocol, Outcome, RuntimeError};
+use linkwright::program::{CollectiveKind, Operation, Program, goal};
+use linkwright::runtime::{MpiProtocol, Outcome, ProgramJob, RuntimeError};
 use linkwright::simulation::cluster::{
     Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity, Watch,
 };
@@ -59,12 +59,12 @@ fn cluster(fidelity: Fidelity) -> Cluster {
     }
 }
 
-fn replay(fidelity: Fidelity, job: Job) -> Result<ClusterOutcome, ClusterError> {
+fn replay(fidelity: Fidelity, job: ProgramJob) -> Result<ClusterOutcome, ClusterError> {
     cluster(fidelity).replay(&[job], &mut (), &mut |_| ControlFlow::Continue(()))
 }
 
-fn job(program: &Program) -> Job {
-    Job::new(&Arc::new(program.clone()), (0..program.ranks.len() as u32).collect())
+fn job(program: &Program) -> ProgramJob {
+    ProgramJob::new(&Arc::new(program.clone()), (0..program.ranks.len() as u32).collect())
 }
 
 fn count(program: &Program, rank: usize, what: impl Fn(&Operation) -> bool) -> usize {
@@ -87,7 +87,7 @@ fn the_recorded_stencil_becomes_a_program() {
         assert_eq!(count(&program, rank, |one| matches!(one, Operation::Receive { .. })), 16);
         assert_eq!(count(&program, rank, |one| size(one) == Some(Bytes(131_072))), 32);
         let barrier = Operation::Collective {
-            kind: Collective::Barrier,
+            kind: CollectiveKind::Barrier,
             root: 0,
             communicator: 0,
             size: Bytes(0),
@@ -274,8 +274,8 @@ fn the_written_archive_replays() {
         communicator,
         size: Bytes(size),
     };
-    let broadcast = collective(Collective::Broadcast, 1, 2, 4096);
-    let all_reduce = collective(Collective::AllReduce, 0, 0, 1024);
+    let broadcast = collective(CollectiveKind::Broadcast, 1, 2, 4096);
+    let all_reduce = collective(CollectiveKind::AllReduce, 0, 0, 1024);
     for rank in 0..4 {
         assert_eq!(count(&program, rank, |one| *one == broadcast), 3 * (rank % 2));
         assert_eq!(count(&program, rank, |one| *one == all_reduce), 1);

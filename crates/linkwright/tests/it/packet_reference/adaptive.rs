@@ -3,7 +3,8 @@
 
 use linkwright::system::Fabric;
 use linkwright::system::fabric::{
-    Dragonfly, DragonflyRates, End, LinkRate, NodeLink, Shape, SwitchId, SwitchLink, dragonfly,
+    Dragonfly, DragonflyRates, End, FabricShape, LinkRate, NodeLink, SwitchId, SwitchLink,
+    dragonfly,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
@@ -167,7 +168,7 @@ pub fn irregular(shape: Dragonfly, rates: &[(u64, u64)]) -> Fabric {
             }
         }
     }
-    let shape = Shape::Dragonfly(shape);
+    let shape = FabricShape::Dragonfly(shape);
     let irregular = Fabric::new("dragonfly", shape, regular.switches(), &nodes, &links).unwrap();
     let ends = |network: &Fabric| -> Vec<(End, End)> {
         network.channels().iter().map(|channel| (channel.from, channel.to)).collect()

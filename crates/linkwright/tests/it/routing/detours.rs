@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use linkwright::engine::Random;
 use linkwright::network::routing::{AnyRouting, Load, PacketRoute, Routing, RoutingKind};
 use linkwright::system::Fabric;
-use linkwright::system::fabric::{ChannelId, End, Shape};
+use linkwright::system::fabric::{ChannelId, End, FabricShape};
 
 use super::systems::{direct_groups, groups};
 use super::{Anything, walk};
@@ -23,7 +23,7 @@ impl Load for Queued {
 
 /// The most links between switches from one node to another of the same group.
 fn most_within_groups(fabric: &Fabric, kind: RoutingKind) -> usize {
-    let Shape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
+    let FabricShape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     let mut routing = AnyRouting::new(kind, fabric, 3).unwrap();
     let mut load = Anything(Random::new(1));
     let group = |node| shape.group_of(shape.switch_of(node));
@@ -51,7 +51,7 @@ fn a_third_switch_of_a_group_is_used_only_where_it_may_be() {
 /// Whether a packet from a switch with a link of its own to the goal's group takes a detour,
 /// if so many wait for that link and so many for every other.
 fn detours(fabric: &Fabric, kind: RoutingKind, minimal: u32, other: u32) -> bool {
-    let Shape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
+    let FabricShape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     // Switch 0 has the link to group 1; behind it, the first node of another switch there.
     let near = shape.global_channel(0, 1, 0);
     assert_eq!(shape.global_switch(0, 1, 0), 0);

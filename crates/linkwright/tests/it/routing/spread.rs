@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use linkwright::engine::Random;
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::system::Fabric;
-use linkwright::system::fabric::{End, FabricSpecification, Shape, SwitchId};
+use linkwright::system::fabric::{End, FabricShape, FabricSpecification, SwitchId};
 
 use super::systems::{ring_of, tree};
 use super::{Anything, walk};
@@ -42,7 +42,7 @@ fn unevenness(
 }
 
 fn level_of(fabric: &Fabric) -> impl Fn(SwitchId) -> u32 + use<> {
-    let Shape::FatTree(tree) = *fabric.shape() else { panic!("no fat-tree") };
+    let FabricShape::FatTree(tree) = *fabric.shape() else { panic!("no fat-tree") };
     move |switch| tree.level(switch) as u32
 }
 

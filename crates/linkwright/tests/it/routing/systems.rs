@@ -3,8 +3,8 @@
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::system::Fabric;
 use linkwright::system::fabric::{
-    Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, SwitchLink, Torus,
-    TorusRates, dragonfly, fat_tree, single_switch, torus,
+    Dragonfly, DragonflyRates, FabricShape, FatTree, FatTreeRates, LinkRate, NodeLink, SwitchLink,
+    Torus, TorusRates, dragonfly, fat_tree, single_switch, torus,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
@@ -56,7 +56,7 @@ fn petersen() -> Fabric {
         .collect();
     let node = |switch| NodeLink { switch, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes: Vec<_> = (0..10).map(node).collect();
-    Fabric::new("Petersen", Shape::Graph, 10, &nodes, &links).unwrap()
+    Fabric::new("Petersen", FabricShape::Graph, 10, &nodes, &links).unwrap()
 }
 
 /// Every shape with every routing that accepts it.

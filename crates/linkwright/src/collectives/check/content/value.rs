@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::fault::{Place, ScheduleFault};
+use super::super::fault::{ScheduleFault, StepPlace};
 use crate::collectives::placement::Placement;
 
 /// Words of all sets of ranks together that the checker keeps, 64 ranks each.
@@ -44,7 +44,7 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run) {
 /// Where two values are combined, and how.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combination {
-    pub(super) place: Place,
+    pub(super) place: StepPlace,
     pub(super) placement: Placement,
     /// Whether no rank's contribution may be in both.
     pub(super) once: bool,

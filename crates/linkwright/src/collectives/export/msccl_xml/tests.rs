@@ -154,12 +154,12 @@ fn every_limit_is_named_with_its_remedy() {
     let elements = with(&|s| {
         s.chunks = 64;
         let copies = pair(Collective::AllGather, 64, &[1; 64]).programs[0].blocks[0].steps.clone();
-        let copies = copies.into_iter().map(|step| Step {
+        let copies = copies.into_iter().map(|step| ScheduleStep {
             operation: StepOperation::Copy,
             destination: step.source.map(|slice| Slice::output(slice.offset)),
             ..step
         });
-        let steps: Vec<Step> = copies.collect();
+        let steps: Vec<ScheduleStep> = copies.collect();
         let block = ThreadBlock { send: None, receive: None, channel: 0, steps };
         s.programs[0].blocks.extend(vec![block; 63]);
     });

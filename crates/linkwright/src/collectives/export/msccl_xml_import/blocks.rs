@@ -5,7 +5,9 @@ use roxmltree::Node;
 use super::attributes::Source;
 use super::buffer_of;
 use crate::collectives::export::msccl_xml::{MOST_COUNT, MOST_OFFSET, STEP_WORDS};
-use crate::collectives::schedule::{Schedule, Slice, Step, StepId, StepOperation, ThreadBlock};
+use crate::collectives::schedule::{
+    Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
+};
 use crate::diagnostic::InputError;
 
 /// What a rank's blocks may refer to.
@@ -195,7 +197,7 @@ pub(super) fn resolve(
             check_bounds(source, schedule, rank, step)?;
             after.sort_unstable();
             after.dedup();
-            steps.push(Step {
+            steps.push(ScheduleStep {
                 operation: step.operation,
                 source: step.source,
                 destination: step.destination,

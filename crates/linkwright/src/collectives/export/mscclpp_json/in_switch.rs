@@ -15,7 +15,8 @@ use super::plan::{Block, Buff, ChannelList, ChannelRefs, Gpu, MOST_OPERATIONS, O
 use super::{ExportError, FORMAT};
 use crate::collectives::export::{normal, refuse_in_switch};
 use crate::collectives::schedule::{
-    Buffer, ChannelTransport, RankSchedule, Schedule, Slice, Step, StepOperation, ThreadBlock,
+    Buffer, ChannelTransport, RankSchedule, Schedule, ScheduleStep, Slice, StepOperation,
+    ThreadBlock,
 };
 
 /// `MAX_CHANNEL`: memory channels of a thread block.
@@ -93,13 +94,14 @@ fn is_of_all_reduce(schedule: &Schedule, block: &ThreadBlock) -> bool {
         buffers == [Some(Buffer::Input), Some(Buffer::Output)]
     });
     // What it does of each kind is done for every part, or not at all.
-    let agrees = |operation, same: &dyn Fn(&Step, &Part) -> bool| {
-        let steps: Vec<&Step> =
+    let agrees = |operation, same: &dyn Fn(&ScheduleStep, &Part) -> bool| {
+        let steps: Vec<&ScheduleStep> =
             block.steps.iter().filter(|step| step.operation == operation).collect();
-        let counts = |(step, part): (&&Step, &Part)| step.count == part.2 && same(step, part);
+        let counts =
+            |(step, part): (&&ScheduleStep, &Part)| step.count == part.2 && same(step, part);
         steps.is_empty() || (steps.len() == parts.len() && steps.iter().zip(&parts).all(counts))
     };
-    let is_known = |step: &Step| {
+    let is_known = |step: &ScheduleStep| {
         let known =
             [StepOperation::SwitchReduceMulticast, StepOperation::Send, StepOperation::Receive];
         known.contains(&step.operation)
@@ -113,7 +115,7 @@ fn is_of_all_reduce(schedule: &Schedule, block: &ThreadBlock) -> bool {
 }
 
 /// The steps of a rank that the switch of a channel does.
-fn reductions(program: &RankSchedule, channel: usize) -> impl Iterator<Item = &Step> {
+fn reductions(program: &RankSchedule, channel: usize) -> impl Iterator<Item = &ScheduleStep> {
     let blocks = program.blocks.iter().filter(move |block| block.channel == channel);
     let steps = blocks.flat_map(|block| &block.steps);
     steps.filter(|step| step.operation == StepOperation::SwitchReduceMulticast)
@@ -125,7 +127,7 @@ fn of_rank(schedule: &Schedule, rank: usize, blocks: u32) -> Result<Gpu, ExportE
     let chunks = |buffer| schedule.buffer_chunks(rank, buffer);
     let switch = |buffer| ChannelList::switch(buffer, chunks(buffer), group.clone());
     let program = &schedule.programs[rank];
-    let steps: Vec<&Step> =
+    let steps: Vec<&ScheduleStep> =
         (0..schedule.channels.len()).flat_map(|channel| reductions(program, channel)).collect();
     let threadblocks = (0..blocks).map(|block| {
         let first = block as usize * peers.len();
@@ -173,7 +175,7 @@ fn of_rank(schedule: &Schedule, rank: usize, blocks: u32) -> Result<Gpu, ExportE
 }
 
 /// What a block does: all ranks' blocks meet, do their shares of their parts, and meet again.
-fn operations(steps: &[&Step], peers: usize, share: Share) -> Vec<Op> {
+fn operations(steps: &[&ScheduleStep], peers: usize, share: Share) -> Vec<Op> {
     let channels: Vec<usize> = (0..peers).collect();
     let mut sequence = Sequence::default();
     let meet = |sequence: &mut Sequence| {

@@ -42,7 +42,7 @@ use super::normal::{Connection, Connections, connections, normalise};
 use super::{Export, ExportError, in_pieces, placement_notes};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
-    Buffer, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation,
+    Buffer, Protocol, RankSchedule, Schedule, ScheduleStep, Slice, StepId, StepOperation,
 };
 use crate::units::Bytes;
 
@@ -439,7 +439,7 @@ impl<'a> Writer<'a> {
 }
 
 /// The operations on data of one step.
-fn move_data(sequence: &mut Sequence, step: &Step, landing: Slice, far: Option<u32>) {
+fn move_data(sequence: &mut Sequence, step: &ScheduleStep, landing: Slice, far: Option<u32>) {
     let count = step.count;
     let local = |slice: Slice| Buff::local(slice, count);
     let source = step.source.unwrap_or(landing);

@@ -58,14 +58,14 @@ proptest! {
             return Ok(());
         };
         let time = time_of(&system, &plan, size);
-        for baseline in [Baseline::Ring, Baseline::Tree, Baseline::Classic] {
+        for baseline in [NcclBaseline::Ring, NcclBaseline::Tree, NcclBaseline::Classic] {
             let algorithm = Algorithm::Nccl(baseline);
             let planned =
                 plan_for_size(&system, &gpus, collective, algorithm, Links::Auto, size);
             let Ok(mut other) = planned else { continue };
             // Of rings and trees NCCL chooses the protocol itself.
             let chosen = [other.schedule.protocol];
-            let is_classic = baseline == Baseline::Classic;
+            let is_classic = baseline == NcclBaseline::Classic;
             for protocol in if is_classic { algorithm.protocols() } else { &chosen } {
                 other.schedule.protocol = *protocol;
                 prop_assert!(time <= time_of(&system, &other, size), "{} on {name}", algorithm.name());

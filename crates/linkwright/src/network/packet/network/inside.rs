@@ -14,7 +14,7 @@ use super::line::Line;
 use crate::network::pcie::VIRTUAL_CHANNELS;
 use crate::network::routing::Routing;
 use crate::network::transport::{DeviceIndex, Message};
-use crate::system::composition::{Place, ServerKind};
+use crate::system::composition::{ServerKind, ServerPlace};
 use crate::system::fabric::Fabric;
 use crate::system::kinds::DeviceKind;
 
@@ -74,7 +74,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
     pub(super) fn engine_of(&self, message: &Message) -> usize {
         let [from, to] = [message.source, message.destination].map(|end| self.inside.place(end));
         let kind = self.inside.system.kind_of(from.server);
-        let number = |at: Place| kind.server().gpus().binary_search(&(at.index as usize));
+        let number = |at: ServerPlace| kind.server().gpus().binary_search(&(at.index as usize));
         let gpus = kind.server().gpus().len();
         let own = match (number(from), number(to)) {
             (Ok(gpu), _) => gpu,

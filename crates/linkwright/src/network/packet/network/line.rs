@@ -1,6 +1,6 @@
 //! A channel at work.
 
-use super::super::arbitration::Memory;
+use super::super::arbitration::ArbiterMemory;
 #[cfg(doc)]
 use super::super::packets::INSIDE;
 use super::super::packets::TO_NODE;
@@ -28,7 +28,7 @@ pub(super) struct Line {
     pub(super) bank: Bank,
     /// How many packets wait.
     pub(super) waiting: u32,
-    pub(super) memory: Memory,
+    pub(super) memory: ArbiterMemory,
     /// The switch to which it leads; [`TO_NODE`] where it leads to a packet's end, [`INSIDE`]
     /// where it leads to another device of a server.
     pub(super) to: SwitchId,
@@ -46,7 +46,7 @@ impl Line {
         delay: 0,
         bank: Bank::NONE,
         waiting: 0,
-        memory: Memory { next: 0, passed: 0 },
+        memory: ArbiterMemory { next: 0, passed: 0 },
         to: TO_NODE,
         port: 0,
         carried: ChannelStatistics { packets: 0, data: Bytes(0), longest_queue: 0 },

@@ -38,7 +38,7 @@ fn an_archive_reads_as_it_was_written() {
     let ids: Vec<_> = archive.locations.iter().map(|one| (one.id, one.rank)).collect();
     assert_eq!(ids, [(9, Some(0)), (5, Some(1))]);
     assert_eq!(archive.communicators[&7].members, Members::Ranks([1, 0].into()));
-    let message = MessageRecord { peer: 1, communicator: 7, tag: 3, length: Bytes(1 << 40) };
+    let message = MessageEnd { peer: 1, communicator: 7, tag: 3, length: Bytes(1 << 40) };
     let kinds: Vec<_> =
         archive.locations[0].events.iter().map(|one| (one.time, one.kind)).collect();
     assert_eq!(

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::engine::Scheduler;
 use crate::network::{Transport, TransportError};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::units::{Bytes, Picoseconds};
@@ -73,7 +73,7 @@ pub(in crate::runtime) struct Kernels {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::runtime) struct StuckBlock {
     call: OperationRef,
-    kind: Collective,
+    kind: CollectiveKind,
     block: u32,
     step: u32,
 }
@@ -82,7 +82,7 @@ pub(in crate::runtime) struct StuckBlock {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::runtime) struct WaitingRank {
     pub(in crate::runtime) call: OperationRef,
-    pub(in crate::runtime) kind: Collective,
+    pub(in crate::runtime) kind: CollectiveKind,
     pub(in crate::runtime) size: Bytes,
     pub(in crate::runtime) since: u64,
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::engine::{Scheduler, Within};
 use crate::network::{ConnectionIndex, Transport, TransportError};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::kernel::{Block, KernelCall};
 use crate::program::lowering::CollectiveCall;
 use crate::runtime::frame::OperationRef;
@@ -57,7 +57,7 @@ const ABSENT: Member = Member { parent: None, since: 0, blocks: 0, transfers: 0,
 pub(super) struct Running {
     pub(super) call: KernelCall,
     /// What its ranks call, and what they met in.
-    pub(super) kind: Collective,
+    pub(super) kind: CollectiveKind,
     pub(super) size: Bytes,
     pub(super) context: u32,
     pub(super) members: Vec<Member>,

@@ -6,21 +6,21 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::collectives::Collective as Planning;
-use crate::collectives::mpi::Algorithm;
+use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan;
 use crate::diagnostic::{Diagnose, Diagnosis, Named, closest};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::simulation::played::Planner;
 use crate::units::Bytes;
 
-/// What a scenario calls [`Choice::Planned`].
+/// What a scenario calls [`CollectiveMethod::Planned`].
 const PLANNED: &str = "planned";
 
 /// How one kind of collective becomes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Choice {
+pub enum CollectiveMethod {
     /// By an algorithm that knows nothing of the machine.
-    Algorithm(Algorithm),
+    Algorithm(MpiAlgorithm),
     /// By the planner's schedule for the GPUs of the communicator.
     Planned,
 }
@@ -28,21 +28,21 @@ pub enum Choice {
 /// A name that no algorithm of a collective has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
-pub struct ChoiceError {
+pub struct CollectiveMethodError {
     /// The collective.
-    pub kind: Collective,
+    pub kind: CollectiveKind,
     /// The name asked for.
     pub name: String,
 }
 
-impl Diagnose for ChoiceError {
+impl Diagnose for CollectiveMethodError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { kind, name } = self;
         Diagnosis::of(format!("no algorithm of {} is called `{name}`", kind.name())).remedy(
             format!(
                 "it takes {}{}",
-                Choice::names(*kind).join(", "),
-                closest(name, &Choice::names(*kind))
+                CollectiveMethod::names(*kind).join(", "),
+                closest(name, &CollectiveMethod::names(*kind))
                     .map_or(String::new(), |it| format!("; did you mean `{it}`?"))
             ),
         )
@@ -51,29 +51,29 @@ impl Diagnose for ChoiceError {
 
 /// What is planned for a collective of a program; nothing for those whose planners are rules alone,
 /// which know nothing of the machine.
-pub(super) fn planning(kind: Collective, root: usize) -> Option<Planning> {
-    let by_rule = matches!(kind, Collective::Barrier | Collective::Scan);
+pub(super) fn planning(kind: CollectiveKind, root: usize) -> Option<Planning> {
+    let by_rule = matches!(kind, CollectiveKind::Barrier | CollectiveKind::Scan);
     (!by_rule).then(|| Planning::of_program(kind, root))
 }
 
-impl Choice {
+impl CollectiveMethod {
     /// The names of what a collective takes.
     #[must_use]
-    pub fn names(kind: Collective) -> Vec<&'static str> {
+    pub fn names(kind: CollectiveKind) -> Vec<&'static str> {
         let planned = planning(kind, 0).map(|_| PLANNED);
-        Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
+        MpiAlgorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
     }
 
     /// The choice of that name: `planned`, or an algorithm of the collective.
     ///
     /// # Errors
     /// A name that the collective does not take.
-    pub fn named(kind: Collective, name: &str) -> Result<Self, ChoiceError> {
+    pub fn named(kind: CollectiveKind, name: &str) -> Result<Self, CollectiveMethodError> {
         if name == PLANNED && planning(kind, 0).is_some() {
             return Ok(Self::Planned);
         }
-        let refuse = |_| ChoiceError { kind, name: name.to_owned() };
-        Algorithm::named(kind, name).map(Self::Algorithm).map_err(refuse)
+        let refuse = |_| CollectiveMethodError { kind, name: name.to_owned() };
+        MpiAlgorithm::named(kind, name).map(Self::Algorithm).map_err(refuse)
     }
 
     /// Its name.
@@ -108,9 +108,9 @@ pub struct CollectiveChoices {
     /// What those that go by plans are played as.
     pub protocol: CollectiveProtocol,
     /// What was chosen; any other collective goes by the planner.
-    pub chosen: BTreeMap<Collective, Choice>,
+    pub chosen: BTreeMap<CollectiveKind, CollectiveMethod>,
     /// What plans whatever can be planned and was not chosen; where nobody says, programs take
-    /// [`Algorithm::default_for`] a collective's size, and kernels what NCCL itself takes for it.
+    /// [`MpiAlgorithm::default_for`] a collective's size, and kernels what NCCL itself takes for it.
     pub planner: Option<Planner>,
     /// What one message of a planned collective carries at most.
     pub planned_message_size: Bytes,
@@ -136,9 +136,9 @@ impl Default for CollectiveChoices {
 impl CollectiveChoices {
     /// Whether a collective goes by plans.
     #[must_use]
-    pub fn is_planned(&self, kind: Collective) -> bool {
+    pub fn is_planned(&self, kind: CollectiveKind) -> bool {
         match self.chosen.get(&kind) {
-            Some(choice) => *choice == Choice::Planned,
+            Some(choice) => *choice == CollectiveMethod::Planned,
             None => {
                 let plans = self.algorithm().is_some() || self.are_kernels();
                 plans && planning(kind, 0).is_some()
@@ -168,25 +168,25 @@ mod tests {
 
     #[test]
     fn every_name_is_that_of_its_choice() {
-        for kind in Collective::ALL {
-            for name in Choice::names(kind) {
-                assert_eq!(Choice::named(kind, name).unwrap().name(), name);
+        for kind in CollectiveKind::ALL {
+            for name in CollectiveMethod::names(kind) {
+                assert_eq!(CollectiveMethod::named(kind, name).unwrap().name(), name);
             }
         }
     }
 
     #[test]
     fn what_moves_no_data_is_not_planned() {
-        let refused = |kind| Choice::named(kind, PLANNED).unwrap_err().to_string();
+        let refused = |kind| CollectiveMethod::named(kind, PLANNED).unwrap_err().to_string();
         assert_eq!(
-            refused(Collective::Barrier),
+            refused(CollectiveKind::Barrier),
             "no algorithm of barrier is called `planned`; it takes dissemination, binary-tree"
         );
         assert_eq!(
-            Choice::named(Collective::AllReduce, "plan").unwrap_err().to_string(),
+            CollectiveMethod::named(CollectiveKind::AllReduce, "plan").unwrap_err().to_string(),
             "no algorithm of all-reduce is called `plan`; it takes binary-tree, binomial-tree, \
              recursive-doubling, recursive-halving, ring, planned; did you mean `planned`?"
         );
-        assert!(refused(Collective::Scan).contains("recursive-doubling, linear"));
+        assert!(refused(CollectiveKind::Scan).contains("recursive-doubling, linear"));
     }
 }

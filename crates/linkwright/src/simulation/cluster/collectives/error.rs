@@ -2,10 +2,10 @@
 
 use thiserror::Error;
 
-use crate::collectives::mpi::Algorithm;
+use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::PlanError;
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
-use crate::program::{Collective, CommunicatorId};
+use crate::program::{CollectiveKind, CommunicatorId};
 
 /// Why there is no plan for a collective of a job.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -18,7 +18,7 @@ pub struct PlanningError {
     /// How many ranks it has.
     pub ranks: usize,
     /// The collective.
-    pub kind: Collective,
+    pub kind: CollectiveKind,
     /// What is in the way.
     pub problem: PlanningProblem,
 }
@@ -27,7 +27,7 @@ impl Diagnose for PlanningError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { job, communicator, ranks, kind, problem } = self;
         let Diagnosis { problem, remedy } = problem.diagnosis();
-        let first = Algorithm::of(*kind)[0];
+        let first = MpiAlgorithm::of(*kind)[0];
         let another = format!("choose another algorithm for it, such as `{first}`");
         Diagnosis::of(format!(
             "job `{}`: {} among the {ranks} ranks of communicator {communicator} has no \

@@ -10,7 +10,7 @@ use crate::collectives::plan::{Algorithm, Candidates, Links, Plan, PlanError};
 use crate::collectives::schedule::{Pacing, Schedule};
 use crate::collectives::time::{LoweredSchedule, protocol_of};
 use crate::network::{ConnectionIndex, Connections, Routes};
-use crate::program::Collective;
+use crate::program::CollectiveKind;
 use crate::program::kernel::KernelCall;
 use crate::system::System;
 use crate::units::{Bandwidth, Bytes};
@@ -94,17 +94,18 @@ impl Kernels {
 }
 
 /// What nccl-tests calls the size of a collective to which each rank contributes so much.
-fn whole_buffer(kind: Collective, size: Bytes, ranks: usize) -> Bytes {
+fn whole_buffer(kind: CollectiveKind, size: Bytes, ranks: usize) -> Bytes {
     let shards = match kind {
-        Collective::Gather | Collective::Scatter | Collective::AllGather | Collective::AllToAll => {
-            ranks as u64
-        }
-        Collective::Barrier
-        | Collective::Broadcast
-        | Collective::Reduce
-        | Collective::AllReduce
-        | Collective::ReduceScatter
-        | Collective::Scan => 1,
+        CollectiveKind::Gather
+        | CollectiveKind::Scatter
+        | CollectiveKind::AllGather
+        | CollectiveKind::AllToAll => ranks as u64,
+        CollectiveKind::Barrier
+        | CollectiveKind::Broadcast
+        | CollectiveKind::Reduce
+        | CollectiveKind::AllReduce
+        | CollectiveKind::ReduceScatter
+        | CollectiveKind::Scan => 1,
     };
     Bytes(size.0.saturating_mul(shards))
 }

@@ -1,11 +1,11 @@
 //! What a replay asks when a rank reaches a collective.
 
-use super::choices::{Choice, CollectiveChoices};
+use super::choices::{CollectiveChoices, CollectiveMethod};
 use super::planner::Planned;
-use crate::collectives::mpi::Algorithm;
+use crate::collectives::mpi::MpiAlgorithm;
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, CommunicatorId, RankProgram};
+use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 
 /// Collectives by plans where they have one, and by algorithms where not.
 ///
@@ -17,12 +17,12 @@ pub(in crate::simulation::cluster) struct ClusterLowering<'a> {
 
 impl ClusterLowering<'_> {
     /// The algorithm of a call that has no plan.
-    fn algorithm(&self, call: &CollectiveCall) -> Algorithm {
+    fn algorithm(&self, call: &CollectiveCall) -> MpiAlgorithm {
         match self.choices.chosen.get(&call.kind) {
-            Some(Choice::Algorithm(algorithm)) => *algorithm,
+            Some(CollectiveMethod::Algorithm(algorithm)) => *algorithm,
             // A single rank needs no plan, and a kernel is none of these.
-            Some(Choice::Planned) | None => {
-                Algorithm::default_for(call.kind, call.ranks, call.size)
+            Some(CollectiveMethod::Planned) | None => {
+                MpiAlgorithm::default_for(call.kind, call.ranks, call.size)
             }
         }
     }
@@ -49,7 +49,13 @@ impl Lowering for ClusterLowering<'_> {
         }
     }
 
-    fn variant(&self, job: u32, communicator: CommunicatorId, kind: Collective, root: u32) -> u32 {
+    fn variant(
+        &self,
+        job: u32,
+        communicator: CommunicatorId,
+        kind: CollectiveKind,
+        root: u32,
+    ) -> u32 {
         self.planned.index(job, communicator, kind, root).map_or(0, |index| index + 1)
     }
 }

@@ -14,7 +14,7 @@ mod planner;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{Choice, ChoiceError, CollectiveChoices, CollectiveProtocol};
+pub use choices::{CollectiveChoices, CollectiveMethod, CollectiveMethodError, CollectiveProtocol};
 pub use error::{PlanningError, PlanningProblem};
 pub(super) use kernels::Opening;
 pub(super) use lowering::ClusterLowering;

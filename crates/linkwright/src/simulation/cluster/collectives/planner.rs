@@ -7,15 +7,15 @@ use super::error::{PlanningError, PlanningProblem};
 use super::kernels::{Kernels, Opening, Taken};
 use super::placement::Placement;
 use crate::collectives::Collective as Planning;
-use crate::collectives::baselines::Baseline;
+use crate::collectives::baselines::NcclBaseline;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
 use crate::collectives::time::LoweredSchedule;
 use crate::engine::{Hook, Progress};
 use crate::network::ConnectionIndex;
 use crate::program::kernel::KernelCall;
-use crate::program::{Collective, CommunicatorId, Operation, Rank};
-use crate::runtime::{Job, RuntimeError, validate};
+use crate::program::{CollectiveKind, CommunicatorId, Operation, Rank};
+use crate::runtime::{ProgramJob, RuntimeError, validate};
 use crate::simulation::cluster::{Cluster, ClusterError};
 use crate::system::System;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -40,7 +40,7 @@ pub struct PlannedCollective {
     /// The communicator.
     pub communicator: CommunicatorId,
     /// The collective.
-    pub kind: Collective,
+    pub kind: CollectiveKind,
     /// The root's rank in the program, where there is one.
     pub root: Option<Rank>,
     /// How many ranks it has.
@@ -57,13 +57,13 @@ pub struct PlannedCollective {
 }
 
 /// What one rank of a job calls: its job, communicator and collective, and the root's rank.
-type Called = (u32, CommunicatorId, Collective, Option<Rank>);
+type Called = (u32, CommunicatorId, CollectiveKind, Option<Rank>);
 
 /// Where a collective is called: on which GPUs, and with the root at which of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub(super) gpus: &'a [u32],
-    pub(super) kind: Collective,
+    pub(super) kind: CollectiveKind,
     pub(super) root: usize,
 }
 
@@ -94,9 +94,9 @@ enum Form {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Same {
     /// Messages take whatever way leads to their rank.
-    Placement(Placement, Collective, usize),
+    Placement(Placement, CollectiveKind, usize),
     /// A kernel's connections are opened on the links of its GPUs.
-    Kernels(Vec<u32>, Collective, usize, BTreeSet<Bytes>),
+    Kernels(Vec<u32>, CollectiveKind, usize, BTreeSet<Bytes>),
 }
 
 /// The plans of all collectives that are to go by plans.
@@ -104,7 +104,7 @@ enum Same {
 pub(in crate::simulation::cluster) struct Planned {
     forms: Vec<Form>,
     /// The plan of a job's communicator for a collective with that place of the root.
-    of: BTreeMap<(u32, CommunicatorId, Collective, u32), u32>,
+    of: BTreeMap<(u32, CommunicatorId, CollectiveKind, u32), u32>,
     list: Vec<PlannedCollective>,
     /// What was opened for kernels, with its first connection.
     opened: Vec<(ConnectionIndex, LoweredSchedule)>,
@@ -118,12 +118,12 @@ impl Planned {
     /// Jobs that cannot run, a collective without a plan, a run that the hook ended.
     pub(in crate::simulation::cluster) fn new(
         cluster: &Cluster,
-        jobs: &[Job],
+        jobs: &[ProgramJob],
         mut opening: Option<Opening<'_, '_>>,
         hook: Hook<'_>,
     ) -> Result<Self, ClusterError> {
         let mut planned = Self::default();
-        if Collective::ALL.into_iter().all(|kind| !cluster.collectives.is_planned(kind)) {
+        if CollectiveKind::ALL.into_iter().all(|kind| !cluster.collectives.is_planned(kind)) {
             return Ok(planned);
         }
         jobs.iter().try_for_each(|job| validate(job, cluster.gpus()))?;
@@ -206,7 +206,7 @@ impl Planned {
         &self,
         job: u32,
         communicator: CommunicatorId,
-        kind: Collective,
+        kind: CollectiveKind,
         root: u32,
     ) -> Option<u32> {
         self.of.get(&(job, communicator, kind, root)).copied()
@@ -240,7 +240,7 @@ impl Planned {
 }
 
 /// The collectives to be planned that some rank of the jobs calls, each once with its sizes.
-fn called(cluster: &Cluster, jobs: &[Job]) -> BTreeMap<Called, BTreeSet<Bytes>> {
+fn called(cluster: &Cluster, jobs: &[ProgramJob]) -> BTreeMap<Called, BTreeSet<Bytes>> {
     let mut called: BTreeMap<Called, BTreeSet<Bytes>> = BTreeMap::new();
     for (index, job) in (0..).zip(jobs) {
         for operation in job.program.ranks.iter().flat_map(|rank| rank.operations()) {
@@ -256,20 +256,20 @@ fn called(cluster: &Cluster, jobs: &[Job]) -> BTreeMap<Called, BTreeSet<Bytes>> 
 }
 
 /// The planner's algorithms that are tried, those of fewer hops first.
-fn tried(kind: Collective, ranks: usize, nodes: usize) -> Vec<Algorithm> {
+fn tried(kind: CollectiveKind, ranks: usize, nodes: usize) -> Vec<Algorithm> {
     let packed = match (kind, nodes) {
         // Through the network every pair has but one way.
-        (Collective::AllToAll, 2..) => MOST_PLANNED_GPUS,
-        (Collective::AllToAll, _) => MOST_SHARED_GPUS,
+        (CollectiveKind::AllToAll, 2..) => MOST_PLANNED_GPUS,
+        (CollectiveKind::AllToAll, _) => MOST_SHARED_GPUS,
         _ => MOST_PACKED_GPUS,
     };
-    let across = kind == Collective::AllReduce && nodes > 1;
+    let across = kind == CollectiveKind::AllReduce && nodes > 1;
     [
-        (Algorithm::OneHop, kind != Collective::AllToAll && ranks <= MOST_STARS),
+        (Algorithm::OneHop, kind != CollectiveKind::AllToAll && ranks <= MOST_STARS),
         (Algorithm::ThreePhase, across),
         (Algorithm::Packing, ranks <= packed),
         // Three phases fill every node's interface, which no ring passes.
-        (Algorithm::Nccl(Baseline::Ring), !across),
+        (Algorithm::Nccl(NcclBaseline::Ring), !across),
     ]
     .into_iter()
     .filter_map(|(algorithm, fits)| fits.then_some(algorithm))
@@ -304,7 +304,7 @@ pub(super) fn best(
     let found = best.expect("some algorithm is tried for every collective")?;
     let Plan { schedule, algorithm, rate, .. } = found;
     let mut notes = Vec::new();
-    if only.is_none() && kind != Collective::AllToAll && nodes > 1 && ranks > MOST_PACKED_GPUS {
+    if only.is_none() && kind != CollectiveKind::AllToAll && nodes > 1 && ranks > MOST_PACKED_GPUS {
         notes.push(format!(
             "trees are packed exactly for {MOST_PACKED_GPUS} GPUs at most, and these are {ranks}: \
              {} was the fastest of what is known besides",

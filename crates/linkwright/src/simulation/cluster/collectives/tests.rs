@@ -8,28 +8,30 @@ use proptest::prelude::*;
 use super::*;
 use crate::collectives::check;
 use crate::collectives::messages::contract::assert_contract;
-use crate::collectives::mpi::Algorithm;
+use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
 use crate::diagnostic::Named;
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, Switching};
 use crate::network::{PacketSettings, RoutingKind};
-use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
-use crate::runtime::{Job, MpiProtocol};
+use crate::program::{
+    CollectiveKind, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD,
+};
+use crate::runtime::{MpiProtocol, ProgramJob};
 use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity};
 use crate::system::fabric::FabricSpecification;
 use crate::system::{AbstractNode, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-const PLANNABLE: [Collective; 8] = [
-    Collective::Broadcast,
-    Collective::Reduce,
-    Collective::AllReduce,
-    Collective::Gather,
-    Collective::Scatter,
-    Collective::AllGather,
-    Collective::ReduceScatter,
-    Collective::AllToAll,
+const PLANNABLE: [CollectiveKind; 8] = [
+    CollectiveKind::Broadcast,
+    CollectiveKind::Reduce,
+    CollectiveKind::AllReduce,
+    CollectiveKind::Gather,
+    CollectiveKind::Scatter,
+    CollectiveKind::AllGather,
+    CollectiveKind::ReduceScatter,
+    CollectiveKind::AllToAll,
 ];
 
 /// A fat-tree of 32 nodes of so many GPUs.
@@ -72,21 +74,21 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
 /// A cluster whose collectives all go by plans.
 fn planned_on(gpus: u32, fidelity: Fidelity) -> Cluster {
     let mut cluster = cluster(gpus);
-    cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, Choice::Planned)).into();
+    cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, CollectiveMethod::Planned)).into();
     cluster.fidelity = fidelity;
     cluster
 }
 
 /// How long an all-reduce by that choice takes on the first GPUs of the nodes.
-fn all_reduce(choice: Choice, per_node: u32, ranks: u32, size: u64) -> Picoseconds {
+fn all_reduce(choice: CollectiveMethod, per_node: u32, ranks: u32, size: u64) -> Picoseconds {
     let mut cluster = cluster(per_node);
-    cluster.collectives.chosen = [(Collective::AllReduce, choice)].into();
-    let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, size)]);
-    let outcome = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap();
+    cluster.collectives.chosen = [(CollectiveKind::AllReduce, choice)].into();
+    let program = program(ranks, &[], &[(CollectiveKind::AllReduce, 0, WORLD, size)]);
+    let outcome = replay(&cluster, &[ProgramJob::new(&program, (0..ranks).collect())]).unwrap();
     outcome.jobs.jobs[0].end
 }
 
-type Calls<'a> = &'a [(Collective, Rank, CommunicatorId, u64)];
+type Calls<'a> = &'a [(CollectiveKind, Rank, CommunicatorId, u64)];
 
 /// Ranks that make calls one after another, each those of the communicators that hold it.
 fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Arc<Program> {
@@ -105,7 +107,7 @@ fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Arc<Program> {
     Arc::new(Program { name: "calls".to_owned(), communicators, regions: vec![], ranks })
 }
 
-fn replay(cluster: &Cluster, jobs: &[Job]) -> Result<ClusterOutcome, String> {
+fn replay(cluster: &Cluster, jobs: &[ProgramJob]) -> Result<ClusterOutcome, String> {
     let outcome = cluster.replay(jobs, &mut (), &mut |_| ControlFlow::Continue(()));
     outcome.map_err(|error| error.to_string())
 }
@@ -153,9 +155,9 @@ proptest! {
         let planned = if some.len() > 1 { 16 } else { 8 };
         for fidelity in [Fidelity::Packet, Fidelity::Flow] {
             let cluster = planned_on(per_node, fidelity);
-            let outcome = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
+            let outcome = replay(&cluster, &[ProgramJob::new(&program, gpus.clone())]).unwrap();
             prop_assert_eq!(outcome.planned.len(), planned);
-            let again = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
+            let again = replay(&cluster, &[ProgramJob::new(&program, gpus.clone())]).unwrap();
             prop_assert_eq!(outcome, again);
         }
     }
@@ -166,15 +168,15 @@ fn what_every_rank_receives_is_what_the_collective_brings() {
     let gpus: Vec<u32> = (0..8).collect();
     let size = 1_000_003;
     for (kind, in_all) in [
-        (Collective::Broadcast, 7 * size),
-        (Collective::AllGather, 7 * 8 * size),
-        (Collective::AllToAll, 7 * 8 * size),
-        (Collective::AllReduce, 2 * 7 * size),
-        (Collective::ReduceScatter, 7 * size),
+        (CollectiveKind::Broadcast, 7 * size),
+        (CollectiveKind::AllGather, 7 * 8 * size),
+        (CollectiveKind::AllToAll, 7 * 8 * size),
+        (CollectiveKind::AllReduce, 2 * 7 * size),
+        (CollectiveKind::ReduceScatter, 7 * size),
     ] {
         let program = program(8, &[], &[(kind, 0, WORLD, size)]);
         let cluster = planned_on(2, Fidelity::Flow);
-        let outcome = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
+        let outcome = replay(&cluster, &[ProgramJob::new(&program, gpus.clone())]).unwrap();
         let data: u64 = outcome.jobs.jobs[0].ranks.iter().map(|rank| rank.bytes.0).sum();
         assert_eq!(data, in_all, "{kind:?}");
     }
@@ -183,17 +185,18 @@ fn what_every_rank_receives_is_what_the_collective_brings() {
 #[test]
 fn communicators_placed_alike_share_a_plan_and_each_is_told() {
     let groups: Vec<Vec<Rank>> = vec![vec![0, 1, 4, 5], vec![2, 3, 6, 7], vec![0, 4]];
-    let calls = [1, 2, 3].map(|communicator| (Collective::AllReduce, 0, communicator, 100_000));
+    let calls = [1, 2, 3].map(|communicator| (CollectiveKind::AllReduce, 0, communicator, 100_000));
     let program = program(8, &groups, &calls);
     let cluster = planned_on(4, Fidelity::Packet);
-    let jobs = [Job::new(&program, (0..8).collect()), Job::new(&program, (8..16).collect())];
+    let jobs =
+        [ProgramJob::new(&program, (0..8).collect()), ProgramJob::new(&program, (8..16).collect())];
     let planned = Planned::new(&cluster, &jobs, None, &mut |_| ControlFlow::Continue(())).unwrap();
     let index =
-        |job, communicator| planned.index(job, communicator, Collective::AllReduce, 0).unwrap();
+        |job, communicator| planned.index(job, communicator, CollectiveKind::AllReduce, 0).unwrap();
     assert_eq!(index(0, 1), index(0, 2));
     assert_eq!(index(0, 1), index(1, 2));
     assert_ne!(index(0, 1), index(0, 3));
-    assert_eq!(planned.index(0, WORLD, Collective::AllReduce, 0), None);
+    assert_eq!(planned.index(0, WORLD, CollectiveKind::AllReduce, 0), None);
     let outcome = replay(&cluster, &jobs).unwrap();
     let told: Vec<_> =
         outcome.planned.iter().map(|it| (it.job, it.communicator, it.ranks, it.nodes)).collect();
@@ -203,18 +206,18 @@ fn communicators_placed_alike_share_a_plan_and_each_is_told() {
 
 #[test]
 fn a_single_rank_needs_no_plan() {
-    let program = program(1, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
+    let program = program(1, &[], &[(CollectiveKind::AllReduce, 0, WORLD, 8)]);
     let cluster = planned_on(4, Fidelity::Packet);
-    let outcome = replay(&cluster, &[Job::new(&program, vec![3])]).unwrap();
+    let outcome = replay(&cluster, &[ProgramJob::new(&program, vec![3])]).unwrap();
     assert_eq!((outcome.planned, outcome.jobs.jobs[0].end), (vec![], Picoseconds(0)));
 }
 
 #[test]
 fn too_many_gpus_are_refused_before_anything_runs() {
     let ranks = MOST_PLANNED_GPUS as u32 + 1;
-    let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
+    let program = program(ranks, &[], &[(CollectiveKind::AllReduce, 0, WORLD, 8)]);
     let cluster = planned_on(16, Fidelity::Packet);
-    let error = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap_err();
+    let error = replay(&cluster, &[ProgramJob::new(&program, (0..ranks).collect())]).unwrap_err();
     assert_eq!(
         error,
         "job `calls`: all-reduce among the 257 ranks of communicator 0 has no plan: plans are for \
@@ -224,9 +227,9 @@ fn too_many_gpus_are_refused_before_anything_runs() {
 
 #[test]
 fn the_hook_ends_planning() {
-    let program = program(4, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
+    let program = program(4, &[], &[(CollectiveKind::AllReduce, 0, WORLD, 8)]);
     let cluster = planned_on(4, Fidelity::Packet);
-    let job = Job::new(&program, (0..4).collect());
+    let job = ProgramJob::new(&program, (0..4).collect());
     let error = cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Break(())).unwrap_err();
     assert_eq!(error.to_string(), "stopped at 0 ps after 0 of 0 operations");
 }
@@ -241,7 +244,7 @@ fn more_than_are_packed_are_told_so() {
             &cluster.system,
             None,
             nodes(gpus),
-            &planner::Ground { gpus, kind: Collective::AllGather, root: 0 },
+            &planner::Ground { gpus, kind: CollectiveKind::AllGather, root: 0 },
         )
         .unwrap()
     };
@@ -258,9 +261,9 @@ fn more_than_are_packed_are_told_so() {
 #[test]
 fn a_planned_all_reduce_beats_trees_and_rings_across_nodes() {
     let time = |choice| all_reduce(choice, 4, 16, 4 << 20);
-    let planned = time(Choice::Planned);
-    for algorithm in Algorithm::of(Collective::AllReduce) {
-        let other = time(Choice::Algorithm(*algorithm));
+    let planned = time(CollectiveMethod::Planned);
+    for algorithm in MpiAlgorithm::of(CollectiveKind::AllReduce) {
+        let other = time(CollectiveMethod::Algorithm(*algorithm));
         assert!(planned < other, "{algorithm}: {other}, planned: {planned}");
     }
 }
@@ -270,7 +273,7 @@ fn the_page_on_programs_shows_what_an_all_reduce_takes() {
     let page =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/programs.md"));
     let times = ["binary-tree", "recursive-halving", "ring", "planned"].map(|name| {
-        let choice = Choice::named(Collective::AllReduce, name).unwrap();
+        let choice = CollectiveMethod::named(CollectiveKind::AllReduce, name).unwrap();
         (name, all_reduce(choice, 8, 32, 64 << 20))
     });
     let rows =

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::system::fabric::{LinkRate, Shape, single_switch};
+use crate::system::fabric::{FabricShape, LinkRate, single_switch};
 use crate::system::presets::preset;
 use crate::system::toml_format::{read, write};
 use crate::system::views::listed::listed;
@@ -52,7 +52,7 @@ proptest! {
             prop_assert_eq!(&names[0], &names[1]);
         }
         let [now, before] = [&again, &system].map(|it| it.fabric().unwrap());
-        prop_assert_eq!(now.shape(), &Shape::SingleSwitch);
+        prop_assert_eq!(now.shape(), &FabricShape::SingleSwitch);
         prop_assert_eq!(now.channels(), before.channels());
         prop_assert_eq!(now.link_kind(), before.link_kind());
         prop_assert_eq!((0..ports).map(|nic| again.port_of(nic)).collect::<Vec<_>>(),
@@ -102,7 +102,7 @@ fn switches_and_cables_are_a_graph_with_their_names() {
     let server = system.kind_of(0).server();
     assert_eq!(server.name(), "b", "its first server");
     let fabric = system.fabric().unwrap();
-    assert_eq!((fabric.shape(), fabric.link_kind()), (&Shape::Graph, LinkKind::Ethernet));
+    assert_eq!((fabric.shape(), fabric.link_kind()), (&FabricShape::Graph, LinkKind::Ethernet));
     assert_eq!([0, 1].map(|switch| fabric.switch_name(switch)), ["left", "right"]);
     assert_eq!(fabric.channels().len(), 2 * (2 + 3), "each link of a bundle is one");
     // Servers are in the order of their GPUs, and so are their interfaces.

@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::attributes::Source;
 use super::tree::{Found, Tree};
 use crate::diagnostic::InputError;
-use crate::system::gpus::{self, GpuModel, Wiring};
+use crate::system::gpus::{self, GpuModel, LinkReach};
 use crate::system::kinds::{DeviceKind, LinkKind};
 
 /// The PCI class of an NVSwitch.
@@ -63,7 +63,7 @@ pub(super) fn model(device: &Found) -> Option<&'static GpuModel> {
 /// without, by their PCI id or compute capability.
 fn may_have_links(device: &Found) -> bool {
     if let Some(model) = model(device) {
-        return model.links.is_some_and(|links| links.wiring == Wiring::Board);
+        return model.links.is_some_and(|links| links.wiring == LinkReach::Board);
     }
     let sm = device.gpu.and_then(|gpu| gpu.attribute("sm"));
     sm.is_none_or(|sm| matches!(sm, "60" | "70" | "80" | "90" | "100" | "103"))
