@@ -179,7 +179,7 @@ fn faults_within_shared_blocks_are_told_where_those_are_used() {
 fn the_example_of_the_reference_is_read() {
     let page = include_str!("../../../../../docs/reference/formats.md");
     let section = &page[page.find("## Network\n").expect("the section is there")..];
-    let start = section.find("```text\n").expect("the section has an example") + "```text\n".len();
+    let start = section.find("```toml\n").expect("the section has an example") + "```toml\n".len();
     let length = section[start..].find("```").expect("the example ends");
     let network = Network::read("example.toml", &section[start..start + length]).unwrap();
     assert_eq!((network.name.as_str(), network.layers.len()), ("small", 13));
