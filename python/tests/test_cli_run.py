@@ -280,6 +280,11 @@ def test_a_gpu_that_is_no_v100_is_warned_of(tmp_path: Path) -> None:
         assert parsed(command, scenario("hgx-h100"))["warnings"]
         assert "Warning" not in linkwright(command, scenario("dgx1-v100")).stdout
         assert parsed(command, scenario("dgx1-v100"))["warnings"] == []
+    # What is trained layer by layer computes at the speed of the GPUs that it got.
+    trained = scenario("hgx-h100")
+    text = trained.read_text(encoding="utf-8").replace("max_gpus = 2", 'train = ["lenet"]')
+    trained.write_text(f'fidelity = "fluid"\n{text}', encoding="utf-8")
+    assert parsed("run", trained)["warnings"] == []
     out = tmp_path / "out"
     assert linkwright("run", scenario("hgx-h100"), "-o", out).exit_code == 0
     assert "speed of a V100" in (out / "manifest.json").read_text(encoding="utf-8")

@@ -75,7 +75,9 @@ class ScenarioRun(Run):
         found = list(self.system.warnings)
         models = sorted({model or "" for model in self.system.gpu_models})
         others = [model for model in models if "V100" not in model.upper()]
-        if not others or self.scenario.gpu_speed == "own":
+        # What is trained layer by layer computes at the speed of the GPUs that it got.
+        are_trained = all(job.samples_per_gpu is not None for job in self.jobs)
+        if not others or self.scenario.gpu_speed == "own" or are_trained:
             return found
         are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"
         unknown = " or is not known" if "" in others and len(others) > 1 else ""
