@@ -352,7 +352,8 @@ impl<'a> Routes<'a> {
         Route { uses, latency: latency[place(from)], hops: distance, bandwidth }
     }
 
-    /// Adds the fabric's own links to a route: what enters at each port leaves by all in equal parts.
+    /// Adds the fabric's own links to a route: what enters at any port leaves by all of the others,
+    /// each with its part of the whole.
     fn cross_evenly(&self, uses: &mut Vec<(ResourceId, f64)>) {
         let Some(crossbar) =
             self.wiring.crossbar().filter(|_| self.wiring.fabric_paths().is_some())

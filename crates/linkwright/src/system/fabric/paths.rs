@@ -56,12 +56,6 @@ impl FabricPaths {
         Self::first(&self.fabric)
     }
 
-    /// The fabric.
-    #[must_use]
-    pub fn fabric(&self) -> &Fabric {
-        &self.fabric
-    }
-
     /// The channels between switches on the way from a port to another, each with the part of what is
     /// sent that crosses it, by their ids; none where both are at one switch, or nothing joins them.
     #[must_use]

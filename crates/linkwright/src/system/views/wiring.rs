@@ -5,8 +5,8 @@
 //! one crossbar, with a wire to every network interface as wide as the interface's port; which way
 //! a message takes inside is the routing's to choose, and never a planner's. Where the fabric's own
 //! links may hold up what ports send, they are wires of the crossbar to itself, which no route
-//! searches, and over which [`FabricPaths`] divides whatever passes. GPUs that meet their interface without a channel have a wire to it that
-//! is as wide as the interface's port, and belongs to no channel.
+//! searches, and over which [`FabricPaths`] divides whatever passes. GPUs that meet their interface
+//! without a channel have a wire to it that is as wide as the interface's port, and belongs to no channel.
 //!
 //! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
 
@@ -181,11 +181,10 @@ impl Wiring {
         let crossbar = wiring.devices.len();
         let id = system.switch_device(0);
         wiring.devices.push(WiredDevice { id, kind: DeviceKind::NetworkSwitch, server: None });
-        for (nic, port, reached) in ports {
-            let channel = Fabric::injection(port);
+        let of_fabric = |a: WiredId, channel: ChannelId, reached: Option<PeakShare>| {
             let link = &fabric.channels()[channel as usize];
-            wiring.wires.push(Wire {
-                a: nic,
+            Wire {
+                a,
                 b: crossbar,
                 kind: Some(fabric.link_kind()),
                 count: 1,
@@ -194,23 +193,14 @@ impl Wiring {
                 channel: Some(channel),
                 reached,
                 in_switch: None,
-            });
-        }
+            }
+        };
+        let of_port = |(nic, port, reached)| of_fabric(nic, Fabric::injection(port), reached);
+        wiring.wires.extend(ports.into_iter().map(of_port));
         wiring.paths = system.shared_fabric().and_then(FabricPaths::of);
         if let Some(paths) = &wiring.paths {
-            let first = paths.first_channel();
-            let links = (first..).zip(&fabric.channels()[first as usize..]).step_by(2);
-            wiring.inner.extend(links.map(|(channel, link)| Wire {
-                a: crossbar,
-                b: crossbar,
-                kind: Some(fabric.link_kind()),
-                count: 1,
-                bandwidth: link.bandwidth,
-                latency: link.latency,
-                channel: Some(channel),
-                reached: None,
-                in_switch: None,
-            }));
+            let forwards = (paths.first_channel()..fabric.channels().len() as ChannelId).step_by(2);
+            wiring.inner.extend(forwards.map(|channel| of_fabric(crossbar, channel, None)));
         }
         // Sums of what planners pack are exact up to here; a server's links are no wider.
         for wire in wiring.wires.iter_mut().chain(&mut wiring.inner) {

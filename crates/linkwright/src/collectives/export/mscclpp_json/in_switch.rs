@@ -10,8 +10,9 @@
 //! What it leaves out: reductions and multicasts by themselves, for which the executor has no
 //! operation, and steps that depend on others.
 
-use super::plan::Share;
-use super::plan::{Block, Buff, ChannelList, ChannelRefs, Gpu, MOST_OPERATIONS, Op, Sequence};
+use super::plan::{
+    Block, Buff, ChannelList, ChannelRefs, Gpu, MOST_OPERATIONS, Op, Sequence, Share,
+};
 use super::{ExportError, FORMAT};
 use crate::collectives::export::{normal, refuse_in_switch};
 use crate::collectives::schedule::{
