@@ -7,7 +7,20 @@ from statistics import fmean
 
 import pytest
 
+from linkwright.studies.pcie.contention import (
+    DIN,
+    RESNET,
+    SERVERS,
+    TASKS,
+    Server,
+    Trained,
+    bound,
+    mixes,
+    slowdown,
+    tasks_of,
+)
 from linkwright.studies.pcie.dependence import own_kernels
+from linkwright.studies.pcie.eight import eight_tasks, resnet_at
 from linkwright.studies.pcie.kernels import SIMULATED, preset, simulated, size_of
 from linkwright.studies.pcie.layouts import LAYOUTS, POLICIES, QUICK, Layout
 from linkwright.studies.pcie.published import published
@@ -19,7 +32,7 @@ from linkwright.studies.pcie.sections import (
     statements,
     workloads,
 )
-from linkwright.studies.tables import section_markdown
+from linkwright.studies.tables import StudyTable, section_markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "studies" / "pcie.md"
@@ -124,3 +137,92 @@ def test_what_the_page_says_of_kernels_is_in_its_table() -> None:
     for rows in (shared, apart):
         demands = {row[0]: float(row[2]) for row in rows}
         assert demands["ours"] > demands["preset"] > demands["preset, doubled"]
+
+
+def rows_of(page: str, title: str) -> list[list[str]]:
+    """The cells of a page's table."""
+    part = page.partition(f"**{title}**\n\n")[2].partition("\n\n")[0]
+    return [line.strip("|").split("|") for line in part.splitlines()[2:]]
+
+
+@pytest.fixture(scope="module")
+def shares() -> dict[Server, float]:
+    """What the study fitted, as the page has it."""
+    [first, *_] = rows_of(PAGE.read_text("utf-8"), "Slower than alone, published and predicted")
+    return {
+        server: float(cell.strip(" %")) / 100
+        for server, cell in zip(SERVERS, first[2:], strict=True)
+    }
+
+
+def test_eight_tasks_are_as_on_the_page_with_the_mean_that_was_fitted(
+    shares: dict[Server, float],
+) -> None:
+    section = eight_tasks(shares)
+    assert section_markdown(section, "figures") in PAGE.read_text(encoding="utf-8")
+    said, every, asked = section.tables
+    cells = {str(row[0]): [cell for cell in row if isinstance(cell, float)] for row in said.rows}
+    wanted = published()["contention"]
+    for mean_of_din in cells["DeepInterest, mean of its mixes (fitted)"]:
+        assert mean_of_din == pytest.approx(wanted["din"] / 100, abs=0.002)
+    # What the page's verdict rests on: far below what was measured, and below any task's bound.
+    beside = cells["DeepInterest beside seven ResNet-50s"]
+    limits = [row[4] for row in asked.rows]
+    for loss, limit in zip(beside, limits, strict=True):
+        assert isinstance(limit, float)
+        assert loss < limit < wanted["din_beside_seven"] / 100
+    for row in every.rows[1:-1]:
+        resnet, din, other_resnet, other_din = (float(cell) for cell in row[1:] if cell is not None)
+        assert din > resnet
+        assert other_din > other_resnet
+
+
+def test_a_task_that_only_copies_loses_no_more_than_others_ask_for() -> None:
+    server = SERVERS[1]
+    on = server.system()
+    tasks = tasks_of(on, 32, 0.999, speed=4.0)
+    kinds = [DIN, *[RESNET] * (TASKS - 1)]
+    loss = max(slowdown(on, tasks, kinds, draw)[0] for draw in range(3))
+    # Of the end of a window, a copy's part that falls into it is not counted apart.
+    assert 0.1 < loss < bound(server.sharing * tasks[RESNET].copying) + 0.03
+
+
+def test_losses_hang_on_the_share_of_copying_and_not_on_the_length_of_iterations(
+    shares: dict[Server, float],
+) -> None:
+    for server, share in shares.items():
+        on = server.system()
+        whole, tenth = (
+            [
+                by
+                for mix in mixes(on, tasks_of(on, 32, share, length=length), [1, 6])
+                for by in mix.slower
+            ]
+            for length in (1.0, 0.1)
+        )
+        for one, other in zip(whole, tenth, strict=True):
+            assert one == pytest.approx(other, abs=0.03)
+
+
+def test_copies_as_flows_lose_what_they_lose_in_packets() -> None:
+    on = SERVERS[0].system()
+    # A hundredth of a step, so that there are few packets.
+    tasks = (Trained(150_000, 150e-6, 160.9e-6), Trained(1_200_000, 80e-6, 163.9e-6))
+    kinds = [DIN, DIN, DIN, RESNET, RESNET, RESNET, DIN, DIN]
+    flows, packets = (slowdown(on, tasks, kinds, 0, fidelity) for fidelity in ("flow", "packet"))
+    for flow, packet in zip(flows, packets, strict=True):
+        assert flow == pytest.approx(packet, abs=0.01)
+    assert max(flows) > 0.1
+
+
+def test_a_faster_resnet_is_as_on_the_page() -> None:
+    found = rows_of(PAGE.read_text("utf-8"), "Slower than alone, if ResNet-50 computes faster")
+    row = next(row for row in found if row[0].strip() == SERVERS[1].name and row[1].strip() == "8")
+    again = resnet_at(SERVERS[1], 8.0, float(row[3].strip(" %")) / 100)
+    table = StudyTable("", ("",) * len(again), (again,), formats=("", "g", *(".1%",) * 5))
+    assert [cell.strip() for cell in row] == table.printed()[0]
+    # As the page says, no row has both.
+    said = published()["contention"]
+    for _, _, _, _, resnet, _, beside in found:
+        both = float(beside.strip(" %")) > said["din_beside_seven"]
+        assert not (both and float(resnet.strip(" %")) < 2 * said["resnet"])

@@ -95,12 +95,21 @@ def pcie(
             show_default=False,
         ),
     ] = None,
+    batch: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1024,
+            metavar="IMAGES",
+            help="Of a step of ResNet-50, where eight tasks train on eight GPUs.",
+        ),
+    ] = 32,
 ) -> None:
     """Repeat a study of PCIe scheduling (IEEE CAL 2019): who goes first on a shared bus."""
     from linkwright.studies.pcie import run
 
     seconds = None if window is None else window * 1e-3
-    _show(partial(run, window=seconds), quick, to, json)
+    _show(partial(run, window=seconds, batch=batch), quick, to, json)
 
 
 @app.command()

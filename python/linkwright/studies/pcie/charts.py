@@ -10,7 +10,7 @@ import altair as alt
 from linkwright.collective_plot import COLOURS
 from linkwright.plot import inline_chart
 
-__all__ = ["by_pair"]
+__all__ = ["by_mix", "by_pair"]
 
 
 def by_pair(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
@@ -43,5 +43,38 @@ def by_pair(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
             tooltip=["pair:N", "policy:N", "throughput:Q"],
         )
         .properties(width=alt.Step(6), height=260)
+    )
+    return chart
+
+
+def by_mix(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """How much slower each kind of task is in each mix of eight, a line for each kind and server.
+
+    Args:
+        rows: The mix, the task and by how much it is slower.
+    """
+    order = list(dict.fromkeys(row["mix"] for row in rows))
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    data = [{**row, "slower": float(f"{row['slower']:.5g}")} for row in rows]
+    chart: alt.Chart = (
+        inline_chart(
+            data,
+            "Tasks of eight on one server, slower than alone",
+            "Modelled: copies share links of PCIe, and nothing else.",
+        )
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("mix:N", title="tasks of ResNet-50 + of DeepInterest", sort=order),
+            y=alt.Y("slower:Q", title="slower", axis=alt.Axis(format="%")),
+            color=alt.Color(
+                "task:N",
+                title=None,
+                sort=tasks,
+                scale=alt.Scale(domain=tasks, range=list(COLOURS[: len(tasks)])),
+                legend=alt.Legend(orient="top", columns=2, labelLimit=300),
+            ),
+            tooltip=["mix:N", "task:N", "slower:Q"],
+        )
+        .properties(width=420, height=260)
     )
     return chart

@@ -14,7 +14,18 @@ from linkwright.studies.pcie.kernels import Kernels, preset, size_of
 from linkwright.studies.pcie.layouts import POLICIES, Layout, system
 from linkwright.studies.pcie.published import published
 
-__all__ = ["Alone", "Pair", "Progress", "Task", "alone", "pairs", "perform", "workload_names"]
+__all__ = [
+    "SPANS",
+    "Alone",
+    "Pair",
+    "Progress",
+    "Task",
+    "alone",
+    "done_within",
+    "pairs",
+    "perform",
+    "workload_names",
+]
 
 Progress = Callable[[str, int, int], object]
 
@@ -130,6 +141,19 @@ def alone(layout: Layout, name: str, kernel: float) -> Alone:
     return Alone(name, size_of(name), kernel, run.makespan / 8, first)
 
 
+def done_within(window: float, start: float, ends: Sequence[float]) -> float:
+    """How many iterations a GPU did in a window; of the last one, the part that fell into it.
+
+    Args:
+        window: Its end, in seconds.
+        start: When the first iteration began.
+        ends: When each one ended, in order; the last of them after the window.
+    """
+    bounds = [start, *ends]
+    at = max(index for index, end in enumerate(bounds) if end <= window)
+    return at + (window - bounds[at]) / (bounds[at + 1] - bounds[at])
+
+
 def _spans(table: pyarrow.Table) -> list[tuple[float, float]]:
     return [(row["start"], row["end"]) for row in table.to_pylist()]
 
@@ -185,9 +209,7 @@ def _task(run: ClusterRun, job: int, of: Alone, layout: Layout, window: float) -
     computation, copies = pyarrow.table(run.computation()), pyarrow.table(run.copies())
     for rank in range(layout.gpus):
         spans = _spans(_of(computation, job, rank))
-        ends = [0.0, *(end for _, end in spans)]
-        at = max(index for index, end in enumerate(ends) if end <= window)
-        iterations += at + (window - ends[at]) / (ends[at + 1] - ends[at])
+        iterations += done_within(window, 0.0, [end for _, end in spans])
         computing += sum(max(0.0, min(end, window) - start) for start, end in spans)
     made = [
         end - start
