@@ -59,6 +59,20 @@ policies = ["preserve", "greedy"]
 [compare.one]
 system.servers = 1
 """
+DAY = """\
+seed = 3
+fidelity = "fluid"
+[system]
+server = "dgx1-v100"
+[jobs]
+generate = { count = 4, max_gpus = 3 }
+[allocation]
+policies = ["preserve"]
+[compare]
+reference = "default"
+[compare.default]
+allocation.policies = ["baseline"]
+"""
 
 
 def written(folder: Path, text: str) -> Path:
@@ -102,15 +116,36 @@ def test_jobs_of_gpus_are_compared_under_policies_and_what_differs(tmp_path: Pat
     assert [row["job"] for row in jobs[0]] == [row["job"] for row in jobs[2]]
 
 
-def test_the_workers_of_a_dask_cluster_give_the_same(tmp_path: Path) -> None:
+def test_the_workers_of_a_dask_cluster_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from distributed import LocalCluster
 
     path = written(tmp_path, PROGRAMS)
+    day = tmp_path / "day.toml"
+    day.write_text(DAY, encoding="utf-8")
+    kept, half = tmp_path / "kept.jsonl", tmp_path / "half.jsonl"
+    monkeypatch.chdir(tmp_path)
+    over_seeds = ["compare", day.name, "--seeds", "2", "--checkpoint"]
     with LocalCluster(
         processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
     ) as cluster:
         there = parsed("compare", path, "--dask", cluster.scheduler_address)
+        seeds = parsed(*over_seeds, kept, "--dask", cluster.scheduler_address)
+        lines = kept.read_text("utf-8").splitlines(keepends=True)
+        # As if it had been killed.
+        half.write_text("".join(lines[:3]), encoding="utf-8")
+        assert parsed(*over_seeds, half, "--dask", cluster.scheduler_address) == seeds
     assert there == parsed("compare", path, "--workers", "1")
+    with ThreadPoolExecutor(1) as pool:
+        assert compare_scenario(day, seeds=2, workers=pool).summary() == seeds
+    for file in (kept, half):
+        runs = [json.loads(line)["parameters"] for line in file.read_text("utf-8").splitlines()[1:]]
+        assert sorted((run["variant"], run["draw"]) for run in runs) == [
+            (variant, draw) for variant in ("default", "preserve") for draw in (0, 1)
+        ]
+        # Workers need not stand in the folder where the command was given.
+        assert {run["scenario"] for run in runs} == {str(day)}
 
 
 def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> None:

@@ -157,8 +157,10 @@ def play_variants(
     of = {name: loaded.variant(name) for name in variants}
     built = {name: variant.build() for name, variant in of.items()}
     files = dict.fromkeys(name for variant in of.values() for name in variant.files)
+    # A cluster's workers stand in folders of their own.
+    scenario = str(loaded.path.absolute())
     runs = [
-        {"scenario": str(loaded.path), "variant": name, "settings": dict(settings), **draw}
+        {"scenario": scenario, "variant": name, "settings": dict(settings), **draw}
         for draw in draws
         for name in variants
     ]
