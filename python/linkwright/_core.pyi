@@ -1218,8 +1218,8 @@ class GpuRun:
     def caches(self) -> Table:
         """One row for each cache.
 
-        Columns: cache (`L1 vector`, `L1 scalar`, `L2`), gpu, number (among the GPU's), hits,
-        merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
+        Columns: cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu, number (among the
+        GPU's), hits, merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
         lines), latency (the mean of its answers, in seconds).
         """
 
@@ -1296,6 +1296,7 @@ class GpuSystem:
         read_lease: int = 10,
         write_lease: int = 5,
         timestamp_bits: int = 16,
+        code: bool = True,
     ) -> GpuSystem:
         """GPUs that share memory.
 
@@ -1311,6 +1312,8 @@ class GpuSystem:
                 system leases lines (MGCC, G-TSC).
             write_lease: How long one that was written is, likewise.
             timestamp_bits: Of a timestamp, 2 to 16; leases fit into it.
+            code: Whether wavefronts read the code of benchmarks from memory, through caches of
+                instructions, or know it.
 
         Raises:
             MachineError: If the model is unknown, or its file does not say what is inside.
@@ -1353,6 +1356,10 @@ class GpuSystem:
     @property
     def timestamp_bits(self) -> int:
         """Bits of a timestamp."""
+
+    @property
+    def code(self) -> bool:
+        """Whether wavefronts read their code."""
 
     def costs(self) -> Table:
         """What its coherence costs before anything runs: messages, and what caches and memory keep.

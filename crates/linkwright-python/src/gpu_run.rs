@@ -41,6 +41,7 @@ pub struct GpuSystem {
     read_lease: u32,
     write_lease: u32,
     timestamp_bits: u8,
+    code: bool,
 }
 
 /// A model by its name, or as it is.
@@ -69,6 +70,8 @@ impl GpuSystem {
     ///         system leases lines (MGCC, G-TSC).
     ///     write_lease: How long one that was written is, likewise.
     ///     timestamp_bits: Of a timestamp, 2 to 16; leases fit into it.
+    ///     code: Whether wavefronts read the code of benchmarks from memory, through caches of
+    ///         instructions, or know it.
     ///
     /// Raises:
     ///     MachineError: If the model is unknown, or its file does not say what is inside.
@@ -78,7 +81,7 @@ impl GpuSystem {
     #[pyo3(signature = (
         model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus: "int" = 1, memory: "MemorySystemName" = "rdma", *,
         distribution: "DistributionName" = "unified", dram: "DramName" = "ideal", shared_bandwidth: "float" = 32.0,
-        read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16
+        read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16, code = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -91,6 +94,7 @@ impl GpuSystem {
         #[pyo3(from_py_with = int)] read_lease: i128,
         #[pyo3(from_py_with = int)] write_lease: i128,
         #[pyo3(from_py_with = int)] timestamp_bits: i128,
+        code: bool,
     ) -> PyResult<Self> {
         let model = match model {
             NamedModel::Model(model) => model.get().clone(),
@@ -124,6 +128,7 @@ impl GpuSystem {
             read_lease,
             write_lease,
             timestamp_bits,
+            code,
         })
     }
 
@@ -179,6 +184,12 @@ impl GpuSystem {
     #[getter]
     fn timestamp_bits(&self) -> u8 {
         self.timestamp_bits
+    }
+
+    /// Whether wavefronts read their code.
+    #[getter]
+    fn code(&self) -> bool {
+        self.code
     }
 
     /// What its coherence costs before anything runs: messages, and what caches and memory keep.
@@ -273,6 +284,7 @@ impl GpuSystem {
             distribution: Distribution::named(&self.distribution)?,
             dram: DramTiming::named(&self.dram)?,
             with_data: data,
+            with_code: self.code,
             shared_bandwidth: Bandwidth((self.shared_bandwidth * 1e9).round() as u64),
             leases: self.leases()?,
             limit: Picoseconds::from_seconds(limit),
@@ -501,8 +513,8 @@ impl GpuRun {
 
     /// One row for each cache.
     ///
-    /// Columns: cache (`L1 vector`, `L1 scalar`, `L2`), gpu, number (among the GPU's), hits,
-    /// merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
+    /// Columns: cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu, number (among the
+    /// GPU's), hits, merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
     /// lines), latency (the mean of its answers, in seconds).
     fn caches(&self) -> PyResult<Table> {
         Table::new(tables::caches(&self.run, self.of.system.gpus))

@@ -29,6 +29,7 @@ from linkwright.cli.gpu_options import (
     Gpus,
     Limit,
     Memories,
+    NoCode,
     Preset,
     ReadLease,
     TimestampBits,
@@ -103,6 +104,7 @@ def run(
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
     timestamp_bits: TimestampBits = 16,
+    no_code: NoCode = False,
     limit: Limit = 1.0,
     timing_only: Annotated[
         bool,
@@ -128,7 +130,9 @@ def run(
     wanted = Wanted(timeline=timeline)
     wanted.check()
     leases = leases_of(read_lease, write_lease, timestamp_bits)
-    system = system_of(preset, gpus, memory, distribution, dram, shared_bandwidth, leases)
+    system = system_of(
+        preset, gpus, memory, distribution, dram, shared_bandwidth, leases, code=not no_code
+    )
     with shown(benchmark, system.cycle) as progress:
         found = system.run(
             what,
@@ -195,6 +199,7 @@ def compare(
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
     timestamp_bits: TimestampBits = 16,
+    no_code: NoCode = False,
     limit: Limit = 0.1,
     json: Json = False,
 ) -> None:
@@ -209,7 +214,9 @@ def compare(
     rows: list[dict[str, Any]] = []
     for name in wanted:
         systems = (
-            system_of(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
+            system_of(
+                preset, gpus, kind, distribution, dram, shared_bandwidth, leases, code=not no_code
+            )
             for kind in memory or MEMORY
         )
         found = [_compared(system, name, sizes[name], limit) for system in systems]

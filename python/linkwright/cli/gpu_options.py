@@ -64,6 +64,10 @@ TimestampBits = Annotated[int, typer.Option(metavar="N", help="Of a timestamp, 2
 Limit = Annotated[
     float, typer.Option(metavar="SECONDS", help="Simulated time after which to give up.")
 ]
+NoCode = Annotated[
+    bool,
+    typer.Option("--no-code", help="Kernels' code is known, and not read through caches."),
+]
 Memories = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,6 +90,8 @@ def system_of(
     dram: str,
     shared_bandwidth: float,
     leases: dict[str, int],
+    *,
+    code: bool = True,
 ) -> GpuSystem:
     """The GPUs that were asked for."""
     return GpuSystem(
@@ -96,6 +102,7 @@ def system_of(
         dram=cast("names.DramName", dram),
         shared_bandwidth=shared_bandwidth,
         **leases,
+        code=code,
     )
 
 

@@ -116,12 +116,29 @@ impl AddressMap {
                 Distribution::Unified => (first + page) % memories,
                 Distribution::Discrete => page / pages.div_ceil(memories),
             };
-            let frame = self.free[memory as usize];
-            self.free[memory as usize] += 1;
-            self.check(frame + 1, self.capacity)?;
-            self.pages.push(((memory << MEMORY_SHIFT) | (frame << self.page_shift)) / LINE);
+            self.add_page(memory)?;
         }
         Ok(first << self.page_shift)
+    }
+
+    /// Places bytes in one memory, and returns their first address, that of a page.
+    ///
+    /// # Errors
+    /// A memory that is full.
+    pub fn place_in(&mut self, bytes: Bytes, memory: u32) -> Result<u64, OutOfMemory> {
+        let first = self.pages.len() as u64;
+        for _ in 0..bytes.0.div_ceil(1 << self.page_shift).max(1) {
+            self.add_page(memory.into())?;
+        }
+        Ok(first << self.page_shift)
+    }
+
+    fn add_page(&mut self, memory: u64) -> Result<(), OutOfMemory> {
+        let frame = self.free[memory as usize];
+        self.free[memory as usize] += 1;
+        self.check(frame + 1, self.capacity)?;
+        self.pages.push(((memory << MEMORY_SHIFT) | (frame << self.page_shift)) / LINE);
+        Ok(())
     }
 
     /// Whether so many pages are no more than a number of bytes.

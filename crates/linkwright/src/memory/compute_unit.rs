@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::cache::NONE;
 use super::kernel::{Lanes, Values, WavefrontOperation, WavefrontProgram, WavefrontState};
 use crate::system::gpus::Compute;
 use crate::units::Picoseconds;
@@ -13,6 +14,8 @@ pub enum Waits {
     ForItself,
     /// A load.
     ForLoad(u32),
+    /// The line of code that it is at.
+    ForCode,
     /// All that it asked of memory, before it starts another access.
     ToAccess(WavefrontOperation),
     /// All that it asked of memory, after a fence.
@@ -31,6 +34,7 @@ impl Waits {
         match self {
             Self::ForItself => "goes on with its next instruction",
             Self::ForLoad(_) => "waits for a load",
+            Self::ForCode => "waits for its code",
             Self::ToAccess(_) => "waits to start an access",
             Self::AtFence => "waits at a fence for its accesses",
             Self::AtBarrier => "waits at a barrier for the others of its group",
@@ -58,6 +62,29 @@ pub struct Running {
     pub waits: Waits,
     /// The access that it issues, and how many of its lines are issued.
     pub issuing: (u32, u32),
+    /// How far it is in its code.
+    pub reading: Reading,
+}
+
+/// How far a wavefront is in its code.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// Instructions that it has issued, until it has read all.
+    pub issued: u64,
+    /// Lines that it has read, from the first on.
+    pub lines: u32,
+    /// The line that it reads up to.
+    pub wanted: u32,
+    /// What stands for it where it waits for a line, or [`NONE`].
+    pub fetch: u32,
+    /// What of an operation waits for its code.
+    pub rest: Option<WavefrontOperation>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { issued: 0, lines: 0, wanted: 0, fetch: NONE, rest: None }
+    }
 }
 
 /// A work-group on a compute unit.

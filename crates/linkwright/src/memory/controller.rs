@@ -41,7 +41,9 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     ) {
         let bytes = self.request_bytes(self.requests.get(index).ask);
         let Request { bank, physical, .. } = *self.requests.get(index);
-        let is_here = self.path == CachePath::LineL2 || self.is_home(bank, physical);
+        let is_here = self.path == CachePath::LineL2
+            || self.is_home(bank, physical)
+            || self.is_beside(physical);
         let path = self.path(bank, physical, true);
         let request = self.requests.get_mut(index);
         let event = if is_here {
@@ -54,6 +56,11 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
             Event::Cross(index)
         };
         scheduler.schedule(Picoseconds(at), event);
+    }
+
+    /// Whether a line lies beside its GPU although the host has all that kernels work on: code.
+    fn is_beside(&self, physical: u64) -> bool {
+        self.pages == Pages::Pinned && AddressMap::memory(physical) != 0
     }
 
     /// The channel that serves a line, and the home of it where one is.
@@ -119,14 +126,14 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
         }
         let now = scheduler.now();
         match self.path {
-            CachePath::OwnL2 => {
+            CachePath::OwnL2 if !self.is_beside(request.physical) => {
                 self.answer_from_home(index, now.0, scheduler);
                 if P::CONFIRMS {
                     self.release_home(&request, scheduler);
                 }
             }
             CachePath::HomeL2 => self.fetched(index, scheduler),
-            CachePath::LineL2 => {
+            CachePath::LineL2 | CachePath::OwnL2 => {
                 self.requests.get_mut(index).stage = Stage::BackAtSecond;
                 scheduler.schedule(now, Event::Arrive(index));
             }

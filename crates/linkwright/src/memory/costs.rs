@@ -105,7 +105,8 @@ mod tests {
     fn messages_are_those_that_links_carry() {
         for memory in [MemorySystem::TsmPrinted, MemorySystem::TsmCoherent] {
             let workload = Benchmark::Relu.workload(r9_nano().page, 64, 1).unwrap();
-            let options = GpuOptions { memory, with_data: false, ..GpuOptions::default() };
+            let options =
+                GpuOptions { memory, with_data: false, with_code: false, ..GpuOptions::default() };
             let run = run(r9_nano(), &workload, &options, None).unwrap();
             let carried = |up: bool| {
                 let links = run.links.iter().filter(|(name, _)| name.starts_with("GPU") == up);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::compute_unit::{Group, Running, Waits};
+use super::compute_unit::{Group, Reading, Running, Waits};
 use super::consistency::Consistency;
 use super::error::GpuRunError;
 use super::kernel::{Launch, Wavefront, WavefrontPlace, WavefrontState};
@@ -134,6 +134,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                 under_way: 0,
                 waits: Waits::ForItself,
                 issuing: (0, 0),
+                reading: Reading::default(),
             };
             let slot = self.free_running.pop().unwrap_or_else(|| {
                 self.running.push(None);
@@ -187,6 +188,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn end(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let Some(running) = self.running[index as usize].take() else { return };
         self.free_running.push(index);
+        self.code.forget(running.reading.fetch);
         self.dispatcher.room[running.simd as usize] += 1;
         self.dispatcher.ended += 1;
         self.dispatcher.left -= 1;

@@ -6,7 +6,7 @@ use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::levels::Looked;
 use super::protocol::{Access, CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
-use super::requests::{First, Request, Stage};
+use super::requests::{First, Kind, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -15,6 +15,10 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// An access is at its first-level cache.
     pub(super) fn at_first(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let First { kind, cache } = self.requests.get(index).first;
+        if kind == Kind::Instruction {
+            self.ask_for_code(index, scheduler);
+            return;
+        }
         if !self.first[kind as usize].waiting[cache as usize].is_empty()
             || self.stalls_first(index, false, scheduler)
         {
@@ -95,6 +99,10 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn back_at_first(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = *self.requests.get(index);
         let First { kind, cache } = request.first;
+        if kind == Kind::Instruction {
+            self.code_came(index, scheduler);
+            return;
+        }
         let caches = &mut self.first[kind as usize];
         let found = caches.lines.find(cache, request.physical, request.line);
         let copy = found.map(|place| *caches.lines.state(place));

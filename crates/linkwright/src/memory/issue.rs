@@ -90,6 +90,10 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
             First { kind: Kind::Scalar, cache } => {
                 (counts.vector_buffers + cache % counts.scalars).min(counts.buffers - 1)
             }
+            First { kind: Kind::Instruction, cache } => {
+                let others = counts.vector_buffers + counts.scalars;
+                (others + cache % counts.instructions).min(counts.buffers - 1)
+            }
         };
         u32::from(request.gpu) * counts.buffers + within
     }

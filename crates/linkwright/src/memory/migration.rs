@@ -66,6 +66,11 @@ impl Migration {
             moved: 0,
         }
     }
+
+    /// A page is on a GPU from the start.
+    pub(super) fn begin_on(&mut self, page: u64, gpu: u32) {
+        self.places[page as usize] = Place::Gpu(gpu);
+    }
 }
 
 impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {

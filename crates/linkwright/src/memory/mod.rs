@@ -7,6 +7,7 @@
 
 mod address;
 mod cache;
+mod code;
 mod compute_unit;
 mod consistency;
 mod controller;

@@ -12,6 +12,8 @@ pub enum Kind {
     Vector,
     /// One that neighbouring compute units share, for scalars.
     Scalar,
+    /// One that neighbouring compute units share, for code.
+    Instruction,
 }
 
 /// Which first-level cache a request came from.

@@ -28,6 +28,8 @@ pub struct GpuOptions {
     pub distribution: Distribution,
     /// Whether kernels work on real data; timing is the same to the last bit either way.
     pub with_data: bool,
+    /// Whether wavefronts read their kernels' code, or know it.
+    pub with_code: bool,
     /// How memory is timed.
     pub dram: DramTiming,
     /// Of each GPU's second level to shared memory, all banks together, each way.
@@ -49,6 +51,7 @@ impl Default for GpuOptions {
             memory: MemorySystem::default(),
             distribution: Distribution::default(),
             with_data: true,
+            with_code: true,
             dram: DramTiming::default(),
             // Section 3.2.1: as much as PCIe 4.0 gives each GPU.
             shared_bandwidth: Bandwidth::gigabytes_per_second(32),
@@ -75,6 +78,8 @@ pub struct GpuRun {
     pub vector: Vec<CacheCounts>,
     /// First-level caches of scalars.
     pub scalar: Vec<CacheCounts>,
+    /// First-level caches of instructions.
+    pub instruction: Vec<CacheCounts>,
     /// Banks of the second level.
     pub second: Vec<CacheCounts>,
     /// Channels of memory.
@@ -221,6 +226,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
             links,
             vector,
             scalar,
+            instruction: self.code.counts,
             second: self.second.counts,
             memory: self.memory.counts,
             stored_by: self

@@ -1,12 +1,12 @@
 //! Several GPUs with caches and memory, as one model of events.
 //!
 //! What it represents: wavefronts on compute units run kernels, through first-level caches of
-//! vectors and scalars, a second level by banks, and channels of memory; PCIe or a switch of shared
-//! memory joins the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
-//! queues and data are here. What it leaves out: instruction caches, the LDS's bank conflicts, and
-//! what a work-group's registers keep from running beside others.
+//! vectors, scalars and instructions, a second level by banks, and channels of memory; PCIe or a
+//! switch of shared memory joins the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
+//! queues and data are here. What it leaves out: the LDS's bank conflicts, and what a work-group's registers keep from running beside others.
 
 use super::address::{AddressMap, LINE, Pages};
+use super::code::Code;
 use super::compute_unit::{Group, Load, Running, Units};
 use super::consistency::Consistency;
 use super::dispatch::Dispatcher;
@@ -63,6 +63,8 @@ pub(super) struct Counts {
     pub simds: u32,
     /// Scalar caches of a GPU.
     pub scalars: u32,
+    /// Instruction caches of a GPU.
+    pub instructions: u32,
     /// Banks of a GPU's second level.
     pub banks: u32,
     /// Translation buffers of a GPU, and those of them for vectors.
@@ -82,6 +84,13 @@ impl Counts {
         gpu * self.scalars + within * self.scalars / self.units
     }
 
+    /// The instruction cache of a compute unit.
+    #[inline]
+    pub(super) fn instruction_cache(&self, unit: u32) -> u32 {
+        let (gpu, within) = (unit / self.units, unit % self.units);
+        gpu * self.instructions + within * self.instructions / self.units
+    }
+
     fn of(hierarchy: &Hierarchy, gpus: u32) -> Self {
         let cycle = hierarchy.cycle.0;
         let buffers = hierarchy.translation.buffers;
@@ -91,6 +100,7 @@ impl Counts {
             units: hierarchy.compute.units,
             simds: hierarchy.compute.simds,
             scalars: hierarchy.scalar.count,
+            instructions: hierarchy.instruction.count,
             banks: hierarchy.second.banks,
             buffers,
             vector_buffers: buffers.saturating_sub(others).max(1),
@@ -121,7 +131,8 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol, C> {
     pub free_groups: Vec<u32>,
     pub dispatcher: Dispatcher,
     pub phases: Phases,
-    /// First-level caches, by kind.
+    pub code: Code,
+    /// First-level caches of data, by kind.
     pub first: [Caches<P>; 2],
     pub second: Caches<P>,
     /// Timestamps beside the controllers of shared memory.
@@ -176,6 +187,22 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
         if options.with_data && map.size() > MOST_DATA.0 {
             return Err(GpuRunError::Data { asked: Bytes(map.size()) });
         }
+        let code = Code::new(hierarchy, workload, options, (&mut map, pages))?;
+        let mut migration = (pages == Pages::Migrating).then(|| {
+            let service = u64::from(hierarchy.driver.fault) * counts.cycle;
+            Migration::new(map.size() / hierarchy.page.0, service)
+        });
+        let copies: Vec<_> = match pages {
+            Pages::Own | Pages::Shared => Vec::new(),
+            Pages::Pinned | Pages::Migrating => code.pages(&map).collect(),
+        };
+        for (gpu, page) in copies {
+            // The memory of number 0 is the host's where it has all that kernels work on.
+            map.move_page(page, if pages == Pages::Pinned { gpu + 1 } else { gpu });
+            if let Some(migration) = &mut migration {
+                migration.begin_on(page, gpu);
+            }
+        }
         let (gpus, cycle, with_data) = (options.gpus, counts.cycle, options.with_data);
         let second = Shape {
             size: hierarchy.second.size.0,
@@ -195,10 +222,7 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
             protocol,
             path,
             pages,
-            migration: (pages == Pages::Migrating).then(|| {
-                let service = u64::from(hierarchy.driver.fault) * cycle;
-                Migration::new(map.size() / hierarchy.page.0, service)
-            }),
+            migration,
             counts,
             hierarchy,
             workload,
@@ -207,6 +231,7 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
             requests: Requests::new(with_data),
             loads: Vec::new(),
             free_loads: Vec::new(),
+            code,
             units: Units::new(&hierarchy.compute, cycle, gpus),
             running: Vec::new(),
             free_running: Vec::new(),

@@ -54,7 +54,12 @@ pub fn steps(workload: &KernelWorkload, run: &GpuRun) -> Table {
 /// latency is the mean of its answers.
 #[must_use]
 pub fn caches(run: &GpuRun, gpus: u32) -> Table {
-    let kinds = [("L1 vector", &run.vector), ("L1 scalar", &run.scalar), ("L2", &run.second)];
+    let kinds = [
+        ("L1 vector", &run.vector),
+        ("L1 scalar", &run.scalar),
+        ("L1 instruction", &run.instruction),
+        ("L2", &run.second),
+    ];
     let mut names = Vec::new();
     let (mut gpu, mut number) = (Vec::new(), Vec::new());
     let mut all: Vec<CacheCounts> = Vec::new();

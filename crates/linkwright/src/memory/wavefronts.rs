@@ -15,13 +15,17 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
         loop {
             let Some(running) = &mut self.running[index as usize] else { return };
             running.waits = Waits::ForItself;
-            let Some(operation) = running.state.resume(&mut running.program) else {
+            let rest = running.reading.rest.take();
+            let Some(operation) = rest.or_else(|| running.state.resume(&mut running.program))
+            else {
                 running.waits = Waits::ToEnd;
                 if running.under_way == 0 {
                     self.end(index, scheduler);
                 }
                 return;
             };
+            let Some(operation) = self.with_code(index, operation, scheduler) else { return };
+            let Some(running) = &mut self.running[index as usize] else { return };
             let now = scheduler.now();
             match operation {
                 WavefrontOperation::Nothing => {}

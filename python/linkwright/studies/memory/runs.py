@@ -70,7 +70,7 @@ def measure(
     write_lease: int,
     data: bool,
 ) -> dict[str, Any]:
-    """One run: the fields of its `Result`.
+    """One run, of kernels whose code is known: the fields of its `Result`.
 
     Args:
         benchmark: As those of a `Setting`, all of them.
@@ -89,6 +89,7 @@ def measure(
         shared_bandwidth=bandwidth,
         read_lease=read_lease,
         write_lease=write_lease,
+        code=False,
     )
     run = system.run(cast("names.BenchmarkName", benchmark), size, data=data, limit=LIMIT)
     steps = list(run.steps())

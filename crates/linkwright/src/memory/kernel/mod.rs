@@ -4,8 +4,8 @@
 //! the GPU for what takes time (an instruction, a load, a barrier) and awaits it; the compiler
 //! makes the state machine. Whoever holds the wavefronts decides how long things take: the timed
 //! model, or [`flat`], which runs a launch on memory alone. What it leaves out: registers and
-//! their pressure, divergence within an instruction (work-items are switched off), and the code
-//! itself, of which only the length is known.
+//! their pressure, divergence within an instruction (work-items are switched off), and what the
+//! code says, of which only the length is known.
 //!
 //! Decision 0046 compares this with a builder, state machines by hand and an instruction set.
 
@@ -21,7 +21,9 @@ pub use wavefront::{
     AtomicOperation, Loaded, Posted, Scope, Values, Wavefront, WavefrontOperation, WavefrontPlace,
     WavefrontProgram, WavefrontState,
 };
-pub use workload::{Check, Image, KernelBuffer, KernelWorkload, Launch, Layout, Mismatch};
+pub use workload::{
+    Check, Image, KernelBuffer, KernelCode, KernelWorkload, Launch, Layout, Mismatch,
+};
 
 /// Work-items of a wavefront.
 pub const LANES: usize = 64;

@@ -8,6 +8,16 @@ use std::rc::Rc;
 use super::wavefront::{Wavefront, WavefrontProgram};
 use crate::units::Bytes;
 
+/// The instructions of a kernel, as memory holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelCode {
+    /// How many bytes; none of a kernel that wavefronts know without reading it.
+    pub size: Bytes,
+    /// How many instructions a wavefront issues from the first line to the last, each loop gone
+    /// through once: so it is known how far in the code it is.
+    pub instructions: u32,
+}
+
 /// One launch: work-groups of wavefronts that run the same kernel.
 pub struct Launch {
     /// What people call the kernel.
@@ -18,6 +28,8 @@ pub struct Launch {
     pub wavefronts: u32,
     /// Bytes of memory that a group shares.
     pub lds: Bytes,
+    /// The kernel's instructions.
+    pub code: KernelCode,
     start: Box<dyn Fn(Wavefront) -> WavefrontProgram>,
 }
 
@@ -29,7 +41,15 @@ impl Launch {
         kernel: impl Fn(Wavefront) -> F + 'static,
     ) -> Self {
         let start = Box::new(move |wavefront| Box::pin(kernel(wavefront)) as WavefrontProgram);
-        Self { name: name.into(), groups: groups as u32, wavefronts, lds: Bytes(0), start }
+        let (lds, code) = (Bytes(0), KernelCode::default());
+        Self { name: name.into(), groups: groups as u32, wavefronts, lds, code, start }
+    }
+
+    /// The same with code of so many bytes, of which a wavefront issues so many instructions, each
+    /// loop gone through once. Launches of one name have one code.
+    #[must_use]
+    pub fn of_code(self, bytes: u64, instructions: u32) -> Self {
+        Self { code: KernelCode { size: Bytes(bytes), instructions }, ..self }
     }
 
     /// The same with memory that each group shares.

@@ -1,76 +1,118 @@
-//! What leaving out instruction caches changes: kernels whose wavefronts first read their code.
-//!
-//! Each reads so many lines of it, one after another, through the cache that its neighbours share,
-//! as through one of instructions. That is the most that fetching can cost: nothing is fetched
-//! ahead, and nothing runs meanwhile.
-
-use std::rc::Rc;
+//! Code that wavefronts read: how much of it, from where, and what that takes.
 
 use super::*;
-use crate::memory::kernel::KernelBuffer;
+use crate::memory::kernel::KernelCode;
 use crate::units::Bytes;
 
 const GPUS: u64 = 4;
-/// Of a kernel's code and arguments: by how much the open simulator reads more for relu, a GPU.
-const LINES: u64 = 8;
+/// Lines that a wavefront's buffer holds behind that of the instruction that it is at.
+const AHEAD: u64 = 3;
 
-/// A workload of one launch with its code, of which each GPU has a copy in its own memory.
-fn with_code(mut workload: KernelWorkload) -> KernelWorkload {
-    let page = r9_nano().page.0;
-    let pages =
-        workload.buffers.iter().map(|buffer| (buffer.address + buffer.size.0).div_ceil(page));
-    let first = pages.max().unwrap();
-    workload.buffers.push(KernelBuffer {
-        name: "code".into(),
-        address: first * page,
-        size: Bytes(GPUS * page),
-        initial: None,
-        copied_out: false,
-    });
-    let kernel = Rc::new(workload.launches.pop().unwrap());
-    assert!(workload.launches.is_empty());
-    let (name, lds) = (kernel.name.clone(), kernel.lds);
-    let shape = (u64::from(kernel.groups), kernel.wavefronts);
-    let fetching = move |wavefront: Wavefront| {
-        let kernel = Rc::clone(&kernel);
-        async move {
-            // Pages go over the GPUs in turn.
-            let gpu = u64::from(wavefront.place().gpu);
-            let own = (first..first + GPUS).find(|page| page % GPUS == gpu).unwrap();
-            for line in 0..LINES {
-                let loaded = wavefront.load_scalar(64, own * page + 64 * line).await;
-                wavefront.arrived(loaded).await;
-            }
-            kernel.program(wavefront).await;
-        }
+fn without_data(memory: MemorySystem) -> GpuOptions {
+    GpuOptions { with_data: false, ..options(memory) }
+}
+
+/// A run, and one without code.
+fn both(benchmark: Benchmark, size: u64, options: &GpuOptions) -> [GpuRun; 2] {
+    [true, false]
+        .map(|with_code| play(benchmark, size, &GpuOptions { with_code, ..*options }).unwrap())
+}
+
+/// The lines of a workload's code, each kernel's once; at most with those that are read ahead of its
+/// end, unless its wavefronts have ended before they come.
+fn lines_of_code(benchmark: Benchmark, size: u64) -> std::ops::RangeInclusive<u64> {
+    let workload = benchmark_of(benchmark, size);
+    let mut kernels: Vec<_> =
+        workload.launches.iter().map(|launch| (&launch.name, launch.code.size.0)).collect();
+    kernels.sort();
+    kernels.dedup();
+    let lines = kernels.iter().map(|(_, size)| size.div_ceil(64)).sum();
+    lines..=lines + kernels.len() as u64 * AHEAD
+}
+
+#[test]
+fn all_code_is_read_from_memory_once() {
+    // So each launch has a wavefront that issues as many instructions as its code is said to have.
+    let options = GpuOptions { gpus: 1, ..without_data(MemorySystem::Rdma) };
+    for (benchmark, size) in SMALL {
+        let [with, without] = both(benchmark, size, &options);
+        let more = with.memory_sum().reads - without.memory_sum().reads;
+        assert!(lines_of_code(benchmark, size).contains(&more), "{}: {more}", benchmark.name());
+    }
+}
+
+#[test]
+fn each_gpu_reads_code_of_its_own() {
+    let size = 16_384;
+    let lines = lines_of_code(Benchmark::Relu, size);
+    let times = |count: u64| count * lines.start()..=count * lines.end();
+    for (name, memory) in MemorySystem::NAMED {
+        let [with, without] = both(Benchmark::Relu, size, &without_data(*memory));
+        // Eight caches of eight compute units each.
+        let misses = GpuRun::sum(&with.instruction).misses;
+        assert!(times(8 * GPUS).contains(&misses), "{name}: {misses}");
+        // Once through each second level, but where that holds nothing.
+        let more = with.memory_sum().reads - without.memory_sum().reads;
+        let through_none = *memory == MemorySystem::ZeroCopy;
+        let expected = if through_none { misses..=misses } else { times(GPUS) };
+        assert!(expected.contains(&more), "{name}: {more}");
+        // Nor does code come from afar.
+        assert_eq!(with.instructions.remote, without.instructions.remote, "{name}");
+        assert_eq!(with.migrations, without.migrations, "{name}");
+    }
+}
+
+#[test]
+fn a_wavefront_reads_as_far_as_it_comes() {
+    // 40 instructions of 8 bytes, of which a wavefront issues 9: the second line is the last that
+    // it comes to.
+    let mut workload = bare((1, 1), |wavefront| async move { wavefront.compute(9).await });
+    let play = |workload: &KernelWorkload| {
+        run(r9_nano(), workload, &options(MemorySystem::Rdma), None).unwrap()
     };
-    workload.launches.push(Launch::new(name, shape, fetching).sharing(lds));
-    workload
-}
-
-/// A run without code, and one with it.
-fn both(benchmark: Benchmark, size: u64, memory: MemorySystem) -> [GpuRun; 2] {
-    let options = GpuOptions { with_data: false, ..options(memory) };
-    let plain = benchmark_of(benchmark, size);
-    let code = with_code(benchmark_of(benchmark, size));
-    [plain, code].map(|workload| run(r9_nano(), &workload, &options, None).unwrap())
-}
-
-#[test]
-fn eight_lines_of_code_for_each_gpu_are_what_the_open_simulator_reads_more() {
-    let [plain, code] = both(Benchmark::Relu, 65_536, MemorySystem::Rdma);
-    let read = |run: &GpuRun| run.memory_sum().reads + run.memory_sum().copied_out;
-    assert_eq!((read(&plain), read(&code)), (8_192, 8_224));
+    let plain = play(&workload);
+    workload.launches[0].code = KernelCode { size: Bytes(320), instructions: 40 };
+    let read = play(&workload);
+    let counts = GpuRun::sum(&read.instruction);
+    assert!((2..=5).contains(&counts.misses), "{}", counts.misses);
+    // It waits for the first line, its page's translation among it, and may wait for the second.
+    let waited = read.time.0 - plain.time.0;
+    assert!((300_000..500_000).contains(&waited), "{waited}");
 }
 
 #[test]
-fn code_is_read_once_a_launch_at_a_cost_that_does_not_grow() {
-    for size in [256, 512] {
-        let [plain, code] = both(Benchmark::MatrixTranspose, size, MemorySystem::Rdma);
-        assert!(code.time.0 as f64 <= 1.04 * plain.time.0 as f64, "{} {}", code.time, plain.time);
-        // Over the switch of shared memory, eight ways there and back.
-        let [plain, code] = both(Benchmark::MatrixTranspose, size, MemorySystem::TsmWriteBack);
-        let longer = code.time.0 - plain.time.0;
-        assert!((3_000_000..4_000_000).contains(&longer), "{longer}");
+fn what_is_in_the_cache_costs_no_time() {
+    // The second launch of a kernel finds all.
+    let kernel = |wavefront: Wavefront| async move { wavefront.compute(500).await };
+    let mut workload = bare((1, 1), kernel);
+    workload.launches.push(Launch::new("bare", (1, 1), kernel));
+    let times = |workload: &KernelWorkload| {
+        let run = run(r9_nano(), workload, &options(MemorySystem::Rdma), None).unwrap();
+        let counts = GpuRun::sum(&run.instruction);
+        let kernels = run.steps.iter().filter(|(step, _)| matches!(step, DriverStep::Kernel(_)));
+        (kernels.map(|(_, time)| time.0).collect::<Vec<_>>(), counts.misses, counts.hits)
+    };
+    let (plain, ..) = times(&workload);
+    for launch in &mut workload.launches {
+        launch.code = KernelCode { size: Bytes(4000), instructions: 500 };
+    }
+    let (read, misses, hits) = times(&workload);
+    assert_eq!(misses, 63 + AHEAD);
+    assert!(hits >= 63);
+    assert!(read[0] > plain[0] && read[1] == plain[1], "{read:?} {plain:?}");
+}
+
+#[test]
+fn caches_that_hold_little_code_are_read_into_again() {
+    let mut small = r9_nano().clone();
+    small.instruction.size = Bytes(128);
+    small.instruction.ways = 1;
+    small.instruction.mshrs = 1;
+    let workload = benchmark_of(Benchmark::MatrixMultiplication, 64);
+    for (name, memory) in MemorySystem::NAMED {
+        let run = run(&small, &workload, &options(*memory), None).unwrap();
+        let counts = GpuRun::sum(&run.instruction);
+        assert!(counts.evictions > 0 && counts.misses > counts.evictions, "{name}");
+        assert_eq!((workload.check)(&run.image.unwrap()), Ok(()), "{name}");
     }
 }

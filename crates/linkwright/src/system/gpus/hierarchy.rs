@@ -63,6 +63,9 @@ pub struct Compute {
     /// Memory that a work-group shares, of each compute unit.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_073_741_824>")]
     pub lds: Bytes,
+    /// Code that a wavefront holds from the instruction on that it is at.
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 65_536>")]
+    pub instruction_buffer: Bytes,
     /// Cycles that an instruction of 64 work-items keeps its vector unit.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub instruction: u32,

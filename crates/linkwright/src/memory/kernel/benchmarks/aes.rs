@@ -166,7 +166,7 @@ fn workload(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("aes {size}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("encrypt", (groups, 1), kernel)],
+        launches: vec![Launch::new("encrypt", (groups, 1), kernel).of_code(1608, 143)],
         check: Box::new(move |image| {
             Mismatch::words(image, ("message", at.message), size / 4, |word| {
                 let mut block = [0; 16];

@@ -100,6 +100,7 @@ fn workload(setting: Setting) -> KernelWorkload {
         Launch::new("level", (groups, WAVEFRONTS as u32), move |wavefront| {
             search(wavefront, at, level, Rc::clone(&graph))
         })
+        .of_code(648, 31)
     });
     KernelWorkload {
         name: format!("bfs {nodes}"),

@@ -38,9 +38,10 @@ fn workload(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("conv {width}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("convolve", (groups, 1), move |wavefront| {
-            convolve(wavefront, at)
-        })],
+        launches: vec![
+            Launch::new("convolve", (groups, 1), move |wavefront| convolve(wavefront, at))
+                .of_code(512, 25),
+        ],
         check: Box::new(move |image| {
             Mismatch::floats(image, ("output", at.output), width * width, 0.0, |element| {
                 let (row, column) = (element / width, element % width);

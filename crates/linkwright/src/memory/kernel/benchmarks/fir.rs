@@ -38,7 +38,7 @@ fn workload(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("fir {length}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("fir", (length / GROUP, 4), kernel)],
+        launches: vec![Launch::new("fir", (length / GROUP, 4), kernel).of_code(228, 23)],
         check: Box::new(move |image| {
             Mismatch::floats(image, ("output", at.output), length, 1e-5, |item| {
                 let product = |tap: u64| number(tap + 7) * number(item - tap);

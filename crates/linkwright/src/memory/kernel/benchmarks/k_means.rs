@@ -47,8 +47,9 @@ fn workload(setting: Setting) -> KernelWorkload {
         name: format!("k-means {points}"),
         buffers: layout.buffers(),
         launches: vec![
-            Launch::new("swap", groups, move |wavefront| swap(wavefront, at)),
-            Launch::new("distances", groups, move |wavefront| distances(wavefront, at)),
+            Launch::new("swap", groups, move |wavefront| swap(wavefront, at)).of_code(192, 18),
+            Launch::new("distances", groups, move |wavefront| distances(wavefront, at))
+                .of_code(408, 23),
         ],
         check: Box::new(move |image| {
             Mismatch::words(image, ("nearest", at.nearest), points, |point| {

@@ -45,7 +45,9 @@ fn workload(setting: Setting) -> KernelWorkload {
         name: format!("mm {width}"),
         buffers: layout.buffers(),
         launches: vec![
-            Launch::new("multiply", (groups, 1), kernel).sharing(Bytes(4 * TILE * TILE)),
+            Launch::new("multiply", (groups, 1), kernel)
+                .sharing(Bytes(4 * TILE * TILE))
+                .of_code(2020, 118),
         ],
         check: Box::new(move |image| {
             let expected = |element: u64| {

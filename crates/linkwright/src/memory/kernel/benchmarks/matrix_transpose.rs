@@ -31,7 +31,9 @@ fn workload(setting: Setting) -> KernelWorkload {
         name: format!("mt {width}"),
         buffers: layout.buffers(),
         launches: vec![
-            Launch::new("transpose", (groups, 4), kernel).sharing(Bytes(4 * TILE * TILE)),
+            Launch::new("transpose", (groups, 4), kernel)
+                .sharing(Bytes(4 * TILE * TILE))
+                .of_code(756, 53),
         ],
         check: Box::new(move |image| {
             let expected = |at: u64| number_bits(at % width * width + at / width);

@@ -64,7 +64,7 @@ fn chase(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("chase {lines}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("chase", (1, 1), kernel)],
+        launches: vec![Launch::new("chase", (1, 1), kernel).of_code(16, 2)],
         check: Box::new(move |image| {
             let last = (0..steps).fold(0, |line, _| following(lines, line));
             Mismatch::words(image, ("end", end), 1, |_| (last * 64) as u32)
@@ -86,7 +86,7 @@ fn stream(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("stream {length}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("copy", (length / 256, 1), kernel)],
+        launches: vec![Launch::new("copy", (length / 256, 1), kernel).of_code(16, 2)],
         check: Box::new(move |image| {
             Mismatch::words(image, ("output", output), length, |at| at as u32)
         }),
@@ -150,7 +150,7 @@ fn message(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("message {length}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("message", (groups, 1), kernel)],
+        launches: vec![Launch::new("message", (groups, 1), kernel).of_code(104, 13)],
         check: Box::new(move |image| Mismatch::words(image, ("got", got), length, word)),
     }
 }

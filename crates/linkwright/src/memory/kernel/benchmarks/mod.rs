@@ -2,7 +2,9 @@
 //!
 //! Each is written after its OpenCL kernel: which work-item touches what, in which order. Counts of
 //! vector instructions between the accesses to memory are those of the code that such kernels
-//! compile to, by hand.
+//! compile to, by hand. How many bytes of code they have is what MGPUSim's disassemblies of them say
+//! (`benchmarks/*/*/kernels.disasm`, for an R9 Nano); kernels that it does not have, Xtreme and those
+//! that ask one thing of memory, are taken to have 8 bytes an instruction.
 
 mod aes;
 mod breadth_first_search;

@@ -22,7 +22,7 @@ fn workload(setting: Setting) -> KernelWorkload {
     KernelWorkload {
         name: format!("relu {length}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("relu", (length / LANES as u64, 1), kernel)],
+        launches: vec![Launch::new("relu", (length / LANES as u64, 1), kernel).of_code(140, 15)],
         check: Box::new(move |image| {
             Mismatch::floats(image, ("output", output), length, 0.0, |at| number(at).max(0.0))
         }),

@@ -41,6 +41,7 @@ struct Product {
 impl Product {
     fn launch(self, name: &'static str) -> Launch {
         Launch::new(name, (self.width / GROUP, 4), move |wavefront| multiply(wavefront, self))
+            .of_code(236, 19)
     }
 }
 

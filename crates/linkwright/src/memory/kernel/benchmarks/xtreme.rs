@@ -12,6 +12,8 @@ use crate::memory::kernel::{LANES, Launch, Mismatch, Scope, Wavefront};
 const UNITS: u64 = 64;
 /// Wavefronts of a group.
 const WAVEFRONTS: u64 = 4;
+/// Instructions of the code: the start, three loads, and three sums of seven each.
+const INSTRUCTIONS: u64 = 12 + 3 + 3 * 7;
 /// How often a step is repeated after the first time.
 const REPEATS: u32 = 10;
 
@@ -85,9 +87,10 @@ fn workload(setting: Setting, name: &str, sharing: Sharing) -> KernelWorkload {
     KernelWorkload {
         name: format!("{name} {size}"),
         buffers: layout.buffers(),
-        launches: vec![Launch::new("add", (groups, WAVEFRONTS as u32), move |wavefront| {
-            add(wavefront, at)
-        })],
+        launches: vec![
+            Launch::new("add", (groups, WAVEFRONTS as u32), move |wavefront| add(wavefront, at))
+                .of_code(8 * INSTRUCTIONS, INSTRUCTIONS as u32),
+        ],
         check: Box::new(move |image| {
             let written: Vec<u64> = (0..groups).filter_map(|group| at.other(group)).collect();
             let a = |element: u64| {
