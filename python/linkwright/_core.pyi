@@ -1291,6 +1291,7 @@ class GpuSystem:
         memory: MemorySystemName = "rdma",
         *,
         distribution: DistributionName = "unified",
+        remote: Sequence[str] = ...,
         dram: DramName = "ideal",
         shared_bandwidth: float = 32.0,
         read_lease: int = 10,
@@ -1304,8 +1305,9 @@ class GpuSystem:
             model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`.
             gpus: How many.
             memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
-            distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
-                buffers in equal blocks.
+            distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
+                buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
+            remote: Under `first`, the names of buffers that lie in the second GPU's memory instead.
             dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
             shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
             read_lease: How long a copy that was read is valid, in logical time, where a memory
@@ -1318,7 +1320,8 @@ class GpuSystem:
         Raises:
             MachineError: If the model is unknown, or its file does not say what is inside.
             AllocationError: If a choice is unknown.
-            SimulationError: If a number is out of range.
+            SimulationError: If a number is out of range, or no other GPU's memory can hold what is
+                remote.
         """
 
     @property
@@ -1336,6 +1339,10 @@ class GpuSystem:
     @property
     def distribution(self) -> str:
         """Which GPU's memory holds what."""
+
+    @property
+    def remote(self) -> list[str]:
+        """The buffers that lie in the second GPU's memory, where the first alone runs kernels."""
 
     @property
     def dram(self) -> str:
@@ -1395,7 +1402,8 @@ class GpuSystem:
             progress: Called every 100 ms with wavefronts done and simulated seconds.
 
         Raises:
-            SimulationError: If the size is not possible, or memory does not hold the buffers.
+            SimulationError: If the size is not possible, memory does not hold the buffers, or there
+                is no buffer of a name in `remote`.
             TimeLimitError: If a kernel has not ended in time.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
@@ -3377,6 +3385,7 @@ class TrainingStep:
         batch: int,
         way: TrainingWayName = "all-reduce",
         precision: PrecisionName = "fp32",
+        gradients: PrecisionName | None = None,
         optimizer: OptimizerName = "momentum",
         framework: FrameworkName = "pytorch",
         overlap: bool = True,
@@ -3394,6 +3403,8 @@ class TrainingStep:
             batch: Samples of the step, over all GPUs.
             way: How data moves between the GPUs.
             precision: The numbers that are multiplied.
+            gradients: The numbers that gradients are kept and reduced in; those of `precision` where
+                absent. PyTorch's automatic mixed precision keeps and reduces `fp32`.
             optimizer: What turns gradients into weights.
             framework: Whose costs around kernels count.
             overlap: Whether gradients are reduced while others are computed.

@@ -104,7 +104,7 @@ CollectiveName: TypeAlias = Literal[
     "scan",
 ]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
-DistributionName: TypeAlias = Literal["unified", "discrete"]
+DistributionName: TypeAlias = Literal["unified", "discrete", "first"]
 DramName: TypeAlias = Literal["ideal", "hbm2"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]

@@ -57,6 +57,31 @@ def test_buffers_hold_what_the_kernel_wrote() -> None:
         run.buffer("nothing")
 
 
+def test_buffers_lie_in_another_gpu_s_memory_where_they_are_asked_to() -> None:
+    system = GpuSystem(gpus=2, distribution="first", remote=["input"])
+    run = system.run("relu", 4096)
+    lines = 4096 * 4 // 64
+    assert (run.correct, run.remote_accesses, system.remote) == (True, lines, ["input"])
+    carried = {row["link"]: row["messages"] for row in run.links()}
+    # What is asked for goes out, what is read comes back; a copy of four pages comes in.
+    assert carried["GPU0 to switch0"] >= lines
+    for options, problem in (
+        ({"remote": ["input"]}, "no buffer is remote to all GPUs"),
+        ({"distribution": "first", "remote": ["input"]}, "one GPU has no other"),
+    ):
+        with pytest.raises(SimulationError, match=problem):
+            GpuSystem(**options)
+    with pytest.raises(SimulationError, match="no buffer `inptu`; did you mean `input`"):
+        GpuSystem(gpus=2, distribution="first", remote=["inptu"]).run("relu", 1024)
+    result = linkwright(
+        *("gpu", "run", "relu", "--size", "4096", "--gpus", "2", "--distribution", "first"),
+        *("--remote", "input,output", "--json"),
+    )
+    assert result.exit_code == 0, result.output
+    fields = json.loads(result.stdout)
+    assert (fields["remote"], fields["remote_accesses"]) == (["input", "output"], 2 * lines)
+
+
 def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
     system = GpuSystem(gpus=2, memory="tsm-wt-c-rc")
     timed = system.run("fir", 1024, data=False)

@@ -36,6 +36,7 @@ pub struct GpuSystem {
     gpus: u32,
     memory: String,
     distribution: String,
+    remote: Vec<String>,
     dram: String,
     shared_bandwidth: f64,
     read_lease: u32,
@@ -62,8 +63,9 @@ impl GpuSystem {
     ///     model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`.
     ///     gpus: How many.
     ///     memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
-    ///     distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
-    ///         buffers in equal blocks.
+    ///     distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
+    ///         buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
+    ///     remote: Under `first`, the names of buffers that lie in the second GPU's memory instead.
     ///     dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
     ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
     ///     read_lease: How long a copy that was read is valid, in logical time, where a memory
@@ -76,11 +78,12 @@ impl GpuSystem {
     /// Raises:
     ///     MachineError: If the model is unknown, or its file does not say what is inside.
     ///     AllocationError: If a choice is unknown.
-    ///     SimulationError: If a number is out of range.
+    ///     SimulationError: If a number is out of range, or no other GPU's memory can hold what is
+    ///         remote.
     #[new]
     #[pyo3(signature = (
         model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus: "int" = 1, memory: "MemorySystemName" = "rdma", *,
-        distribution: "DistributionName" = "unified", dram: "DramName" = "ideal", shared_bandwidth: "float" = 32.0,
+        distribution: "DistributionName" = "unified", remote: "Sequence[str]" = Vec::new(), dram: "DramName" = "ideal", shared_bandwidth: "float" = 32.0,
         read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16, code = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -89,6 +92,7 @@ impl GpuSystem {
         #[pyo3(from_py_with = int)] gpus: i128,
         memory: &str,
         distribution: &str,
+        remote: Vec<String>,
         dram: &str,
         #[pyo3(from_py_with = real)] shared_bandwidth: f64,
         #[pyo3(from_py_with = int)] read_lease: i128,
@@ -118,18 +122,23 @@ impl GpuSystem {
         let timestamp_bits = u8::try_from(timestamp_bits.max(0)).unwrap_or(u8::MAX);
         Leases::new(read_lease, write_lease, timestamp_bits).map_err(errors::range)?;
         let [memory, distribution, dram] = [memory, distribution, dram].map(str::to_owned);
-        Ok(Self {
+        let system = Self {
             model,
             gpus,
             memory,
             distribution,
+            remote,
             dram,
             shared_bandwidth,
             read_lease,
             write_lease,
             timestamp_bits,
             code,
-        })
+        };
+        if !system.remote.is_empty() {
+            memory::can_be_remote(&system.options(false, 1.0)?).map_err(errors::range)?;
+        }
+        Ok(system)
     }
 
     /// The model of its GPUs.
@@ -154,6 +163,12 @@ impl GpuSystem {
     #[getter]
     fn distribution(&self) -> &str {
         &self.distribution
+    }
+
+    /// The buffers that lie in the second GPU's memory, where the first alone runs kernels.
+    #[getter]
+    fn remote(&self) -> Vec<String> {
+        self.remote.clone()
     }
 
     /// How memory is timed.
@@ -220,7 +235,8 @@ impl GpuSystem {
     ///     progress: Called every 100 ms with wavefronts done and simulated seconds.
     ///
     /// Raises:
-    ///     SimulationError: If the size is not possible, or memory does not hold the buffers.
+    ///     SimulationError: If the size is not possible, memory does not hold the buffers, or there
+    ///         is no buffer of a name in `remote`.
     ///     TimeLimitError: If a kernel has not ended in time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
@@ -324,13 +340,17 @@ type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 impl Of {
     fn workload(&self) -> PyResult<(KernelWorkload, Kept)> {
         let page = self.system.hierarchy()?.page;
-        match &self.what {
+        let (mut workload, kept) = match &self.what {
             What::Benchmark { name, size } => {
-                let workload = Benchmark::named(name)?.workload(page, *size, self.system.gpus);
-                Ok((workload.map_err(errors::range)?, Kept::default()))
+                let distribution = Distribution::named(&self.system.distribution)?;
+                let gpus = distribution.computing(self.system.gpus);
+                let workload = Benchmark::named(name)?.workload(page, *size, gpus);
+                (workload.map_err(errors::range)?, Kept::default())
             }
-            What::Kernel(kernel) => Ok(kernel.core().workload(page)),
-        }
+            What::Kernel(kernel) => kernel.core().workload(page),
+        };
+        workload.put_remote(&self.system.remote).map_err(errors::range)?;
+        Ok((workload, kept))
     }
 
     /// Whether anything says what the answer should be.

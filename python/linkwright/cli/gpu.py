@@ -32,6 +32,7 @@ from linkwright.cli.gpu_options import (
     NoCode,
     Preset,
     ReadLease,
+    Remote,
     TimestampBits,
     WriteLease,
     choice,
@@ -99,6 +100,7 @@ def run(
     ] = "rdma",
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
+    remote: Remote = None,
     dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
@@ -131,7 +133,15 @@ def run(
     wanted.check()
     leases = leases_of(read_lease, write_lease, timestamp_bits)
     system = system_of(
-        preset, gpus, memory, distribution, dram, shared_bandwidth, leases, code=not no_code
+        preset,
+        gpus,
+        memory,
+        distribution,
+        dram,
+        shared_bandwidth,
+        leases,
+        code=not no_code,
+        remote=remote,
     )
     with shown(benchmark, system.cycle) as progress:
         found = system.run(
@@ -284,6 +294,8 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "size": run.size,
         "gpus": run.system.gpus,
         "memory": run.system.memory,
+        "distribution": run.system.distribution,
+        "remote": run.system.remote,
         "time": run.time,
         "kernel_time": run.kernel_time,
         "cycles": run.cycles,

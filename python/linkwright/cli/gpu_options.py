@@ -35,8 +35,16 @@ Preset = Annotated[
 Distribution = Annotated[
     str,
     typer.Option(
-        help="Which GPU's memory holds what: pages in turn, or buffers in blocks.",
+        help="Which GPU's memory holds what: pages in turn, buffers in blocks, or all in the "
+        "first GPU's, which then runs all.",
         **choice("distribution", choice_names()["distribution"]),
+    ),
+]
+Remote = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BUFFERS",
+        help="Buffers that lie in the second GPU's memory, by commas; takes --distribution first.",
     ),
 ]
 Bandwidth = Annotated[
@@ -92,6 +100,7 @@ def system_of(
     leases: dict[str, int],
     *,
     code: bool = True,
+    remote: str | None = None,
 ) -> GpuSystem:
     """The GPUs that were asked for."""
     return GpuSystem(
@@ -99,6 +108,7 @@ def system_of(
         gpus,
         cast("names.MemorySystemName", memory),
         distribution=cast("names.DistributionName", distribution),
+        remote=remote.split(",") if remote else (),
         dram=cast("names.DramName", dram),
         shared_bandwidth=shared_bandwidth,
         **leases,

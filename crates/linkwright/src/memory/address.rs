@@ -22,12 +22,26 @@ pub enum Distribution {
     Unified,
     /// Each buffer is cut into as many blocks as there are GPUs, and so are the work-groups.
     Discrete,
+    /// The first GPU runs all work-groups and holds all buffers but those that are remote, which
+    /// the second holds.
+    First,
+}
+
+impl Distribution {
+    /// How many of so many GPUs run work-groups.
+    #[must_use]
+    pub const fn computing(self, gpus: u32) -> u32 {
+        match self {
+            Self::First => 1,
+            Self::Unified | Self::Discrete => gpus,
+        }
+    }
 }
 
 impl Named for Distribution {
     const WHAT: &'static str = "distribution";
     const NAMED: &'static [(&'static str, Self)] =
-        &[("unified", Self::Unified), ("discrete", Self::Discrete)];
+        &[("unified", Self::Unified), ("discrete", Self::Discrete), ("first", Self::First)];
 }
 
 /// Whose memory pages lie in.
@@ -115,6 +129,7 @@ impl AddressMap {
             let memory = match spread {
                 Distribution::Unified => (first + page) % memories,
                 Distribution::Discrete => page / pages.div_ceil(memories),
+                Distribution::First => 0,
             };
             self.add_page(memory)?;
         }

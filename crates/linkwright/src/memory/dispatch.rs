@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::address::Distribution;
 use super::compute_unit::{Group, Reading, Running, Waits};
 use super::consistency::Consistency;
 use super::error::GpuRunError;
@@ -16,6 +17,8 @@ use crate::units::Picoseconds;
 /// Which work-groups wait, and where there is room.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
+    /// How many GPUs run work-groups, from the first on.
+    gpus: u32,
     /// The next work-group of each GPU, and the first that is not its own.
     next: Vec<(u32, u32)>,
     /// When each GPU may start another wavefront.
@@ -36,9 +39,10 @@ pub(super) struct Dispatcher {
 
 impl Dispatcher {
     /// All units empty.
-    pub(super) fn new(compute: &Compute, gpus: u32) -> Self {
+    pub(super) fn new(compute: &Compute, gpus: u32, distribution: Distribution) -> Self {
         let units = compute.units * gpus;
         Self {
+            gpus: distribution.computing(gpus),
             next: vec![(0, 0); gpus as usize],
             free: vec![0; gpus as usize],
             turn: vec![0; gpus as usize],
@@ -56,7 +60,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn start_launch(&mut self, launch: usize, scheduler: &mut impl Scheduler<Event>) {
         let Launch { groups, wavefronts, .. } = self.workload.launches[launch];
         self.phases.launch = launch;
-        let gpus = self.counts.gpus;
+        let gpus = self.dispatcher.gpus;
         let each = groups.div_ceil(gpus);
         self.dispatcher.left = groups * wavefronts;
         self.dispatcher.at_barrier = 0;
@@ -122,7 +126,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                 wavefront,
                 wavefronts,
                 gpu,
-                gpus: self.counts.gpus,
+                gpus: self.dispatcher.gpus,
             };
             let state = WavefrontState::new(place, self.image.is_some(), Rc::clone(&local));
             let running = Running {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::address::OutOfMemory;
+use super::placement::RemoteError;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::EngineError;
 use crate::system::gpus::GpuError as ModelError;
@@ -15,6 +16,9 @@ pub enum GpuRunError {
     /// Buffers that memory does not hold.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// Buffers that cannot lie in another GPU's memory.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A model of GPU whose inside is not known.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -68,6 +72,7 @@ impl Diagnose for GpuRunError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::OutOfMemory(error) => error.diagnosis(),
+            Self::Remote(error) => error.diagnosis(),
             Self::Model(error) => error.diagnosis(),
             Self::Engine(error) => error.diagnosis(),
             Self::Stuck { kernel, wavefronts, shown } => Diagnosis::of(format!(

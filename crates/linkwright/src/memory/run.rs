@@ -9,6 +9,7 @@ use super::error::{GpuRunError, MOST_GPUS};
 use super::fabric::{Carried, MemoryLinks};
 use super::kernel::{Image, KernelWorkload};
 use super::memory_system::{MemorySystem, WithProtocol};
+use super::placement;
 use super::protocol::{CoherenceProtocol, Leases};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
@@ -184,6 +185,7 @@ fn check(
     if options.gpus == 0 || options.gpus > MOST_GPUS {
         return Err(GpuRunError::Gpus { gpus: options.gpus });
     }
+    placement::check(workload, options)?;
     let compute = &hierarchy.compute;
     let wavefronts = compute.simds * compute.wavefronts;
     for launch in &workload.launches {

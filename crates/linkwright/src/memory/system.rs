@@ -182,7 +182,11 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
         let pages = options.memory.pages();
         let mut map = AddressMap::new(hierarchy, options.gpus, pages);
         for buffer in &workload.buffers {
-            map.place(buffer.size, options.distribution)?;
+            if buffer.is_remote {
+                map.place_in(buffer.size, 1)?;
+            } else {
+                map.place(buffer.size, options.distribution)?;
+            }
         }
         if options.with_data && map.size() > MOST_DATA.0 {
             return Err(GpuRunError::Data { asked: Bytes(map.size()) });
@@ -237,7 +241,7 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
             free_running: Vec::new(),
             groups: Vec::new(),
             free_groups: Vec::new(),
-            dispatcher: Dispatcher::new(&hierarchy.compute, gpus),
+            dispatcher: Dispatcher::new(&hierarchy.compute, gpus, options.distribution),
             phases: Phases::of(workload, pages == Pages::Own),
             first: [(counts.units, &hierarchy.vector), (counts.scalars, &hierarchy.scalar)]
                 .map(|(each, of)| Caches::new(gpus * each, shape(of, cycle), with_data)),

@@ -84,6 +84,8 @@ pub struct KernelBuffer {
     pub initial: Option<Rc<dyn Fn(u64) -> u32>>,
     /// Whether the host copies it back at the end.
     pub copied_out: bool,
+    /// Whether it lies in another GPU's memory than the kernel's.
+    pub is_remote: bool,
 }
 
 impl fmt::Debug for KernelBuffer {
@@ -122,7 +124,14 @@ impl Layout {
         initial: impl Fn(u64) -> u32 + 'static,
     ) -> u64 {
         let (size, initial) = (Bytes(4 * words), Some(Rc::new(initial) as Rc<dyn Fn(u64) -> u32>));
-        self.add(KernelBuffer { name: name.into(), address: 0, size, initial, copied_out: false })
+        self.add(KernelBuffer {
+            name: name.into(),
+            address: 0,
+            size,
+            initial,
+            copied_out: false,
+            is_remote: false,
+        })
     }
 
     /// A buffer that the host copies in, and back: its address.
@@ -146,8 +155,14 @@ impl Layout {
         words: u64,
         copied_out: bool,
     ) -> u64 {
-        let size = Bytes(4 * words);
-        self.add(KernelBuffer { name: name.into(), address: 0, size, initial: None, copied_out })
+        self.add(KernelBuffer {
+            name: name.into(),
+            address: 0,
+            size: Bytes(4 * words),
+            initial: None,
+            copied_out,
+            is_remote: false,
+        })
     }
 
     /// The buffers.

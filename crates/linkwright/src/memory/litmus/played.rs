@@ -117,7 +117,7 @@ impl<'a> Played<'a> {
         let mut below =
             |bound: u64| random.below(NonZeroU64::new(bound).unwrap_or(NonZeroU64::MIN));
         let each = u64::from(self.hierarchy.compute.units);
-        let gpus = u64::from(self.options.gpus);
+        let gpus = u64::from(self.options.distribution.computing(self.options.gpus));
         let mut units: Vec<u32> = Vec::new();
         for _ in self.litmus.waves {
             let unit = match (units.last().map(|unit| u64::from(*unit)), below(4)) {
