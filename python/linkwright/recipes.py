@@ -36,6 +36,8 @@ class Recipe:
         network: What is trained.
         batch: Samples of a step, over all GPUs.
         precision: The numbers that are multiplied.
+        gradients: The numbers that gradients are kept and reduced in; those of `precision` where
+            absent.
         optimizer: What turns gradients into weights.
         framework: Whose costs around kernels count.
         overlap: Whether gradients are reduced while others are computed.
@@ -48,6 +50,7 @@ class Recipe:
     network: NeuralNetwork
     batch: int
     precision: str = "fp32"
+    gradients: str | None = None
     optimizer: str = "momentum"
     framework: str = "pytorch"
     overlap: bool = True
@@ -73,6 +76,7 @@ class Recipe:
             batch=batch,
             way=way,
             precision=cast("names.PrecisionName", self.precision),
+            gradients=cast("names.PrecisionName | None", self.gradients),
             optimizer=cast("names.OptimizerName", self.optimizer),
             framework=cast("names.FrameworkName", self.framework),
             overlap=self.overlap,
@@ -91,6 +95,7 @@ class Recipe:
         return {
             "batch": self.batch,
             "precision": self.precision,
+            "gradients": self.gradients,
             "optimizer": self.optimizer,
             "framework": self.framework,
             "overlap": self.overlap,

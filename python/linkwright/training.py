@@ -30,6 +30,7 @@ def train(
     tokens: int | None = None,
     scaling: bool | None = None,
     precision: str = "fp32",
+    gradients: str | None = None,
     optimizer: str = "momentum",
     framework: str = "pytorch",
     overlap: bool = True,
@@ -52,6 +53,8 @@ def train(
         tokens: Of a sequence, where the network takes sequences.
         scaling: Whether the same is played on 1, 2, 4, ... GPUs; up to 16 where absent.
         precision: The numbers that are multiplied: `fp32`, `tf32`, `fp16` or `bf16`.
+        gradients: The numbers that gradients are kept and reduced in; those of `precision` where
+            absent. PyTorch's automatic mixed precision keeps and reduces `fp32`.
         optimizer: `sgd`, `momentum` or `adam`.
         framework: Whose costs around kernels count: `pytorch` or a release of MXNet.
         overlap: Whether gradients are reduced while others are computed.
@@ -60,7 +63,6 @@ def train(
         micro_batches: Parts of the batch that follow one another through a pipeline; four times
             the GPUs where absent.
         terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`.
-
         measured: Times of layers that replace the model's, as comma-separated values
             (docs/reference/formats.md), of the samples that one GPU computes at once.
 
@@ -84,6 +86,7 @@ def train(
         network,
         batch,
         precision,
+        gradients,
         optimizer,
         framework,
         overlap,

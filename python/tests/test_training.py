@@ -159,6 +159,16 @@ def test_one_s_own_network_is_trained(tmp_path: Path) -> None:
     assert run.manifest["network"] == "own.toml"
 
 
+def test_gradients_of_32_bits_are_twice_those_of_16() -> None:
+    steps = [
+        train("vgg-16", DGX1, gpus=4, batch=64, precision="fp16", gradients=kind, scaling=False)
+        for kind in (None, "fp32")
+    ]
+    short, long = (run.best for run in steps)
+    assert long.parts.communication > 1.5 * short.parts.communication
+    assert long.step.memory()[0]["gradients"] == 2 * short.step.memory()[0]["gradients"]
+
+
 def test_a_pattern_follows_from_a_program() -> None:
     network = NeuralNetwork.find("lenet")
     edges = {
@@ -192,7 +202,8 @@ def test_spans_are_counted_once(
 
 
 def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
-    to, timeline = tmp_path / "out", tmp_path / "step.json"
+    to, timeline, times = tmp_path / "out", tmp_path / "step.json", tmp_path / "times.csv"
+    times.write_text("layer,forward\nconv1,x\n", encoding="utf-8")
     result = linkwright(
         *("train", "lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"),
         *("--output", to, "--timeline", timeline),
@@ -206,6 +217,10 @@ def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
         (["--communication", "nccl,,p2p"], "names nothing between two commas"),
         (["--bucket", "x"], "is no size"),
         (["--precision", "fp33"], "fp32"),
+        (["--gradients", "fp33"], "fp32"),
+        (["--communication", "p2p-direct"], "between ranks 0 and 5 there is no NVLink"),
+        (["--measured", times], f"{times}:2:7: this is no time of a layer: `x`"),
+        (["--terms", times], f"{times}:1:"),
     ):
         result = linkwright("train", "lenet", *arguments)
         assert result.exit_code == 2 or result.exit_code == 1

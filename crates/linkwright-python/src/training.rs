@@ -6,9 +6,9 @@ use std::sync::Arc;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
-    self, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES, MeasuredLayers,
-    Network, Optimizer, Precision, Representatives, SampleSize, Shape, Terms, Training, Way,
-    collectives_of, model_of, tables,
+    self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
+    MeasuredLayers, Network, Optimizer, Precision, Representatives, SampleSize, Shape, Terms,
+    Training, Way, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
@@ -216,6 +216,8 @@ impl TrainingStep {
     ///     batch: Samples of the step, over all GPUs.
     ///     way: How data moves between the GPUs.
     ///     precision: The numbers that are multiplied.
+    ///     gradients: The numbers that gradients are kept and reduced in; those of `precision` where
+    ///         absent. PyTorch's automatic mixed precision keeps and reduces `fp32`.
     ///     optimizer: What turns gradients into weights.
     ///     framework: Whose costs around kernels count.
     ///     overlap: Whether gradients are reduced while others are computed.
@@ -237,7 +239,7 @@ impl TrainingStep {
     #[pyo3(signature = (
         network: "NeuralNetwork", system: "System", gpus: "Sequence[int]", *, batch: "int",
         way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
-        optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
+        gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap = true, bucket: "int | None" = None, micro_batches: "int | None" = None,
         terms: "str | None" = None, measured: "str | None" = None
     ))]
@@ -249,6 +251,7 @@ impl TrainingStep {
         #[pyo3(from_py_with = int)] batch: i128,
         way: &str,
         precision: &str,
+        gradients: Option<&str>,
         optimizer: &str,
         framework: &str,
         overlap: bool,
@@ -266,7 +269,7 @@ impl TrainingStep {
         let mut costs = terms.framework(framework).map_err(errors::training)?;
         if let Some(bucket) = bucket {
             let bucket = whole("bytes of a bucket", bucket, u64::MAX)?;
-            costs.bucket = (bucket > 0).then_some(Bytes(bucket));
+            costs.bucket = Bucketing::of_bytes(Bytes(bucket));
         }
         let micro_batches = match micro_batches {
             Some(count) => whole("parts of a batch", count, MOST_MICRO_BATCHES)?,
@@ -277,6 +280,7 @@ impl TrainingStep {
             network: &network.0,
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
             precision: Precision::named(precision)?,
+            gradients: Precision::named(gradients.unwrap_or(precision))?,
             optimizer: Optimizer::named(optimizer)?,
             terms,
             costs,

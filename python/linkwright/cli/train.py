@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from linkwright import FileError, choice_names, load_system, neural_networks, train
+from linkwright import (
+    FileError,
+    InputError,
+    choice_names,
+    load_system,
+    neural_networks,
+    train,
+)
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.options import (
@@ -20,6 +29,7 @@ from linkwright.cli.options import (
 )
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
+from linkwright.errors import printable
 from linkwright.files import read_text
 from linkwright.recipes import communications
 
@@ -88,6 +98,13 @@ def train_command(
             **choice("precision", choice_names()["precision"]),
         ),
     ] = "fp32",
+    gradients: Annotated[
+        str | None,
+        typer.Option(
+            help="The numbers that gradients are reduced in; those of --precision if absent.",
+            **choice("precision", choice_names()["precision"]),
+        ),
+    ] = None,
     optimizer: Annotated[
         str,
         typer.Option(
@@ -161,7 +178,8 @@ def train_command(
     wanted.check()
     system = load_system(machine, servers, network=joined, gpus=gpus)
     chosen: dict[str, Any] = {"gpus": gpu_ids(on) if on is not None else gpus}
-    with runs.watched() as watch, output.working("playing the step"):
+    texts = {"<terms>": terms, "<measured>": measured}
+    with _told_of(texts), runs.watched() as watch, output.working("playing the step"):
         found = train(
             network,
             system,
@@ -172,6 +190,7 @@ def train_command(
             tokens=tokens,
             scaling=scaling,
             precision=precision,
+            gradients=gradients,
             optimizer=optimizer,
             framework=framework,
             overlap=overlap,
@@ -189,6 +208,18 @@ def train_command(
         except OSError as error:
             raise FileError(f"cannot write `{plot}`: {error.strerror or error}") from error
     runs.show(found, wanted, watch)
+
+
+@contextmanager
+def _told_of(files: Mapping[str, Path | None]) -> Iterator[None]:
+    """Names the file where its text is refused, by what the text is called without one."""
+    try:
+        yield
+    except InputError as error:
+        path = files.get(error.file)
+        if path is None:
+            raise
+        raise InputError(printable(str(path)), *error.args[1:]) from error
 
 
 def _bucket(text: str | None) -> int | None:

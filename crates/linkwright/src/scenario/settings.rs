@@ -341,7 +341,7 @@ settings! {
     "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
     "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training";
     "job" parameters: Kind::Free, "its own",
-        "a skeleton's parameters; of training batch, communication, precision, optimizer, framework, overlap, \
+        "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
          bucket, micro_batches, size (of images) and tokens";
     "job" iterations: COUNT, "1", "how often the main loop runs";
     "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";

@@ -17,18 +17,19 @@ use crate::diagnostic::{InputError, closest};
 use crate::program::Program;
 use crate::system::System;
 use crate::training::{
-    FrameworkCosts, MOST_MICRO_BATCHES, MOST_SAMPLES, MemoryTerms, Network, Optimizer, Precision,
-    SampleSize, Terms, Training, TrainingError, Way,
+    Bucketing, FrameworkCosts, MOST_MICRO_BATCHES, MOST_SAMPLES, MemoryTerms, Network, Optimizer,
+    Precision, SampleSize, Terms, Training, TrainingError, Way,
 };
 use crate::units::Bytes;
 
 /// How the name of a network's file ends.
 const FILE: &str = ".toml";
 /// What `parameters` may hold.
-const PARAMETERS: [&str; 10] = [
+const PARAMETERS: [&str; 11] = [
     "batch",
     "communication",
     "precision",
+    "gradients",
     "optimizer",
     "framework",
     "overlap",
@@ -58,6 +59,7 @@ pub struct TrainingSource {
     batch: u64,
     way: Way,
     precision: Precision,
+    gradients: Precision,
     optimizer: Optimizer,
     costs: FrameworkCosts,
     memory: MemoryTerms,
@@ -97,7 +99,7 @@ impl TrainingSource {
         })?;
         let (mut costs, memory) = framework.unwrap_or_else(|| Terms::own().of_default_framework());
         if let Some(bucket) = of.optional::<Bytes>("bucket")? {
-            costs.bucket = (bucket.0 > 0).then_some(bucket);
+            costs.bucket = Bucketing::of_bytes(bucket);
         }
         let batch: u64 = of.or("batch", BATCH_OF_GPU * u64::from(ranks))?;
         if batch > MOST_SAMPLES {
@@ -110,13 +112,15 @@ impl TrainingSource {
             let remedy = format!("write {MOST_MICRO_BATCHES} or fewer");
             return Err(of.refuse("micro_batches", "too many parts of a batch", remedy));
         }
+        let precision: Precision = of.choice("precision")?.unwrap_or_default();
         let places = [fields.place("train"), fields.place("parameters")];
         Ok(Self {
             network,
             ranks,
             batch,
             way: of.choice("communication")?.unwrap_or(Way::AllReduce),
-            precision: of.choice("precision")?.unwrap_or_default(),
+            precision,
+            gradients: of.choice("gradients")?.unwrap_or(precision),
             optimizer: of.choice("optimizer")?.unwrap_or_default(),
             costs,
             memory,
@@ -167,6 +171,7 @@ impl TrainingSource {
             network: &network,
             batch: self.batch,
             precision: self.precision,
+            gradients: self.gradients,
             optimizer: self.optimizer,
             terms: Terms::own(),
             costs: self.costs,

@@ -70,6 +70,15 @@ pub enum TrainingError {
         /// One in another server.
         second: u32,
     },
+    /// GPUs of one server of which neither reads the other's memory.
+    NoPeerAccess {
+        /// How they were to communicate.
+        way: &'static str,
+        /// The rank whose memory is read.
+        first: u32,
+        /// One that does not reach it.
+        second: u32,
+    },
     /// More stages of a pipeline than blocks of a network.
     TooManyStages {
         /// The stages.
@@ -154,6 +163,11 @@ impl Diagnose for TrainingError {
                 "`{way}` copies between GPUs of one server, but ranks {first} and {second} are in two"
             ))
             .remedy("take a way by collectives, such as `nccl`, or GPUs of one server"),
+            Self::NoPeerAccess { way, first, second } => Diagnosis::of(format!(
+                "`{way}` reads another GPU's memory, but between ranks {first} and {second} there is no NVLink, and no \
+                 peer access crosses the links between CPUs"
+            ))
+            .remedy("take `p2p`, which copies by the host's memory, a way by collectives, or other GPUs"),
             Self::TooManyStages { stages, blocks } => Diagnosis::of(format!(
                 "a pipeline of {stages} stages, but the network has {blocks} blocks"
             ))

@@ -32,8 +32,10 @@ const MOST_SAMPLES: u64 = 1 << 40;
 /// How a network is trained, as far as memory depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Keeping {
-    /// Numbers of weights, gradients and activations.
+    /// Numbers of weights and activations.
     pub precision: Precision,
+    /// Numbers of gradients.
+    pub gradients: Precision,
     /// What is kept for each weight.
     pub optimizer: Optimizer,
     /// What the framework keeps.
@@ -141,7 +143,7 @@ impl Holding {
     /// The memory that so many samples take.
     #[must_use]
     pub fn footprint(&self, samples: u64, keeping: Keeping) -> Footprint {
-        let Keeping { precision, optimizer, terms } = keeping;
+        let Keeping { precision, gradients, optimizer, terms } = keeping;
         let number = precision.bytes();
         let bytes = |numbers: u64, size: u64| Bytes(numbers.saturating_mul(size));
         let masters = if number < MASTER { 1 } else { 0 };
@@ -150,7 +152,7 @@ impl Holding {
         Footprint {
             context: terms.context,
             weights: bytes(self.weights, number),
-            gradients: bytes(self.gradients, number),
+            gradients: bytes(self.gradients, gradients.bytes()),
             optimizer: bytes(self.updated, MASTER * (optimizer.state() + masters)),
             aggregation: bytes(self.aggregated, number),
             gathered: bytes(self.gathered, number),

@@ -68,6 +68,12 @@ impl Joins {
         (0..self.ranks.len() as u32).find(|by| is_joined(from, *by) && is_joined(*by, to))
     }
 
+    /// The first rank that copies to another only by the memory of a CPU.
+    #[must_use]
+    pub fn staged(&self, to: u32) -> Option<u32> {
+        (0..self.ranks.len() as u32).find(|from| self.of_pair(*from, to) == Join::Staged)
+    }
+
     /// The first two ranks that are in two servers.
     #[must_use]
     pub fn apart(&self) -> Option<(u32, u32)> {

@@ -202,6 +202,23 @@ impl LayerKind {
         )
     }
 
+    /// How many arrays frameworks keep its own numbers in: matrices and biases, scales and shifts apart.
+    #[must_use]
+    pub fn arrays(&self) -> u64 {
+        match *self {
+            Self::Convolution { bias, .. } | Self::LayerNormalization { bias } => {
+                1 + u64::from(bias)
+            }
+            Self::FullyConnected { bias, tied, .. } => u64::from(!tied) + u64::from(bias),
+            Self::BatchNormalization => 2,
+            Self::RootMeanSquareNormalization
+            | Self::Embedding { .. }
+            | Self::PositionEmbedding { .. } => 1,
+            Self::LongShortTermMemory { biases, .. } => 2 + biases,
+            _ => 0,
+        }
+    }
+
     /// Whether its work is products of matrices, which matrix units do where a GPU has them.
     #[must_use]
     pub const fn is_matrix(&self) -> bool {

@@ -57,5 +57,5 @@ pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Representatives, Step, Way, collectives_of};
-pub use terms::{FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};
+pub use terms::{Bucketing, FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};
 pub use workload::{UnknownWorkload, Work, Workload};

@@ -33,6 +33,8 @@ pub struct Training<'a> {
     pub batch: u64,
     /// The numbers.
     pub precision: Precision,
+    /// The numbers that gradients are kept and reduced in.
+    pub gradients: Precision,
     /// What turns gradients into weights.
     pub optimizer: Optimizer,
     /// What drivers take.
@@ -80,6 +82,7 @@ impl<'a> Training<'a> {
             network,
             batch,
             precision: Precision::default(),
+            gradients: Precision::default(),
             optimizer: Optimizer::default(),
             terms: Terms::own(),
             costs,
@@ -100,7 +103,8 @@ impl Training<'_> {
         let own = self.rank(gpu, gpus)?;
         let framework = self.costs.iteration.0 + gpus as u64 * self.costs.gpu.0;
         let buckets = own.buckets(self.costs.bucket).into_iter();
-        let mut buckets: Vec<_> = buckets.map(|bucket| (bucket.backward, bucket.size)).collect();
+        let mut buckets: Vec<_> =
+            buckets.map(|bucket| (bucket.backward, bucket.gradients)).collect();
         if let Some((first, _)) = buckets.first_mut() {
             first.0 += framework + own.forward().0;
         }
@@ -191,12 +195,17 @@ impl Training<'_> {
         let number = self.precision.bytes();
         let parts = if self.way == Way::TensorParallel { gpus as u64 } else { 1 };
         let times = self.layers(gpu, gpus)?;
-        let layers = times.into_iter().zip(&self.network.layers).map(|(time, layer)| LayerStep {
-            time,
-            weights: Bytes(LayerWork::of(layer).part(layer.split, parts).parameters * number),
-            output: Bytes(layer.output.elements() * samples * number),
-            unit: layer.unit,
-            split: layer.split,
+        let layers = times.into_iter().zip(&self.network.layers).map(|(time, layer)| {
+            let parameters = LayerWork::of(layer).part(layer.split, parts).parameters;
+            LayerStep {
+                time,
+                weights: Bytes(parameters * number),
+                gradients: Bytes(parameters * self.gradients.bytes()),
+                arrays: layer.kind.arrays(),
+                output: Bytes(layer.output.elements() * samples * number),
+                unit: layer.unit,
+                split: layer.split,
+            }
         });
         let layers: Vec<LayerStep> = layers.collect();
         let fused_update = if self.costs.fused_update && self.measured.is_empty() {

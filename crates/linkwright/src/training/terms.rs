@@ -104,6 +104,7 @@ struct FrameworkTerms {
     fused_update: bool,
     casts_weights: bool,
     bucket: u64,
+    arrays: u32,
     memory: MemoryText,
 }
 
@@ -127,6 +128,26 @@ pub struct MemoryTerms {
     pub in_place: bool,
 }
 
+/// Which gradients are reduced at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bucketing {
+    /// Those of each layer.
+    Layer,
+    /// Those of one layer after another until they are so many bytes.
+    Bytes(Bytes),
+    /// Those of so many arrays, counted from the first layer, by a collective for each array that waits for all of them;
+    /// where nothing is reduced by collectives, those of each layer.
+    Arrays(u32),
+}
+
+impl Bucketing {
+    /// So many bytes; each layer's where they are none.
+    #[must_use]
+    pub fn of_bytes(size: Bytes) -> Self {
+        if size.0 > 0 { Self::Bytes(size) } else { Self::Layer }
+    }
+}
+
 /// What a framework costs around its kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FrameworkCosts {
@@ -140,14 +161,14 @@ pub struct FrameworkCosts {
     pub gpu: Picoseconds,
     /// Of a copy between GPUs, before its first byte.
     pub copy: Picoseconds,
-    /// Of the call of a collective, on one GPU, too.
+    /// Of the call of a collective.
     pub collective: Picoseconds,
     /// Whether all weights are updated by one kernel.
     pub fused_update: bool,
     /// Whether weights of 32 bits are cast in each pass of a layer that multiplies numbers of 16.
     pub casts_weights: bool,
-    /// Gradients that are reduced at once; none where every layer's are apart.
-    pub bucket: Option<Bytes>,
+    /// Gradients that are reduced at once.
+    pub bucket: Bucketing,
 }
 
 /// What a kernel reaches of a GPU.
@@ -256,6 +277,7 @@ impl Terms {
             fused_update,
             casts_weights,
             bucket,
+            arrays,
             ..
         } = *costs;
         Ok(FrameworkCosts {
@@ -267,7 +289,10 @@ impl Terms {
             collective: collective.0,
             fused_update,
             casts_weights,
-            bucket: (bucket > 0).then_some(Bytes(bucket)),
+            bucket: match arrays {
+                0 => Bucketing::of_bytes(Bytes(bucket)),
+                arrays => Bucketing::Arrays(arrays),
+            },
         })
     }
 

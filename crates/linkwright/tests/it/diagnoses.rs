@@ -489,6 +489,7 @@ fn training_error() -> String {
             fault: Diagnosis::of("z").remedy("w"),
         },
         &TrainingError::MeasuredSamples { measured: 32, samples: 64 },
+        &TrainingError::NoPeerAccess { way: "p2p-direct", first: 0, second: 5 },
         &TrainingError::Memory {
             gpu: 3,
             samples: 2,

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use linkwright::diagnostic::Named;
-use linkwright::program::{Operation, Program, RankBuilder, WORLD};
+use linkwright::program::{CollectiveKind, Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime::{MpiProtocol, Outcome, ProgramJob};
 use linkwright::simulation::cluster::{
     Cluster, ClusterOutcome, CollectiveChoices, CollectiveProtocol, Fidelity,
@@ -44,6 +44,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         network,
         batch,
         precision: Precision::Fp32,
+        gradients: Precision::Fp32,
         optimizer: Optimizer::Momentum,
         terms: Terms::own(),
         costs: Terms::own().framework("mxnet-18-04").unwrap(),
@@ -110,6 +111,11 @@ fn every_way_comes_to_its_end_and_no_step_is_shorter_than_what_a_gpu_computes() 
                     assert!(way == Way::Pipeline && gpus.len() > 3);
                     continue;
                 }
+                // NVLinks join GPU 0 with the next four, and nothing with the others.
+                Err(TrainingError::NoPeerAccess { first: 0, second: 5, .. }) => {
+                    assert!(matches!(way, Way::DirectAccess | Way::SharedMemory));
+                    continue;
+                }
                 Err(error) => panic!("{way:?} {error}"),
             };
             let model = model_of(&cluster.system, 0).unwrap();
@@ -143,6 +149,30 @@ fn one_gpu_communicates_nothing() {
         let [rank] = &program.ranks[..] else { panic!("{} ranks", program.ranks.len()) };
         assert_eq!(rank.operations().iter().find(is_between), None, "{way:?}");
     }
+}
+
+#[test]
+fn gradients_move_in_their_own_numbers_and_weights_in_theirs() {
+    let network = small();
+    let cluster = on("machine = \"dgx1-v100\"");
+    let moved = |way, precision, gradients, kind| -> u64 {
+        let training = Training { precision, gradients, ..training(&network, way, 16) };
+        let program = training.program(&cluster.system, &[0, 1]).unwrap();
+        let calls = collectives_of(&program);
+        calls.into_iter().filter(|(of, _)| *of == kind).map(|(_, size)| size.0).sum()
+    };
+    let (long, short) = (Precision::Fp32, Precision::Fp16);
+    let numbers = network.parameters();
+    for (way, kind) in [
+        (Way::AllReduce, CollectiveKind::AllReduce),
+        (Way::ReduceBroadcast, CollectiveKind::Reduce),
+    ] {
+        assert_eq!(moved(way, short, short, kind), 2 * numbers);
+        assert_eq!(moved(way, short, long, kind), 4 * numbers);
+        assert_eq!(moved(way, long, short, kind), 2 * numbers);
+    }
+    let weights = moved(Way::ReduceBroadcast, short, long, CollectiveKind::Broadcast);
+    assert_eq!(weights, 2 * numbers);
 }
 
 #[test]
@@ -292,7 +322,8 @@ fn every_way_has_memory_for_each_gpu_and_more_of_the_first_where_it_aggregates()
     let gpus: Vec<u32> = (0..8).collect();
     let terms = Terms::own().memory("pytorch").unwrap();
     let totals = |way| {
-        let training = Training { precision: Precision::Fp16, ..training(network, way, 8) };
+        let (precision, gradients) = (Precision::Fp16, Precision::Fp16);
+        let training = Training { precision, gradients, ..training(network, way, 8) };
         let found = training.footprints(&cluster.system, &gpus, terms).unwrap();
         let totals: Vec<u64> = found.iter().map(|it| it.total().0).collect();
         let fits = training.fitting(&cluster.system, &gpus, terms).is_ok();

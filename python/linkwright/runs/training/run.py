@@ -200,6 +200,7 @@ class TrainingRun(Run):
             ("Machine", self.system.name),
             ("GPUs", ", ".join(str(gpu) for gpu in self.gpus)),
             ("Numbers", self.recipe.precision),
+            ("Numbers of gradients", self.recipe.gradients or self.recipe.precision),
             ("Optimizer", self.recipe.optimizer),
             ("Framework", self.recipe.framework),
         ]

@@ -25,7 +25,7 @@ use crate::simulation::error::SimulationError;
 use crate::system::gpus::{GpuModel, NumberType};
 use crate::system::{Server, System};
 use crate::training::workload::{Work, Workload, reference_rate};
-use crate::training::{Network, Training, TrainingError, Turns, model_of};
+use crate::training::{Bucketing, Network, Training, TrainingError, Turns, model_of};
 use crate::units::{Bytes, OperationRate, Picoseconds};
 
 /// How fast GPUs compute.
@@ -113,7 +113,9 @@ impl IterationSettings {
         gpus: usize,
     ) -> Result<Steps, TrainingError> {
         let mut training = Training::usual(network, u64::from(samples_per_gpu) * gpus as u64);
-        training.costs.bucket = self.bucket.or(training.costs.bucket);
+        if let Some(bucket) = self.bucket {
+            training.costs.bucket = Bucketing::Bytes(bucket);
+        }
         let turns: Result<Vec<Turns>, _> = models.map(|gpu| training.turns(gpu, gpus)).collect();
         let slowest = turns?.into_iter().max_by_key(Turns::computed);
         let Turns { copied, buckets, update } = slowest.expect("a job has a GPU");

@@ -50,7 +50,12 @@ fn mxnet() -> MemoryTerms {
 
 /// Ours of a row's three columns.
 fn ours(row: &Row, terms: MemoryTerms) -> [f64; 3] {
-    let keeping = Keeping { precision: Precision::Fp32, optimizer: Optimizer::Momentum, terms };
+    let keeping = Keeping {
+        precision: Precision::Fp32,
+        gradients: Precision::Fp32,
+        optimizer: Optimizer::Momentum,
+        terms,
+    };
     let replica = Holding::replica(row.network, terms.in_place);
     let of = |holding: Holding| holding.footprint(row.batch, keeping);
     let (server, worker) = (of(replica.server()), of(replica.worker()));
@@ -138,8 +143,12 @@ fn the_page_has_table_2_10_beside_ours() {
 
 #[test]
 fn a_batch_that_does_not_fit_says_by_how_much_and_what_would() {
-    let keeping =
-        Keeping { precision: Precision::Fp32, optimizer: Optimizer::Momentum, terms: mxnet() };
+    let keeping = Keeping {
+        precision: Precision::Fp32,
+        gradients: Precision::Fp32,
+        optimizer: Optimizer::Momentum,
+        terms: mxnet(),
+    };
     let inception = Holding::replica(Network::find("inception-v3").unwrap(), false).server();
     let capacity = Bytes(16 << 30);
     assert!(inception.fitting(0, capacity, 64, keeping).is_ok());
@@ -161,7 +170,12 @@ fn a_batch_that_does_not_fit_says_by_how_much_and_what_would() {
 fn adam_in_mixed_precision_takes_sixteen_bytes_a_parameter() {
     let network = Network::find("gpt2-1.5b").unwrap();
     let terms = Terms::own().memory("pytorch").unwrap();
-    let keeping = Keeping { precision: Precision::Fp16, optimizer: Optimizer::Adam, terms };
+    let keeping = Keeping {
+        precision: Precision::Fp16,
+        gradients: Precision::Fp16,
+        optimizer: Optimizer::Adam,
+        terms,
+    };
     let whole = Holding::replica(network, true).footprint(1, keeping);
     let parameters = network.parameters();
     assert_eq!(whole.weights.0 + whole.gradients.0 + whole.optimizer.0, 16 * parameters);
@@ -198,7 +212,7 @@ proptest! {
         let names = ["lenet", "resnet-50", "lstm", "gpt2-1.5b", "llama3-8b"];
         let network = Network::find(names[which]).unwrap();
         let terms = Terms::own().memory("pytorch").unwrap();
-        let keeping = Keeping { precision: Precision::Bf16, optimizer: Optimizer::Adam, terms };
+        let keeping = Keeping { precision: Precision::Bf16, gradients: Precision::Bf16, optimizer: Optimizer::Adam, terms };
         let replica = Holding::replica(network, true);
         let total = |holding: Holding, samples, keeping| holding.footprint(samples, keeping).total();
         let one = total(replica, samples, keeping);
@@ -220,8 +234,12 @@ proptest! {
 #[test]
 fn the_page_says_what_fits() {
     let page = include_str!("../../../../../docs/concepts/training.md");
-    let keeping =
-        Keeping { precision: Precision::Fp32, optimizer: Optimizer::Momentum, terms: mxnet() };
+    let keeping = Keeping {
+        precision: Precision::Fp32,
+        gradients: Precision::Fp32,
+        optimizer: Optimizer::Momentum,
+        terms: mxnet(),
+    };
     let most = ["inception-v3", "resnet-50", "googlenet"].map(|name| {
         let server = Holding::replica(Network::find(name).unwrap(), false).server();
         server.most_samples(Bytes(16 << 30), keeping).unwrap()

@@ -47,7 +47,8 @@ impl Training<'_> {
     }
 
     fn keeping(&self, terms: MemoryTerms) -> Keeping {
-        Keeping { precision: self.precision, optimizer: self.optimizer, terms }
+        let Self { precision, gradients, optimizer, .. } = *self;
+        Keeping { precision, gradients, optimizer, terms }
     }
 
     fn holdings(

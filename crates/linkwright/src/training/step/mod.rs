@@ -128,12 +128,17 @@ impl Step<'_> {
     /// The program of one iteration.
     ///
     /// # Errors
-    /// A way that the GPUs cannot go: copies between servers, more stages than layers.
+    /// A way that the GPUs cannot go: copies between servers, memory that is not reached, more stages than layers.
     pub fn program(&self, way: Way) -> Result<Program, TrainingError> {
         if !way.joins_servers()
             && let Some((first, second)) = self.joins.apart()
         {
             return Err(TrainingError::Apart { way: way.name(), first, second });
+        }
+        if matches!(way, Way::DirectAccess | Way::SharedMemory)
+            && let Some(second) = self.joins.staged(0)
+        {
+            return Err(TrainingError::NoPeerAccess { way: way.name(), first: 0, second });
         }
         match way {
             Way::AllReduce | Way::AllReduceBroadcast | Way::ReduceBroadcast => {

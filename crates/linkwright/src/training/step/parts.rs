@@ -2,6 +2,7 @@
 
 use crate::training::layer::Split;
 use crate::training::roofline::LayerTime;
+use crate::training::terms::Bucketing;
 use crate::units::{Bytes, Picoseconds};
 
 /// What one GPU does of a layer in a step.
@@ -9,8 +10,12 @@ use crate::units::{Bytes, Picoseconds};
 pub struct LayerStep {
     /// How long it computes.
     pub time: LayerTime,
-    /// Its gradients, and as much its weights.
+    /// Its weights.
     pub weights: Bytes,
+    /// Their gradients.
+    pub gradients: Bytes,
+    /// In how many arrays they are.
+    pub arrays: u64,
     /// What it writes forward, of the whole batch of the GPU.
     pub output: Bytes,
     /// The block that it lies in.
@@ -36,9 +41,13 @@ pub(in crate::training) struct Bucket {
     /// What is computed before they are known, since the ones before.
     pub backward: Picoseconds,
     /// How much they are.
-    pub size: Bytes,
+    pub gradients: Bytes,
+    /// How much the weights are that they change.
+    pub weights: Bytes,
     /// The update of their weights.
     pub update: Picoseconds,
+    /// How many collectives reduce them.
+    pub calls: u64,
 }
 
 /// A repeated block, or a layer by itself between two.
@@ -49,6 +58,7 @@ pub(in crate::training) struct Unit {
     pub forward: Picoseconds,
     pub backward: Picoseconds,
     pub weights: Bytes,
+    pub gradients: Bytes,
     /// What it hands to the next.
     pub output: Bytes,
 }
@@ -75,25 +85,53 @@ impl RankStep {
         Bytes(self.layers.iter().map(|layer| layer.weights.0).sum())
     }
 
-    /// The gradients in the order of the backward pass: every layer's apart, or together until a bucket holds `least`.
-    /// What is computed after the last of them counts with it.
-    pub(in crate::training) fn buckets(&self, least: Option<Bytes>) -> Vec<Bucket> {
-        let empty = Bucket { backward: Picoseconds(0), size: Bytes(0), update: Picoseconds(0) };
+    /// The gradients that are copied at once, in the order of the backward pass.
+    pub(super) fn copied(&self, bucketing: Bucketing) -> Vec<Bucket> {
+        self.buckets(match bucketing {
+            Bucketing::Arrays(_) => Bucketing::Layer,
+            other => other,
+        })
+    }
+
+    /// The gradients that are reduced at once, in the order of the backward pass. What is computed after the last of them
+    /// counts with it.
+    pub(in crate::training) fn buckets(&self, bucketing: Bucketing) -> Vec<Bucket> {
+        let nothing = Picoseconds(0);
+        let (backward, update) = (nothing, nothing);
+        let empty = Bucket { backward, gradients: Bytes(0), weights: Bytes(0), update, calls: 0 };
         let mut buckets = Vec::new();
         let mut open = empty;
-        for layer in self.layers.iter().rev() {
+        for (index, layer) in self.layers.iter().enumerate().rev() {
             open.backward.0 += layer.time.backward.0;
-            open.size.0 += layer.weights.0;
+            open.gradients.0 += layer.gradients.0;
+            open.weights.0 += layer.weights.0;
             open.update.0 += layer.time.update.0;
-            if layer.weights.0 > 0 && open.size >= least.unwrap_or(Bytes(1)) {
+            let (is_full, calls) = match bucketing {
+                Bucketing::Layer => (true, 1),
+                Bucketing::Bytes(least) => (open.gradients >= least, 1),
+                Bucketing::Arrays(each) => {
+                    (self.begins_group(index, u64::from(each.max(1))), open.calls + layer.arrays)
+                }
+            };
+            open.calls = calls;
+            if layer.weights.0 > 0 && is_full {
                 buckets.push(std::mem::replace(&mut open, empty));
             }
         }
         match buckets.last_mut() {
-            Some(last) if open.size.0 == 0 => last.backward.0 += open.backward.0,
+            Some(last) if open.gradients.0 == 0 => last.backward.0 += open.backward.0,
             _ => buckets.push(open),
         }
         buckets
+    }
+
+    /// Whether a layer is the first of those whose first arrays are in the same group of so many, counted from the
+    /// first layer.
+    fn begins_group(&self, index: usize, each: u64) -> bool {
+        let (earlier, _) = self.layers.split_at(index);
+        let Some(last) = earlier.iter().rfind(|layer| layer.arrays > 0) else { return true };
+        let arrays: u64 = earlier.iter().map(|layer| layer.arrays).sum();
+        arrays / each != (arrays - last.arrays) / each
     }
 
     /// The blocks, in the order of the forward pass; where nothing is repeated, every layer with weights begins one.
@@ -114,6 +152,7 @@ impl RankStep {
                 unit.forward.0 += layer.time.forward.0;
                 unit.backward.0 += layer.time.backward.0;
                 unit.weights.0 += layer.weights.0;
+                unit.gradients.0 += layer.gradients.0;
                 unit.output = layer.output;
             }
         }
@@ -123,4 +162,48 @@ impl RankStep {
 
 fn sum(times: impl Iterator<Item = Picoseconds>) -> Picoseconds {
     Picoseconds(times.map(|time| time.0).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn layer(arrays: u64, size: u64) -> LayerStep {
+        let time = LayerTime { backward: Picoseconds(1 + size), ..LayerTime::default() };
+        let bytes = Bytes(if arrays > 0 { size } else { 0 });
+        let output = Bytes(0);
+        LayerStep { time, weights: bytes, gradients: bytes, arrays, output, unit: 0, split: None }
+    }
+
+    proptest! {
+        /// Arrays that are reduced at once are those between two multiples of a group, by the first of each layer.
+        #[test]
+        fn groups_of_arrays_are_what_counting_says(
+            layers in prop::collection::vec((0_u64..5, 1_u64..100), 1..40), each in 1_u32..20,
+        ) {
+            let layers: Vec<LayerStep> =
+                layers.into_iter().map(|(arrays, size)| layer(arrays, size)).collect();
+            let mut groups: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+            let mut before = 0;
+            for layer in layers.iter().filter(|layer| layer.arrays > 0) {
+                let group = groups.entry(before / u64::from(each)).or_default();
+                *group = (group.0 + layer.weights.0, group.1 + layer.arrays);
+                before += layer.arrays;
+            }
+            let step = RankStep { layers, ..RankStep::default() };
+            let found = step.buckets(Bucketing::Arrays(each));
+            let counted: Vec<_> = groups.into_values().rev().collect();
+            let of = |bucket: &Bucket| (bucket.gradients.0, bucket.calls);
+            if !counted.is_empty() {
+                prop_assert_eq!(found.iter().map(of).collect::<Vec<_>>(), counted);
+            }
+            let backward = found.iter().map(|bucket| bucket.backward);
+            prop_assert_eq!(sum(backward), step.backward());
+            prop_assert_eq!(step.copied(Bucketing::Arrays(each)), step.buckets(Bucketing::Layer));
+        }
+    }
 }

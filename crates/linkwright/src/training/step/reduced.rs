@@ -13,13 +13,11 @@ pub(super) fn program(step: &Step<'_>, way: Way) -> Program {
 
 fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
     let own = &*step.ranks[rank as usize];
-    let is_alone = step.ranks.len() < 2;
-    let cost =
-        if is_alone && way == Way::AllReduce { Picoseconds(0) } else { step.costs.collective };
-    // A single GPU sends nothing, but some frameworks call their library all the same.
-    let call = |all: &mut Writing, kind, size, after: &[PendingOperation]| {
-        let size = if is_alone { Bytes(0) } else { size };
-        all.collective(rank, (kind, size), cost, after)
+    // A single GPU has nothing to send, and calls nothing.
+    let others = u64::from(step.ranks.len() > 1);
+    let call = |all: &mut Writing, kind, (size, calls): (Bytes, u64), after| {
+        let cost = Picoseconds(step.costs.collective.0 * calls * others);
+        all.collective(rank, (kind, Bytes(size.0 * others)), cost, &[after])
     };
     let kind = match way {
         Way::ReduceBroadcast => CollectiveKind::Reduce,
@@ -35,13 +33,15 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
             let ready = all.compute(rank, bucket.backward, &[]);
             known.push((bucket, ready));
             if step.overlaps {
-                reduced.push(call(all, kind, bucket.size, &[ready]));
+                reduced.push(call(all, kind, (bucket.gradients, bucket.calls), ready));
             }
         }
     });
     if !step.overlaps {
-        let sizes = known.iter().map(|(bucket, ready)| (bucket.size, *ready));
-        reduced = sizes.map(|(size, ready)| call(all, kind, size, &[ready])).collect();
+        let each = known
+            .iter()
+            .map(|(bucket, ready)| call(all, kind, (bucket.gradients, bucket.calls), *ready));
+        reduced = each.collect();
     }
     all.within((rank, Region::Update), |all| {
         if way == Way::AllReduce {
@@ -56,7 +56,7 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
             } else {
                 *reduced
             };
-            come.push(call(all, CollectiveKind::Broadcast, bucket.size, &[ready]));
+            come.push(call(all, CollectiveKind::Broadcast, (bucket.weights, bucket.calls), ready));
         }
         all.wait(rank, &come);
     });

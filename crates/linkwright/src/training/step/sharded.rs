@@ -35,7 +35,7 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
             let duration = if is_backward { unit.backward } else { unit.forward };
             before = all.compute(rank, duration, ready.as_slice());
             if is_backward && gpus > 1 && unit.weights.0 > 0 {
-                let scatter = (CollectiveKind::ReduceScatter, unit.weights);
+                let scatter = (CollectiveKind::ReduceScatter, unit.gradients);
                 scattered.push(all.collective(rank, scatter, step.costs.collective, &[before]));
             }
         }

@@ -28,15 +28,22 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
     let known: Vec<Vec<PendingOperation>> =
         (0..ranks).map(|rank| compute(&mut all, step, rank)).collect();
     let mut last = vec![Vec::new(); step.ranks.len()];
-    for (at, bucket) in step.ranks[0].buckets(step.costs.bucket).iter().enumerate() {
+    for (at, bucket) in step.ranks[0].copied(step.costs.bucket).iter().enumerate() {
         let mut come = vec![known[0][at]];
         for rank in 1..ranks {
-            come.push(go(&mut all, step, copies, (rank, 0), bucket.size, known[rank as usize][at]));
+            come.push(go(
+                &mut all,
+                step,
+                copies,
+                (rank, 0),
+                bucket.gradients,
+                known[rank as usize][at],
+            ));
         }
         // A kernel that reads the others' memory adds as the data comes.
         let added = match copies {
             Copies::Direct => Bytes(0),
-            Copies::Staged | Copies::Relayed => Bytes(bucket.size.0 * u64::from(ranks - 1)),
+            Copies::Staged | Copies::Relayed => Bytes(bucket.gradients.0 * u64::from(ranks - 1)),
         };
         let mut update = bucket.update;
         if ranks > 1 {
@@ -45,7 +52,14 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
         let updated = all.reduce(0, (added, update), &come);
         last[0].push(updated);
         for rank in 1..ranks {
-            last[rank as usize].push(go(&mut all, step, copies, (0, rank), bucket.size, updated));
+            last[rank as usize].push(go(
+                &mut all,
+                step,
+                copies,
+                (0, rank),
+                bucket.weights,
+                updated,
+            ));
         }
     }
     for (rank, last) in (0..).zip(&last) {
@@ -61,7 +75,7 @@ fn compute(all: &mut Writing, step: &Step<'_>, rank: Rank) -> Vec<PendingOperati
     all.forward(rank, own);
     all.within((rank, Region::Backward), |all| {
         let mut known = Vec::new();
-        for bucket in own.buckets(step.costs.bucket) {
+        for bucket in own.copied(step.costs.bucket) {
             known.push(all.compute(rank, bucket.backward, &[]));
         }
         match known.last() {
