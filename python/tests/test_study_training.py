@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from linkwright import gpu_model, training_terms
-from linkwright.studies.training import epochs, shared, statements, today
+from linkwright.studies.training import epochs, remote, shared, statements, today, volta
 from linkwright.studies.training.constants import constants
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, is_calibrated
 from linkwright.studies.training.predicted import play
@@ -137,6 +137,35 @@ def test_the_page_is_what_the_study_says() -> None:
     assert len(rows) == len(SMALL)
     for row in rows:
         assert row in text
-    for section in (shared.mechanisms(), statements.weights(), statements.against_itself()):
+    for section in (
+        *(shared.mechanisms(), statements.weights(), statements.against_itself()),
+        *(volta.overheads(), volta.synchronized()),
+    ):
         assert f"## {section.title}" in text
         assert section.tables[0].to_markdown() in text
+
+
+def test_remote_matrices_take_as_long_as_the_page_says_and_the_more_the_longer() -> None:
+    [table] = remote.remote_matrices((256,)).tables
+    ours = [row for row in table.rows if row[0] == 256]
+    ratios = [float(str(row[4])) for row in ours]
+    assert ratios[0] == 1
+    assert ratios == sorted(set(ratios))
+    printed = [line.split("|")[1:-1] for line in page().splitlines() if line.startswith("| 256 |")]
+    assert [[cell.strip() for cell in line[1:3]] for line in printed] == [
+        [str(row[1]), f"{row[2]:.0%}"] for row in ours
+    ]
+    assert [float(line[4]) for line in printed] == pytest.approx(ratios, rel=0.05)
+    lines = 256 * 256 * 4 // 64
+    assert [row[-1] for row in ours[:2]] == [0, lines]
+
+
+def test_a_run_s_start_makes_weak_scaling_better_and_less_so_where_epochs_are_long() -> None:
+    steps, gpus = volta.epoch("LeNet", 64, 4), 4
+    alone = volta.epoch("LeNet", 64, 1) + volta.start()
+    strong = alone / (steps + volta.start())
+    weak = gpus * alone / (gpus * steps + volta.start())
+    assert volta.weak_beyond_strong("LeNet", 64, gpus) == pytest.approx(weak / strong - 1)
+    halves = [half for row, half in volta.waiting() if row["gpus"] > 1]
+    assert halves == [CALIBRATED, HELD_BACK] * 4 + [CALIBRATED]
+    assert all(half == HELD_BACK for row, half in volta.waiting() if row["gpus"] == 1)

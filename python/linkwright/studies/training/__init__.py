@@ -1,7 +1,7 @@
 """Training: the dissertation's characterisation of it, each published number beside ours.
 
 Published numbers come from the data file `validation/training.toml`; constants are calibrated
-on half of the rows of Tables 2.4 to 2.6 and 2.8, as `halves` says.
+on half of the rows of Tables 2.4 to 2.6 and 2.8 to 2.10, as `halves` and `volta` say.
 """
 
 from __future__ import annotations
@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkwright.studies.study import Study
-from linkwright.studies.training import epochs, memories, shared, statements, today, volta
+from linkwright.studies.training import (
+    epochs,
+    memories,
+    remote,
+    shared,
+    statements,
+    today,
+    volta,
+)
 from linkwright.studies.training.charts import published_against_ours
 from linkwright.studies.training.published import epochs as published_epochs
 
@@ -22,11 +30,13 @@ INTRODUCTION = (
     "layer by layer, on Linkwright's presets of the systems, and sets what comes out beside what "
     "was published, as `linkwright train` does.",
     "Half of the rows of Tables 2.4 to 2.6 calibrate a few constants; every row says of which half "
-    "it is. The V100 system's rows enter nothing, but for every other row of Tables 2.8 and 2.10.",
+    "it is. The V100 system's rows enter nothing, but for every other row of Tables 2.8 and "
+    "2.10, and of Table 2.9 on several GPUs.",
 )
 # What a quick study plays of the V100 system.
 QUICK = (("LeNet", "AlexNet"), (16,))
 BATCHES = (16, 32, 64)
+QUICK_EDGES = remote.EDGES[:2]
 
 
 def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Study:
@@ -55,5 +65,6 @@ def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Stud
     if not quick:
         sections += [volta.overheads(), memories.memories()]
     sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]
+    sections.append(remote.remote_matrices(QUICK_EDGES if quick else remote.EDGES))
     sections += [today.today(), statements.against_itself()]
     return Study(name="training", title=TITLE, introduction=INTRODUCTION, sections=sections)
