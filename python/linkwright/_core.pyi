@@ -1488,10 +1488,6 @@ class Job:
     def samples_per_gpu(self) -> int | None:
         """Of a job that trains a network layer by layer, samples of each GPU in an iteration; else None."""
 
-    @property
-    def reduced_per_iteration(self) -> int:
-        """Bytes that its GPUs reduce in an iteration, its own or its workload's."""
-
     def again(self, name: str, arrival: float) -> Job:
         """The same job under another name, at another arrival in seconds.
 
@@ -2712,6 +2708,29 @@ class SimulationResult:
 
         Columns: gpu_count, parts, share. A job that held 8 and 4 GPUs is a part of each. There are no rows where
         every job ran in one server.
+        """
+
+    def links(
+        self,
+        system: System,
+        *,
+        planner: PlannerName = "packing",
+        host_copies: bool = False,
+        bucket: int | None = None,
+    ) -> Table:
+        """What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
+
+        Columns: from, to, kind, bytes. Links that carried nothing have no row, and jobs by a formula send nothing.
+
+        Args:
+            system: What the jobs were played on.
+            planner: As `simulate` was told.
+            host_copies: As `simulate` was told.
+            bucket: As `simulate` was told.
+
+        Raises:
+            SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
+                makes no plan, or a plan cannot be had.
         """
 
     def named(self, name: str) -> SimulationResult:

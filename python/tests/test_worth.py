@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commands import fails, linkwright, parsed, program
@@ -17,7 +19,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli_json import check, schema
 
-from linkwright import InputError, SimulationError, System, Worth, compare_scenario, read_scenario
+from linkwright import (
+    InputError,
+    SimulationError,
+    System,
+    Worth,
+    compare_scenario,
+    read_scenario,
+    simulate,
+)
+from linkwright import plan as linkwright_plan
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.gains import LEFT_OVER, SUM
 from linkwright.summaries.intervals import estimate, saved
@@ -225,6 +236,60 @@ def test_links_carry_what_the_plans_move() -> None:
     use = link_use(Day(both, system, jobs, result))
     assert set(use) == set(could_carry(system))
     assert any(share > 0 for (start, _, _), share in use.items() if start.startswith("node0/GPU"))
+
+
+# A V100's images of an iteration, and the points of each: as many 32-bit numbers for each colour.
+IMAGES = {"resnet-50": 16 * 224 * 224 * 3 * 4, "vgg-16": 2 * 224 * 224 * 3 * 4}
+GRADIENTS = {"resnet-50": 102_228_128, "vgg-16": 553_430_176}
+BUCKET = 25_000_000
+
+
+def test_links_carry_the_copies_and_every_bucket_of_each_job() -> None:
+    text = DAY.replace(
+        "generate = { count = 14, max_gpus = 5,",
+        f'host_copies = true\nbucket = "{BUCKET} B"\ngenerate = {{ count = 5, max_gpus = 4, '
+        'workloads = ["resnet-50", "vgg-16"],',
+    )
+    scenario = read_scenario(text)
+    system, jobs, _ = scenario.build()
+    result = simulated(scenario, system, jobs, "preserve")
+    brute: Counter[tuple[str, str, str]] = Counter()
+    for job, row in zip(jobs, pa.table(result.jobs()).to_pylist(), strict=True):
+        for gpu in row["gpus"]:
+            switch, cpu = f"PCIE{gpu // 2}", f"CPU{gpu // 4}"
+            for start, end in ((cpu, switch), (switch, f"GPU{gpu}")):
+                brute[start, end, "pcie3"] += job.iterations * IMAGES[job.workload]
+        whole, rest = divmod(GRADIENTS[job.workload], BUCKET)
+        for size, count in ((BUCKET, whole), (rest, 1)):
+            if job.gpus > 1:
+                plan = linkwright_plan(system, row["gpus"], "all-reduce", size=size)
+                for load in plan.time(size).links():
+                    over = load["from"], load["to"], load["kind"]
+                    brute[over] += load["bytes"] * count * job.iterations
+    use, could = link_use(Day(scenario, system, jobs, result)), could_carry(system)
+    carried = {of: share * could[of] * result.makespan for of, share in use.items() if share}
+    assert set(carried) == set(brute)
+    # Ways over NVLinks may be those of another allocation that is joined alike.
+    for kind in ("pcie3", "nvlink2"):
+        of_kind = [sum(of[it] for it in brute if it[2] == kind) for of in (carried, brute)]
+        assert of_kind[0] == pytest.approx(of_kind[1], rel=1e-6)
+    for link in brute:
+        if link[2] == "pcie3":
+            assert carried[link] == pytest.approx(brute[link], rel=1e-9)
+
+
+def test_what_links_carried_is_asked_of_the_system_and_the_plans() -> None:
+    scenario = read_scenario(DAY)
+    system, jobs, _ = scenario.build()
+    played = simulated(scenario, system, jobs, "preserve")
+    with pytest.raises(SimulationError, match="not played on this system"):
+        played.links(System("pcie-tree-4"))
+    with pytest.raises(SimulationError, match="`mpi` makes no plan"):
+        played.links(system, planner="mpi")
+    with pytest.raises(SimulationError, match="bucket"):
+        played.links(system, bucket=5)
+    by_formula = simulate(system, jobs, "preserve")
+    assert list(by_formula.links(system)) == []
 
 
 @pytest.mark.parametrize(

@@ -135,12 +135,6 @@ impl Job {
         self.0.samples_per_gpu
     }
 
-    /// Bytes that its GPUs reduce in an iteration, its own or its workload's.
-    #[getter]
-    fn reduced_per_iteration(&self) -> PyResult<u64> {
-        Ok(self.0.work().map_err(errors::simulation)?.bytes_per_iteration().0)
-    }
-
     /// The same job under another name, at another arrival in seconds.
     ///
     /// Raises:

@@ -4,11 +4,12 @@ use linkwright::allocation::{AllocationError, BandwidthModel, PreparedMachine, T
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner, play};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner, carried, play};
 use linkwright::simulation::{
     self, JobRecord, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
     tables,
 };
+use linkwright::system;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
@@ -84,6 +85,43 @@ impl SimulationResult {
         Table::new(tables::gpus_per_server(&self.records))
     }
 
+    /// What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
+    ///
+    /// Columns: from, to, kind, bytes. Links that carried nothing have no row, and jobs by a formula send nothing.
+    ///
+    /// Args:
+    ///     system: What the jobs were played on.
+    ///     planner: As `simulate` was told.
+    ///     host_copies: As `simulate` was told.
+    ///     bucket: As `simulate` was told.
+    ///
+    /// Raises:
+    ///     SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
+    ///         makes no plan, or a plan cannot be had.
+    #[pyo3(signature = (
+        system, *, planner: "PlannerName" = "packing", host_copies: "bool" = false,
+        bucket: "int | None" = None
+    ))]
+    fn links(
+        &self,
+        system: &System,
+        planner: &str,
+        host_copies: bool,
+        #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
+    ) -> PyResult<Table> {
+        let core = system.core();
+        let planner = Planner::named(planner).map_err(errors::range)?;
+        let bucket = bucket_of(bucket)?;
+        let settings = IterationSettings { host_copies, bucket, ..IterationSettings::default() };
+        if !self.fits(core) {
+            let problem = "the jobs were not played on this system";
+            return Err(errors::range(Diagnosis::of(problem).remedy("give the one that they had")));
+        }
+        let records = if self.run_time == RunTime::Played { &self.records[..] } else { &[] };
+        let found = carried(core, (planner, settings), &self.jobs, records);
+        Table::new(tables::carried(core, &found.map_err(errors::simulation)?))
+    }
+
     /// The same under another name in place of the policy's, as one of several that are compared.
     fn named(&self, name: String) -> Self {
         Self { policy: name, ..self.clone() }
@@ -112,6 +150,26 @@ impl SimulationResult {
         let (policy, count, makespan) = (&self.policy, self.jobs.len(), self.makespan());
         format!("<SimulationResult: {count} jobs under {policy}, {makespan:.1} s>")
     }
+}
+
+impl SimulationResult {
+    /// Whether a system has the GPUs that the jobs held.
+    fn fits(&self, system: &system::System) -> bool {
+        let has = |server: u32, gpu: usize| {
+            self.first_gpus.get(server as usize) == Some(&system.gpu_at(server, 0))
+                && gpu < system.kind_of(server).server().gpus().len()
+        };
+        let parts = self.records.iter().flat_map(|record| &record.parts);
+        parts.into_iter().all(|part| {
+            part.server < system.servers()
+                && part.chosen.placement.iter().all(|gpu| has(part.server, *gpu))
+        })
+    }
+}
+
+/// The most bytes of gradients that are reduced at once.
+fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
+    bucket.map(|size| number::whole("bucket", size, u64::MAX).map(Bytes)).transpose()
 }
 
 /// Plays the jobs on an idle system.
@@ -190,8 +248,7 @@ pub fn simulate(
     let run_time = RunTime::named(run_time)?;
     let fidelity = Fidelity::named(fidelity)?;
     let planner = Planner::named(planner).map_err(errors::range)?;
-    let bucket =
-        bucket.map(|size| number::whole("bucket", size, u64::MAX).map(Bytes)).transpose()?;
+    let bucket = bucket_of(bucket)?;
     let gpu_speed = GpuSpeed::named(gpu_speed)?;
     let iteration = IterationSettings { host_copies, gpu_speed, bucket };
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();

@@ -21,8 +21,8 @@ LEFT_OUT = (
     "times, so that ratios between policies mean more than seconds.",
 )
 OF_HEAT = (
-    "What all-reduces carried until the last job ended, of what the link could have carried in its "
-    "busier direction."
+    "What copies from hosts and all-reduces carried until the last job ended, of what the link "
+    "could have carried in its busier direction."
 )
 OF_PROGRAMS = (
     "Computation takes what the trace or the application says, times the job's factor: it feels "

@@ -80,6 +80,8 @@ pub enum SimulationError {
     },
     /// Jobs as fluids whose collectives go by rule.
     NoFluid,
+    /// What plans no collective, so that nothing says what each link carries.
+    NoPlan,
     /// A GPU that is to compute at its own speed, which is not known.
     UnknownSpeed {
         /// The server.
@@ -177,6 +179,10 @@ impl Diagnose for SimulationError {
                  no fluid of it",
             )
             .remedy("use the fidelity `flow` or `packet`, or another planner"),
+            Self::NoPlan => Diagnosis::of(
+                "`mpi` makes no plan that would say what each link carries",
+            )
+            .remedy("name another planner"),
             Self::UnknownSpeed { server, gpu } => Diagnosis::of(format!(
                 "how fast `{}` of `{}` computes is not known",
                 shown(gpu),

@@ -1,9 +1,24 @@
 //! Results as columns.
 
 use super::job::Job;
+use super::played::Carried;
 use super::queue::JobRecord;
+use crate::system::System;
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};
+
+/// One row per direction of a link: its ends, what it is, and what it carried.
+#[must_use]
+pub fn carried(system: &System, links: &[Carried]) -> Table {
+    let name = |of: fn(&Carried) -> usize| {
+        links.iter().map(|link| system.device_name(of(link))).collect::<Vec<_>>()
+    };
+    Table::new()
+        .with("from", "", name(|link| link.from))
+        .with("to", "", name(|link| link.to))
+        .with("kind", "", links.iter().map(|it| it.kind.name().to_owned()).collect::<Vec<_>>())
+        .with("bytes", "B", links.iter().map(|link| link.bytes).collect::<Vec<_>>())
+}
 
 /// One row per record: the job, when it waited and ran, its GPUs and their scores.
 ///

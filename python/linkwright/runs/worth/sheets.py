@@ -37,7 +37,7 @@ def came_to(worth: Worth) -> Sheet:
         ["variant"],
         title=f"What each comes to: means over {count}",
         note="Job time is from arrival to end. GPUs: given out until the last job ended; "
-        "links: what all-reduces carried of what the links could have.",
+        "links: what copies from hosts and all-reduces carried of what they could have.",
     )
 
 

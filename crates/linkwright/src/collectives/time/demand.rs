@@ -29,6 +29,22 @@ impl LoweredSchedule {
         })
     }
 
+    /// What data a run over `size` bytes, as nccl-tests counts them, moves over each resource that it uses: without the
+    /// protocol's flags, and without the part of a switch's capacity that goes unused.
+    #[must_use]
+    pub fn data(&self, size: Bytes) -> BTreeMap<ResourceId, f64> {
+        let mut of_resource = BTreeMap::new();
+        let chunk = size.0 as f64 / self.chunks_of_longest() as f64;
+        for (connection, sent) in self.sent() {
+            let path = &self.paths[connection as usize];
+            for (resource, share) in &path.uses {
+                *of_resource.entry(*resource).or_default() +=
+                    share * sent * chunk * path.efficiency;
+            }
+        }
+        of_resource
+    }
+
     /// What a run over `size` bytes, as nccl-tests counts them, asks of each resource that it uses, by
     /// resource.
     #[must_use]

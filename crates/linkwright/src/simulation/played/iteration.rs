@@ -105,6 +105,21 @@ impl IterationSettings {
         of(buckets.collect())
     }
 
+    /// The program of a workload on these GPUs of a system, in the order of its ranks.
+    ///
+    /// # Errors
+    /// A bucket below [`LEAST_BUCKET`]; a GPU's own speed that is not known.
+    pub fn program(
+        self,
+        system: &System,
+        workload: &Workload,
+        gpus: &[usize],
+    ) -> Result<Arc<Program>, SimulationError> {
+        let mut programs = Programs::new(system, self)?;
+        let steps = programs.steps(workload, system, gpus)?;
+        Ok(programs.of(system, &workload.name, &steps, gpus))
+    }
+
     /// The steps of training a network layer by layer on so many GPUs, of which the slowest is one of these.
     fn steps_of_layers<'m>(
         &self,

@@ -14,6 +14,7 @@
 //! gradients in buckets while others are computed are [`IterationSettings`].
 
 mod allocations;
+mod carried;
 mod classes;
 mod fluid;
 mod iteration;
@@ -24,6 +25,7 @@ use std::ops::ControlFlow;
 
 pub use plans::{Planner, PlanningFault, UnknownPlanner};
 
+pub use carried::{Carried, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
 use self::iteration::Programs;
@@ -35,8 +37,9 @@ use super::queue::{Ends, JobRecord, Queue, Sharing};
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
-use crate::network::{Connections, GpuSite, PacketNetwork, gpu_sites};
+use crate::network::{Connections, GpuSite, PacketNetwork, Route, RouteClass, Routes, gpu_sites};
 use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
+use crate::system::views::wiring::WiredId;
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
 
@@ -92,6 +95,16 @@ pub fn play(
 /// Where GPUs sit, and their hosts.
 fn sites(system: &System, wiring: &Wiring) -> Result<Vec<GpuSite>, SimulationError> {
     Ok(gpu_sites(system, wiring).map_err(SettingsError::from).map_err(ClusterError::from)?)
+}
+
+/// The ways from their hosts to these GPUs; None where one has none.
+fn host_ways(sites: &[GpuSite], routes: &Routes<'_>, gpus: &[usize]) -> Option<Vec<Route>> {
+    let way = |gpu: &usize| {
+        let site = sites[*gpu];
+        let host = site.host?;
+        routes.route(host as WiredId, site.device as WiredId, RouteClass::Any)
+    };
+    gpus.iter().map(way).collect()
 }
 
 /// Refuses jobs that could not be played, before any runs.

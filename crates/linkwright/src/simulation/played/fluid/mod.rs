@@ -26,15 +26,14 @@ use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
 use super::iteration::{Programs, at_rate};
 use super::plans::{Planner, PlanningFault};
-use super::sites;
+use super::{host_ways, sites};
 use crate::collectives::plan::Algorithm;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
-use crate::network::{GpuSite, ResourceId, Route, RouteClass, Routes};
+use crate::network::{GpuSite, ResourceId, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
-use crate::system::views::wiring::WiredId;
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
@@ -227,13 +226,8 @@ impl Fluid<'_, '_> {
 
     /// Images on their way to all GPUs of a job.
     fn copying(&self, job: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
-        let way = |gpu: &usize| {
-            let site = self.sites[*gpu];
-            let host = site.host?;
-            self.routes.route(host as WiredId, site.device as WiredId, RouteClass::Any)
-        };
-        let ways: Option<Vec<Route>> = gpus.iter().map(way).collect();
         let job = || self.jobs[job].name.clone();
+        let ways = host_ways(&self.sites, self.routes, gpus);
         let ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
         Ok(Phase::copying(size, &ways, self.routes.capacities()))
     }
