@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
 from linkwright import (
+    ClusterJob,
     InputError,
     Job,
     Scenario,
@@ -98,3 +102,88 @@ def test_what_no_iteration_has_is_refused() -> None:
         seconds("pcie-tree-4", 1, gpu_speed="own")
     with pytest.raises(SimulationError, match="ask for 1 MB or more"):
         seconds("dgx1-v100", 2, bucket=1_000)
+
+
+ONE_JOB = """[system]
+server = "{server}"
+[[job]]
+{keys}
+"""
+COPIED = 57 * 227 * 227 * 12
+GRADIENTS = 243_860_896
+
+
+def job_of(keys: str, server: str = "dgx1-v100") -> tuple[System, ClusterJob]:
+    """The one job of a scenario, and what it runs on."""
+    system, [job], _ = read_scenario(ONE_JOB.format(server=server, keys=keys), "day.toml").build()
+    return system, job
+
+
+def operations(keys: str, server: str = "dgx1-v100") -> list[dict[str, Any]]:
+    """What its second rank does."""
+    return pa.table(job_of(keys, server)[1].program.operations_of(1)).to_pylist()
+
+
+def test_a_job_of_ranks_runs_a_workload_with_keys_of_its_own() -> None:
+    keys = 'workload = "alexnet"\nranks = 2\n'
+    compute, reduce = operations(keys)
+    assert (compute["kind"], reduce["collective"], reduce["size"]) == (
+        "compute",
+        "all-reduce",
+        GRADIENTS,
+    )
+    copy, *_ = operations(f"{keys}host_copies = true")
+    assert (copy["direction"], copy["size"]) == ("host-to-device", COPIED)
+    sizes = [it["size"] for it in operations(f'{keys}bucket = "100 MB"') if it["collective"]]
+    assert sizes == [100_000_000, 100_000_000, GRADIENTS - 200_000_000]
+    own, _ = operations(f'{keys}gpu_speed = "own"', "dgx-a100")
+    assert compute["duration"] / own["duration"] == pytest.approx(19.5 / 15.7, rel=0.01)
+    assert operations(f'{keys}gpu_speed = "own"') == [compute, reduce]
+
+
+def test_such_a_job_takes_what_one_that_a_policy_places_takes() -> None:
+    system, job = job_of('workload = "alexnet"\nranks = 1\niterations = 10\nhost_copies = true')
+    assert (job.name, job.iterations) == ("alexnet", 10)
+    alone = system.replay([job]).makespan
+    assert alone == pytest.approx(seconds("dgx1-v100", 1, "packet", host_copies=True), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ('workload = "alexnett"\nranks = 2', "day.toml:4:12: there is no workload `alexnett`"),
+        ('workload = "alexnet"', "day.toml:4:12: a workload without `ranks`"),
+        ('workload = "alexnet"\nranks = 9', "day.toml:5:9: the jobs have 9 ranks in all"),
+        ('workload = "alexnet"\nranks = 2\nbucket = "1 kB"', "day.toml:6:10: a bucket smaller"),
+        ('workload = "alexnet"\nranks = 2\ngpu_speed = "owm"', "did you mean `own`?"),
+        ('workload = "alexnet"\nranks = 2\nhost_copies = 1', "day.toml:6:15"),
+        (
+            'workload = "alexnet"\nranks = 2\ntrain = "vgg-16"',
+            "day.toml:6:9: `train` beside a workload",
+        ),
+        (
+            'program = "copy-execute"\nranks = 2\nhost_copies = true',
+            "day.toml:6:15: `host_copies` of a job that runs no workload",
+        ),
+    ],
+)
+def test_what_a_job_of_ranks_may_not_say_is_refused_with_its_place(keys: str, told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        job_of(keys)
+    assert told in str(refused.value)
+
+
+def test_a_workload_on_gpus_of_unknown_speed_is_refused_at_its_name() -> None:
+    with pytest.raises(InputError, match=r"day.toml:4:12: .* is not known"):
+        job_of('workload = "alexnet"\nranks = 1\ngpu_speed = "own"', "pcie-tree-4")
+
+
+@pytest.mark.parametrize(("fidelity", "notes"), [("fluid", 1), ("flow", 1), ("packet", 0)])
+def test_a_day_says_where_its_bus_does_not_count(fidelity: FidelityName, notes: int) -> None:
+    text = SCENARIO.format(settings="host_copies = true").replace("fluid", fidelity)
+    bus = '[pcie]\narbitration = "throughput"\n'
+    told = read_scenario(text + bus).build()[2]
+    assert len(told) == notes
+    assert all("`[pcie]` counts" in note for note in told)
+    assert not read_scenario(text).build()[2]
+    assert not read_scenario(text.replace("true", "false") + bus).build()[2]

@@ -1,4 +1,4 @@
-//! What an iteration of a played job is made of: keys of `[jobs]`.
+//! What an iteration of a played job is made of: keys of `[jobs]`, and of a `[[job]]` that runs a workload.
 //!
 //! ```toml
 //! [jobs]
@@ -12,26 +12,35 @@ use crate::diagnostic::InputError;
 use crate::simulation::RunTime;
 use crate::simulation::played::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
-/// The settings of an iteration; those that differ from what stands for their absence say that jobs are played.
+/// The keys.
+pub(super) const KEYS: [&str; 3] = ["host_copies", "gpu_speed", "bucket"];
+
+/// The settings of an iteration in a table of this name.
+pub(super) fn settings(fields: &Fields<'_>, table: &str) -> Result<IterationSettings, InputError> {
+    let settings = IterationSettings {
+        host_copies: fields.setting(&format!("{table}.host_copies"))?,
+        gpu_speed: fields.chosen(&format!("{table}.gpu_speed"))?,
+        bucket: fields.optional("bucket")?,
+    };
+    if settings.bucket.is_some_and(|bucket| bucket < LEAST_BUCKET) {
+        let problem = "a bucket smaller than gradients are cut";
+        return Err(fields.refuse("bucket", problem, format!("write \"{LEAST_BUCKET}\" or more")));
+    }
+    Ok(settings)
+}
+
+/// Those of `[jobs]`; what differs from what stands for its absence says that jobs are played.
 pub(super) fn read(
     jobs: &Fields<'_>,
     wanted: Option<RunTime>,
 ) -> Result<IterationSettings, InputError> {
-    let settings = IterationSettings {
-        host_copies: jobs.setting("jobs.host_copies")?,
-        gpu_speed: jobs.chosen("jobs.gpu_speed")?,
-        bucket: jobs.optional("bucket")?,
-    };
-    if settings.bucket.is_some_and(|bucket| bucket < LEAST_BUCKET) {
-        let problem = "a bucket smaller than gradients are cut";
-        return Err(jobs.refuse("bucket", problem, format!("write \"{LEAST_BUCKET}\" or more")));
-    }
-    let said = [
-        ("host_copies", settings.host_copies),
-        ("gpu_speed", settings.gpu_speed != GpuSpeed::default()),
-        ("bucket", settings.bucket.is_some()),
+    let settings = settings(jobs, "jobs")?;
+    let is_said = [
+        settings.host_copies,
+        settings.gpu_speed != GpuSpeed::default(),
+        settings.bucket.is_some(),
     ];
-    let said = said.into_iter().find(|(_, is_said)| *is_said);
+    let said = KEYS.into_iter().zip(is_said).find(|(_, is_said)| *is_said);
     if let (Some((key, _)), true) = (said, wanted.is_some_and(RunTime::is_formula)) {
         let problem = format!("`{key}` beside a formula, which knows no steps of an iteration");
         let remedy = "remove it, or write `run_time = \"played\"`";

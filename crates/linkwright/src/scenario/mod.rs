@@ -52,6 +52,7 @@ mod source;
 mod tests;
 mod training_job;
 mod tree;
+mod workload_job;
 
 pub use build::{Built, ReadyJobs};
 pub use compare::Variant;

@@ -11,6 +11,7 @@ use super::files::{Beside, Files, bytes_of, text_of};
 use super::source::Place;
 use super::training_job::TrainingSource;
 use super::tree::Node;
+use super::workload_job::WorkloadSource;
 use crate::diagnostic::InputError;
 use crate::program::otf2::Archive;
 use crate::program::skeletons::{ALL, Application, SkeletonError, application};
@@ -44,6 +45,8 @@ pub enum ProgramSource {
     },
     /// Steps of training, on the GPUs that the job gets.
     Training(Box<TrainingSource>),
+    /// A published workload, on the GPUs that the job gets.
+    Workload(Box<WorkloadSource>),
 }
 
 impl ProgramSource {
@@ -56,6 +59,15 @@ impl ProgramSource {
             Self::Goal(file) => format!("goal {}", file.name),
             Self::Trace { anchor, main_loop } => format!("trace {} {main_loop:?}", anchor.name),
             Self::Training(training) => format!("training {training:?}"),
+            Self::Workload(workload) => format!("workload {workload:?}"),
+        }
+    }
+
+    /// How many ranks it has, if its program follows from the GPUs that they get.
+    pub(super) const fn ranks_on_gpus(&self) -> Option<u32> {
+        match self {
+            Self::Training(_) | Self::Workload(_) => self.ranks(),
+            Self::Skeleton { .. } | Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
 
@@ -64,6 +76,7 @@ impl ProgramSource {
         match self {
             Self::Skeleton { ranks, .. } => Some(*ranks),
             Self::Training(training) => Some(training.ranks),
+            Self::Workload(workload) => Some(workload.ranks),
             Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
@@ -180,7 +193,8 @@ fn skeleton(
     let application = fields.named("program", application)?;
     let Some(application) = application else {
         let names = ALL.map(|application| application.name).join(", ");
-        let remedy = format!("write `program` with one of {names}, or `goal` with a file");
+        let remedy =
+            format!("write `program` with one of {names}, `workload`, or `goal` with a file");
         return Err(fields.source.refuse(&fields.span, "a job without a program", remedy));
     };
     let Some(ranks) = fields.optional::<u32>("ranks")? else {
@@ -202,6 +216,9 @@ fn program(
     fields: &Fields<'_>,
     sound: &mut Sound,
 ) -> Result<(ProgramSource, Option<f64>), InputError> {
+    if let Some(workload) = WorkloadSource::read(fields)? {
+        return Ok((ProgramSource::Workload(Box::new(workload)), None));
+    }
     if fields.has("train") {
         let others = ["program", "goal", "trace", "main_loop", "gpu"];
         if let Some(other) = others.iter().find(|other| fields.has(other)) {
@@ -296,7 +313,7 @@ impl JobEntry {
         let program = match &self.program {
             ProgramSource::Goal(file) | ProgramSource::Trace { anchor: file, .. } => Some(file),
             ProgramSource::Training(training) => training.file(),
-            ProgramSource::Skeleton { .. } => None,
+            ProgramSource::Skeleton { .. } | ProgramSource::Workload(_) => None,
         };
         let mapping = match &self.mapping {
             Some(ScenarioMapping::File(file)) => Some(file),
@@ -311,13 +328,14 @@ impl JobEntry {
             (Some(name), _) => name,
             (None, ProgramSource::Skeleton { application, .. }) => application,
             (None, ProgramSource::Training(training)) => training.natural_name(),
+            (None, ProgramSource::Workload(workload)) => &workload.workload.name,
             (None, ProgramSource::Goal(file)) => file.stem(".goal"),
             (None, ProgramSource::Trace { anchor, .. }) => archive_name(&anchor.name),
         }
     }
 
     /// Its program on the GPUs of a system that it got, with the files of the scenario, and what reading its trace
-    /// had to leave out; `scenario` names that in errors. Only training heeds the GPUs.
+    /// had to leave out; `scenario` names that in errors. Only training and workloads heed the GPUs.
     pub(super) fn build(
         &self,
         scenario: &str,
@@ -328,6 +346,9 @@ impl JobEntry {
         let program = match &self.program {
             ProgramSource::Training(training) => {
                 return Ok((training.program(scenario, files, on)?, notes));
+            }
+            ProgramSource::Workload(workload) => {
+                return Ok((workload.program(scenario, on)?, notes));
             }
             ProgramSource::Skeleton { application: name, ranks, parameters } => {
                 let made = application(name).and_then(|found| found.program(*ranks, parameters));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{FabricSource, NetworkSettings};
-use super::program_job::{JobEntry, ProgramSource, ScenarioMapping, Sound, mapping};
+use super::program_job::{JobEntry, ScenarioMapping, Sound, mapping};
 use super::source::Place;
 use crate::diagnostic::InputError;
 use crate::program::Program;
@@ -220,8 +220,8 @@ impl Programs {
         let mut programs = Vec::with_capacity(self.jobs.len());
         let mut notes = Vec::new();
         for job in &self.jobs {
-            if let ProgramSource::Training(training) = &job.program {
-                programs.push(Made::WithGpus(training.ranks));
+            if let Some(ranks) = job.program.ranks_on_gpus() {
+                programs.push(Made::WithGpus(ranks));
                 continue;
             }
             let source = job.program.identity();

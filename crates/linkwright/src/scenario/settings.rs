@@ -333,13 +333,21 @@ settings! {
         "mean time between arrivals, exponentially distributed";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
     "job" name: Kind::Text, "its program's, with a number", "a name of its own";
-    "job" program: Kind::Name(applications), "either this, `goal`, `trace` or `train`",
+    "job" program: Kind::Name(applications), "either this, `goal`, `trace`, `train` or `workload`",
         "a skeleton of an application";
     "job" goal: Kind::File, "", "a file of GOAL text";
     "job" trace: Kind::File, "", "the anchor of an OTF2 archive";
     "job" main_loop: Kind::Text, "TRACER_Loop", "the region of a trace that is its main loop";
     "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
-    "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training";
+    "job" workload: Kind::Name(workloads), "", "a published workload, as played jobs of `[jobs]` run it";
+    "job" host_copies: Kind::Truth, "false",
+        "of a workload, whether the images of every iteration are copied from the host";
+    "job" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
+        "of a workload, how fast GPUs compute, as `jobs.gpu_speed`";
+    "job" bucket: Kind::Size, "all at the end",
+        "of a workload, the most gradients that are reduced at once while others are computed, from 1 \
+         MB";
+    "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training or of a workload";
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
          bucket, micro_batches, size (of images) and tokens";

@@ -24,7 +24,11 @@ fn text_of(setting: &Setting, value: &str) -> String {
         (true, "generate" | "file") => "system.server = \"dgx2\"\n".to_owned(),
         (true, _) => "system.server = \"dgx2\"\njobs.generate = {}\n".to_owned(),
         (false, _) => {
-            let program = if setting.key == "program" { "" } else { "program = \"stencil4d\"\n" };
+            let program = match setting.key {
+                "program" | "workload" => "",
+                "host_copies" | "gpu_speed" | "bucket" => "workload = \"alexnet\"\n",
+                _ => "program = \"stencil4d\"\n",
+            };
             let ranks = if setting.key == "ranks" { "" } else { "ranks = 16\n" };
             format!("[[job]]\n{program}{ranks}{line}")
         }

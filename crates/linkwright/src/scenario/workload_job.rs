@@ -1,0 +1,74 @@
+//! A `[[job]]` that runs a published workload, as a job of `[jobs]` that is played: its program follows from the GPUs that
+//! it gets.
+//!
+//! ```toml
+//! [[job]]
+//! workload = "vgg-16"
+//! ranks = 4
+//! iterations = 100
+//! host_copies = true      # images come from the host in every iteration
+//! gpu_speed = "own"       # or "reference", the V100 that the workloads are timed on
+//! bucket = "25 MB"        # gradients are reduced in such parts while the rest is computed
+//! ```
+
+use std::sync::Arc;
+
+use super::fields::Fields;
+use super::iteration;
+use super::source::Place;
+use crate::diagnostic::InputError;
+use crate::program::Program;
+use crate::simulation::played::IterationSettings;
+use crate::system::System;
+use crate::training::Workload;
+
+/// A workload on so many GPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadSource {
+    pub(super) workload: &'static Workload,
+    /// GPUs of the job.
+    pub(super) ranks: u32,
+    settings: IterationSettings,
+    /// Where errors of it on the GPUs point.
+    place: Place,
+}
+
+impl WorkloadSource {
+    /// The job in a table that may have `workload`; None where it has not.
+    pub(super) fn read(fields: &Fields<'_>) -> Result<Option<Self>, InputError> {
+        let Some(workload) = fields.named("workload", Workload::find)? else {
+            return match iteration::KEYS.into_iter().find(|key| fields.has(key)) {
+                None => Ok(None),
+                Some(key) => {
+                    let problem = format!("`{key}` of a job that runs no workload");
+                    let remedy = "remove it, or write `workload`; `train` has `parameters`";
+                    Err(fields.refuse(key, &problem, remedy))
+                }
+            };
+        };
+        let others = ["program", "goal", "trace", "main_loop", "gpu", "train", "parameters"];
+        if let Some(other) = others.iter().find(|other| fields.has(other)) {
+            let problem = format!("`{other}` beside a workload");
+            let remedy = format!("remove `{other}` or `workload`");
+            return Err(fields.refuse(other, &problem, remedy));
+        }
+        let Some(ranks) = fields.optional::<u32>("ranks")? else {
+            let remedy = "write on how many GPUs it runs, such as `ranks = 8`";
+            return Err(fields.refuse("workload", "a workload without `ranks`", remedy));
+        };
+        let settings = iteration::settings(fields, "job")?;
+        Ok(Some(Self { workload, ranks, settings, place: fields.place("workload") }))
+    }
+
+    /// The program on the GPUs of its ranks.
+    pub(super) fn program(
+        &self,
+        scenario: &str,
+        (system, gpus): (&System, &[u32]),
+    ) -> Result<Arc<Program>, InputError> {
+        let gpus: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
+        self.settings.program(system, self.workload, &gpus).map_err(|error| {
+            self.place.refuse_as(scenario, &error, &self.workload.name, "name other GPUs")
+        })
+    }
+}
