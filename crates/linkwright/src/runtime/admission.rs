@@ -54,6 +54,13 @@ pub(super) struct JobState {
     ranks: Vec<RankOutcome>,
 }
 
+impl JobState {
+    /// Its ranks among all, while it has them.
+    pub(super) fn ranks_held(&self) -> Option<Range<u32>> {
+        Some(self.held.as_ref()?.ranks.clone())
+    }
+}
+
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Takes a job in while the clock runs; returns its index. It arrives at its start, or now where
     /// that has passed, and runs as soon as it has all its GPUs.

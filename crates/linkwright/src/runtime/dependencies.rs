@@ -98,7 +98,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn complete_communication(&mut self, operation: OperationRef, events: u8) {
         let frame = &self.frames[operation.frame as usize];
         if frame.collective.is_none() {
-            self.ranks[frame.rank as usize].end_communication(self.now);
+            let rank = &mut self.ranks[frame.rank as usize];
+            rank.end_communication(self.now);
+            if let Some(rested) = &mut self.rested
+                && !rank.communicates()
+            {
+                rested.push(rank.id.job);
+            }
         }
         self.complete(operation, events);
     }

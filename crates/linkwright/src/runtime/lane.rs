@@ -34,6 +34,25 @@ pub(super) struct Lane {
 impl Lane {
     pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE };
 
+    pub(super) fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+
+    /// Its works, in their order.
+    pub(super) fn works(self, works: &Slab<Work>) -> impl Iterator<Item = &Work> {
+        let at = |index: u32| (index != NONE).then(|| &works[index]);
+        std::iter::successors(at(self.head), move |work| at(work.next))
+    }
+
+    /// Its works become those of later iterations.
+    pub(super) fn move_on(self, works: &mut Slab<Work>, iterations: u32) {
+        let mut next = self.head;
+        while next != NONE {
+            works[next].operation.iteration += iterations;
+            next = works[next].next;
+        }
+    }
+
     /// Adds a work; whether it is the only one, so that it starts now.
     pub(super) fn push(&mut self, works: &mut Slab<Work>, work: Work) -> bool {
         let index = works.insert(work);

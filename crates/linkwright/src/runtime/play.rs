@@ -11,7 +11,7 @@ use super::error::RuntimeError;
 use super::observer::Observer;
 use super::outcome::Outcome;
 use super::protocols::nccl::OF_KERNEL;
-use super::rank::{LIBRARY, PROCESSOR};
+use super::rank::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 
@@ -111,7 +111,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) -> Result<(), RuntimeError> {
         self.now = scheduler.now().0;
         match event {
-            RuntimeEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
+            RuntimeEvent::Processor(rank) => self.end_computation(rank, scheduler)?,
             RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
             RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
             RuntimeEvent::Delay(delay) => self.end_delay(delay),

@@ -26,6 +26,10 @@ pub(super) struct RankState {
     /// Where its program runs.
     pub(super) frame: u32,
     pub(super) outcome: RankOutcome,
+    /// When the first work of its processor is done.
+    pub(super) computes_until: u64,
+    /// How much later than its event says that is.
+    pub(super) postponed: u64,
     /// How many communications of its program are under way, and since when any is.
     under_way: u32,
     since: u64,
@@ -41,6 +45,8 @@ impl RankState {
             classes,
             frame,
             outcome: RankOutcome::default(),
+            computes_until: 0,
+            postponed: 0,
             under_way: 0,
             since: 0,
         }
@@ -52,6 +58,11 @@ impl RankState {
             self.since = now;
         }
         self.under_way += 1;
+    }
+
+    /// Whether any communication of its program is under way.
+    pub(super) const fn communicates(&self) -> bool {
+        self.under_way > 0
     }
 
     /// A communication of its program is complete.

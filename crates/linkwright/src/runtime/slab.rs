@@ -27,6 +27,11 @@ impl<V> Slab<V> {
         self.free.push(index);
     }
 
+    /// Whether no record is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.records.len()
+    }
+
     /// The records kept at the moment, by index.
     pub(super) fn kept(&self) -> impl Iterator<Item = &V> {
         let mut is_free = vec![false; self.records.len()];

@@ -65,6 +65,8 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) pairs: Pairs,
     /// Operations that have nothing to wait for any more.
     pub(super) ready: VecDeque<OperationRef>,
+    /// Jobs of which a rank has nothing under way any more, if that is watched.
+    pub(super) rested: Option<Vec<u32>>,
     pub(super) next_context: u32,
     pub(super) now: u64,
     /// How many ranks have not ended.
@@ -138,6 +140,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             matcher: Matcher::new(),
             pairs: Pairs::new(),
             ready: VecDeque::new(),
+            rested: None,
             next_context: 0,
             now: 0,
             unfinished: 0,

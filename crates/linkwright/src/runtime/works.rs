@@ -96,8 +96,28 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let Some(end) = self.now.checked_add(work.duration) else {
             return Err(self.too_long(work.operation));
         };
-        let done = if lane == PROCESSOR { RuntimeEvent::Processor } else { RuntimeEvent::Library };
+        let done = if lane == PROCESSOR {
+            self.ranks[rank as usize].computes_until = end;
+            RuntimeEvent::Processor
+        } else {
+            RuntimeEvent::Library
+        };
         scheduler.schedule(Picoseconds(end), done(rank));
+        Ok(())
+    }
+
+    /// The first work of a rank's processor is done, unless iterations have passed meanwhile.
+    pub(super) fn end_computation(
+        &mut self,
+        rank: u32,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
+        let of_rank = &mut self.ranks[rank as usize];
+        if std::mem::take(&mut of_rank.postponed) == 0 {
+            return self.end_work(rank, PROCESSOR, scheduler);
+        }
+        let end = Picoseconds(of_rank.computes_until);
+        scheduler.schedule(end, RuntimeEvent::Processor(rank));
         Ok(())
     }
 

@@ -26,6 +26,7 @@ mod played_iterations;
 mod policy_contract;
 mod programs_page;
 mod real_machine;
+mod repeats;
 mod routing;
 mod server;
 mod servers_on_fabrics;

@@ -10,6 +10,7 @@ use linkwright::collectives::baselines::{Settings, expect};
 use linkwright::collectives::plan::Algorithm::Packing;
 use linkwright::collectives::plan::{Candidates, Links, plan_for_size};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
+use linkwright::engine::Hook;
 use linkwright::program::{CollectiveKind as Kind, Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime;
 use linkwright::scenario::{Files, read_network};
@@ -66,7 +67,27 @@ pub fn played_in(
     )
 }
 
+/// How [`play`] or [`play_every_iteration`](linkwright::simulation::played::play_every_iteration) is called.
+pub type Play = fn(
+    &Cluster,
+    (Planner, IterationSettings),
+    Sharing<'_>,
+    &[Job],
+    Hook<'_>,
+) -> Result<PlayedOutcome, SimulationError>;
+
 pub fn played_with(
+    choices: (ServerChoice, QueueDiscipline),
+    cluster: &Cluster,
+    planned: (Planner, IterationSettings),
+    policy_name: &str,
+    jobs: &[Job],
+) -> Result<PlayedOutcome, SimulationError> {
+    played_by(play, choices, cluster, planned, policy_name, jobs)
+}
+
+pub fn played_by(
+    play: Play,
     (servers, discipline): (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
     (planner, settings): (Planner, IterationSettings),

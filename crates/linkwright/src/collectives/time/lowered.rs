@@ -181,6 +181,11 @@ impl LoweredSchedule {
         opened.reduce(|first, _| first).unwrap_or(0)
     }
 
+    /// The links that it uses, some of them several times.
+    pub fn links(&self) -> impl Iterator<Item = ResourceId> + '_ {
+        self.paths.iter().flat_map(|path| path.uses.iter().map(|(link, _)| *link))
+    }
+
     /// What its ranks call: `size` bytes, as nccl-tests counts them, in chunks of at most `chunk`,
     /// over connections that were opened from `first_connection` on.
     ///

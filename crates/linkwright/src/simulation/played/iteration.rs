@@ -284,6 +284,13 @@ impl Programs {
         self.rates(system, steps, gpus).into_iter().min().unwrap_or_else(reference_rate)
     }
 
+    /// What the slowest of these GPUs computes in an iteration.
+    pub(super) fn least(&self, system: &System, steps: &Steps, gpus: &[usize]) -> Picoseconds {
+        let slowest = self.slowest(system, steps, gpus);
+        let computed = steps.buckets.iter().map(|(computed, _)| *computed).chain([steps.update]);
+        Picoseconds(computed.map(|computed| at_rate(computed, slowest).0).sum())
+    }
+
     /// The steps of a workload on these GPUs of the system.
     pub(super) fn steps(
         &self,

@@ -19,6 +19,7 @@ mod classes;
 mod fluid;
 mod iteration;
 mod plans;
+mod repeats;
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -30,6 +31,7 @@ pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
 use self::iteration::Programs;
 use self::plans::{Carries, Plans, as_placed};
+use self::repeats::Repeats;
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
@@ -55,7 +57,8 @@ pub struct PlayedOutcome {
     pub plans: usize,
 }
 
-/// Plays the jobs on an idle system, iteration by iteration.
+/// Plays the jobs on an idle system, iteration by iteration. As flows, an iteration that begins as one before did,
+/// beside the same neighbours, takes as long and is not played ([`repeats`]).
 ///
 /// # Errors
 /// Two jobs of one name; a job that asks for more GPUs than the system has; one of more than
@@ -63,9 +66,42 @@ pub struct PlayedOutcome {
 /// fluids; a GPU's own speed that is not known; copies to a GPU without a host; a run that the hook ended; a time beyond 213 days.
 pub fn play(
     cluster: &Cluster,
+    planned: (Planner, IterationSettings),
+    sharing: Sharing<'_>,
+    jobs: &[Job],
+    hook: Hook<'_>,
+) -> Result<PlayedOutcome, SimulationError> {
+    play_with(cluster, planned, sharing, jobs, Iterations::Repeated, hook)
+}
+
+/// As [`play`], but plays every iteration, as it does by packets, too. Takes as much longer as jobs have iterations.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_every_iteration(
+    cluster: &Cluster,
+    planned: (Planner, IterationSettings),
+    sharing: Sharing<'_>,
+    jobs: &[Job],
+    hook: Hook<'_>,
+) -> Result<PlayedOutcome, SimulationError> {
+    play_with(cluster, planned, sharing, jobs, Iterations::Played, hook)
+}
+
+/// Which iterations are played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Iterations {
+    Played,
+    /// Those that are not as one before, where that can be told.
+    Repeated,
+}
+
+fn play_with(
+    cluster: &Cluster,
     (planner, settings): (Planner, IterationSettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
+    iterations: Iterations,
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
     let Cluster { system, settings: of_packets, nic, arbitration, .. } = cluster;
@@ -80,14 +116,18 @@ pub fn play(
             let sites = if settings.host_copies { sites(system, &wiring)? } else { Vec::new() };
             let mut network = Connections::over(&routes, &gpus).with_sites(sites);
             let plans = Plans::new(planner, Some(&routes), longest);
-            play_on(&mut network, cluster, (plans, programs), sharing, jobs, hook)
+            let repeats =
+                (iterations == Iterations::Repeated && planner != Planner::Mpi).then(|| {
+                    Repeats::new(routes.capacities().len(), jobs.iter().map(|job| job.arrival))
+                });
+            play_on(&mut network, cluster, (plans, programs, repeats), sharing, jobs, hook)
         }
         Fidelity::Packet => {
             let routing = cluster.routing().map_err(ClusterError::from)?;
             let network = PacketNetwork::new(system, *of_packets, routing, *nic, *arbitration);
             let mut network = network.map_err(ClusterError::from)?;
             let plans = Plans::new(planner, None, longest);
-            play_on(&mut network, cluster, (plans, programs), sharing, jobs, hook)
+            play_on(&mut network, cluster, (plans, programs, None), sharing, jobs, hook)
         }
     }
 }
@@ -121,7 +161,7 @@ fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
 fn play_on<T: Carries>(
     network: &mut T,
     cluster: &Cluster,
-    (plans, programs): (Plans<'_>, Programs),
+    (plans, programs, repeats): (Plans<'_>, Programs, Option<Repeats>),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -130,9 +170,12 @@ fn play_on<T: Carries>(
     let system = &*cluster.system;
     let queue = Queue::on(system, jobs, sharing, Ends::Played)?;
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
-    let runtime = runtime.map_err(ClusterError::from)?;
-    let running = Vec::new();
-    let mut shared = Shared { system, jobs, queue, runtime, programs, running, changed: false };
+    let mut runtime = runtime.map_err(ClusterError::from)?;
+    if repeats.is_some() {
+        runtime.watch_rest();
+    }
+    let (running, changed) = (Vec::new(), false);
+    let mut shared = Shared { system, jobs, queue, runtime, programs, repeats, running, changed };
     let mut engine = Engine::new(hook);
     for (index, job) in jobs.iter().enumerate() {
         engine.schedule(job.arrival, Event::Arrival(index));
@@ -157,6 +200,8 @@ struct Shared<'a, 'n, 'r, T> {
     queue: Queue<'a>,
     runtime: Runtime<'n, T, Plans<'r>>,
     programs: Programs,
+    /// Which jobs repeat their iterations, if any may.
+    repeats: Option<Repeats>,
     /// The job of each that was admitted.
     running: Vec<usize>,
     /// Whether a job has arrived or ended since the queue was looked at.
@@ -177,6 +222,9 @@ impl<T: Carries> Model for Shared<'_, '_, '_, T> {
         match event {
             Event::Arrival(job) => {
                 self.queue.arrive(job);
+                if let Some(repeats) = &mut self.repeats {
+                    repeats.arrive();
+                }
                 self.changed = true;
                 Ok(())
             }
@@ -197,11 +245,13 @@ impl<T: Carries> Model for Shared<'_, '_, '_, T> {
         let own = self.runtime.settle(&mut part).map_err(|error| self.fault(error))?;
         self.hear(scheduler.now())?;
         if !std::mem::take(&mut self.changed) {
+            self.repeat(scheduler.now());
             return Ok(own);
         }
         for job in self.queue.start_jobs(scheduler)? {
             self.admit(job, scheduler)?;
         }
+        self.repeat(scheduler.now());
         match scheduler.ask(self.done()) {
             ControlFlow::Continue(()) => Ok(own),
             ControlFlow::Break(()) => Err(self.queue.interrupted()),
@@ -223,9 +273,20 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         while let Some(index) = self.runtime.next_end() {
             self.runtime.take_outcome(index);
             self.queue.finish(self.running[index as usize], now)?;
+            if let Some(repeats) = &mut self.repeats {
+                repeats.end(index, &self.runtime, now);
+            }
             self.changed = true;
         }
         Ok(())
+    }
+
+    /// Lets iterations pass that are as those before.
+    fn repeat(&mut self, now: Picoseconds) {
+        let Some(repeats) = &mut self.repeats else { return };
+        while let Some(job) = self.runtime.next_rested() {
+            repeats.rested(job, &mut self.runtime, now);
+        }
     }
 
     /// Lets the program of a job run on the GPUs that it was given.
@@ -258,8 +319,18 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         };
         let mut part = Part { whole: scheduler, done: self.queue.done() };
         let admitted = self.runtime.admit(&job_of_runtime, &mut part);
-        admitted.map_err(|error| self.fault(error))?;
+        let index = admitted.map_err(|error| self.fault(error))?;
         self.running.push(job);
+        if let Some(repeats) = &mut self.repeats {
+            let copies = steps.copied.0 > 0;
+            let copied_to = gpus.iter().filter(|_| copies).map(|gpu| *gpu as u32);
+            let (network, plans) = self.runtime.planning();
+            let sites = copied_to.map(|gpu| network.gpu_site(gpu));
+            let sizes = steps.buckets.iter().map(|(_, size)| *size);
+            let links = plans.links(variant, sizes, sites).expect("copies and plans have routes");
+            let least = self.programs.least(self.system, &steps, &gpus);
+            repeats.start((index, links, least), &self.runtime, scheduler.now());
+        }
         Ok(())
     }
 

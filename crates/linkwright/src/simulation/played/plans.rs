@@ -1,6 +1,6 @@
 //! The plans of jobs' collectives, made when a job is admitted and shared by class of allocation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -13,12 +13,15 @@ use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::{Diagnose, Diagnosis, instead_of};
 use crate::network::routing::Routing;
-use crate::network::{ConnectionIndex, Connections, PacketNetwork, Routes, Transport};
+use crate::network::{
+    ConnectionIndex, Connections, GpuSite, PacketNetwork, ResourceId, RouteClass, Routes, Transport,
+};
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::simulation::queue::Part;
 use crate::system::System;
+use crate::system::views::wiring::WiredId;
 use crate::units::Bytes;
 
 /// The variant of a job whose collectives take no plan.
@@ -127,8 +130,8 @@ impl<R: Routing> Carries for PacketNetwork<'_, R> {
 
 /// A plan as a job's ranks play it.
 enum Form {
-    /// Under NCCL's protocol.
-    Kernel(KernelCall),
+    /// Under NCCL's protocol, over these links.
+    Kernel(KernelCall, BTreeSet<ResourceId>),
     /// Under MPI's.
     Messages(MessageSchedule),
 }
@@ -215,10 +218,37 @@ impl<'r> Plans<'r> {
             let protocol = protocol_of(&schedule, system)?;
             let lowered = LoweredSchedule::new(&schedule, routes, &protocol)?;
             if let Some(first) = network.open(&lowered) {
-                return Ok(Form::Kernel(lowered.call_in_pieces(size, pieces, first)));
+                let call = lowered.call_in_pieces(size, pieces, first);
+                return Ok(Form::Kernel(call, lowered.links().collect()));
             }
         }
         Ok(Form::Messages(MessageSchedule::new(schedule)?))
+    }
+
+    /// The links on which a job of a variant reduces so many bytes, and those over which images come from the hosts of
+    /// its GPUs, if they do; None where it is not known.
+    pub(super) fn links(
+        &self,
+        variant: u32,
+        sizes: impl Iterator<Item = Bytes>,
+        sites: impl Iterator<Item = GpuSite>,
+    ) -> Option<BTreeSet<ResourceId>> {
+        let routes = self.routes?;
+        let mut links = BTreeSet::new();
+        for size in sizes {
+            match self.form_of(variant, size) {
+                Some(Form::Kernel(_, used)) => links.extend(used),
+                Some(Form::Messages(_)) => return None,
+                None if self.planner == Planner::Mpi => return None,
+                None => {}
+            }
+        }
+        for site in sites {
+            let (from, to) = (site.host? as WiredId, site.device as WiredId);
+            let route = routes.route(from, to, RouteClass::Any)?;
+            links.extend(route.uses.iter().map(|(link, _)| *link));
+        }
+        Some(links)
     }
 
     /// The next job that is admitted has this variant.
@@ -245,7 +275,7 @@ impl Lowering for Plans<'_> {
     }
 
     fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
-        let Form::Kernel(kernel) = self.form_of(call.variant, call.size)? else { return None };
+        let Form::Kernel(kernel, _) = self.form_of(call.variant, call.size)? else { return None };
         Some(kernel.clone())
     }
 

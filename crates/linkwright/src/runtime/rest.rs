@@ -1,0 +1,144 @@
+//! Jobs of which every rank computes and nothing else is under way.
+//!
+//! All that such a job will do follows from what its ranks compute, how long yet, and what their programs
+//! wait for, as long as others do the same on its links. Whoever plays many like iterations can tell there that
+//! one begins as another did, and let those between pass.
+
+use crate::network::Transport;
+use crate::program::lowering::Lowering;
+use crate::units::{Bytes, Picoseconds};
+
+use super::observer::Observer;
+use super::outcome::RankOutcome;
+use super::rank::{LIBRARY, PROCESSOR};
+use super::state::Runtime;
+
+/// A job all of whose ranks compute and do nothing else, at one time.
+#[derive(Debug, Clone)]
+pub struct Rest {
+    ranks: Vec<RankAtRest>,
+    /// The iteration that its first rank is in, from 0.
+    iteration: u32,
+    /// What each rank has done.
+    outcomes: Vec<RankOutcome>,
+}
+
+/// A rank that computes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RankAtRest {
+    /// The iteration that it is in, counted from that of the first rank.
+    ahead: i64,
+    /// How long until it has done the first of its works.
+    left: u64,
+    /// Its works: their operations, the iterations of these as above, and their durations.
+    works: Vec<(u32, i64, u64)>,
+    /// What each operation of its program waits for.
+    waits: Vec<u32>,
+}
+
+impl Rest {
+    /// Whether the job is as it was then, but for iterations.
+    #[must_use]
+    pub fn is_like(&self, earlier: &Self) -> bool {
+        self.ranks == earlier.ranks
+    }
+
+    /// The iterations from then to now.
+    #[must_use]
+    pub fn iterations_since(&self, earlier: &Self) -> u32 {
+        self.iteration - earlier.iteration
+    }
+
+    /// How many iterations have begun, on the rank that is furthest.
+    #[must_use]
+    pub fn begun(&self) -> u32 {
+        let furthest = self.ranks.iter().map(|rank| rank.ahead).max().unwrap_or(0);
+        (i64::from(self.iteration) + furthest + 1) as u32
+    }
+}
+
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+    /// From now on [`Runtime::next_rested`] is to be asked.
+    pub fn watch_rest(&mut self) {
+        self.rested = Some(Vec::new());
+    }
+
+    /// A job of which a rank has ended its last communication that was under way since this was asked last.
+    pub fn next_rested(&mut self) -> Option<u32> {
+        self.rested.as_mut()?.pop()
+    }
+
+    /// What a job's ranks compute at a time from now until the next of them is done; None where one of them does
+    /// anything else.
+    #[must_use]
+    pub fn rest(&self, job: u32, now: Picoseconds) -> Option<Rest> {
+        let state = &self.jobs[job as usize];
+        let places = state.ranks_held()?;
+        let computes = |place: u32| {
+            let rank = &self.ranks[place as usize];
+            !rank.communicates()
+                && rank.lanes[LIBRARY].is_empty()
+                && !rank.lanes[PROCESSOR].is_empty()
+        };
+        if state.messages > 0 || !self.delays.is_empty() || !places.clone().all(computes) {
+            return None;
+        }
+        let iteration = self.frames[self.ranks[places.start as usize].frame as usize].iteration;
+        let from_first = |other: u32| i64::from(other) - i64::from(iteration);
+        let ranks = places.clone().map(|place| {
+            let rank = &self.ranks[place as usize];
+            let frame = &self.frames[rank.frame as usize];
+            let works = rank.lanes[PROCESSOR].works(&self.works).map(|work| {
+                (work.operation.operation, from_first(work.operation.iteration), work.duration)
+            });
+            RankAtRest {
+                ahead: from_first(frame.iteration),
+                left: rank.computes_until - now.0,
+                works: works.collect(),
+                waits: frame.waits.clone(),
+            }
+        });
+        let ranks = ranks.collect();
+        let outcomes = places.map(|place| self.ranks[place as usize].outcome.clone()).collect();
+        Some(Rest { ranks, iteration, outcomes })
+    }
+
+    /// Lets `times` as many iterations pass as from `earlier` to `now`, at which the job was alike, in `span`: its
+    /// ranks are then where they are now, so much later, and have done so much more. An observer does not see it.
+    pub fn pass(
+        &mut self,
+        job: u32,
+        (earlier, now): (&Rest, &Rest),
+        times: u32,
+        span: Picoseconds,
+    ) {
+        let Some(places) = self.jobs[job as usize].ranks_held() else { return };
+        let iterations = now.iterations_since(earlier) * times;
+        for (place, (then, now)) in places.zip(earlier.outcomes.iter().zip(&now.outcomes)) {
+            let rank = &mut self.ranks[place as usize];
+            let repeated = |then: u64, now: u64| (now - then).saturating_mul(u64::from(times));
+            let outcome = &mut rank.outcome;
+            outcome.computing.0 += repeated(then.computing.0, now.computing.0);
+            outcome.communicating.0 += repeated(then.communicating.0, now.communicating.0);
+            outcome.messages += repeated(then.messages, now.messages);
+            let bytes = repeated(then.bytes.0, now.bytes.0);
+            outcome.bytes = Bytes(outcome.bytes.0.saturating_add(bytes));
+            rank.computes_until += span.0;
+            rank.postponed += span.0;
+            rank.lanes[PROCESSOR].move_on(&mut self.works, iterations);
+            let frame = &mut self.frames[rank.frame as usize];
+            frame.iteration += iterations;
+            let passed = self.plans[frame.plan].body().len() as u64 * u64::from(iterations);
+            frame.left -= passed;
+            self.done += passed;
+        }
+    }
+
+    /// How many iterations of a job no rank has begun.
+    #[must_use]
+    pub fn iterations_to_begin(&self, job: u32) -> u32 {
+        let places = self.jobs[job as usize].ranks_held().unwrap_or(0..0);
+        let frames = places.map(|place| &self.frames[self.ranks[place as usize].frame as usize]);
+        frames.map(|frame| frame.iterations - frame.iteration - 1).min().unwrap_or(0)
+    }
+}

@@ -1,0 +1,180 @@
+//! Iterations that begin as the last did, beside the same neighbours: they take as long, and are not played.
+//!
+//! Jobs that share a link, or share one with a job that does, are a group. Whenever all ranks of a group compute and nothing
+//! of it is on a link, all that it will do follows from how long each computes yet and what its programs wait for, until a
+//! job of the group ends or another joins it. If the group was in the same state before, what happened since happens again:
+//! as often as there are iterations, and as fits before the next job arrives or any that runs can end.
+//!
+//! What it leaves out: groups that are never in one state twice, such as two jobs of different iterations on one link, are
+//! played.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::network::{ResourceId, Transport};
+use crate::program::lowering::Lowering;
+use crate::runtime::{Rest, Runtime};
+use crate::units::Picoseconds;
+
+/// How many of the last states of a group are remembered.
+const REMEMBERED: usize = 4;
+
+/// What is known of a job that runs.
+#[derive(Debug)]
+struct Tracked {
+    links: Vec<ResourceId>,
+    /// What its slowest rank computes in an iteration, so that none is shorter.
+    least: Picoseconds,
+    /// It runs until then, unless its group changes.
+    runs_until: Picoseconds,
+    /// States of the group whose first job this is, the last behind.
+    seen: Vec<State>,
+}
+
+/// The jobs of a group, all of whose ranks compute.
+#[derive(Debug, Clone)]
+struct State {
+    time: Picoseconds,
+    jobs: Vec<Rest>,
+}
+
+impl State {
+    fn is_like(&self, earlier: &Self) -> bool {
+        self.jobs.iter().zip(&earlier.jobs).all(|(now, then)| now.is_like(then))
+    }
+}
+
+/// The jobs that run, by their indices in the runtime, and who shares links with whom.
+#[derive(Debug)]
+pub(super) struct Repeats {
+    running: BTreeMap<u32, Tracked>,
+    /// The jobs that use each link.
+    users: Vec<Vec<u32>>,
+    /// The arrivals that have not come, the next behind.
+    arrivals: Vec<Picoseconds>,
+}
+
+impl Repeats {
+    /// Nothing runs on these links, and jobs arrive at these times.
+    pub(super) fn new(links: usize, arrivals: impl Iterator<Item = Picoseconds>) -> Self {
+        let mut arrivals: Vec<Picoseconds> = arrivals.collect();
+        arrivals.sort_unstable_by_key(|time| std::cmp::Reverse(*time));
+        Self { running: BTreeMap::new(), users: vec![Vec::new(); links], arrivals }
+    }
+
+    /// A job of so many iterations starts that uses these links, and computes so long in an iteration at least.
+    pub(super) fn start<T: Transport, L: Lowering>(
+        &mut self,
+        (job, links, least): (u32, BTreeSet<ResourceId>, Picoseconds),
+        runtime: &Runtime<'_, T, L>,
+        now: Picoseconds,
+    ) {
+        for link in &links {
+            self.users[*link].push(job);
+        }
+        let links = links.into_iter().collect();
+        self.running.insert(job, Tracked { links, least, runs_until: now, seen: Vec::new() });
+        self.change(job, runtime, now);
+    }
+
+    /// A job has ended.
+    pub(super) fn end<T: Transport, L: Lowering>(
+        &mut self,
+        job: u32,
+        runtime: &Runtime<'_, T, L>,
+        now: Picoseconds,
+    ) {
+        self.change(job, runtime, now);
+        for link in self.running.remove(&job).map_or(Vec::new(), |ended| ended.links) {
+            self.users[link].retain(|user| *user != job);
+        }
+    }
+
+    /// What was known of a job's group holds no more.
+    fn change<T: Transport, L: Lowering>(
+        &mut self,
+        job: u32,
+        runtime: &Runtime<'_, T, L>,
+        now: Picoseconds,
+    ) {
+        for job in self.group(job) {
+            let tracked = self.running.get_mut(&job).expect("it runs");
+            tracked.seen.clear();
+            let to_begin = u64::from(runtime.iterations_to_begin(job));
+            let least = tracked.least.0.saturating_mul(to_begin);
+            tracked.runs_until = Picoseconds(now.0.saturating_add(least));
+        }
+    }
+
+    /// The jobs that share links with a job, or with one that does, itself among them.
+    fn group(&self, job: u32) -> BTreeSet<u32> {
+        let mut found = BTreeSet::from([job]);
+        let mut open = vec![job];
+        while let Some(job) = open.pop() {
+            for link in &self.running[&job].links {
+                open.extend(self.users[*link].iter().filter(|user| found.insert(**user)));
+            }
+        }
+        found
+    }
+
+    /// Nothing of a job is under way now but computing: where its group has been like that before, it goes on
+    /// like that as long as nothing else can happen.
+    pub(super) fn rested<T: Transport, L: Lowering>(
+        &mut self,
+        job: u32,
+        runtime: &mut Runtime<'_, T, L>,
+        now: Picoseconds,
+    ) {
+        if !self.running.contains_key(&job) {
+            return;
+        }
+        let group = self.group(job);
+        let state = |runtime: &Runtime<'_, T, L>, time| -> Option<State> {
+            let jobs: Option<Vec<Rest>> =
+                group.iter().map(|job| runtime.rest(*job, time)).collect();
+            Some(State { time, jobs: jobs? })
+        };
+        let Some(current) = state(runtime, now) else { return };
+        let first = *group.first().expect("a job is of its group");
+        let seen = &mut self.running.get_mut(&first).expect("it runs").seen;
+        let before = seen.iter().rev().find(|earlier| current.is_like(earlier)).cloned();
+        let Some(before) = before else {
+            if seen.len() == REMEMBERED {
+                seen.remove(0);
+            }
+            seen.push(current);
+            return;
+        };
+        seen.clear();
+        let span = now.0 - before.time.0;
+        // What comes next ends at the latest where this group has an iteration left that nobody has begun.
+        let mut times = u64::MAX;
+        for (job, (rest, then)) in group.iter().zip(current.jobs.iter().zip(&before.jobs)) {
+            let of_span = u64::from(rest.iterations_since(then)).max(1);
+            let to_begin = u64::from(runtime.iterations_to_begin(*job));
+            times = times.min(to_begin.saturating_sub(1) / of_span);
+            let until = now.0.saturating_add((to_begin / of_span).saturating_mul(span));
+            self.running.get_mut(job).expect("it runs").runs_until = Picoseconds(until);
+        }
+        let until = self.nothing_until().0.min(u64::MAX - span);
+        times = times.min(until.saturating_sub(now.0) / span.max(1));
+        let passed = Picoseconds(span * times);
+        for (job, (rest, then)) in group.iter().zip(current.jobs.iter().zip(&before.jobs)) {
+            runtime.pass(*job, (then, rest), times as u32, passed);
+        }
+        let later = state(runtime, Picoseconds(now.0 + passed.0));
+        let seen = &mut self.running.get_mut(&first).expect("it runs").seen;
+        seen.extend(later);
+    }
+
+    /// No job comes or goes before.
+    fn nothing_until(&self) -> Picoseconds {
+        let ends = self.running.values().map(|tracked| tracked.runs_until);
+        ends.chain(self.arrivals.last().copied()).min().unwrap_or(Picoseconds(u64::MAX))
+    }
+
+    /// A job arrives.
+    pub(super) fn arrive(&mut self) {
+        self.arrivals.pop();
+    }
+}
