@@ -2,6 +2,7 @@
 
 use linkwright::collectives::Collective::AllReduce;
 use linkwright::collectives::plan::{Candidates, Links};
+use linkwright::engine::Random;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome};
 use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, tables};
@@ -166,4 +167,49 @@ fn what_jobs_of_several_servers_held_is_a_table() {
 fn a_job_larger_than_the_system_is_refused() {
     let error = first_fit(&servers(2, Fidelity::Flow), &[job("a", "gmm", 17, 1)]).unwrap_err();
     assert!(error.to_string().contains("asks for 17 GPUs; only 16 are healthy"), "{error}");
+}
+
+/// What a class was planned for is moved onto other GPUs of other servers: flows play it there, and fluids take what its class takes.
+#[test]
+fn a_plan_that_is_moved_takes_as_long_as_where_it_was_made() {
+    let mut random = Random::new(11);
+    let mut second = |most: f64| Picoseconds((random.uniform() * most * 1e12) as u64);
+    // Single GPUs come and go, so that those of several find others free.
+    let alone = (0..60).map(|index| {
+        let mut job = job(&format!("alone-{index}"), "gmm", 1, 1);
+        (job.arrival, job.iterations) = (second(40.0), 10 + second(60.0).0 / 1_000_000_000_000);
+        job
+    });
+    let alone: Vec<Job> = alone.collect();
+    for (cluster, planner, least) in [
+        (servers as fn(u32, Fidelity) -> Cluster, ring(), 9),
+        (trees, Planner::named("packing").unwrap(), 5),
+    ] {
+        let several = (0..40).map(|index| {
+            let mut job = job(&format!("several-{index}"), "googlenet", least + index % 2, 1);
+            job.arrival = Picoseconds(u64::from(index) * 1_000_000_000_000);
+            job
+        });
+        let mut jobs: Vec<Job> = alone.iter().cloned().chain(several).collect();
+        jobs.sort_by_key(|job| job.arrival);
+        let of = |fidelity| {
+            let cluster = cluster(3, fidelity);
+            played_in(ServerChoice::Spread, &cluster, planner, "preserve", &jobs).unwrap()
+        };
+        let (fluid, flow) = (of(Fidelity::Fluid), of(Fidelity::Flow));
+        assert_eq!(fluid.plans, flow.plans);
+        let several: Vec<usize> =
+            (0..jobs.len()).filter(|index| flow.records[*index].parts.len() > 1).collect();
+        assert!(flow.plans < several.len(), "{} plans of {}", flow.plans, several.len());
+        let is_alone = |index: usize| {
+            let JobRecord { start, finish, .. } = &flow.records[index];
+            let mut others = several.iter().filter(|other| **other != index);
+            others
+                .all(|it| flow.records[*it].finish <= *start || flow.records[*it].start >= *finish)
+        };
+        for index in several.iter().copied().filter(|index| is_alone(*index)) {
+            let [fluid, flow] = [&fluid, &flow].map(|outcome| &outcome.records[index]);
+            assert_eq!((held(fluid), time(fluid)), (held(flow), time(flow)), "{planner:?}");
+        }
+    }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::classes::Classes;
+use super::classes::{Classes, Placed};
+use super::relocation::{ServerOfClass, relocated};
 use crate::collectives::Collective;
 use crate::collectives::plan::{Algorithm, Candidates, Links, PlanError};
 use crate::collectives::schedule::Schedule;
 use crate::simulation::queue::Part;
 use crate::system::System;
-use crate::system::composition::SystemDevice;
 use crate::system::fabric::{Fabric, NodeId};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -24,12 +24,13 @@ pub(super) struct AllocationPlan {
     pub(super) time: Picoseconds,
 }
 
-/// The ranks of a job on what it was given: its class, and its GPUs by their ids in the system, in the
+/// The ranks of a job on what it was given: its class, its GPUs by their ids in the system, and its servers, in the
 /// order of the class.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone)]
 pub(super) struct Ranks {
     class: Arc<[PartClass]>,
     pub(super) gpus: Arc<[usize]>,
+    servers: Vec<ServerOfClass>,
 }
 
 /// What a part of an allocation is to a plan: its class within its server, and its server's ports.
@@ -45,10 +46,12 @@ pub(super) struct AllocationPlans {
     classes: Classes,
     /// The ports of each server that had a part of a job.
     ports: BTreeMap<u32, Arc<[Port]>>,
-    /// The plans of each class, once a job has needed them.
-    of_class: BTreeMap<Arc<[PartClass]>, Candidates>,
-    /// The one for a class and a size.
-    for_size: BTreeMap<(Arc<[PartClass]>, Bytes), AllocationPlan>,
+    /// The plans of each class, once a job has needed them, and the servers of that job.
+    of_class: BTreeMap<Arc<[PartClass]>, (Candidates, Vec<ServerOfClass>)>,
+    /// The one for a class and a size, on the first servers of that class that a job got.
+    for_size: BTreeMap<(Arc<[PartClass]>, Bytes), (AllocationPlan, Vec<ServerOfClass>)>,
+    /// Those for GPUs onto which that of their class cannot be moved.
+    for_gpus: BTreeMap<(Arc<[usize]>, Bytes), AllocationPlan>,
     /// How often it was planned.
     made: usize,
 }
@@ -61,14 +64,19 @@ impl AllocationPlans {
 
     /// The ranks of a job on these parts: of several servers, parts of one class follow one another.
     pub(super) fn ranks(&mut self, system: &System, parts: &[Part]) -> Ranks {
-        let mut ordered: Vec<(PartClass, u32, Arc<[usize]>)> =
-            parts.iter().map(|part| self.part(system, part, parts.len() > 1)).collect();
-        ordered.sort_unstable();
-        let gpus = ordered.iter().flat_map(|(_, server, gpus)| {
-            gpus.iter().map(|gpu| system.gpu_at(*server, *gpu as u32) as usize)
+        let of = |part: &Part| self.part(system, part, parts.len() > 1);
+        let mut ordered: Vec<(PartClass, u32, Placed)> = parts.iter().map(of).collect();
+        ordered.sort_unstable_by(|(a, first, _), (b, second, _)| (a, first).cmp(&(b, second)));
+        let gpus = ordered.iter().flat_map(|(_, server, placed)| {
+            placed.gpus.iter().map(|gpu| system.gpu_at(*server, *gpu as u32) as usize)
         });
         let gpus = gpus.collect();
-        Ranks { class: ordered.into_iter().map(|(class, ..)| class).collect(), gpus }
+        let servers = ordered.iter().map(|(_, server, placed)| ServerOfClass {
+            server: *server,
+            devices: Arc::clone(&placed.devices),
+        });
+        let servers = servers.collect();
+        Ranks { class: ordered.into_iter().map(|(class, ..)| class).collect(), gpus, servers }
     }
 
     fn part(
@@ -76,17 +84,17 @@ impl AllocationPlans {
         system: &System,
         Part { server, chosen }: &Part,
         is_one_of_several: bool,
-    ) -> (PartClass, u32, Arc<[usize]>) {
+    ) -> (PartClass, u32, Placed) {
         let template = system.kind_of(*server).server();
         let kind = system.kind_index_of(*server);
-        let (class, gpus) = self.classes.of(kind, template, &chosen.placement);
+        let placed = self.classes.of(kind, template, &chosen.placement);
         let ports = if is_one_of_several {
             let ports = self.ports.entry(*server).or_insert_with(|| ports(system, *server));
             Arc::clone(ports)
         } else {
             Arc::default()
         };
-        ((class, ports), *server, gpus)
+        ((placed.class, ports), *server, placed)
     }
 
     /// The plan that is the fastest for a size.
@@ -97,14 +105,21 @@ impl AllocationPlans {
         ranks: &Ranks,
         size: Bytes,
     ) -> Result<AllocationPlan, PlanError> {
-        let of_class = self.for_size(system, algorithm, ranks, size)?;
-        match relocated(&of_class.schedule, system, &ranks.gpus) {
-            Some(schedule) => Ok(AllocationPlan { schedule, ..of_class }),
-            None => {
-                self.made += 1;
-                fastest(&candidates(system, algorithm, &ranks.gpus)?, size)
-            }
+        let (of_class, servers) = self.for_size(system, algorithm, ranks, size)?;
+        if let Some(schedule) =
+            relocated(&of_class.schedule, (system, &ranks.gpus), &servers, &ranks.servers)
+            && ports_agree(system, &ranks.class, &servers, &ranks.servers)
+        {
+            return Ok(AllocationPlan { schedule, ..of_class });
         }
+        let key = (Arc::clone(&ranks.gpus), size);
+        if let Some(known) = self.for_gpus.get(&key) {
+            return Ok(known.clone());
+        }
+        self.made += 1;
+        let found = fastest(&candidates(system, algorithm, &ranks.gpus)?, size)?;
+        self.for_gpus.insert(key, found.clone());
+        Ok(found)
     }
 
     /// The plan that is the fastest for a class and a size, on the first GPUs of that class that a job
@@ -113,18 +128,20 @@ impl AllocationPlans {
         &mut self,
         system: &System,
         algorithm: Algorithm,
-        Ranks { class, gpus }: &Ranks,
+        Ranks { class, gpus, servers }: &Ranks,
         size: Bytes,
-    ) -> Result<AllocationPlan, PlanError> {
+    ) -> Result<(AllocationPlan, Vec<ServerOfClass>), PlanError> {
         let key = (Arc::clone(class), size);
         if let Some(known) = self.for_size.get(&key) {
             return Ok(known.clone());
         }
         if !self.of_class.contains_key(class) {
             self.made += 1;
-            self.of_class.insert(Arc::clone(class), candidates(system, algorithm, gpus)?);
+            let candidates = candidates(system, algorithm, gpus)?;
+            self.of_class.insert(Arc::clone(class), (candidates, servers.clone()));
         }
-        let found = fastest(&self.of_class[class], size)?;
+        let (candidates, servers) = &self.of_class[class];
+        let found = (fastest(candidates, size)?, servers.clone());
         self.for_size.insert(key, found.clone());
         Ok(found)
     }
@@ -143,6 +160,23 @@ fn ports(system: &System, server: u32) -> Arc<[Port]> {
     ports.collect()
 }
 
+/// Whether interfaces that play one another's parts have equal ports.
+fn ports_agree(
+    system: &System,
+    class: &[PartClass],
+    from: &[ServerOfClass],
+    to: &[ServerOfClass],
+) -> bool {
+    class.iter().zip(from.iter().zip(to)).all(|((_, ports), (from, to))| {
+        let [own, others] = [from, to].map(|part| system.kind_of(part.server).nics());
+        ports.iter().zip(own).all(|(port, nic)| {
+            let other = to.counterpart(from, *nic);
+            let other = other.and_then(|nic| others.iter().position(|known| *known == nic));
+            other.is_some_and(|other| ports[other] == *port)
+        })
+    })
+}
+
 fn candidates(
     system: &System,
     algorithm: Algorithm,
@@ -155,41 +189,4 @@ fn fastest(candidates: &Candidates, size: Bytes) -> Result<AllocationPlan, PlanE
     let (plan, timing) = candidates.fastest(size)?;
     let (schedule, pieces, time) = (plan.schedule, timing.pieces, timing.time);
     Ok(AllocationPlan { schedule, pieces, time })
-}
-
-/// The same schedule on other GPUs, which are joined alike; None where it names devices between
-/// them that cannot be told apart by their servers.
-fn relocated(schedule: &Schedule, system: &System, gpus: &[usize]) -> Option<Schedule> {
-    if schedule.gpus == gpus {
-        return Some(schedule.clone());
-    }
-    let place = |gpu: usize| schedule.gpus.iter().position(|known| *known == gpu);
-    let mut moved = Schedule { gpus: gpus.to_vec(), ..schedule.clone() };
-    for relay in moved.channels.iter_mut().flat_map(|channel| &mut channel.relays) {
-        relay.through = gpus[place(relay.through)?];
-    }
-    if schedule.routes.is_empty() {
-        return Some(moved);
-    }
-    let servers = moved_servers(&schedule.gpus, system, gpus)?;
-    let paths = moved.routes.iter_mut().flat_map(|route| &mut route.paths);
-    for device in paths.flat_map(|path| &mut path.devices) {
-        if let SystemDevice::OfServer(at) = system.device(*device) {
-            *device = system.device_at(*servers.get(&at.server)?, at.index as usize);
-        }
-    }
-    Some(moved)
-}
-
-/// Which server takes the place of which; None where ranks are elsewhere within theirs.
-fn moved_servers(from: &[usize], system: &System, to: &[usize]) -> Option<BTreeMap<u32, u32>> {
-    let mut servers = BTreeMap::new();
-    for (from, to) in from.iter().zip(to) {
-        let [from, to] = [from, to].map(|gpu| system.gpu(*gpu as u32));
-        let other = *servers.entry(from.server).or_insert(to.server);
-        if (other, from.index) != (to.server, to.index) {
-            return None;
-        }
-    }
-    Some(servers)
 }

@@ -25,23 +25,30 @@ struct Class {
     graph: LabelledGraph,
 }
 
-/// An allocation's class, and which of its GPUs stands for which of the class.
-pub(super) type Known = (usize, Arc<[usize]>);
+/// An allocation's place in its class.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub(super) class: usize,
+    /// Its GPUs in the order of the class.
+    pub(super) gpus: Arc<[usize]>,
+    /// The devices of its server, without the GPUs of others, in the order of the class.
+    pub(super) devices: Arc<[usize]>,
+}
 
 /// The classes of allocations that have been met.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     classes: Vec<Class>,
     /// By the kind of server and the GPUs there, ascending.
-    known: BTreeMap<(usize, Vec<usize>), Known>,
+    known: BTreeMap<(usize, Vec<usize>), Placed>,
     /// A number for whatever joins two devices.
     labels: BTreeMap<Joined, u64>,
 }
 
 impl Classes {
-    /// The class of some GPUs of a server of that kind, and these GPUs in the order of the class: the
-    /// i-th plays the part of the i-th of the first allocation of its class.
-    pub(super) fn of(&mut self, kind: usize, server: &Arc<Server>, gpus: &[usize]) -> Known {
+    /// The class of some GPUs of a server of that kind: the i-th in its order plays the part of the i-th of the first
+    /// allocation of its class.
+    pub(super) fn of(&mut self, kind: usize, server: &Arc<Server>, gpus: &[usize]) -> Placed {
         let mut gpus = gpus.to_vec();
         gpus.sort_unstable();
         let key = (kind, gpus);
@@ -49,7 +56,7 @@ impl Classes {
             return known.clone();
         }
         let gpus = &key.1;
-        let graph = self.graph(server, gpus);
+        let (graph, devices) = self.graph(server, gpus);
         let alike = self
             .classes
             .iter()
@@ -58,21 +65,24 @@ impl Classes {
         let found = alike
             .filter_map(|(index, class)| Some((index, renumbering(&class.graph, &graph)?)))
             .next();
-        let known: Known = match found {
-            Some((index, order)) => {
-                (index, order[..gpus.len()].iter().map(|at| gpus[*at]).collect())
-            }
+        let known = match found {
+            Some((class, order)) => Placed {
+                class,
+                gpus: order[..gpus.len()].iter().map(|at| gpus[*at]).collect(),
+                devices: order.iter().map(|at| devices[*at]).collect(),
+            },
             None => {
                 self.classes.push(Class { kind, gpus: gpus.len(), graph });
-                (self.classes.len() - 1, gpus.as_slice().into())
+                let class = self.classes.len() - 1;
+                Placed { class, gpus: gpus.as_slice().into(), devices: devices.into() }
             }
         };
         self.known.insert(key, known.clone());
         known
     }
 
-    /// The GPUs, then every other device of the server that is no GPU.
-    fn graph(&mut self, server: &Arc<Server>, gpus: &[usize]) -> LabelledGraph {
+    /// The GPUs, then every other device of the server that is no GPU; which device each vertex is.
+    fn graph(&mut self, server: &Arc<Server>, gpus: &[usize]) -> (LabelledGraph, Vec<usize>) {
         let wiring = Wiring::of_server(server);
         let own = gpus.iter().map(|gpu| wiring.gpu(*gpu));
         let others = (0..wiring.devices().len())
@@ -97,10 +107,11 @@ impl Classes {
             joined.into_iter().map(|(ends, of)| (ends, number(of))).collect()
         };
         let numbers: BTreeMap<(usize, usize), u64> = numbers.into_iter().collect();
-        LabelledGraph::new(kinds, |i, j| {
+        let graph = LabelledGraph::new(kinds, |i, j| {
             let (a, b) = (vertices[i], vertices[j]);
             numbers.get(&(a.min(b), a.max(b))).copied().unwrap_or(0)
-        })
+        });
+        (graph, vertices)
     }
 }
 
@@ -116,10 +127,12 @@ mod tests {
         for set in 0_u32..1 << count {
             if set.count_ones() as usize == size {
                 let gpus: Vec<usize> = (0..count).filter(|gpu| set >> gpu & 1 == 1).collect();
-                let (_, order) = classes.of(0, &server, &gpus);
-                let mut sorted = order.to_vec();
+                let placed = classes.of(0, &server, &gpus);
+                let mut sorted = placed.gpus.to_vec();
                 sorted.sort_unstable();
                 assert_eq!(sorted, gpus);
+                let of_gpus = placed.gpus.iter().map(|gpu| server.gpus()[*gpu]);
+                assert!(of_gpus.eq(placed.devices[..size].iter().copied()));
             }
         }
         classes.classes.len()

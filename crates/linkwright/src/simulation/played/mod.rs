@@ -19,6 +19,7 @@ mod classes;
 mod fluid;
 mod iteration;
 mod plans;
+mod relocation;
 mod repeats;
 
 use std::num::NonZeroU32;

@@ -1,6 +1,6 @@
 //! What an iteration of a job asks of links, and for how long.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::collectives::time::{LinkDemand, LoweredSchedule, protocol_of};
 use crate::network::{FlowNetwork, ResourceId, Route, Routes};
@@ -13,8 +13,8 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Iteration {
     pub(super) phases: Vec<Phase>,
-    /// What all of them use.
-    pub(super) resources: BTreeSet<ResourceId>,
+    /// What they use, each with the most of it at one time while nothing slows the job, in bytes per second; ascending.
+    pub(super) peaks: Vec<(ResourceId, f64)>,
 }
 
 /// What asks nothing of links, and then what does: images that are copied, or gradients.
@@ -42,9 +42,14 @@ pub(super) struct Moving {
 
 impl Iteration {
     pub(super) fn new(phases: Vec<Phase>) -> Self {
-        let moving = phases.iter().filter_map(|phase| phase.moving.as_ref());
-        let used = moving.flat_map(|moving| moving.uses.iter().map(|(resource, _)| *resource));
-        Self { resources: used.collect(), phases }
+        let mut peaks: BTreeMap<ResourceId, f64> = BTreeMap::new();
+        for moving in phases.iter().filter_map(|phase| phase.moving.as_ref()) {
+            for (resource, share) in &moving.uses {
+                let most = peaks.entry(*resource).or_default();
+                *most = most.max(share * moving.limit.0 as f64);
+            }
+        }
+        Self { peaks: peaks.into_iter().collect(), phases }
     }
 
     /// How long it takes on idle links.
@@ -55,8 +60,8 @@ impl Iteration {
 
     /// The most of a resource that it uses at one time while nothing slows it, in bytes per second.
     pub(super) fn peak(&self, resource: ResourceId) -> f64 {
-        let moving = self.phases.iter().filter_map(|phase| phase.moving.as_ref());
-        moving.map(|moving| moving.peak(resource)).fold(0.0, f64::max)
+        let found = self.peaks.binary_search_by_key(&resource, |(of, _)| *of);
+        found.map_or(0.0, |index| self.peaks[index].1)
     }
 }
 
@@ -144,11 +149,5 @@ impl Moving {
         let limit = Bandwidth((bytes / alone.as_seconds()).ceil() as u64);
         let uses = demand.iter().map(|it| (it.resource, it.bytes / bytes)).collect();
         Some(Self { alone, bytes: Bytes(bytes as u64), limit, uses })
-    }
-
-    /// What a resource carries while nothing slows it, in bytes per second.
-    fn peak(&self, resource: ResourceId) -> f64 {
-        let used = self.uses.iter().filter(|(of, _)| *of == resource);
-        used.map(|(_, share)| share * self.limit.0 as f64).sum()
     }
 }

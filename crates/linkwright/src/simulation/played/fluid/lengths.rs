@@ -17,6 +17,12 @@ const AVERAGED: u64 = 32;
 /// Phases that are played at most, of jobs whose iterations differ greatly in length.
 const MOST_PHASES: usize = 20_000;
 
+/// As many jobs are played together in full, however long each takes for its iterations.
+pub(super) const FEW: usize = 16;
+
+/// Of more, phases that are played at most, for each.
+const PHASES_OF_MANY: usize = 64;
+
 /// A flow here stands for many, and uses many times its rate of a resource, which flows of [`FlowNetwork`]
 /// do not: all resources are narrower by at least this, and by more where a flow uses more.
 const NARROWER: u64 = 1 << 10;
@@ -39,14 +45,16 @@ struct Played<'a> {
 }
 
 /// The mean length of an iteration of each job, from where each is: the part of its iteration that it has
-/// done, of [`WHOLE`].
+/// done, of [`WHOLE`]. Of more than [`FEW`], one that has not ended two iterations when the phases are played takes what it
+/// takes alone.
 pub(super) fn lengths(jobs: &[(&Iteration, u64)], capacities: &[Bandwidth]) -> Vec<Picoseconds> {
     if let [(iteration, _)] = jobs {
         return vec![iteration.alone()];
     }
     let mut group = Group::new(jobs, capacities);
     let mut phases = 0;
-    while phases < MOST_PHASES && group.jobs.iter().any(|job| job.averaged() < AVERAGED) {
+    let most = if jobs.len() > FEW { jobs.len() * PHASES_OF_MANY } else { MOST_PHASES };
+    while phases < most && group.jobs.iter().any(|job| job.averaged() < AVERAGED) {
         phases += group.step();
     }
     group.jobs.iter().map(Played::length).collect()
@@ -192,15 +200,8 @@ impl<'a> Group<'a> {
 /// spare slows none: without the resource every rate is what it is with it.
 fn peaks(jobs: &[(&Iteration, u64)]) -> impl Iterator<Item = (ResourceId, f64)> {
     let mut of_all: BTreeMap<ResourceId, f64> = BTreeMap::new();
-    for (iteration, _) in jobs {
-        let mut own: BTreeMap<ResourceId, f64> = BTreeMap::new();
-        for moving in iteration.phases.iter().filter_map(|phase| phase.moving.as_ref()) {
-            for (resource, share) in &moving.uses {
-                let most = own.entry(*resource).or_default();
-                *most = most.max(share * moving.limit.0 as f64);
-            }
-        }
-        own.into_iter().for_each(|(resource, most)| *of_all.entry(resource).or_default() += most);
+    for (resource, most) in jobs.iter().flat_map(|(iteration, _)| &iteration.peaks) {
+        *of_all.entry(*resource).or_default() += most;
     }
     of_all.into_iter()
 }
@@ -262,6 +263,38 @@ mod tests {
             assert_eq!(found(&both, &[100, wide]), alone, "{wide} %");
         }
         assert_ne!(found(&both, &[100, 70]), alone);
+    }
+
+    /// In a row of jobs of which each shares a link with the next, those far away hardly matter: without them, and with fewer
+    /// phases, the length in the middle is nearly the same.
+    #[test]
+    fn far_neighbours_hardly_matter() {
+        let links = vec![LINK; 100];
+        let row: Vec<(Iteration, u64)> = (0..61_usize)
+            .map(|index| {
+                let varied = (index * 37 % 23) as u64;
+                let mut job = filling(20 + varied, 30 + varied * 2 % 17, 1.0).phases.remove(0);
+                job.moving.as_mut().unwrap().uses = vec![(index, 1.0), (index + 1, 1.0)];
+                (Iteration::new(vec![job]), WHOLE / 23 * varied)
+            })
+            .collect();
+        let of = |first: usize, last: usize| {
+            let jobs: Vec<(&Iteration, u64)> =
+                row[first..=last].iter().map(|(job, done)| (job, *done)).collect();
+            lengths(&jobs, &links)
+        };
+        let whole = of(0, 60);
+        let off = |middle: usize, near: usize| {
+            let found = of(middle - near, middle + near)[near].as_seconds();
+            (found / whole[middle].as_seconds() - 1.0).abs()
+        };
+        let mut slowed = 0;
+        for middle in 10..=50 {
+            let alone = row[middle].0.alone();
+            slowed += usize::from(whole[middle].0 > alone.0 * 11 / 10);
+            assert!(off(middle, FEW / 2 + 1) < 0.06, "{middle}: {}", off(middle, FEW / 2 + 1));
+        }
+        assert!(slowed > 30, "{slowed} of 41 are slowed by more than a tenth");
     }
 
     /// However many flows one stands for.

@@ -5,12 +5,14 @@
 //! [`time`](crate::collectives::time) says for its plan. Of those that together want more of a link
 //! than it has, computing and moving the gradients are played in turns for some iterations
 //! ([`lengths`]), and what one takes on average is its length until the next change. Only jobs that
-//! share something with the one that came or went are looked at again.
+//! share something with the one that came or went are looked at again, and those that depend on these in turn as long as all
+//! are few: where many hang together from server to server, what happens at one end hardly reaches the other.
 //!
 //! Images that are copied from hosts are a phase of their own. Buckets that are reduced while others are computed are
 //! one from the first on its way to the end of the last, at the rate that they have in that time.
 //!
-//! What it leaves out: the steps of a collective, which all move at one steady rate here; how long
+//! What it leaves out: the steps of a collective, which all move at one steady rate here; of many jobs that hang together, those
+//! far from the one that came or went; how long
 //! two jobs need to find their rhythm beside each other, beyond the iterations that are averaged; and what
 //! flows leave out, packets, buffers and a fabric's own switches.
 
@@ -21,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use self::iteration::{Iteration, Phase};
-use self::lengths::{WHOLE, lengths};
+use self::lengths::{FEW, WHOLE, lengths};
 use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
 use super::iteration::{Programs, at_rate};
@@ -58,6 +60,7 @@ pub(super) fn play(
         queue: Queue::on(system, jobs, sharing, Ends::Played)?,
         plans: AllocationPlans::default(),
         users: vec![Vec::new(); routes.capacities().len()],
+        tight: vec![false; routes.capacities().len()],
         routes: &routes,
         running: BTreeMap::new(),
         ends: BTreeSet::new(),
@@ -122,6 +125,8 @@ struct Fluid<'a, 'r> {
     running: BTreeMap<usize, Running>,
     /// The jobs that use each resource.
     users: Vec<Vec<usize>>,
+    /// Whether these want more of it than it has.
+    tight: Vec<bool>,
     ends: BTreeSet<(Picoseconds, usize)>,
 }
 
@@ -149,13 +154,13 @@ impl Model for Fluid<'_, '_> {
         while let Some((time, job)) = self.ends.first().copied()
             && time == now
         {
-            reached.append(&mut self.beside(job));
+            reached.append(&mut self.next_to(job));
             self.end(job);
             self.queue.finish(job, now)?;
         }
         for job in self.queue.start_jobs(scheduler)? {
             self.start(job, now)?;
-            reached.insert(job);
+            reached.append(&mut self.next_to(job));
         }
         self.find_lengths(reached, now)?;
         match scheduler.ask(self.done()) {
@@ -176,13 +181,15 @@ impl Fluid<'_, '_> {
         let planning =
             |fault| SimulationError::Planning { job: of.name.clone(), fault: Box::new(fault) };
         let iteration = self.iteration(job)?.map_err(planning)?;
-        for resource in iteration.resources.iter().copied() {
-            self.users[resource].push(job);
-        }
         let left = u128::from(of.iterations) * u128::from(WHOLE);
         let length = iteration.alone();
         let started = Running { iteration, left, since: now, length, end: now };
         self.running.insert(job, started);
+        for index in 0..self.running[&job].iteration.peaks.len() {
+            let (resource, _) = self.running[&job].iteration.peaks[index];
+            self.users[resource].push(job);
+            self.tight[resource] = self.is_tight(resource);
+        }
         Ok(())
     }
 
@@ -236,30 +243,57 @@ impl Fluid<'_, '_> {
     fn end(&mut self, job: usize) {
         let Some(ended) = self.running.remove(&job) else { return };
         self.ends.remove(&(ended.end, job));
-        for resource in ended.iteration.resources.iter().copied() {
+        for (resource, _) in ended.iteration.peaks {
             self.users[resource].retain(|user| *user != job);
+            self.tight[resource] = self.is_tight(resource);
         }
     }
 
     /// Whether the jobs of a resource want more of it than it has.
     fn is_tight(&self, resource: ResourceId) -> bool {
         let peak = |job: &usize| self.running[job].iteration.peak(resource);
-        let wanted: f64 = self.users[resource].iter().map(peak).sum();
-        wanted > self.routes.capacities()[resource].0 as f64 * ROUNDED
+        let users = &self.users[resource];
+        let wanted: f64 = users.iter().map(peak).sum();
+        users.len() > 1 && wanted > self.routes.capacities()[resource].0 as f64 * ROUNDED
     }
 
-    /// The job, and all whose lengths depend on one another's through it.
-    fn beside(&self, job: usize) -> BTreeSet<usize> {
-        let mut found = BTreeSet::from([job]);
-        let mut open = vec![job];
-        while let Some(job) = open.pop() {
-            for resource in self.running[&job].iteration.resources.iter().copied() {
-                if self.users[resource].len() > 1 && self.is_tight(resource) {
-                    open.extend(self.users[resource].iter().filter(|user| found.insert(**user)));
-                }
-            }
+    /// The job, and those that want more with it of something than there is.
+    fn next_to(&self, job: usize) -> BTreeSet<usize> {
+        let resources = self.running[&job].iteration.peaks.iter().map(|(resource, _)| *resource);
+        let tight = resources.filter(|resource| self.tight[*resource]);
+        let found = tight.flat_map(|resource| self.users[resource].iter().copied());
+        found.chain([job]).collect()
+    }
+
+    /// These jobs, and up to so many others that depend on them, the nearest first.
+    fn beside(&self, jobs: impl Iterator<Item = usize>, others: usize) -> Vec<usize> {
+        let mut found: Vec<usize> = jobs.collect();
+        let mut known: BTreeSet<usize> = found.iter().copied().collect();
+        let most = found.len().saturating_add(others);
+        let mut next = 0;
+        while next < found.len() && found.len() < most {
+            let near = self.next_to(found[next]);
+            found.extend(near.into_iter().filter(|other| known.insert(*other)));
+            next += 1;
         }
+        found.truncate(most);
         found
+    }
+
+    /// Jobs that are played together because one of them has been reached: those whose lengths are to be found, and others
+    /// beside them. All that depend on one another where these are few.
+    fn together(&self, job: usize, reached: &BTreeSet<usize>) -> (Vec<usize>, Vec<usize>) {
+        let mut all = self.beside([job].into_iter(), usize::MAX);
+        if all.len() <= FEW {
+            all.sort_unstable();
+            return (all, Vec::new());
+        }
+        let mut looked_at: Vec<usize> =
+            all.into_iter().filter(|other| *other == job || reached.contains(other)).collect();
+        looked_at.sort_unstable();
+        let mut beside = self.beside(looked_at.iter().copied(), FEW);
+        let others = beside.split_off(looked_at.len());
+        (looked_at, others)
     }
 
     /// Finds the lengths of all that depend on these, of which some may have ended.
@@ -272,18 +306,18 @@ impl Fluid<'_, '_> {
             if !self.running.contains_key(&job) {
                 continue;
             }
-            let group = self.beside(job);
-            for job in &group {
-                reached.remove(job);
+            let (looked_at, others) = self.together(job, &reached);
+            for job in looked_at.iter().chain(&others) {
                 self.running.get_mut(job).expect("it runs").settle(now);
             }
             let own = |job: &usize| {
                 let running = &self.running[job];
                 (&running.iteration, running.done())
             };
-            let phases: Vec<(&Iteration, u64)> = group.iter().map(own).collect();
+            let phases: Vec<(&Iteration, u64)> = looked_at.iter().chain(&others).map(own).collect();
             let lengths = lengths(&phases, self.routes.capacities());
-            for (job, length) in group.iter().zip(lengths) {
+            for (job, length) in looked_at.iter().zip(lengths) {
+                reached.remove(job);
                 let running = self.running.get_mut(job).expect("it runs");
                 self.ends.remove(&(running.end, *job));
                 running.length = length;
