@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from frozen.captured import holds
-from frozen.studies import QUICK_MAPA, quick_mapa
+from frozen.studies import MAPA_STEPS, QUICK_MAPA, quick_mapa
 
 from linkwright import Allocator, Job, System, generate_jobs, published_effective_bandwidth
 from linkwright.names import WorkloadName
@@ -42,20 +41,6 @@ def study() -> mapa.MapaStudy:
     return quick_mapa()
 
 
-@dataclass(frozen=True)
-class Again:
-    """The study a second time, and what it told of its progress."""
-
-    study: mapa.MapaStudy
-    seen: list[tuple[str, int, int]]
-
-
-@pytest.fixture(scope="module")
-def again() -> Again:
-    seen: list[tuple[str, int, int]] = []
-    return Again(mapa.run(quick=True, progress=lambda *step: seen.append(step)), seen)
-
-
 @pytest.fixture(scope="module")
 def files(study: mapa.MapaStudy, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     directory = tmp_path_factory.mktemp("study") / "made"
@@ -79,10 +64,10 @@ def test_its_quick_tables_are_those_that_were_captured() -> None:
     holds(QUICK_MAPA)
 
 
-def test_progress_tells_of_every_stage(again: Again) -> None:
-    seen = again.seen
-    assert all(1 <= done <= total for _, done, total in seen)
-    assert {stage for stage, _, _ in seen} >= {"fragmentation", "decision times"}
+@pytest.mark.usefixtures("study")
+def test_progress_tells_of_every_stage() -> None:
+    assert all(1 <= done <= total for _, done, total in MAPA_STEPS)
+    assert {stage for stage, _, _ in MAPA_STEPS} >= {"fragmentation", "decision times"}
 
 
 def test_the_example_of_the_paper_comes_out(study: mapa.MapaStudy) -> None:
@@ -258,12 +243,6 @@ def test_timings_stand_apart(study: mapa.MapaStudy, files: dict[str, Path]) -> N
     assert "Time of one decision" in apart
     for name in ("mapa.md", "report.html"):
         assert "Time of one decision" not in files[name].read_text(encoding="utf-8")
-
-
-def test_the_same_seeds_give_the_same_study(study: mapa.MapaStudy, again: Again) -> None:
-    assert again.study.to_markdown() == study.to_markdown()
-    first, second = json.loads(study.to_json()), json.loads(again.study.to_json())
-    assert first["tables"] == second["tables"]
 
 
 def test_markdown_tables_have_as_many_cells_as_heads(study: mapa.MapaStudy) -> None:

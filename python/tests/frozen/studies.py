@@ -40,10 +40,14 @@ def quick_blink() -> Study:
     return blink.run(quick=True)
 
 
+MAPA_STEPS: list[tuple[str, int, int]] = []
+"""What MAPA's study told of its progress."""
+
+
 @cache
 def quick_mapa() -> mapa.MapaStudy:
     """MAPA's, likewise."""
-    return mapa.run(quick=True)
+    return mapa.run(quick=True, progress=lambda *step: MAPA_STEPS.append(step))
 
 
 @cache
