@@ -203,7 +203,7 @@ def test_spans_are_counted_once(
 
 def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
     to, timeline, times = tmp_path / "out", tmp_path / "step.json", tmp_path / "times.csv"
-    times.write_text("layer,forward\nconv1,x\n", encoding="utf-8")
+    times.write_text("layer,forward,backward\nconv1,x,2\n", encoding="utf-8")
     result = linkwright(
         *("train", "lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"),
         *("--output", to, "--timeline", timeline),
