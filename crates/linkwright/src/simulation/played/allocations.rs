@@ -28,10 +28,16 @@ pub(super) struct AllocationPlan {
 /// order of the class.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
-    class: Arc<[PartClass]>,
+    class: AllocationClass,
     pub(super) gpus: Arc<[usize]>,
     servers: Vec<ServerOfClass>,
 }
+
+/// What an allocation is to a plan: its parts in order.
+type AllocationClass = Arc<[PartClass]>;
+
+/// Something that was found for the first job of a class, and the servers of that job.
+type OnFirst<T> = (T, Vec<ServerOfClass>);
 
 /// What a part of an allocation is to a plan: its class within its server, and its server's ports.
 type PartClass = (usize, Arc<[Port]>);
@@ -46,10 +52,10 @@ pub(super) struct AllocationPlans {
     classes: Classes,
     /// The ports of each server that had a part of a job.
     ports: BTreeMap<u32, Arc<[Port]>>,
-    /// The plans of each class, once a job has needed them, and the servers of that job.
-    of_class: BTreeMap<Arc<[PartClass]>, (Candidates, Vec<ServerOfClass>)>,
-    /// The one for a class and a size, on the first servers of that class that a job got.
-    for_size: BTreeMap<(Arc<[PartClass]>, Bytes), (AllocationPlan, Vec<ServerOfClass>)>,
+    /// The plans of each class, once a job has needed them.
+    of_class: BTreeMap<AllocationClass, OnFirst<Candidates>>,
+    /// The one for a class and a size.
+    for_size: BTreeMap<(AllocationClass, Bytes), OnFirst<AllocationPlan>>,
     /// Those for GPUs onto which that of their class cannot be moved.
     for_gpus: BTreeMap<(Arc<[usize]>, Bytes), AllocationPlan>,
     /// How often it was planned.
@@ -130,7 +136,7 @@ impl AllocationPlans {
         algorithm: Algorithm,
         Ranks { class, gpus, servers }: &Ranks,
         size: Bytes,
-    ) -> Result<(AllocationPlan, Vec<ServerOfClass>), PlanError> {
+    ) -> Result<OnFirst<AllocationPlan>, PlanError> {
         let key = (Arc::clone(class), size);
         if let Some(known) = self.for_size.get(&key) {
             return Ok(known.clone());

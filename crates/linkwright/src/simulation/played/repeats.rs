@@ -134,9 +134,13 @@ impl Repeats {
                 group.iter().map(|job| runtime.rest(*job, time)).collect();
             Some(State { time, jobs: jobs? })
         };
-        let Some(current) = state(runtime, now) else { return };
         let first = *group.first().expect("a job is of its group");
         let seen = &mut self.running.get_mut(&first).expect("it runs").seen;
+        if seen.last().is_some_and(|last| last.time >= now) {
+            // Another of its ranks has said so, or its iterations pass.
+            return;
+        }
+        let Some(current) = state(runtime, now) else { return };
         let before = seen.iter().rev().find(|earlier| current.is_like(earlier)).cloned();
         let Some(before) = before else {
             if seen.len() == REMEMBERED {
@@ -147,7 +151,7 @@ impl Repeats {
         };
         seen.clear();
         let span = now.0 - before.time.0;
-        // What comes next ends at the latest where this group has an iteration left that nobody has begun.
+        // As often as each job of the group has iterations that no rank has begun, but one: what follows the last is not alike.
         let mut times = u64::MAX;
         for (job, (rest, then)) in group.iter().zip(current.jobs.iter().zip(&before.jobs)) {
             let of_span = u64::from(rest.iterations_since(then)).max(1);
@@ -157,7 +161,7 @@ impl Repeats {
             self.running.get_mut(job).expect("it runs").runs_until = Picoseconds(until);
         }
         let until = self.nothing_until().0.min(u64::MAX - span);
-        times = times.min(until.saturating_sub(now.0) / span.max(1));
+        times = times.min(until.saturating_sub(now.0) / span);
         let passed = Picoseconds(span * times);
         for (job, (rest, then)) in group.iter().zip(current.jobs.iter().zip(&before.jobs)) {
             runtime.pass(*job, (then, rest), times as u32, passed);
