@@ -1,7 +1,7 @@
 //! Results as columns.
 
 use super::job::Job;
-use super::played::Carried;
+use super::played::LinkTraffic;
 use super::queue::JobRecord;
 use crate::system::System;
 use crate::table::{Column, Table};
@@ -9,8 +9,8 @@ use crate::units::{Bandwidth, Picoseconds};
 
 /// One row per direction of a link: its ends, what it is, and what it carried.
 #[must_use]
-pub fn carried(system: &System, links: &[Carried]) -> Table {
-    let name = |of: fn(&Carried) -> usize| {
+pub fn carried(system: &System, links: &[LinkTraffic]) -> Table {
+    let name = |of: fn(&LinkTraffic) -> usize| {
         links.iter().map(|link| system.device_name(of(link))).collect::<Vec<_>>()
     };
     Table::new()

@@ -21,7 +21,7 @@ use crate::units::Bytes;
 
 /// What crossed one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Carried {
+pub struct LinkTraffic {
     /// The device that sends, by its number in the system.
     pub from: usize,
     /// The device that it goes to.
@@ -44,7 +44,7 @@ pub fn carried(
     (planner, settings): (Planner, IterationSettings),
     jobs: &[Job],
     records: &[JobRecord],
-) -> Result<Vec<Carried>, SimulationError> {
+) -> Result<Vec<LinkTraffic>, SimulationError> {
     let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoPlan) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
@@ -97,7 +97,7 @@ pub fn carried(
         let (wire, from) = routes.wire(resource);
         let to = wire.other_end(from);
         // Where devices meet without a channel, there is no link to carry anything.
-        Some(Carried { from, to, kind: wire.kind?, bytes })
+        Some(LinkTraffic { from, to, kind: wire.kind?, bytes })
     };
     Ok(bytes.into_iter().filter_map(of_link).collect())
 }

@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 
 pub use plans::{Planner, PlanningFault, UnknownPlanner};
 
-pub use carried::{Carried, carried};
+pub use carried::{LinkTraffic, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
 use self::iteration::Programs;
