@@ -48,17 +48,10 @@ impl Rest {
     pub fn iterations_since(&self, earlier: &Self) -> u32 {
         self.iteration - earlier.iteration
     }
-
-    /// How many iterations have begun, on the rank that is furthest.
-    #[must_use]
-    pub fn begun(&self) -> u32 {
-        let furthest = self.ranks.iter().map(|rank| rank.ahead).max().unwrap_or(0);
-        (i64::from(self.iteration) + furthest + 1) as u32
-    }
 }
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
-    /// From now on [`Runtime::next_rested`] is to be asked.
+    /// From now on [`Runtime::next_rested`] tells of jobs.
     pub fn watch_rest(&mut self) {
         self.rested = Some(Vec::new());
     }

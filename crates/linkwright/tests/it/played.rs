@@ -10,14 +10,15 @@ use linkwright::collectives::baselines::{Settings, expect};
 use linkwright::collectives::plan::Algorithm::Packing;
 use linkwright::collectives::plan::{Candidates, Links, plan_for_size};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
-use linkwright::engine::Hook;
 use linkwright::program::{CollectiveKind as Kind, Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{
     Cluster, CollectiveChoices, CollectiveProtocol, Fidelity, Watch,
 };
-use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome, play};
+use linkwright::simulation::played::{
+    IterationSettings, Iterations, Planner, PlayedOutcome, play_iterations,
+};
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, generate,
 };
@@ -67,15 +68,6 @@ pub fn played_in(
     )
 }
 
-/// How [`play`] or [`play_every_iteration`](linkwright::simulation::played::play_every_iteration) is called.
-pub type Play = fn(
-    &Cluster,
-    (Planner, IterationSettings),
-    Sharing<'_>,
-    &[Job],
-    Hook<'_>,
-) -> Result<PlayedOutcome, SimulationError>;
-
 pub fn played_with(
     choices: (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
@@ -83,11 +75,11 @@ pub fn played_with(
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
-    played_by(play, choices, cluster, planned, policy_name, jobs)
+    played_by(Iterations::Unlike, choices, cluster, planned, policy_name, jobs)
 }
 
 pub fn played_by(
-    play: Play,
+    iterations: Iterations,
     (servers, discipline): (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
     (planner, settings): (Planner, IterationSettings),
@@ -103,7 +95,14 @@ pub fn played_by(
     let machines = &machines;
     let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &[] };
     let settings = (planner, settings);
-    play(cluster, settings, sharing, jobs, &mut |_| ControlFlow::Continue(()))
+    play_iterations(
+        iterations,
+        cluster,
+        settings,
+        sharing,
+        jobs,
+        &mut |_| ControlFlow::Continue(()),
+    )
 }
 
 pub fn job(name: &str, workload: &str, gpus: u32, iterations: u64) -> Job {

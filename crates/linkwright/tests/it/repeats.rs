@@ -1,14 +1,12 @@
 //! Iterations that are as those before are not played as flows, and nothing comes out otherwise.
 
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{
-    GpuSpeed, IterationSettings, Planner, play, play_every_iteration,
-};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, Iterations, Planner};
 use linkwright::simulation::{Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, generate};
 use linkwright::units::{Bytes, Picoseconds};
 use proptest::prelude::*;
 
-use crate::played::{Play, cluster, job, played_by};
+use crate::played::{cluster, job, played_by};
 
 const MACHINES: [&str; 5] = [
     "machine = \"dgx1-v100\"",
@@ -19,7 +17,7 @@ const MACHINES: [&str; 5] = [
 ];
 
 fn records(
-    play: Play,
+    iterations: Iterations,
     choices: (ServerChoice, QueueDiscipline),
     network: &str,
     (planner, settings): (&str, IterationSettings),
@@ -27,7 +25,7 @@ fn records(
 ) -> Vec<JobRecord> {
     let cluster = cluster(network, Fidelity::Flow);
     let planned = (Planner::named(planner).unwrap(), settings);
-    played_by(play, choices, &cluster, planned, "preserve", jobs).unwrap().records
+    played_by(iterations, choices, &cluster, planned, "preserve", jobs).unwrap().records
 }
 
 /// Both ways; the first is of iterations that repeat.
@@ -37,7 +35,8 @@ fn both(
     planned: (&str, IterationSettings),
     jobs: &[Job],
 ) -> [Vec<JobRecord>; 2] {
-    [play as Play, play_every_iteration].map(|play| records(play, choices, network, planned, jobs))
+    [Iterations::Unlike, Iterations::All]
+        .map(|iterations| records(iterations, choices, network, planned, jobs))
 }
 
 const FIRST: (ServerChoice, QueueDiscipline) = (ServerChoice::FirstFit, QueueDiscipline::Fifo);
@@ -111,7 +110,7 @@ fn iterations_cost_nothing_once_they_repeat() {
     let of = |iterations| {
         let jobs = [job("a", "vgg-16", 4, iterations)];
         let planned = ("packing", IterationSettings::default());
-        let records = records(play, FIRST, MACHINES[0], planned, &jobs);
+        let records = records(Iterations::Unlike, FIRST, MACHINES[0], planned, &jobs);
         records[0].finish.0 - records[0].start.0
     };
     let (few, some, many) = (of(10), of(20), of(10_000_010));

@@ -63,7 +63,7 @@ pub fn carried(
         let steps = programs.steps(&workload, system, &ranks.gpus)?;
         let iterations = job.iterations as f64;
         if steps.copied.0 > 0 {
-            let ways = host_ways(&sites, &routes, &ranks.gpus);
+            let ways = host_ways(ranks.gpus.iter().map(|gpu| sites[*gpu]), &routes);
             let ways = ways.ok_or_else(|| SimulationError::NoHost { job: job.name.clone() })?;
             for (resource, share) in ways.iter().flat_map(|way| &way.uses) {
                 *bytes.entry(*resource).or_default() += share * steps.copied.0 as f64 * iterations;

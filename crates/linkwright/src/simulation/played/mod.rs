@@ -72,37 +72,28 @@ pub fn play(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
-    play_with(cluster, planned, sharing, jobs, Iterations::Repeated, hook)
+    play_iterations(Iterations::Unlike, cluster, planned, sharing, jobs, hook)
 }
 
-/// As [`play`], but plays every iteration, as it does by packets, too. Takes as much longer as jobs have iterations.
+/// Which iterations are played as flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Iterations {
+    /// Every one, which takes as much longer as jobs have iterations.
+    All,
+    /// Those that do not begin as one before did, where that can be told.
+    Unlike,
+}
+
+/// As [`play`], which has [`Iterations::Unlike`].
 ///
 /// # Errors
 /// As [`play`].
-pub fn play_every_iteration(
-    cluster: &Cluster,
-    planned: (Planner, IterationSettings),
-    sharing: Sharing<'_>,
-    jobs: &[Job],
-    hook: Hook<'_>,
-) -> Result<PlayedOutcome, SimulationError> {
-    play_with(cluster, planned, sharing, jobs, Iterations::Played, hook)
-}
-
-/// Which iterations are played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Iterations {
-    Played,
-    /// Those that are not as one before, where that can be told.
-    Repeated,
-}
-
-fn play_with(
+pub fn play_iterations(
+    iterations: Iterations,
     cluster: &Cluster,
     (planner, settings): (Planner, IterationSettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
-    iterations: Iterations,
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
     let Cluster { system, settings: of_packets, nic, arbitration, .. } = cluster;
@@ -118,7 +109,7 @@ fn play_with(
             let mut network = Connections::over(&routes, &gpus).with_sites(sites);
             let plans = Plans::new(planner, Some(&routes), longest);
             let repeats =
-                (iterations == Iterations::Repeated && planner != Planner::Mpi).then(|| {
+                (iterations == Iterations::Unlike && planner != Planner::Mpi).then(|| {
                     Repeats::new(routes.capacities().len(), jobs.iter().map(|job| job.arrival))
                 });
             play_on(&mut network, cluster, (plans, programs, repeats), sharing, jobs, hook)
@@ -138,14 +129,12 @@ fn sites(system: &System, wiring: &Wiring) -> Result<Vec<GpuSite>, SimulationErr
     Ok(gpu_sites(system, wiring).map_err(SettingsError::from).map_err(ClusterError::from)?)
 }
 
-/// The ways from their hosts to these GPUs; None where one has none.
-fn host_ways(sites: &[GpuSite], routes: &Routes<'_>, gpus: &[usize]) -> Option<Vec<Route>> {
-    let way = |gpu: &usize| {
-        let site = sites[*gpu];
-        let host = site.host?;
-        routes.route(host as WiredId, site.device as WiredId, RouteClass::Any)
+/// The ways to GPUs from their hosts; None where one has none.
+fn host_ways(sites: impl Iterator<Item = GpuSite>, routes: &Routes<'_>) -> Option<Vec<Route>> {
+    let way = |site: GpuSite| {
+        routes.route(site.host? as WiredId, site.device as WiredId, RouteClass::Any)
     };
-    gpus.iter().map(way).collect()
+    sites.map(way).collect()
 }
 
 /// Refuses jobs that could not be played, before any runs.
@@ -328,7 +317,9 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
             let (network, plans) = self.runtime.planning();
             let sites = copied_to.map(|gpu| network.gpu_site(gpu));
             let sizes = steps.buckets.iter().map(|(_, size)| *size);
-            let links = plans.links(variant, sizes, sites).expect("copies and plans have routes");
+            let links = plans
+                .links(variant, sizes, sites)
+                .expect("a job that copies was refused where a GPU has no host");
             let least = self.programs.least(self.system, &steps, &gpus);
             repeats.start((index, links, least), &self.runtime, scheduler.now());
         }

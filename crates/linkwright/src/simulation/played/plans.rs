@@ -6,6 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::allocations::{AllocationPlan, AllocationPlans};
+use super::host_ways;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
 use crate::collectives::plan::{Algorithm, PlanError};
@@ -14,14 +15,13 @@ use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::{Diagnose, Diagnosis, instead_of};
 use crate::network::routing::Routing;
 use crate::network::{
-    ConnectionIndex, Connections, GpuSite, PacketNetwork, ResourceId, RouteClass, Routes, Transport,
+    ConnectionIndex, Connections, GpuSite, PacketNetwork, ResourceId, Routes, Transport,
 };
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::simulation::queue::Part;
 use crate::system::System;
-use crate::system::views::wiring::WiredId;
 use crate::units::Bytes;
 
 /// The variant of a job whose collectives take no plan.
@@ -225,29 +225,22 @@ impl<'r> Plans<'r> {
         Ok(Form::Messages(MessageSchedule::new(schedule)?))
     }
 
-    /// The links on which a job of a variant reduces so many bytes, and those over which images come from the hosts of
-    /// its GPUs, if they do; None where it is not known.
+    /// The links on which a job of a variant reduces so many bytes by kernels, and those over which images come from the
+    /// hosts of its GPUs, if they do; None where one has no host.
     pub(super) fn links(
         &self,
         variant: u32,
         sizes: impl Iterator<Item = Bytes>,
         sites: impl Iterator<Item = GpuSite>,
     ) -> Option<BTreeSet<ResourceId>> {
-        let routes = self.routes?;
         let mut links = BTreeSet::new();
         for size in sizes {
-            match self.form_of(variant, size) {
-                Some(Form::Kernel(_, used)) => links.extend(used),
-                Some(Form::Messages(_)) => return None,
-                None if self.planner == Planner::Mpi => return None,
-                None => {}
+            if let Some(Form::Kernel(_, used)) = self.form_of(variant, size) {
+                links.extend(used);
             }
         }
-        for site in sites {
-            let (from, to) = (site.host? as WiredId, site.device as WiredId);
-            let route = routes.route(from, to, RouteClass::Any)?;
-            links.extend(route.uses.iter().map(|(link, _)| *link));
-        }
+        let ways = host_ways(sites, self.routes?)?;
+        links.extend(ways.iter().flat_map(|way| way.uses.iter().map(|(link, _)| *link)));
         Some(links)
     }
 

@@ -61,7 +61,7 @@ impl Repeats {
         Self { running: BTreeMap::new(), users: vec![Vec::new(); links], arrivals }
     }
 
-    /// A job of so many iterations starts that uses these links, and computes so long in an iteration at least.
+    /// A job starts that uses these links, and computes so long in an iteration at least.
     pub(super) fn start<T: Transport, L: Lowering>(
         &mut self,
         (job, links, least): (u32, BTreeSet<ResourceId>, Picoseconds),

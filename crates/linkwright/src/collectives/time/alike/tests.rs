@@ -53,16 +53,21 @@ fn collectives(root: usize) -> [Collective; 8] {
     ]
 }
 
-/// Of many GPUs one of each kind: to all and from one, of which the others are the reverse or a part.
+/// Of more GPUs than that, only collectives to all and from one: the others are the reverse or a part of these.
 const MANY: usize = 16;
 
 fn check(system: &System, gpus: &[usize], algorithms: &[Algorithm], sizes: &[(u64, u64)]) -> f64 {
     let mut most: f64 = 1.0;
-    let kinds = collectives(gpus.len() / 2);
-    let of_many = [kinds[0], kinds[3], kinds[4]];
-    for collective in if gpus.len() > MANY { &of_many[..] } else { &kinds } {
+    for collective in collectives(gpus.len() / 2) {
+        let is_of_many = matches!(
+            collective,
+            Collective::AllReduce | Collective::AllToAll | Collective::Broadcast { .. }
+        );
+        if gpus.len() > MANY && !is_of_many {
+            continue;
+        }
         for algorithm in algorithms {
-            let Ok(plan) = plan(system, gpus, *collective, *algorithm, Links::Auto) else {
+            let Ok(plan) = plan(system, gpus, collective, *algorithm, Links::Auto) else {
                 continue;
             };
             most = most.max(times_are_those_of_the_whole(&plan.schedule, system, sizes));

@@ -234,7 +234,7 @@ impl Fluid<'_, '_> {
     /// Images on their way to all GPUs of a job.
     fn copying(&self, job: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
         let job = || self.jobs[job].name.clone();
-        let ways = host_ways(&self.sites, self.routes, gpus);
+        let ways = host_ways(gpus.iter().map(|gpu| self.sites[*gpu]), self.routes);
         let ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
         Ok(Phase::copying(size, &ways, self.routes.capacities()))
     }
