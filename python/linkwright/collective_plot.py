@@ -29,6 +29,19 @@ __all__ = ["bandwidth_by_algorithm", "bandwidth_by_size", "packed_trees"]
 # Okabe and Ito's, but for the yellow, on which no white number can be read.
 COLOURS = [BLUE, ORANGE, "#009E73", "#CC79A7", "#D55E00", SKY_BLUE, "#5B5B5B"]
 
+
+def coloured(field: str, names: Sequence[str], legend: alt.Legend) -> alt.Color:
+    """A colour for each of these names of a field, in their order.
+
+    Args:
+        field: The field of the rows.
+        names: Its values, no more than there are colours.
+        legend: Where they stand.
+    """
+    scale = alt.Scale(domain=names, range=COLOURS[: len(names)])
+    return alt.Color(f"{field}:N", title=None, sort=names, scale=scale, legend=legend)
+
+
 # A size as people who benchmark write it, for an axis whose values are powers of two.
 BINARY = (
     "datum.value < 1024 ? datum.value + ' B' : datum.value < 1048576 ? datum.value / 1024 + ' KiB'"

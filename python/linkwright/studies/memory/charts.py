@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from linkwright.collective_plot import COLOURS
+from linkwright.collective_plot import COLOURS, coloured
 from linkwright.plot import SHAPES, inline_chart
 
 __all__ = ["bars", "lines"]
@@ -33,13 +33,7 @@ def bars(rows: Rows, title: str, subtitle: str, axis: str = "speed-up") -> alt.C
             x=alt.X("benchmark:N", title=None, sort=order),
             xOffset=alt.XOffset("memory:N", sort=kinds),
             y=alt.Y("value:Q", title=axis),
-            color=alt.Color(
-                "memory:N",
-                title=None,
-                sort=kinds,
-                scale=alt.Scale(domain=kinds, range=list(COLOURS[: len(kinds)])),
-                legend=alt.Legend(orient="top", columns=3, labelLimit=0),
-            ),
+            color=coloured("memory", kinds, alt.Legend(orient="top", columns=3, labelLimit=0)),
             tooltip=["benchmark:N", "memory:N", "value:Q"],
         )
         .properties(width=alt.Step(8), height=240)

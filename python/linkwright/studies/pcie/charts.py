@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from linkwright.collective_plot import COLOURS
+from linkwright.collective_plot import coloured
 from linkwright.plot import inline_chart
 
 __all__ = ["by_mix", "by_pair"]
@@ -33,13 +33,7 @@ def by_pair(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
             x=alt.X("pair:N", title="pair", sort=order, axis=alt.Axis(labelAngle=-90)),
             xOffset=alt.XOffset("policy:N", sort=policies),
             y=alt.Y("throughput:Q", title="over round-robin"),
-            color=alt.Color(
-                "policy:N",
-                title=None,
-                sort=policies,
-                scale=alt.Scale(domain=policies, range=list(COLOURS[: len(policies)])),
-                legend=alt.Legend(orient="top"),
-            ),
+            color=coloured("policy", policies, alt.Legend(orient="top")),
             tooltip=["pair:N", "policy:N", "throughput:Q"],
         )
         .properties(width=alt.Step(6), height=260)
@@ -66,13 +60,7 @@ def by_mix(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
         .encode(
             x=alt.X("mix:N", title="tasks of ResNet-50 + of DeepInterest", sort=order),
             y=alt.Y("slower:Q", title="slower", axis=alt.Axis(format="%")),
-            color=alt.Color(
-                "task:N",
-                title=None,
-                sort=tasks,
-                scale=alt.Scale(domain=tasks, range=list(COLOURS[: len(tasks)])),
-                legend=alt.Legend(orient="top", columns=2, labelLimit=300),
-            ),
+            color=coloured("task", tasks, alt.Legend(orient="top", columns=2, labelLimit=300)),
             tooltip=["mix:N", "task:N", "slower:Q"],
         )
         .properties(width=420, height=260)
