@@ -10,8 +10,11 @@
 //! paths, [`FabricPaths`](crate::system::fabric::FabricPaths)), and turns at network interfaces.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
 
+use super::connection_bus::ConnectionBus;
 use super::flow::FlowNetwork;
+use super::pcie::PcieSettings;
 use super::route::{RouteClass, Routes};
 use super::site::GpuSite;
 use super::transport::{
@@ -19,6 +22,7 @@ use super::transport::{
 };
 use super::{PathError, ResourceId};
 use crate::engine::{Model, Scheduler};
+use crate::system::System;
 use crate::system::views::wiring::WiredId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -36,6 +40,8 @@ struct Connection {
     /// The most that a transfer takes of them.
     limit: Option<Bandwidth>,
     latency: Picoseconds,
+    /// Whether kernels send over it.
+    of_kernel: bool,
     carried: Bytes,
 }
 
@@ -91,6 +97,8 @@ pub struct Connections<'a> {
     sites: Vec<GpuSite>,
     /// How many transfers use each resource, if they are counted.
     counts: Option<Vec<TransferCount>>,
+    /// The host channels of servers, where a PCIe bus has settings.
+    bus: Option<ConnectionBus>,
     /// What each flow carries, by its slot.
     of_flow: Vec<Carried>,
     occurred: VecDeque<Occurrence>,
@@ -118,6 +126,7 @@ impl<'a> Connections<'a> {
             found: BTreeMap::new(),
             sites: Vec::new(),
             counts: None,
+            bus: None,
             of_flow: Vec::new(),
             occurred: VecDeque::new(),
             under_way: 0,
@@ -132,6 +141,16 @@ impl<'a> Connections<'a> {
     #[must_use]
     pub fn with_sites(self, sites: Vec<GpuSite>) -> Self {
         Self { sites, ..self }
+    }
+
+    /// With a PCIe bus, of a network over the routes of this whole system; before any connection is opened.
+    ///
+    /// # Errors
+    /// A server in which a GPU reaches no network interface.
+    pub fn with_bus(self, system: &System, settings: &PcieSettings) -> Result<Self, PathError> {
+        let bus = ConnectionBus::new(system, self.routes, settings)?;
+        let flows = FlowNetwork::new(bus.channels().capacities());
+        Ok(Self { flows, bus: Some(bus), ..self })
     }
 
     /// Counts the transfers on each resource from now on.
@@ -152,8 +171,12 @@ impl<'a> Connections<'a> {
     pub fn loads(&self) -> Vec<f64> {
         let mut loads = vec![0.0; self.routes.capacities().len()];
         for connection in &self.connections {
-            for (resource, share) in self.uses_of(connection) {
-                loads[*resource] += share * connection.carried.0 as f64;
+            for taken in self.uses_of(connection) {
+                let (resource, share) = match &self.bus {
+                    Some(bus) if connection.of_kernel => bus.channels().crossing(*taken),
+                    _ => *taken,
+                };
+                loads[resource] += share * connection.carried.0 as f64;
             }
         }
         loads
@@ -192,10 +215,31 @@ impl<'a> Connections<'a> {
         latency: Picoseconds,
         limit: Option<Bandwidth>,
     ) -> ConnectionIndex {
-        let first = self.uses.len() as u32;
-        self.uses.extend_from_slice(uses);
-        let uses = (first, self.uses.len() as u32);
-        self.connections.push(Connection { uses, limit, latency, carried: Bytes(0) });
+        self.open_for(true, uses, latency, limit)
+    }
+
+    /// Opens a connection for kernels or for messages.
+    fn open_for(
+        &mut self,
+        of_kernel: bool,
+        uses: &[(ResourceId, f64)],
+        latency: Picoseconds,
+        limit: Option<Bandwidth>,
+    ) -> ConnectionIndex {
+        let first = self.uses.len();
+        match &mut self.bus {
+            Some(bus) if of_kernel => {
+                self.uses.extend(uses.iter().map(|part| bus.channels().of_kernel(*part)));
+                bus.open_for_kernels();
+            }
+            Some(bus) => {
+                self.uses.extend_from_slice(uses);
+                bus.open_for_messages(uses, latency);
+            }
+            None => self.uses.extend_from_slice(uses),
+        }
+        let uses = (first as u32, self.uses.len() as u32);
+        self.connections.push(Connection { uses, limit, latency, of_kernel, carried: Bytes(0) });
         (self.connections.len() - 1) as ConnectionIndex
     }
 
@@ -221,9 +265,38 @@ impl<'a> Connections<'a> {
         }
         let route = self.routes.route(source as WiredId, destination as WiredId, class);
         let Some(route) = route else { return Err(self.apart(message)) };
-        let opened = self.open(&route.uses, route.latency);
+        let opened = self.open_for(false, &route.uses, route.latency, None);
         self.found.insert((source, destination, class), opened);
         Ok(opened)
+    }
+
+    /// So much begins on a connection, with how long it may take, in thousandths of its time alone.
+    #[inline]
+    fn start(
+        &mut self,
+        connection: ConnectionIndex,
+        (size, deadline): (Bytes, Option<NonZeroU32>),
+        token: u64,
+        now: Picoseconds,
+    ) -> Result<(), TransportError> {
+        let Some(over) = self.connections.get_mut(connection as usize) else {
+            return Err(TransportError::NoConnection { connection });
+        };
+        over.carried.0 += size.0;
+        let uses = &self.uses[over.uses.0 as usize..over.uses.1 as usize];
+        self.is_instant |= size.0 == 0 || (uses.is_empty() && over.limit.is_none());
+        let flow = self.flows.start(uses, size, over.limit, now);
+        let carried = Carried { connection, token };
+        match self.of_flow.get_mut(flow.slot()) {
+            Some(place) => *place = carried,
+            None => self.of_flow.push(carried),
+        }
+        if let Some(bus) = &mut self.bus {
+            bus.begin((connection, flow), (size, deadline), &mut self.flows, now);
+        }
+        self.under_way += 1;
+        self.count(connection, true);
+        Ok(())
     }
 
     fn apart(&self, message: &Message) -> PathError {
@@ -270,6 +343,13 @@ impl Model for Connections<'_> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
+        let look = match &mut self.bus {
+            Some(bus) => {
+                self.flows.advance(scheduler.now());
+                bus.raise(&mut self.flows, scheduler.now())
+            }
+            None => None,
+        };
         let next = self.flows.next_completion();
         self.is_instant &= next.is_some_and(|(time, _)| time == scheduler.now());
         let Some((time, _)) = next else { return Ok(None) };
@@ -277,13 +357,16 @@ impl Model for Connections<'_> {
             && let Some((_, flow)) = self.flows.complete_next()
         {
             self.ended += 1;
+            if let Some(bus) = &mut self.bus {
+                bus.end(flow);
+            }
             let Carried { connection, token } = self.of_flow[flow.slot()];
             self.count(connection, false);
             let latency = self.connections[connection as usize].latency;
             scheduler.schedule_in(latency, Arrival { token });
             self.occurred.push_back(Occurrence::Sent { token });
         }
-        Ok(Some(time))
+        Ok(Some(look.map_or(time, |look| look.min(time))))
     }
 
     fn at_rest(&self, now: Picoseconds) -> Result<(), TransportError> {
@@ -307,8 +390,9 @@ impl Transport for Connections<'_> {
 
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Arrival>) {
         let sent = self.connection_of(&message).map_err(TransportError::from);
+        let Message { size, token, class, .. } = message;
         let sent =
-            sent.and_then(|over| self.transfer(over, message.size, message.token, scheduler));
+            sent.and_then(|over| self.start(over, (size, class.deadline), token, scheduler.now()));
         if let Err(fault) = sent {
             self.fault.get_or_insert(fault);
         }
@@ -322,21 +406,7 @@ impl Transport for Connections<'_> {
         token: u64,
         scheduler: &mut impl Scheduler<Arrival>,
     ) -> Result<(), TransportError> {
-        let Some(over) = self.connections.get_mut(connection as usize) else {
-            return Err(TransportError::NoConnection { connection });
-        };
-        over.carried.0 += size.0;
-        let uses = &self.uses[over.uses.0 as usize..over.uses.1 as usize];
-        self.is_instant |= size.0 == 0 || (uses.is_empty() && over.limit.is_none());
-        let flow = self.flows.start(uses, size, over.limit, scheduler.now());
-        let carried = Carried { connection, token };
-        match self.of_flow.get_mut(flow.slot()) {
-            Some(place) => *place = carried,
-            None => self.of_flow.push(carried),
-        }
-        self.under_way += 1;
-        self.count(connection, true);
-        Ok(())
+        self.start(connection, (size, None), token, scheduler.now())
     }
 
     fn tell(&mut self) -> Option<Occurrence> {

@@ -1,43 +1,29 @@
-//! The PCIe bus as flows share it: the flows of the virtual channel that goes first take what they
-//! can of every link, then those of the next.
-//!
-//! What it leaves out, beside what [`pcie`](super::pcie) does: the bound on how long the first packet
-//! of a queue waits, as the few packets that it lets pass change little; and the classes of messages
-//! that leave their server, which are the lowest.
+//! The PCIe bus of servers as the flows of a [`FlowTransport`](super::FlowTransport) share it, by
+//! [classes](super::flow_classes).
 
 use super::flow::{FlowId, FlowNetwork};
+use super::flow_classes::FlowClasses;
 use super::opened::Insides;
 use super::outstanding::Transfer;
 use super::paths::Way;
-use super::pcie::{Command, PcieSettings, Roots, Schedule, command};
+use super::pcie::{PcieSettings, Roots, command};
 use super::transport::MessageIndex;
 use crate::system::composition::ServerPlace;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
-
-/// How long at least until the deadlines are looked at again.
-const SHORTEST_LOOK: u64 = 10_000;
-
-/// A command and the flow that carries it.
-#[derive(Debug, Clone, Copy)]
-struct UnderWay {
-    command: Command,
-    flow: FlowId,
-}
 
 /// The bus of all servers.
 #[derive(Debug, Clone)]
 pub(super) struct FlowBus {
     settings: PcieSettings,
     roots: Roots,
-    schedule: Schedule,
-    /// By the index of their messages.
-    commands: Vec<Option<UnderWay>>,
+    /// The commands by the index of their messages.
+    classes: FlowClasses,
 }
 
 impl FlowBus {
     pub(super) fn new(settings: PcieSettings, inside: &Insides<'_>) -> Self {
-        let (roots, schedule) = (inside.roots(), Schedule::new(&settings));
-        Self { settings, roots, schedule, commands: Vec::new() }
+        let (roots, classes) = (inside.roots(), FlowClasses::new(&settings));
+        Self { settings, roots, classes }
     }
 
     /// What a channel of a server carries of data in a second; None of one that is none of the bus.
@@ -55,33 +41,22 @@ impl FlowBus {
     /// whether its destination has to ask for it.
     pub(super) fn begin(
         &mut self,
-        (index, flow): (MessageIndex, FlowId),
+        started: (MessageIndex, FlowId),
         transfer: &Transfer<Way>,
         (inside, flows): (&Insides<'_>, &mut FlowNetwork),
         now: Picoseconds,
     ) -> bool {
         let of = (&transfer.message, transfer.progress);
         let command = command(&self.settings, &self.roots, inside, of, now.0);
-        if !command.is_copy {
-            return false;
+        if command.is_copy {
+            self.classes.begin(started, (command, transfer.message.size), flows, now);
         }
-        if self.commands.len() <= index as usize {
-            self.commands.resize(index as usize + 1, None);
-        }
-        let root = command.ends[0].root;
-        self.correct(root, flows);
-        self.commands[index as usize] = Some(UnderWay { command, flow });
-        self.schedule.begin_at_both(index, &command, transfer.message.size.0);
-        self.set_classes(root, flows, now);
-        command.is_read
+        command.is_copy && command.is_read
     }
 
     /// A message's flow has ended.
     pub(super) fn end(&mut self, index: MessageIndex) {
-        let ended = self.commands.get_mut(index as usize).and_then(Option::take);
-        for root in ended.iter().flat_map(|it| it.command.roots()) {
-            self.schedule.end(index, root);
-        }
+        self.classes.end(index);
     }
 
     /// Raises the classes whose deadlines would pass; returns when to look again.
@@ -90,29 +65,6 @@ impl FlowBus {
         flows: &mut FlowNetwork,
         now: Picoseconds,
     ) -> Option<Picoseconds> {
-        let watched: Vec<u32> = self.schedule.watched().collect();
-        let mut next = None;
-        for root in watched {
-            self.correct(root, flows);
-            self.set_classes(root, flows, now);
-            let look = self.schedule.next_raise(root, now.0);
-            let look = look.map(|look| look.max(now.0.saturating_add(SHORTEST_LOOK)));
-            next = next.into_iter().chain(look).min();
-        }
-        next.map(Picoseconds)
-    }
-
-    fn correct(&mut self, root: u32, flows: &FlowNetwork) {
-        let under_way = |message: MessageIndex| self.commands.get(message as usize)?.as_ref();
-        self.schedule.correct(root, |message| Some(flows.remaining(under_way(message)?.flow).0));
-    }
-
-    fn set_classes(&self, root: u32, flows: &mut FlowNetwork, now: Picoseconds) {
-        for message in self.schedule.messages(root) {
-            if let Some(UnderWay { command, flow }) = self.commands[message as usize] {
-                let class = command.ends[0].virtual_channel;
-                flows.set_class(flow, self.schedule.level(root, class, now.0));
-            }
-        }
+        self.classes.raise(flows, now)
     }
 }

@@ -9,10 +9,13 @@
 //! resources fairly among the transfers of the moment and tells when each of them ends. [`Connections`]
 //! is the [`Transport`] over them.
 
+mod connection_bus;
 mod connections;
 pub mod flow;
 mod flow_bus;
+mod flow_classes;
 mod flow_transport;
+mod host_channels;
 mod opened;
 mod outstanding;
 pub mod packet;
@@ -28,6 +31,7 @@ pub mod transport;
 pub use connections::{Arrival, Connections, TransferCount};
 pub use flow::{FlowId, FlowNetwork};
 pub use flow_transport::{FlowEvent, FlowTransport};
+pub use host_channels::HostChannels;
 pub use packet::{PacketNetwork, PacketSettings};
 pub use paths::{PathError, gpu_sites};
 pub use pcie::PcieSettings;

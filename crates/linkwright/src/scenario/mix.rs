@@ -80,10 +80,6 @@ pub struct Mix {
     pub unhealthy: Vec<(usize, Place)>,
 }
 
-/// Of jobs that copy from their hosts, where these are no packets.
-const BUS_OF_PACKETS: &str = "`[pcie]` counts for jobs that a policy places in packets alone (`fidelity = \"packet\"`): here \
-                              copies share what the links reach evenly.";
-
 /// What says how jobs are played.
 const OF_PLAYED: [&str; 3] = ["fidelity", "protocol", "collectives"];
 
@@ -186,20 +182,6 @@ impl Mix {
 
     /// The jobs, each of which the system has the GPUs for, and what is assumed of them.
     pub(super) fn build(
-        &self,
-        scenario: &str,
-        system: &System,
-        files: &Files,
-    ) -> Result<(Vec<Job>, Vec<String>), InputError> {
-        let (jobs, mut notes) = self.listed(scenario, system, files)?;
-        let has_bus = self.recorded.machine.network.packets.pcie.is_some();
-        if has_bus && self.iteration.host_copies && self.fidelity != Fidelity::Packet {
-            notes.push(BUS_OF_PACKETS.to_owned());
-        }
-        Ok((jobs, notes))
-    }
-
-    fn listed(
         &self,
         scenario: &str,
         system: &System,

@@ -20,6 +20,7 @@ mod otf2;
 mod packet_reference;
 mod packet_settings;
 mod pcie;
+mod pcie_days;
 mod played;
 mod played_across;
 mod played_iterations;

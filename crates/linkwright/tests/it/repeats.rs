@@ -1,5 +1,6 @@
 //! Iterations that are as those before are not played as flows, and nothing comes out otherwise.
 
+use linkwright::network::pcie::{PcieArbitration, PcieSettings};
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, Iterations, Planner};
 use linkwright::simulation::{Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, generate};
@@ -19,11 +20,12 @@ const MACHINES: [&str; 5] = [
 fn records(
     iterations: Iterations,
     choices: (ServerChoice, QueueDiscipline),
-    network: &str,
+    (network, bus): (&str, Option<PcieSettings>),
     (planner, settings): (&str, IterationSettings),
     jobs: &[Job],
 ) -> Vec<JobRecord> {
-    let cluster = cluster(network, Fidelity::Flow);
+    let mut cluster = cluster(network, Fidelity::Flow);
+    cluster.settings.pcie = bus;
     let planned = (Planner::named(planner).unwrap(), settings);
     played_by(iterations, choices, &cluster, planned, "preserve", jobs).unwrap().records
 }
@@ -31,7 +33,7 @@ fn records(
 /// Both ways; the first is of iterations that repeat.
 fn both(
     choices: (ServerChoice, QueueDiscipline),
-    network: &str,
+    network: (&str, Option<PcieSettings>),
     planned: (&str, IterationSettings),
     jobs: &[Job],
 ) -> [Vec<JobRecord>; 2] {
@@ -64,7 +66,7 @@ fn a_day_is_the_same_to_the_picosecond() {
             job.iterations = 15 + 3 * index as u64;
         }
         let planned = (planner, IterationSettings::default());
-        let [repeated, played] = both(FIRST, network, planned, &jobs);
+        let [repeated, played] = both(FIRST, (network, None), planned, &jobs);
         assert_eq!(repeated, played, "{planner} on {network}");
     }
 }
@@ -84,7 +86,12 @@ proptest! {
         bucket in proptest::option::of(20_000_000_u64..200_000_000),
         spread: bool,
         backfill: bool,
+        arbitration in proptest::option::of(proptest::sample::select(
+            &[PcieArbitration::RoundRobin, PcieArbitration::Throughput, PcieArbitration::Qos][..],
+        )),
     ) {
+        let bus = |arbitration| PcieSettings { arbitration, ..PcieSettings::DEFAULT };
+        let bus = arbitration.map(bus);
         let servers = if spread { ServerChoice::Spread } else { ServerChoice::Pack };
         let discipline = if backfill { QueueDiscipline::Backfill } else { QueueDiscipline::Fifo };
         let settings = IterationSettings {
@@ -99,7 +106,7 @@ proptest! {
         for job in &mut jobs {
             job.iterations = iterations;
         }
-        let [repeated, played] = both((servers, discipline), network, (planner, settings), &jobs);
+        let [repeated, played] = both((servers, discipline), (network, bus), (planner, settings), &jobs);
         prop_assert_eq!(repeated, played);
     }
 }
@@ -110,7 +117,7 @@ fn iterations_cost_nothing_once_they_repeat() {
     let of = |iterations| {
         let jobs = [job("a", "vgg-16", 4, iterations)];
         let planned = ("packing", IterationSettings::default());
-        let records = records(Iterations::Unlike, FIRST, MACHINES[0], planned, &jobs);
+        let records = records(Iterations::Unlike, FIRST, (MACHINES[0], None), planned, &jobs);
         records[0].finish.0 - records[0].start.0
     };
     let (few, some, many) = (of(10), of(20), of(10_000_010));

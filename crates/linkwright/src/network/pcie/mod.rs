@@ -30,8 +30,8 @@ mod command;
 mod schedule;
 mod settings;
 
-pub(in crate::network) use classes::Roots;
+pub(in crate::network) use classes::{PacketType, Roots};
 pub use classes::{VIRTUAL_CHANNELS, traffic_class, virtual_channel};
 pub(in crate::network) use command::{Command, OfServer, command};
-pub(in crate::network) use schedule::Schedule;
+pub(in crate::network) use schedule::{Deadline, Schedule};
 pub use settings::{Encoding, First, PcieArbitration, PcieSettings, thousandths};

@@ -84,10 +84,10 @@ impl Root {
             return;
         }
         self.raised = [NEVER; CHANNELS];
-        let due = |command: &Command| command.deadline.map(|it| (it.due, command.message));
         let mut watched: Vec<&Command> =
             self.commands.iter().filter(|command| command.deadline.is_some()).collect();
-        watched.sort_by_key(|command| due(command));
+        // Stable: of equals the earlier goes first.
+        watched.sort_by_key(|command| command.deadline.map(|it| it.due));
         let (mut left, mut level) = (0_u64, RAISED);
         for command in watched {
             let Some(Deadline { due, bandwidth, behind }) = command.deadline else { continue };

@@ -100,21 +100,25 @@ pub struct PcieSettings {
     pub buffer: Bytes,
 }
 
-impl Default for PcieSettings {
+impl PcieSettings {
     /// Those of a scenario that says nothing else.
+    pub const DEFAULT: Self = Self {
+        arbitration: PcieArbitration::RoundRobin,
+        first: First::Small,
+        bound: Picoseconds(5_000_000),
+        deadline: 3000,
+        payload: Bytes(256),
+        header: Bytes(24),
+        read_request: Bytes(512),
+        outstanding_reads: Bytes(64 << 10),
+        encoding: Encoding::ByGeneration,
+        buffer: Bytes(32 << 10),
+    };
+}
+
+impl Default for PcieSettings {
     fn default() -> Self {
-        Self {
-            arbitration: PcieArbitration::RoundRobin,
-            first: First::Small,
-            bound: Picoseconds(5_000_000),
-            deadline: 3000,
-            payload: Bytes(256),
-            header: Bytes(24),
-            read_request: Bytes(512),
-            outstanding_reads: Bytes(64 << 10),
-            encoding: Encoding::ByGeneration,
-            buffer: Bytes(32 << 10),
-        }
+        Self::DEFAULT
     }
 }
 
@@ -181,11 +185,14 @@ impl PcieSettings {
     /// What the packets of a link carry in a second, headers with them.
     #[must_use]
     pub(in crate::network) fn line_rate(&self, link: &Link) -> Bandwidth {
-        let peak = link.total_bandwidth();
-        if !link.kind.is_pcie() {
+        self.line_rate_of(link.kind, link.total_bandwidth())
+    }
+
+    fn line_rate_of(&self, kind: LinkKind, peak: Bandwidth) -> Bandwidth {
+        if !kind.is_pcie() {
             return peak;
         }
-        let (own, of) = of_generation(link.kind);
+        let (own, of) = of_generation(kind);
         let (data, line) = match self.encoding {
             Encoding::ByGeneration => (own, of),
             Encoding::EightOfTen => (8, 10),
@@ -198,7 +205,13 @@ impl PcieSettings {
     /// What full packets of a link carry of data in a second.
     #[must_use]
     pub(in crate::network) fn data_rate(&self, link: &Link) -> Bandwidth {
-        scaled(self.line_rate(link), self.payload.0, self.wire(self.payload.0))
+        self.data_rate_of(link.kind, link.total_bandwidth())
+    }
+
+    /// The same of links of a kind that have this peak together.
+    #[must_use]
+    pub(in crate::network) fn data_rate_of(&self, kind: LinkKind, peak: Bandwidth) -> Bandwidth {
+        scaled(self.line_rate_of(kind, peak), self.payload.0, self.wire(self.payload.0))
     }
 }
 

@@ -34,6 +34,9 @@ impl Cluster {
         let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
         let sites = gpu_sites(system, &wiring).map_err(SettingsError::from)?;
         let mut network = Connections::over(&routes, &gpus).with_sites(sites).counting();
+        if let Some(bus) = &self.settings.pcie {
+            network = network.with_bus(system, bus).map_err(SettingsError::from)?;
+        }
         let opening = Opening { network: &mut network, routes: &routes };
         let planned = Planned::new(self, jobs, Some(opening), hook)?;
         let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;

@@ -16,6 +16,7 @@
 mod allocations;
 mod carried;
 mod classes;
+mod deadlines;
 mod fluid;
 mod iteration;
 mod plans;
@@ -30,6 +31,7 @@ pub use plans::{Planner, PlanningFault, UnknownPlanner};
 pub use carried::{LinkTraffic, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
+use self::deadlines::CopyDeadline;
 use self::iteration::Programs;
 use self::plans::{Carries, Plans, as_placed};
 use self::repeats::Repeats;
@@ -99,19 +101,22 @@ pub fn play_iterations(
     let Cluster { system, settings: of_packets, nic, arbitration, .. } = cluster;
     let longest = cluster.collectives.planned_message_size;
     let programs = Programs::new(system, settings)?;
+    let bus = of_packets.pcie.as_ref();
     match cluster.fidelity {
-        Fidelity::Fluid => fluid::play(system, (planner, programs), sharing, jobs, hook),
+        Fidelity::Fluid => fluid::play((system, bus), (planner, programs), sharing, jobs, hook),
         Fidelity::Flow => {
             let wiring = Wiring::of_system(system);
             let routes = resources(&wiring);
             let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
             let sites = if settings.host_copies { sites(system, &wiring)? } else { Vec::new() };
             let mut network = Connections::over(&routes, &gpus).with_sites(sites);
+            if let Some(bus) = bus {
+                let with_bus = network.with_bus(system, bus).map_err(SettingsError::from);
+                network = with_bus.map_err(ClusterError::from)?;
+            }
             let plans = Plans::new(planner, Some(&routes), longest);
-            let repeats =
-                (iterations == Iterations::Unlike && planner != Planner::Mpi).then(|| {
-                    Repeats::new(routes.capacities().len(), jobs.iter().map(|job| job.arrival))
-                });
+            let repeats = (iterations == Iterations::Unlike && planner != Planner::Mpi)
+                .then(|| Repeats::new(&routes, bus, jobs.iter().map(|job| job.arrival)));
             play_on(&mut network, cluster, (plans, programs, repeats), sharing, jobs, hook)
         }
         Fidelity::Packet => {
@@ -164,8 +169,19 @@ fn play_on<T: Carries>(
     if repeats.is_some() {
         runtime.watch_rest();
     }
-    let (running, changed) = (Vec::new(), false);
-    let mut shared = Shared { system, jobs, queue, runtime, programs, repeats, running, changed };
+    let bus = cluster.settings.pcie.as_ref().filter(|_| programs.copies());
+    let deadline = CopyDeadline::of(bus, jobs)?;
+    let mut shared = Shared {
+        system,
+        jobs,
+        queue,
+        runtime,
+        programs,
+        deadline,
+        repeats,
+        running: Vec::new(),
+        changed: false,
+    };
     let mut engine = Engine::new(hook);
     for (index, job) in jobs.iter().enumerate() {
         engine.schedule(job.arrival, Event::Arrival(index));
@@ -190,6 +206,8 @@ struct Shared<'a, 'n, 'r, T> {
     queue: Queue<'a>,
     runtime: Runtime<'n, T, Plans<'r>>,
     programs: Programs,
+    /// The deadline of copies, if a PCIe bus heeds any.
+    deadline: Option<CopyDeadline>,
     /// Which jobs repeat their iterations, if any may.
     repeats: Option<Repeats>,
     /// The job of each that was admitted.
@@ -305,6 +323,7 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
             name: of.name.clone(),
             iterations: iterations.expect("the jobs were checked before the run"),
             start: scheduler.now(),
+            deadline: self.deadline.and_then(|deadline| deadline.of_copies(steps.copied)),
             ..runtime::ProgramJob::new(&program, on.collect())
         };
         let mut part = Part { whole: scheduler, done: self.queue.done() };

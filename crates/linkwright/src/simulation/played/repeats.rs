@@ -1,6 +1,7 @@
 //! Iterations that begin as the last did, beside the same neighbours: they take as long, and are not played.
 //!
-//! Jobs that share a link, or share one with a job that does, are a group. Whenever all ranks of a group compute and nothing
+//! Jobs that share a link, or share one with a job that does, are a group; so are those of one server's PCIe bus, where an
+//! arbiter ranks the commands of all. Whenever all ranks of a group compute and nothing
 //! of it is on a link, all that it will do follows from how long each computes yet and what its programs wait for, until a
 //! job of the group ends or another joins it. If the group was in the same state before, what happened since happens again:
 //! as often as there are iterations, and as fits before the next job arrives or any that runs can end.
@@ -10,9 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::network::{ResourceId, Transport};
+use crate::network::pcie::PcieArbitration;
+use crate::network::{PcieSettings, ResourceId, Routes, Transport};
 use crate::program::lowering::Lowering;
 use crate::runtime::{Rest, Runtime};
+use crate::system::kinds::LinkKind;
 use crate::units::Picoseconds;
 
 /// How many of the last states of a group are remembered.
@@ -47,27 +50,45 @@ impl State {
 #[derive(Debug)]
 pub(super) struct Repeats {
     running: BTreeMap<u32, Tracked>,
-    /// The jobs that use each link.
+    /// The jobs that use each link, and the bus of each server where one job's commands matter to all of it.
     users: Vec<Vec<u32>>,
+    /// The place of a link's bus among the users, where that is so.
+    bus: Vec<Option<usize>>,
     /// The arrivals that have not come, the next behind.
     arrivals: Vec<Picoseconds>,
 }
 
 impl Repeats {
-    /// Nothing runs on these links, and jobs arrive at these times.
-    pub(super) fn new(links: usize, arrivals: impl Iterator<Item = Picoseconds>) -> Self {
+    /// Nothing runs on these links, under this bus, and jobs arrive at these times.
+    pub(super) fn new(
+        links: &Routes<'_>,
+        bus: Option<&PcieSettings>,
+        arrivals: impl Iterator<Item = Picoseconds>,
+    ) -> Self {
         let mut arrivals: Vec<Picoseconds> = arrivals.collect();
         arrivals.sort_unstable_by_key(|time| std::cmp::Reverse(*time));
-        Self { running: BTreeMap::new(), users: vec![Vec::new(); links], arrivals }
+        let count = links.capacities().len();
+        let is_ranked = bus.is_some_and(|bus| bus.arbitration != PcieArbitration::RoundRobin);
+        let bus_of = |link| {
+            let (wire, sender) = links.wire(link);
+            let server = links.wiring().devices()[sender].server?;
+            wire.kind.is_some_and(LinkKind::is_host_bus).then_some(count + server)
+        };
+        let bus: Vec<Option<usize>> =
+            if is_ranked { (0..count).map(bus_of).collect() } else { vec![None; count] };
+        let places = bus.iter().flatten().max().map_or(count, |last| last + 1);
+        Self { running: BTreeMap::new(), users: vec![Vec::new(); places], bus, arrivals }
     }
 
     /// A job starts that uses these links, and computes so long in an iteration at least.
     pub(super) fn start<T: Transport, L: Lowering>(
         &mut self,
-        (job, links, least): (u32, BTreeSet<ResourceId>, Picoseconds),
+        (job, mut links, least): (u32, BTreeSet<ResourceId>, Picoseconds),
         runtime: &Runtime<'_, T, L>,
         now: Picoseconds,
     ) {
+        let buses: Vec<usize> = links.iter().filter_map(|link| self.bus[*link]).collect();
+        links.extend(buses);
         for link in &links {
             self.users[*link].push(job);
         }

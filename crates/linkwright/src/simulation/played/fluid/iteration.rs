@@ -1,9 +1,11 @@
 //! What an iteration of a job asks of links, and for how long.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
+use super::arbiter::Copies;
 use crate::collectives::time::{LinkDemand, LoweredSchedule, protocol_of};
-use crate::network::{FlowNetwork, ResourceId, Route, Routes};
+use crate::network::{FlowNetwork, HostChannels, ResourceId, Route, Routes};
 use crate::simulation::played::allocations::AllocationPlan;
 use crate::simulation::played::plans::PlanningFault;
 use crate::system::System;
@@ -38,6 +40,8 @@ pub(super) struct Moving {
     pub(super) limit: Bandwidth,
     /// What all carry over each resource for what the one carries.
     pub(super) uses: Vec<(ResourceId, f64)>,
+    /// The copies that it is, if it is not of kernels.
+    pub(super) copies: Option<Copies>,
 }
 
 impl Iteration {
@@ -77,8 +81,13 @@ impl Phase {
         Picoseconds(self.quiet.0.saturating_add(moving))
     }
 
-    /// So many bytes over each of these routes at once, to GPUs that go on when all have theirs.
-    pub(super) fn copying(size: Bytes, ways: &[Route], capacities: &[Bandwidth]) -> Self {
+    /// So many bytes over each of these routes at once, to GPUs that go on when all have theirs; within so many thousandths
+    /// of the time that they take alone, if they have a deadline.
+    pub(super) fn copying(
+        (size, deadline): (Bytes, Option<NonZeroU32>),
+        ways: &[Route],
+        capacities: &[Bandwidth],
+    ) -> Self {
         let mut network = FlowNetwork::new(capacities);
         for way in ways {
             network.start(&way.uses, size, None, Picoseconds(0));
@@ -97,7 +106,15 @@ impl Phase {
             .map(|(resource, (bytes, flows))| LinkDemand { resource, bytes, flows })
             .collect();
         let quiet = ways.iter().map(|way| way.latency).max().unwrap_or_default();
-        Self { quiet, moving: Moving::new(alone, &demand, capacities) }
+        let within = deadline.map(|times| {
+            let whole =
+                u128::from(alone.0.saturating_add(quiet.0)) * u128::from(times.get()) / 1000;
+            let whole = u64::try_from(whole).unwrap_or(u64::MAX);
+            Picoseconds(whole.saturating_sub(quiet.0))
+        });
+        let copies = Some(Copies { size, within });
+        let moving = Moving::new(alone, &demand, capacities);
+        Self { quiet, moving: moving.map(|moving| Moving { copies, ..moving }) }
     }
 
     /// Computing and reducing by a plan for each bucket, which is ready when so much has been computed since the
@@ -106,7 +123,7 @@ impl Phase {
     /// From the first bucket on its way to the end of the last, all are one: what they move in that time.
     pub(super) fn reducing(
         buckets: &[(Picoseconds, Bytes, AllocationPlan)],
-        system: &System,
+        (system, channels): (&System, &HostChannels),
         routes: &Routes<'_>,
     ) -> Result<Self, PlanningFault> {
         let (mut computed, mut quiet, mut reduced) = (0_u64, None, 0_u64);
@@ -132,7 +149,10 @@ impl Phase {
         let alone = Picoseconds(reduced.saturating_sub(quiet.0));
         let demand: Vec<LinkDemand> = demand.into_values().collect();
         Ok(match Moving::new(alone, &demand, routes.capacities()) {
-            Some(moving) => Self { quiet, moving: Some(moving) },
+            Some(mut moving) => {
+                moving.uses.iter_mut().for_each(|part| *part = channels.of_kernel(*part));
+                Self { quiet, moving: Some(moving) }
+            }
             None => Self::quiet(Picoseconds(quiet.0.saturating_add(alone.0))),
         })
     }
@@ -148,6 +168,6 @@ impl Moving {
         }
         let limit = Bandwidth((bytes / alone.as_seconds()).ceil() as u64);
         let uses = demand.iter().map(|it| (it.resource, it.bytes / bytes)).collect();
-        Some(Self { alone, bytes: Bytes(bytes as u64), limit, uses })
+        Some(Self { alone, bytes: Bytes(bytes as u64), limit, uses, copies: None })
     }
 }

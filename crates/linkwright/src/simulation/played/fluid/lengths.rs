@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use super::arbiter::{Arbiter, Waiting};
 use super::iteration::{Iteration, Moving, Phase};
-use crate::network::{FlowNetwork, ResourceId};
+use crate::network::{FlowId, FlowNetwork, ResourceId};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The iterations of each job that are averaged.
@@ -30,6 +31,9 @@ const NARROWER: u64 = 1 << 10;
 /// A link that could be filled but for this part of it is taken for one that is.
 const MARGIN: f64 = 1e-6;
 
+/// How long at least until deadlines are looked at again.
+const SHORTEST_LOOK: Picoseconds = Picoseconds(1_000_000);
+
 /// A fraction of an iteration, of 2^32.
 pub(super) const WHOLE: u64 = 1 << 32;
 
@@ -40,18 +44,24 @@ struct Played<'a> {
     phase: usize,
     /// Until when it asks nothing of links; None while its gradients move.
     quiet_until: Option<Picoseconds>,
+    /// What carries them while they do, and when they are due on a PCIe bus.
+    flow: Option<(FlowId, Option<Picoseconds>)>,
     /// The first end of an iteration, the last, and how many there were.
     ends: Option<(Picoseconds, Picoseconds, u64)>,
 }
 
 /// The mean length of an iteration of each job, from where each is: the part of its iteration that it has
 /// done, of [`WHOLE`]. Of more than [`FEW`], one that has not ended two iterations when the phases are played takes what it
-/// takes alone.
-pub(super) fn lengths(jobs: &[(&Iteration, u64)], capacities: &[Bandwidth]) -> Vec<Picoseconds> {
+/// takes alone. A PCIe bus may have an arbiter that lets some go before others.
+pub(super) fn lengths(
+    jobs: &[(&Iteration, u64)],
+    capacities: &[Bandwidth],
+    arbiter: Option<Arbiter>,
+) -> Vec<Picoseconds> {
     if let [(iteration, _)] = jobs {
         return vec![iteration.alone()];
     }
-    let mut group = Group::new(jobs, capacities);
+    let mut group = Group::new(jobs, capacities, arbiter);
     let mut phases = 0;
     let most = if jobs.len() > FEW { jobs.len() * PHASES_OF_MANY } else { MOST_PHASES };
     while phases < most && group.jobs.iter().any(|job| job.averaged() < AVERAGED) {
@@ -60,7 +70,12 @@ pub(super) fn lengths(jobs: &[(&Iteration, u64)], capacities: &[Bandwidth]) -> V
     group.jobs.iter().map(Played::length).collect()
 }
 
-impl Played<'_> {
+impl<'a> Played<'a> {
+    /// What its phase moves.
+    fn moving(&self) -> Option<&'a Moving> {
+        self.iteration.phases[self.phase].moving.as_ref()
+    }
+
     fn averaged(&self) -> u64 {
         self.ends.map_or(0, |(_, _, count)| count - 1)
     }
@@ -86,11 +101,18 @@ struct Group<'a> {
     local: BTreeMap<ResourceId, ResourceId>,
     /// The job of each flow, by its slot.
     of_flow: Vec<usize>,
+    arbiter: Option<Arbiter>,
+    /// When a deadline may be about to pass.
+    look: Option<Picoseconds>,
     now: Picoseconds,
 }
 
 impl<'a> Group<'a> {
-    fn new(jobs: &[(&'a Iteration, u64)], capacities: &[Bandwidth]) -> Self {
+    fn new(
+        jobs: &[(&'a Iteration, u64)],
+        capacities: &[Bandwidth],
+        arbiter: Option<Arbiter>,
+    ) -> Self {
         let phases = jobs.iter().flat_map(|(iteration, _)| &iteration.phases);
         let moving = phases.filter_map(|phase| phase.moving.as_ref());
         let uses = moving.flat_map(|moving| &moving.uses);
@@ -111,6 +133,8 @@ impl<'a> Group<'a> {
             narrower,
             local,
             of_flow: Vec::new(),
+            arbiter,
+            look: None,
             now: Picoseconds(0),
         };
         for (iteration, done) in jobs {
@@ -122,23 +146,27 @@ impl<'a> Group<'a> {
                 phase += 1;
             }
             let Phase { quiet, moving } = &iteration.phases[phase];
-            let quiet_until = match moving {
+            let (quiet_until, flow) = match moving {
                 Some(moving) if at >= quiet.0 => {
                     let left = moving.alone.0 - (at - quiet.0).min(moving.alone.0);
-                    group.start(group.jobs.len(), moving, left);
-                    None
+                    (None, Some(group.start(group.jobs.len(), moving, left)))
                 }
-                _ => Some(Picoseconds(quiet.0.saturating_sub(at))),
+                _ => (Some(Picoseconds(quiet.0.saturating_sub(at))), None),
             };
-            group.jobs.push(Played { iteration, phase, quiet_until, ends: None });
+            group.jobs.push(Played { iteration, phase, quiet_until, flow, ends: None });
         }
+        group.rank();
         group
     }
 
-    /// Starts what is left of a job's gradients, as the time that it takes alone.
-    fn start(&mut self, job: usize, moving: &Moving, left: u64) {
-        let bytes = u128::from(moving.bytes.0) * u128::from(left) / u128::from(moving.alone.0);
-        let bytes = Bytes(bytes as u64);
+    /// Starts what is left of a job's gradients, as the time that it takes alone; returns what carries them, and when they
+    /// are due.
+    fn start(&mut self, job: usize, moving: &Moving, left: u64) -> (FlowId, Option<Picoseconds>) {
+        let part =
+            |whole: u64| (u128::from(whole) * u128::from(left) / u128::from(moving.alone.0)) as u64;
+        let bytes = Bytes(part(moving.bytes.0));
+        let within = moving.copies.and_then(|copies| copies.within);
+        let due = within.map(|within| Picoseconds(self.now.0.saturating_add(part(within.0))));
         let narrower = self.narrower as f64;
         let narrow = |(resource, share): &(ResourceId, f64)| {
             Some((*self.local.get(resource)?, share / narrower))
@@ -149,15 +177,46 @@ impl<'a> Group<'a> {
             self.of_flow.resize(flow.slot() + 1, 0);
         }
         self.of_flow[flow.slot()] = job;
+        (flow, due)
+    }
+
+    /// Gives copies over a PCIe bus their classes.
+    fn rank(&mut self) {
+        let Some(arbiter) = self.arbiter else { return };
+        self.network.advance(self.now);
+        let mut flows = Vec::new();
+        let mut waiting = Vec::new();
+        for job in &self.jobs {
+            let (Some((flow, due)), Some(moving)) = (job.flow, job.moving()) else { continue };
+            let Some(copies) = moving.copies else { continue };
+            let part = |whole: u64| {
+                let left = u128::from(self.network.remaining(flow).0) * u128::from(whole);
+                (left / u128::from(moving.bytes.0)) as u64
+            };
+            let left = part(copies.size.0);
+            let alone = part(moving.alone.0);
+            let due = due.map(|due| (due, Picoseconds(due.0.saturating_sub(alone))));
+            flows.push(flow);
+            waiting.push(Waiting { left, due });
+        }
+        let (classes, look) = arbiter.classes(&waiting, self.now);
+        for (flow, class) in flows.into_iter().zip(classes) {
+            self.network.set_class(flow, class);
+        }
+        let soonest = self.now.0.saturating_add(SHORTEST_LOOK.0);
+        self.look = look.map(|look| Picoseconds(look.0.max(soonest)));
     }
 
     /// Plays what ends next; returns how many phases that were.
     fn step(&mut self) -> usize {
         let quiet = self.jobs.iter().filter_map(|job| job.quiet_until).min();
         let moved = self.network.next_completion().map(|(time, _)| time);
-        let Some(now) = quiet.into_iter().chain(moved).min() else { return MOST_PHASES };
+        let Some(now) = quiet.into_iter().chain(moved).chain(self.look).min() else {
+            return MOST_PHASES;
+        };
         self.now = now;
-        let mut ended = 0;
+        let mut begins = self.look == Some(now);
+        let mut ended = usize::from(begins);
         while self.network.next_completion().is_some_and(|(time, _)| time == now)
             && let Some((_, flow)) = self.network.complete_next()
         {
@@ -169,13 +228,18 @@ impl<'a> Group<'a> {
                 let Played { iteration, phase, .. } = self.jobs[index];
                 match &iteration.phases[phase].moving {
                     Some(moving) => {
-                        self.start(index, moving, moving.alone.0);
-                        self.jobs[index].quiet_until = None;
+                        let started = self.start(index, moving, moving.alone.0);
+                        let job = &mut self.jobs[index];
+                        (job.quiet_until, job.flow) = (None, Some(started));
+                        begins = true;
                     }
                     None => self.begin(index),
                 }
                 ended += 1;
             }
+        }
+        if begins {
+            self.rank();
         }
         ended
     }
@@ -183,6 +247,7 @@ impl<'a> Group<'a> {
     /// A job begins its next phase, or its next iteration.
     fn begin(&mut self, index: usize) {
         let job = &mut self.jobs[index];
+        job.flow = None;
         job.phase += 1;
         if job.phase == job.iteration.phases.len() {
             job.phase = 0;
@@ -222,13 +287,14 @@ mod tests {
         let alone = Picoseconds(moving * 1_000_000);
         let bytes = (LINK.0 as f64 * alone.as_seconds() / flows) as u64;
         let limit = Bandwidth((LINK.0 as f64 / flows) as u64);
-        let moving = Moving { alone, bytes: Bytes(bytes), limit, uses: vec![(0, flows)] };
+        let uses = vec![(0, flows)];
+        let moving = Moving { alone, bytes: Bytes(bytes), limit, uses, copies: None };
         let quiet = Picoseconds(quiet * 1_000_000);
         Iteration::new(vec![Phase { quiet, moving: Some(moving) }])
     }
 
     fn microseconds(jobs: &[(&Iteration, u64)]) -> Vec<f64> {
-        let lengths = lengths(jobs, &[LINK]);
+        let lengths = lengths(jobs, &[LINK], None);
         lengths.iter().map(|length| (length.as_seconds() * 1e6 * 10.0).round() / 10.0).collect()
     }
 
@@ -255,7 +321,7 @@ mod tests {
         let found = |job: &Iteration, widths: &[u64]| {
             let capacities: Vec<Bandwidth> =
                 widths.iter().map(|width| Bandwidth(LINK.0 / 100 * width)).collect();
-            lengths(&[(job, 0), (job, WHOLE / 7), (job, 0)], &capacities)
+            lengths(&[(job, 0), (job, WHOLE / 7), (job, 0)], &capacities, None)
         };
         let alone = found(&narrow, &[100]);
         assert!(alone[0].0 > 70_000_000, "{alone:?}");
@@ -281,7 +347,7 @@ mod tests {
         let of = |first: usize, last: usize| {
             let jobs: Vec<(&Iteration, u64)> =
                 row[first..=last].iter().map(|(job, done)| (job, *done)).collect();
-            lengths(&jobs, &links)
+            lengths(&jobs, &links, None)
         };
         let whole = of(0, 60);
         let off = |middle: usize, near: usize| {

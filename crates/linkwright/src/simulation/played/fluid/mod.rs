@@ -11,28 +11,33 @@
 //! Images that are copied from hosts are a phase of their own. Buckets that are reduced while others are computed are
 //! one from the first on its way to the end of the last, at the rate that they have in that time.
 //!
+//! Where a PCIe bus has an arbiter, what goes first over it takes what it can, and the rest what that leaves ([`arbiter`]).
+//!
 //! What it leaves out: the steps of a collective, which all move at one steady rate here; of many jobs that hang together, those
 //! far from the one that came or went; how long
 //! two jobs need to find their rhythm beside each other, beyond the iterations that are averaged; and what
 //! flows leave out, packets, buffers and a fabric's own switches.
 
+mod arbiter;
 mod iteration;
 mod lengths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use self::arbiter::Arbiter;
 use self::iteration::{Iteration, Phase};
 use self::lengths::{FEW, WHOLE, lengths};
 use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
+use super::deadlines::CopyDeadline;
 use super::iteration::{Programs, at_rate};
 use super::plans::{Planner, PlanningFault};
 use super::{host_ways, sites};
 use crate::collectives::plan::Algorithm;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
-use crate::network::{GpuSite, ResourceId, Routes};
+use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
@@ -41,7 +46,7 @@ use crate::units::{Bytes, Picoseconds};
 
 /// Plays the jobs on an idle system.
 pub(super) fn play(
-    system: &System,
+    (system, bus): (&System, Option<&PcieSettings>),
     (planner, programs): (Planner, Programs),
     sharing: Sharing<'_>,
     jobs: &[Job],
@@ -54,6 +59,8 @@ pub(super) fn play(
     let mut fluid = Fluid {
         system,
         algorithm,
+        arbiter: Arbiter::of(bus),
+        deadline: CopyDeadline::of(bus.filter(|_| programs.copies()), jobs)?,
         programs,
         sites,
         jobs,
@@ -61,6 +68,7 @@ pub(super) fn play(
         plans: AllocationPlans::default(),
         users: vec![Vec::new(); routes.capacities().len()],
         tight: vec![false; routes.capacities().len()],
+        channels: HostChannels::new(&routes, bus),
         routes: &routes,
         running: BTreeMap::new(),
         ends: BTreeSet::new(),
@@ -115,6 +123,9 @@ impl Running {
 struct Fluid<'a, 'r> {
     system: &'a System,
     algorithm: Algorithm,
+    /// Who goes first over PCIe, if not all share it evenly.
+    arbiter: Option<Arbiter>,
+    deadline: Option<CopyDeadline>,
     programs: Programs,
     /// Where each GPU sits, if images are copied.
     sites: Vec<GpuSite>,
@@ -122,6 +133,8 @@ struct Fluid<'a, 'r> {
     queue: Queue<'a>,
     plans: AllocationPlans,
     routes: &'a Routes<'r>,
+    /// What they carry.
+    channels: HostChannels,
     running: BTreeMap<usize, Running>,
     /// The jobs that use each resource.
     users: Vec<Vec<usize>>,
@@ -220,7 +233,7 @@ impl Fluid<'_, '_> {
             }
         }
         if !buckets.is_empty() {
-            match Phase::reducing(&buckets, self.system, self.routes) {
+            match Phase::reducing(&buckets, (self.system, &self.channels), self.routes) {
                 Ok(phase) => phases.push(phase),
                 Err(fault) => return Ok(Err(fault)),
             }
@@ -236,7 +249,8 @@ impl Fluid<'_, '_> {
         let job = || self.jobs[job].name.clone();
         let ways = host_ways(gpus.iter().map(|gpu| self.sites[*gpu]), self.routes);
         let ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
-        Ok(Phase::copying(size, &ways, self.routes.capacities()))
+        let within = self.deadline.and_then(|deadline| deadline.of_copies(size));
+        Ok(Phase::copying((size, within), &ways, self.channels.capacities()))
     }
 
     /// A job gives its links back.
@@ -254,7 +268,7 @@ impl Fluid<'_, '_> {
         let peak = |job: &usize| self.running[job].iteration.peak(resource);
         let users = &self.users[resource];
         let wanted: f64 = users.iter().map(peak).sum();
-        users.len() > 1 && wanted > self.routes.capacities()[resource].0 as f64 * ROUNDED
+        users.len() > 1 && wanted > self.channels.capacities()[resource].0 as f64 * ROUNDED
     }
 
     /// The job, and those that want more with it of something than there is.
@@ -315,7 +329,7 @@ impl Fluid<'_, '_> {
                 (&running.iteration, running.done())
             };
             let phases: Vec<(&Iteration, u64)> = looked_at.iter().chain(&others).map(own).collect();
-            let lengths = lengths(&phases, self.routes.capacities());
+            let lengths = lengths(&phases, self.channels.capacities(), self.arbiter);
             for (job, length) in looked_at.iter().zip(lengths) {
                 reached.remove(job);
                 let running = self.running.get_mut(job).expect("it runs");

@@ -1,0 +1,58 @@
+//! What the host channels of servers carry as resources of [`Routes`], under a PCIe bus or without one.
+//!
+//! Without, they carry what long transfers reach. The settings of a bus say what packets are: then host channels carry the
+//! data of full ones, and copy engines fill them. A kernel's transfers reach no more than without a bus: they take so much
+//! more of a channel's time.
+
+use super::pcie::PcieSettings;
+use super::{ResourceId, Routes};
+use crate::system::kinds::LinkKind;
+use crate::units::Bandwidth;
+
+/// What each resource carries, and how much of it kernels take.
+#[derive(Debug, Clone)]
+pub struct HostChannels {
+    capacities: Vec<Bandwidth>,
+    /// How many times the share of a resource that a kernel asks for is what it takes.
+    of_kernels: Vec<f64>,
+}
+
+impl HostChannels {
+    /// Those of routes at what long transfers reach, under a bus if there is one.
+    #[must_use]
+    pub fn new(routes: &Routes<'_>, bus: Option<&PcieSettings>) -> Self {
+        let capacities = routes.capacities().to_vec();
+        let of_kernels = vec![1.0; capacities.len()];
+        let mut channels = Self { capacities, of_kernels };
+        let Some(bus) = bus else { return channels };
+        for (resource, reached) in routes.capacities().iter().enumerate() {
+            let (wire, _) = routes.wire(resource);
+            if let Some(kind) = wire.kind.filter(|kind| LinkKind::is_host_bus(*kind)) {
+                let data = bus.data_rate_of(kind, wire.bandwidth);
+                channels.capacities[resource] = data;
+                channels.of_kernels[resource] = data.0 as f64 / reached.0 as f64;
+            }
+        }
+        channels
+    }
+
+    /// What each resource carries in a second.
+    #[must_use]
+    pub fn capacities(&self) -> &[Bandwidth] {
+        &self.capacities
+    }
+
+    /// What a kernel takes of a resource that so large a share of its data crosses.
+    ///
+    /// # Panics
+    /// If there is no such resource.
+    #[must_use]
+    pub fn of_kernel(&self, (resource, share): (ResourceId, f64)) -> (ResourceId, f64) {
+        (resource, share * self.of_kernels[resource])
+    }
+
+    /// What share of a kernel's data crosses a resource of which it takes so much: the inverse.
+    pub(super) fn crossing(&self, (resource, taken): (ResourceId, f64)) -> (ResourceId, f64) {
+        (resource, taken / self.of_kernels[resource])
+    }
+}
