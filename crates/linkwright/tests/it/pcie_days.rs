@@ -66,7 +66,8 @@ fn arbiters_act_on_days_at_every_fidelity() {
         // Among packets, those of small copies are let through when they have waited for long.
         let most = if rival == 2 { 0.05 } else { 0.002 };
         assert!(off(&flow[rival], &packet[rival]) < most, "{flow:?}\n{packet:?}");
-        assert!(off(&fluid[rival], &flow[rival]) < 0.02, "{fluid:?}\n{flow:?}");
+        // Of few iterations, what the first one takes counts.
+        assert!(off(&fluid[rival], &flow[rival]) < 0.03, "{fluid:?}\n{flow:?}");
     }
 }
 
@@ -112,25 +113,19 @@ fn deadlines_are_kept_that_small_copies_would_break() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Whoever goes first: of two jobs neither is faster beside the other than alone.
+    /// Whoever goes first: no job is faster beside others than alone.
     #[test]
     fn no_job_gains_by_company(
-        workloads in prop::array::uniform2(prop::sample::select(
+        workloads in prop::collection::vec(prop::sample::select(
             &["alexnet", "googlenet", "resnet-50", "vgg-16"][..],
-        )),
-        gpus in 1_u32..3,
+        ), 2..5),
         bus in prop::sample::select(&[TURNS, SMALL, LARGE, QOS][..]),
         fidelity in prop::sample::select(&[Fidelity::Fluid, Fidelity::Flow][..]),
     ) {
-        let [one, other] = workloads;
-        let jobs = [job("one", one, gpus, 3), job("other", other, 2, 4)];
-        let of = |jobs: &[Job]| {
-            times("pcie-tree-4", (fidelity, Some(bus)), ("nccl-ring", true), jobs)
-        };
-        let beside = of(&jobs);
-        for (job, beside) in jobs.iter().zip(beside) {
-            let alone = of(std::slice::from_ref(job))[0];
-            prop_assert!(beside >= alone * (1.0 - 1e-9), "{}: {beside} beside, {alone} alone", job.name);
+        let beside = on_the_tree(fidelity, bus, &workloads);
+        for (workload, beside) in workloads.iter().zip(beside) {
+            let alone = on_the_tree(fidelity, bus, &[workload])[0];
+            prop_assert!(beside >= alone * (1.0 - 1e-9), "{workload}: {beside} beside, {alone} alone");
         }
     }
 }
