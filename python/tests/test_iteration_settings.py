@@ -18,6 +18,8 @@ from linkwright import (
     simulate,
 )
 from linkwright.names import FidelityName, GpuSpeedName
+from linkwright.runs.server.play import simulated
+from linkwright.summaries.policies import job_rows
 
 SCENARIO = """fidelity = "fluid"
 [system]
@@ -178,12 +180,20 @@ def test_a_workload_on_gpus_of_unknown_speed_is_refused_at_its_name() -> None:
         job_of('workload = "alexnet"\nranks = 1\ngpu_speed = "own"', "pcie-tree-4")
 
 
-@pytest.mark.parametrize(("fidelity", "notes"), [("fluid", 1), ("flow", 1), ("packet", 0)])
-def test_a_day_says_where_its_bus_does_not_count(fidelity: FidelityName, notes: int) -> None:
-    text = SCENARIO.format(settings="host_copies = true").replace("fluid", fidelity)
-    bus = '[pcie]\narbitration = "throughput"\n'
-    told = read_scenario(text + bus).build()[2]
-    assert len(told) == notes
-    assert all("`[pcie]` counts" in note for note in told)
-    assert not read_scenario(text).build()[2]
-    assert not read_scenario(text.replace("true", "false") + bus).build()[2]
+@pytest.mark.parametrize("fidelity", ["fluid", "flow"])
+def test_whose_copies_go_first_counts_in_a_day(fidelity: FidelityName) -> None:
+    day = SCENARIO.format(settings="host_copies = true").replace("fluid", fidelity)
+    day = day.replace("dgx1-v100", "pcie-tree-4")
+    jobs = [Job(name, "alexnet", 1, iterations=5) for name in ("a", "b", "c")]
+
+    def ends(bus: str) -> list[float]:
+        scenario = read_scenario(day + f"[pcie]\n{bus}\n")
+        system, _, notes = scenario.build()
+        assert not notes
+        result = simulated(scenario, system, jobs, scenario.policies[0])
+        return [row["finish"] for row in job_rows(result)]
+
+    turns = ends('arbitration = "round-robin"')
+    assert ends('arbitration = "throughput"') != turns
+    # Headers take a part of each link.
+    assert sum(ends('arbitration = "round-robin"\nheader = "256 B"')) > sum(turns)
