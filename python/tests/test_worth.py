@@ -204,6 +204,47 @@ def test_machines_are_compared_for_who_buys(tmp_path: Path) -> None:
     assert both.found == one.found
 
 
+def test_machines_are_compared_at_their_own_speeds(tmp_path: Path) -> None:
+    path = written(tmp_path, DAY.split("[compare]")[0])
+    machines = ["dgx1-v100", "hgx-h100"]
+    few = {"jobs.generate.count": 4, "jobs.generate.max_gpus": 4}
+    own = compared(path, machines=machines, settings=few)
+    asked = compared(path, machines=machines, settings={**few, "jobs.gpu_speed": "own"})
+    assert (own.found, own.manifest) == (asked.found, asked.manifest)
+    assert own.warnings == asked.warnings == []
+    [note] = own.notes
+    assert '`jobs.gpu_speed = "own"`' in note
+    assert asked.notes == []
+    [warning] = compared(
+        path, machines=machines, settings={**few, "jobs.gpu_speed": "reference"}
+    ).warnings
+    assert "the GPU of hgx-h100 is H100" in warning
+    assert '(`jobs.gpu_speed = "own"`)' in warning
+    # Where one is not known, all compute as the workloads' own GPU does.
+    unknown = compared(path, machines=["dgx1-v100", "hgx-h100", "pcie-tree-4"], settings=few)
+    assert unknown.notes == []
+    assert [" is not known: " in warning for warning in unknown.warnings] == [False, True]
+    assert all("jobs.gpu_speed" in warning for warning in unknown.warnings)
+    # By the formula no GPU has a speed.
+    formula = path.read_text(encoding="utf-8").replace('fidelity = "fluid"\n', "")
+    path.write_text(formula, encoding="utf-8")
+    assert compared(path, machines=machines, settings=few).notes == []
+
+
+def test_recorded_jobs_are_compared_at_own_speeds_where_the_recording_system_s_is_known(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "jobs.csv").write_text("submit,gpus,duration\n0,2,600\n9,1,500\n")
+    day = DAY.split("[compare]")[0].replace(
+        "generate = {", 'file = "jobs.csv"\nworkload = "gmm" # {'
+    )
+    for server, own in (("dgx1-v100", True), ("pcie-tree-4", False)):
+        path = written(tmp_path, day.replace("dgx1-v100", server))
+        found = compared(path, machines=["dgx-a100", "hgx-h100"])
+        assert any("own speed" in note for note in found.notes) == own
+        assert bool(found.warnings) != own
+
+
 def test_the_days_of_a_file_are_drawn_from_it(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("submit,gpus,duration\n0,2,600\n9,3,500\n20,1,900\n")
     head = DAY.replace("generate = { count = 14", 'file = "jobs.csv"\nworkload = "vgg-16" # {')
@@ -304,7 +345,7 @@ def test_what_links_carried_is_asked_of_the_system_and_the_plans() -> None:
         (["--set", "allocation.servers=pak"], "did you mean `pack`?"),
         (["--set", "pcie.arbitration=throughputs"], "did you mean `throughput`?"),
         (["--set", "pcie.deadline=0"], "no deadline: `0`; write how many times"),
-        (["--machine", "dgx1-v10"], "did you mean `dgx1-v100`?"),
+        (["--machine", "dgx1-v10"], "nor a file `dgx1-v10`; did you mean `dgx1-v100` or"),
         (["--machine", "dgx2", "--machine", "dgx2"], "a machine is named twice; name each once"),
         (["--machine", "dgx2", "--baseline", "default"], "--machine compares machines"),
         (["--machine", "4x-l40s-pcie"], "the mix has a job of 5 GPUs, and 4 of the machine are"),

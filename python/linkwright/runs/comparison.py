@@ -21,7 +21,7 @@ from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import load_scenario, told_of
 from linkwright.runs.server.play import check_policies, run_loaded, simulated
 from linkwright.runs.server.run import ScenarioRun
-from linkwright.runs.variants import play_variants
+from linkwright.runs.variants import notes_of, play_variants
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
 from linkwright.sweeps import Workers
@@ -155,7 +155,8 @@ def compare_scenario(
         progress=progress,
         what="variants",
     )
-    system, jobs, notes = built[chosen]
+    system, jobs, _ = built[chosen]
+    notes = notes_of(built)
     if is_mix:
         results = [
             SimulationResult.from_json(result["result"]).named(name)

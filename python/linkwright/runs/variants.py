@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright import Scenario, System
+from linkwright import Scenario, System, preset_names
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
-__all__ = ["Built", "Played", "alone", "machines_of", "path_values", "play_variants"]
+__all__ = ["Built", "Played", "alone", "machines_of", "notes_of", "path_values", "play_variants"]
 
 # A system, its jobs, and notes.
 Built = tuple[System, list[Any], list[str]]
@@ -73,10 +73,11 @@ def alone(loaded: ScenarioFile, reference: str) -> list[Played]:
 def machines_of(loaded: ScenarioFile, machines: Sequence[str]) -> list[Played]:
     """The scenario on each machine: a preset's name, or a file's as it is given here."""
     first = loaded.scenario.variants[0]
+    presets = [preset for preset, _ in preset_names()]
     found = []
     for number, machine in enumerate(machines, start=1):
         written = machine
-        if Path(machine).is_file():
+        if machine not in presets and Path(machine).is_file():
             # A scenario's files are relative to it.
             written = os.path.relpath(machine, loaded.path.parent).replace(os.sep, "/")
             written = written if "." in written or "/" in written else f"./{written}"
@@ -119,6 +120,11 @@ def _nested(paths: Mapping[str, Any]) -> dict[str, Any]:
             at = at.setdefault(name, {})
         at[key] = value
     return table
+
+
+def notes_of(built: Mapping[str, Built]) -> list[str]:
+    """The notes of all variants, each once."""
+    return list(dict.fromkeys(note for *_, notes in built.values() for note in notes))
 
 
 def play_variants(

@@ -13,6 +13,7 @@ from linkwright.quartiles import Quartiles
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
+from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.links import Day
 from linkwright.summaries.policies import (
@@ -72,21 +73,8 @@ class ScenarioRun(Run):
     @property
     def warnings(self) -> list[str]:
         """What probably makes the machine or the times another's, and what to do about it."""
-        found = list(self.system.warnings)
-        models = sorted({model or "" for model in self.system.gpu_models})
-        others = [model for model in models if "V100" not in model.upper()]
-        # What is trained layer by layer computes at the speed of the GPUs that it got.
-        are_trained = all(job.samples_per_gpu is not None for job in self.jobs)
-        if not others or self.scenario.gpu_speed == "own" or are_trained:
-            return found
-        are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"
-        unknown = " or is not known" if "" in others and len(others) > 1 else ""
-        return [
-            *found,
-            f"The workloads compute at the speed of a V100, but the GPU of {self.system.name} "
-            f"{are}{unknown}: run times and what waits for them are not this machine's. Compare "
-            "policies by bandwidth, or give measured times.",
-        ]
+        told = warnings_of(self.scenario, self.system, self.jobs)
+        return [*self.system.warnings, *told]
 
     @cached_property
     def summaries(self) -> list[PolicySummary]:

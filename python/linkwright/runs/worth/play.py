@@ -15,7 +15,8 @@ from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
-from linkwright.runs.variants import Played, alone, machines_of, play_variants
+from linkwright.runs.speeds import OWN_SPEED, own_speed_of, warnings_of
+from linkwright.runs.variants import Played, alone, machines_of, notes_of, play_variants
 from linkwright.runs.worth.run import Worth
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import measured
@@ -88,14 +89,19 @@ def compare_over_seeds(
         progress: Called with what is played, how many runs are done, and how many there are.
 
     Raises:
+        FileError: If a machine is neither a preset nor a file.
         InputError: If a variant is not as it should be, or a job does not fit, with the place.
         SimulationError: If a machine is named twice.
         SweepError: If a run that was begun cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    scenario = loaded.scenario
     if len(set(machines)) < len(machines):
         raise SimulationError("a machine is named twice", "name each once")
+    own_speed = own_speed_of(loaded, settings, machines) if machines else []
+    if own_speed:
+        settings = {**settings, **OWN_SPEED}
+        loaded = load_scenario(loaded.path, settings)
+    scenario = loaded.scenario
     if machines:
         played = machines_of(loaded, machines)
         reference = played[0].name
@@ -107,9 +113,10 @@ def compare_over_seeds(
         beside |= each.settings
     first = scenario.jobs_seed if scenario.jobs_seed is not None else scenario.seed
     draws = [{"seed": first + draw, "draw": draw} for draw in range(seeds)]
+    with_all = load_scenario(loaded.path, beside)
     built, found = play_variants(
         play_seed,
-        load_scenario(loaded.path, beside),
+        with_all,
         [each.variant for each in played],
         beside,
         draws,
@@ -124,7 +131,15 @@ def compare_over_seeds(
         if machines or each.name in (reference, together):
             day = _played(str(loaded.path), each.variant, beside, **draws[0])
             days.append(replace(day, result=day.result.named(each.name)))
-    system, jobs, notes = built[next(it.variant for it in played if it.name == reference)]
+    system, jobs, _ = built[next(it.variant for it in played if it.name == reference)]
+    cautions = [
+        caution
+        for name, (of_variant, its_jobs, _) in built.items()
+        for caution in (
+            *of_variant.warnings,
+            *warnings_of(with_all.scenario.variant(name), of_variant, its_jobs),
+        )
+    ]
     listed = [draw["seed"] for draw in draws]
     names = [each.name for each in played]
     return Worth(
@@ -140,6 +155,7 @@ def compare_over_seeds(
         found={name: found[at :: len(played)] for at, name in enumerate(names)},
         days=days,
         manifest=of_comparison(loaded, settings, {"seeds": listed}, names, reference),
-        notes=notes,
+        notes=[*own_speed, *notes_of(built)],
+        cautions=list(dict.fromkeys(cautions)),
         timeline_limit=timeline,
     )

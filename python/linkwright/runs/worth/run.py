@@ -42,7 +42,9 @@ class Worth(OverSeeds, Run):
         machines: The servers that were compared; none where choices were.
         days: The reference and the scenario as written, or each machine, on the first seed.
         manifest: What repeats the comparison.
-        notes: What was left out of recorded jobs, and what is assumed of them.
+        notes: What was left out of recorded jobs, what is assumed of them, and which choices count
+            for nothing.
+        cautions: What probably makes some machine, or its times, another's.
         timeline_limit: How many jobs of a variant its timeline holds at most.
     """
 
@@ -54,6 +56,7 @@ class Worth(OverSeeds, Run):
     days: Sequence[Day]
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
+    cautions: Sequence[str] = ()
     timeline_limit: int = 0
 
     @property
@@ -97,7 +100,7 @@ class Worth(OverSeeds, Run):
     @property
     def warnings(self) -> Sequence[str]:
         """What probably makes the answer another's."""
-        found = list(self.system.warnings)
+        found = list(self.cautions)
         if 1 < len(self.seeds) < FEW:
             found.append(
                 f"Intervals of {len(self.seeds)} seeds say little; play more with --seeds."
