@@ -11,6 +11,7 @@ from linkwright.studies.memory.published import published
 __all__ = [
     "NOT_RUN",
     "Outcome",
+    "SizeOf",
     "Statement",
     "ViewOf",
     "change",
@@ -22,6 +23,7 @@ __all__ = [
 
 
 ViewOf = Callable[[View], float | None]
+SizeOf = Callable[[Measured], str]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Statement:
         both: Whether MGCC matters, so that it is checked as printed, too.
         why: The likely reason where it does not hold.
         needs: A memory system of which no run means that the statement is left out.
+        size: At which sizes it was run, where these are not one for each benchmark of its figure.
     """
 
     source: str
@@ -61,6 +64,7 @@ class Statement:
     both: bool = False
     why: str = ""
     needs: str = ""
+    size: SizeOf | None = None
 
     def outcomes(self, measured: Measured) -> list[Outcome | None]:
         """With MGCC mended, and as printed where that matters."""
@@ -76,6 +80,7 @@ def ratio(
     *,
     both: bool = False,
     why: str = "",
+    size: SizeOf | None = None,
 ) -> Statement:
     """A statement whose number is a ratio, which holds if ours is near it."""
 
@@ -86,7 +91,7 @@ def ratio(
         near = abs(found / said - 1) <= published()["readings"]["near"]
         return Outcome(near, f"{found:.3g}")
 
-    return Statement(source, says, f"{said:g}", check, both, why)
+    return Statement(source, says, f"{said:g}", check, both, why, size=size)
 
 
 def change(

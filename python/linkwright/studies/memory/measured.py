@@ -120,6 +120,11 @@ class Measured:
         setting = Setting(part, benchmark, size, memory, gpus, bandwidth, *leases, part == "xtreme")
         return self.runs.get(setting)
 
+    def largest(self, benchmark: str, *memories: str) -> str:
+        """The part with the larger size at which a benchmark ran under all these systems."""
+        at_footprint = [self.result("footprints", benchmark, memory) for memory in memories]
+        return "systems" if None in at_footprint else "footprints"
+
     def ratios(
         self,
         of: Of,
@@ -139,7 +144,15 @@ class Measured:
 
     def speedups(self, memory: str, over: str) -> dict[str, float]:
         """How many times as fast a memory system is as another, by benchmark."""
-        return self.ratios(lambda result: result.time, over, memory)
+        return self.ratios(_time, over, memory)
+
+    def largest_speedups(self, memory: str, over: str) -> dict[str, float]:
+        """The same, of each benchmark at the larger size at which both were run."""
+        found: dict[str, float] = {}
+        for name in BENCHMARKS:
+            part = self.largest(name, memory, over)
+            found |= self.ratios(_time, over, memory, part, (name,))
+        return found
 
 
 @dataclass(frozen=True)
@@ -157,6 +170,10 @@ class View:
     def coherent(self, consistency: str) -> str:
         """The memory system of coherent shared memory, `rc` or `sc`."""
         return f"tsm-wt-c-{consistency}{'-printed' if self.printed else ''}"
+
+
+def _time(result: Result) -> float:
+    return result.time
 
 
 def mean(values: dict[str, float] | Sequence[float]) -> float | None:

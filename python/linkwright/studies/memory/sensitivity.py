@@ -1,4 +1,4 @@
-"""Figs. 4-4, 4-6 and 4-7: what coherence costs, and what bandwidth and GPUs are worth."""
+"""Figs. 4-4 to 4-7: what coherence costs, and what bandwidth and GPUs are worth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwright.studies.memory.sensitivity_statements import over_bandwidth, ove
 from linkwright.studies.memory.settings import BENCHMARKS, SHARED
 from linkwright.studies.tables import Cell, Section, StudyTable
 
-__all__ = ["bandwidths", "coherence", "scaling"]
+__all__ = ["bandwidths", "coherence", "hmg", "scaling"]
 
 BASE = "tsm-wb-nc-rc"
 VIEWS = (("rc", False), ("rc", True), ("sc", False), ("sc", True))
@@ -52,6 +52,39 @@ def coherence(measured: Measured) -> Section:
                 rows=tuple(means),
                 formats=("", *(".3f",) * len(kinds)),
             ),
+        ],
+    )
+
+
+def hmg(measured: Measured) -> Section | None:
+    """Fig. 4-5; None where there is no HMG."""
+    found = {
+        memory: measured.speedups("hmg", memory)
+        for memory in ("tsm-wt-c-rc", "tsm-wt-c-rc-printed", "rdma")
+    }
+    if not found["rdma"]:
+        return None
+    said = published()["fig_4_5"]
+    rows: list[tuple[Cell, ...]] = [
+        (name, said.get(name), *(by.get(name) for by in found.values()))
+        for name in sorted(BENCHMARKS)
+    ]
+    rows.append(("mean", said["mean"], *(mean(by) for by in found.values())))
+    return Section(
+        title="Fig. 4-5: HMG",
+        text=["Performance of HMG, copies counted, over each of the others."],
+        tables=[
+            StudyTable(
+                title="HMG over coherent shared memory, and over RDMA",
+                columns=(
+                    "benchmark",
+                    "published, over tsm-wt-c-rc",
+                    *(f"over {memory}" for memory in found),
+                ),
+                rows=tuple(rows),
+                formats=("", *(".2f",) * 4),
+                note=f"Over RDMA the text has {said['over_rdma']} in the mean.",
+            )
         ],
     )
 

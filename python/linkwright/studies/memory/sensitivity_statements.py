@@ -119,8 +119,8 @@ _ONE_BY_ONE = (
     "lessens only while the switch is full."
 )
 _STRONG = (
-    "Work is the same on more GPUs: at these sizes mm, atax and bicg have no more groups to deal "
-    "out, and the others gain less than GPUs are added by what a launch takes."
+    "Work is the same on more GPUs: at these sizes all groups of mm, atax and bicg run at once on "
+    "four GPUs already, and the others gain less than GPUs are added by what a launch takes."
 )
 
 SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
@@ -187,7 +187,10 @@ SENSITIVITY_STATEMENTS: tuple[Statement, ...] = (
         "",
         _mm_above_ideal,
         both=True,
-        why="512 rows are 256 groups: each compute unit of four GPUs has one, and more GPUs have "
-        "nothing to do. Where there are more groups, second levels of more GPUs hold more of them.",
+        why="A compute unit holds 16 groups, so that four GPUs run all 1,024 of 1,024 rows at "
+        "once, and all of 2,048 rows still would: what remains is a group's own way through its "
+        "steps. Groups go in step and ask for the same lines, so that two of three accesses to "
+        "second levels wait for a line that is on its way from memory. More GPUs do not shorten "
+        "that wait, and bandwidth hardly does (Fig. 4-6).",
     ),
 )

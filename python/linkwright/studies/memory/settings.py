@@ -43,7 +43,7 @@ _LARGE = {
     "mt": 2048,
     "relu": 2_097_152,
 }
-# Where many runs of each are compared.
+# Where many runs of each are compared, bandwidths and GPUs.
 _SMALL = {
     "aes": 1_048_576,
     "atax": 1024,
@@ -55,6 +55,10 @@ _SMALL = {
     "mt": 1024,
     "relu": 1_048_576,
 }
+# A product of 512 rows has one group for each compute unit of 4 GPUs, and nothing for more.
+_DEALT = {**_SMALL, "mm": 1024}
+# Rows of the transpose beside Table 3.2's 4,096, whose rows are as many pages as there are GPUs.
+_UNEVEN = (4032, 4160)
 _QUICK = {
     "aes": 65_536,
     "atax": 256,
@@ -74,7 +78,7 @@ class Setting:
 
     Attributes:
         part: Of which figure it is: `systems`, `footprints`, `bandwidth`, `gpus`, `xtreme`,
-            `leases` or `ways`.
+            `leases` or `ways`; of none `strides`, and `small`, whose runs end at once.
         benchmark: What runs.
         size: How large.
         memory: How the GPUs share memory.
@@ -111,8 +115,9 @@ def plan(*, quick: bool = False) -> list[Setting]:
     return [
         *_systems("systems", SYSTEMS, _QUICK if quick else _LARGE),
         *([] if quick else _systems("footprints", FOOTPRINTS, _full())),
+        *([] if quick else (*_strides(), *_small())),
         *_bandwidths(_QUICK if quick else _SMALL),
-        *_gpus(_QUICK if quick else _SMALL),
+        *_gpus(_QUICK if quick else _DEALT),
         *_xtreme(quick),
         *_leases(192 if quick else 384),
         *_ways(quick),
@@ -128,6 +133,19 @@ def _systems(part: str, systems: tuple[str, ...], sizes: dict[str, int]) -> Iter
 def _full() -> dict[str, int]:
     """Table 3.2's footprints."""
     return {row["name"]: row["full_size"] for row in gpu_benchmarks()}
+
+
+def _strides() -> Iterator[Setting]:
+    for memory in known(FOOTPRINTS):
+        for size in _UNEVEN:
+            yield Setting("strides", "mt", size, memory)
+
+
+def _small() -> Iterator[Setting]:
+    """Each benchmark so small that a test plays it again, with more GPUs and bandwidth once."""
+    for name in BENCHMARKS:
+        yield Setting("small", name, _QUICK[name], "rdma")
+        yield Setting("small", name, _QUICK[name], "tsm-wt-c-rc", gpus=8, bandwidth=64.0)
 
 
 def _bandwidths(sizes: dict[str, int]) -> Iterator[Setting]:

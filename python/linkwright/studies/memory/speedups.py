@@ -1,6 +1,8 @@
-"""Fig. 3-3, Table 3.3 and Fig. 4-5: shared memory beside memories apart."""
+"""Fig. 3-3 and Table 3.3: shared memory beside memories apart."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from linkwright.studies.memory.charts import bars
 from linkwright.studies.memory.measured import Measured, mean
@@ -9,7 +11,7 @@ from linkwright.studies.memory.settings import BENCHMARKS, SYSTEMS
 from linkwright.studies.memory.speedup_statements import transactions
 from linkwright.studies.tables import Cell, Section, StudyTable
 
-__all__ = ["footprints", "hmg", "speedups", "transaction_counts"]
+__all__ = ["speedups", "strides", "systems", "transaction_counts"]
 
 SHARED = "tsm-wb-nc-rc"
 PART_HEADS = (
@@ -25,10 +27,17 @@ PART_HEADS = (
 )
 PART_FORMATS = ("", ",", ".2f", ".2f", ".0%", ",.1f", ",.1f", ",.1f", ",.1f")
 
+_FOOTPRINTS = (
+    "{} of the nine ran at the footprints of Table 3.2. Longest take the product of 4,096 rows, "
+    "1.4 billion instructions of wavefronts, five to six minutes of a core for each memory system, "
+    "and bfs on 16,777,216 nodes, 0.6 billion, nine minutes under shared memory."
+)
 
-def _parts(measured: Measured, part: str) -> list[tuple[Cell, ...]]:
+
+def _parts(measured: Measured, parts: Mapping[str, str]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for name in sorted(BENCHMARKS):
+        part = parts[name]
         apart = measured.result(part, name, "rdma")
         shared = measured.result(part, name, SHARED)
         if apart is None or shared is None:
@@ -52,19 +61,99 @@ def _parts(measured: Measured, part: str) -> list[tuple[Cell, ...]]:
 
 
 def speedups(measured: Measured) -> Section:
-    """Fig. 3-3, with copies and remote accesses apart."""
-    rows = _parts(measured, "systems")
+    """Fig. 3-3 at the larger sizes that were run, with copies and remote accesses apart."""
+    parts = {name: measured.largest(name, SHARED, "rdma") for name in BENCHMARKS}
+    rows = _parts(measured, parts)
+    full = sum(part == "footprints" for part in parts.values())
+    average = mean([row[2] for row in rows if isinstance(row[2], float)])
+    if average is not None:
+        rows.append(("mean", None, average, *(None,) * 6))
+        rows.append(("mean, published", None, published()["fig_3_3"]["mean"], *(None,) * 6))
+    return Section(
+        title="Fig. 3-3: shared memory over RDMA",
+        text=[
+            "Under RDMA copies from and to the host count; shared memory needs none. The gain by "
+            "copies is their share of the time that shared memory saves; the rest is remote "
+            "accesses, and how kernels fare without them.",
+            *([_FOOTPRINTS.format(full)] if full else []),
+        ],
+        tables=[
+            StudyTable(
+                title=f"Where the time of {SHARED} and RDMA goes, at the larger sizes run",
+                columns=PART_HEADS,
+                rows=tuple(rows),
+                formats=PART_FORMATS,
+            )
+        ],
+    )
+
+
+def strides(measured: Measured) -> Section | None:
+    """The transpose at Table 3.2's rows and at others; None where these were not run."""
+    rows: list[tuple[Cell, ...]] = []
+    parts = dict.fromkeys(measured.sizes("strides"), "strides")
+    if not parts:
+        return None
+    if (full := measured.size("footprints", "mt")) is not None:
+        parts[full] = "footprints"
+    for size, part in sorted(parts.items()):
+        apart = measured.result(part, "mt", "rdma", size=size)
+        shared = measured.result(part, "mt", SHARED, size=size)
+        if apart is None or shared is None:
+            continue
+        rows.append(
+            (
+                size,
+                apart.time / shared.time,
+                apart.kernel_time / shared.kernel_time,
+                apart.remote / (apart.l1_hits + apart.l1_misses),
+                transactions(apart),
+                apart.kernel_time * 1e6,
+                shared.kernel_time * 1e6,
+            )
+        )
+    return Section(
+        title="The transpose and its rows",
+        text=[
+            "A row of 4,096 numbers is 16 KB, four pages, and memory goes over GPUs and over banks "
+            "by 4 KB. A quarter of all tiles, which is what a GPU transposes, writes columns of "
+            "one page of each row. Under RDMA that page is in the GPU's own memory, and no write "
+            "is remote; under shared memory all its writes cross the links of two of its eight "
+            "banks, 4 GB/s each. So this footprint is the worst for shared memory and the best "
+            "for RDMA; with a few rows less or more, kernels are ahead under shared memory."
+        ],
+        tables=[
+            StudyTable(
+                title="The transpose by its rows",
+                columns=(
+                    "rows",
+                    "speed-up",
+                    "kernels alone",
+                    "remote accesses",
+                    "D/R",
+                    "RDMA: kernels (µs)",
+                    "shared: kernels (µs)",
+                ),
+                rows=tuple(rows),
+                formats=(",", ".2f", ".2f", ".1%", ".2f", ",.1f", ",.1f"),
+            )
+        ],
+    )
+
+
+def systems(measured: Measured) -> Section:
+    """All memory systems over RDMA, at the sizes at which all were run."""
     found = {memory: measured.speedups(memory, "rdma") for memory in SYSTEMS if memory != "rdma"}
     kinds = {memory: by for memory, by in found.items() if by}
     each: list[tuple[Cell, ...]] = [
-        (name, *(by.get(name) for by in kinds.values())) for name in sorted(BENCHMARKS)
+        (name, measured.size("systems", name), *(by.get(name) for by in kinds.values()))
+        for name in sorted(BENCHMARKS)
     ]
-    each.append(("mean", *(mean(by) for by in kinds.values())))
-    said = {SHARED: published()["fig_3_3"]["mean"]}
-    said |= {f"tsm-wt-c-{kind}": published()["over_rdma"][kind] for kind in ("rc", "sc")}
+    each.append(("mean", None, *(mean(by) for by in kinds.values())))
+    said = {f"tsm-wt-c-{kind}": published()["over_rdma"][kind] for kind in ("rc", "sc")}
     said["hmg"] = published()["fig_4_5"]["over_rdma"]
     each.append(
-        ("mean, published", *(said.get(memory.removesuffix("-printed")) for memory in kinds))
+        ("mean, published", None, *(said.get(memory.removesuffix("-printed")) for memory in kinds))
     )
     drawn = [
         {"benchmark": name, "memory": memory, "value": value}
@@ -72,23 +161,22 @@ def speedups(measured: Measured) -> Section:
         for name, value in sorted(by.items())
     ]
     return Section(
-        title="Fig. 3-3: shared memory over RDMA",
+        title="Section 4.4.1: all memory systems over RDMA",
         text=[
-            "Under RDMA, and under HMG, copies from and to the host count; shared memory needs "
-            "none. The gain by copies is their share of the time that shared memory saves; the "
-            "rest is remote accesses, and how kernels fare without them.",
+            "At the smaller sizes, which all memory systems ran. Copies count under HMG as under "
+            "RDMA."
         ],
         tables=[
             StudyTable(
                 title="Speed-up over RDMA, 4 GPUs",
-                columns=("benchmark", *kinds),
+                columns=("benchmark", "size", *kinds),
                 rows=tuple(each),
-                formats=("", *(".2f",) * len(kinds)),
+                formats=("", ",", *(".2f",) * len(kinds)),
             ),
             StudyTable(
-                title=f"Where the time of {SHARED} and RDMA goes",
+                title=f"Where the time of {SHARED} and RDMA goes, at these sizes",
                 columns=PART_HEADS,
-                rows=tuple(rows),
+                rows=tuple(_parts(measured, dict.fromkeys(BENCHMARKS, "systems"))),
                 formats=PART_FORMATS,
             ),
         ],
@@ -102,43 +190,19 @@ def speedups(measured: Measured) -> Section:
     )
 
 
-def footprints(measured: Measured) -> Section | None:
-    """The same at the dissertation's footprints, as far as they were run; None of none."""
-    rows = _parts(measured, "footprints")
-    if not rows:
-        return None
-    average = mean([row[2] for row in rows if isinstance(row[2], float)])
-    return Section(
-        title="The footprints of Table 3.2",
-        text=[
-            f"Those of the nine that were run at the dissertation's footprints, {len(rows)} of 9: "
-            f"their mean speed-up is {average:.2f}. All other tables are of smaller sizes, which "
-            "each names. The product of matrices of 4,096 rows is 1.4 billion instructions of "
-            "wavefronts, five to six minutes of a core for each memory system.",
-        ],
-        tables=[
-            StudyTable(
-                title=f"Speed-up of {SHARED} over RDMA at Table 3.2's footprints",
-                columns=PART_HEADS,
-                rows=tuple(rows),
-                formats=PART_FORMATS,
-            )
-        ],
-    )
-
-
 def transaction_counts(measured: Measured) -> Section:
     """Table 3.3, with what kernels, copies and write-backs are of it."""
     rows: list[tuple[Cell, ...]] = []
     for name in sorted(BENCHMARKS):
-        found = measured.result("systems", name, "rdma")
+        part = measured.largest(name, "rdma")
+        found = measured.result(part, name, "rdma")
         if found is None:
             continue
         per = 1e8 / found.instructions
         rows.append(
             (
                 name,
-                measured.size("systems", name),
+                measured.size(part, name),
                 published()["table_3_3"][name],
                 transactions(found),
                 published()["table_3_3_rdma"][name],
@@ -178,39 +242,6 @@ def transaction_counts(measured: Measured) -> Section:
                 ),
                 rows=tuple(rows),
                 formats=("", ",", ".2f", ".2f", *(",.0f",) * 7),
-            )
-        ],
-    )
-
-
-def hmg(measured: Measured) -> Section | None:
-    """Fig. 4-5; None where there is no HMG."""
-    found = {
-        memory: measured.speedups("hmg", memory)
-        for memory in ("tsm-wt-c-rc", "tsm-wt-c-rc-printed", "rdma")
-    }
-    if not found["rdma"]:
-        return None
-    said = published()["fig_4_5"]
-    rows: list[tuple[Cell, ...]] = [
-        (name, said.get(name), *(by.get(name) for by in found.values()))
-        for name in sorted(BENCHMARKS)
-    ]
-    rows.append(("mean", said["mean"], *(mean(by) for by in found.values())))
-    return Section(
-        title="Fig. 4-5: HMG",
-        text=["Performance of HMG, copies counted, over each of the others."],
-        tables=[
-            StudyTable(
-                title="HMG over coherent shared memory, and over RDMA",
-                columns=(
-                    "benchmark",
-                    "published, over tsm-wt-c-rc",
-                    *(f"over {memory}" for memory in found),
-                ),
-                rows=tuple(rows),
-                formats=("", *(".2f",) * 4),
-                note=f"Over RDMA the text has {said['over_rdma']} in the mean.",
             )
         ],
     )

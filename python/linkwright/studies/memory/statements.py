@@ -39,13 +39,14 @@ def statements(measured: Measured) -> Section:
         told: list[Cell] = []
         for outcome in outcomes:
             told += [outcome.measured, _VERDICTS[outcome.holds]] if outcome else ["", ""]
-        rows.append((statement.source, statement.says, statement.published, *told))
+        size = statement.size(measured) if statement.size else ""
+        rows.append((statement.source, statement.says, size, statement.published, *told))
         parts = any(outcome is not None and outcome.holds is False for outcome in outcomes)
         if parts and statement.why:
             reasons.setdefault(statement.why, []).append(statement.says)
     readings = published()["readings"]
-    count = {column: sum(row[column] == "yes" for row in rows) for column in (4, 6)}
-    judged = {column: sum(row[column] in ("yes", "no") for row in rows) for column in (4, 6)}
+    count = {column: sum(row[column] == "yes" for row in rows) for column in (5, 7)}
+    judged = {column: sum(row[column] in ("yes", "no") for row in rows) for column in (5, 7)}
     whys = [f"- *{'; '.join(says)}.* {why}" for why, says in reasons.items()]
     return Section(
         title="The statements",
@@ -55,8 +56,9 @@ def statements(measured: Measured) -> Section:
             f"as printed. A ratio holds within {readings['near']:.0%} of the published one, a "
             "change "
             f"within {readings['change']:.0%} of itself or {readings['points']:.0%} of the whole, "
-            "whichever is more. Means are of the nine benchmarks.",
-            f"{count[4]} of {judged[4]} that were run hold; as printed {count[6]} of {judged[6]}.",
+            "whichever is more. Means are of the nine benchmarks. Where no size stands, its "
+            "figure's section has it.",
+            f"{count[5]} of {judged[5]} that were run hold; as printed {count[7]} of {judged[7]}.",
             *(["Where they part, and the likely reasons:\n\n" + "\n".join(whys)] if whys else []),
         ],
         tables=[
@@ -65,6 +67,7 @@ def statements(measured: Measured) -> Section:
                 columns=(
                     "where",
                     "statement",
+                    "size",
                     "published",
                     "reproduced",
                     "holds",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkwright.studies.memory.measured import Measured, Run, runs_csv
-from linkwright.studies.memory.sensitivity import bandwidths, coherence, scaling
-from linkwright.studies.memory.speedups import footprints, hmg, speedups, transaction_counts
+from linkwright.studies.memory.sensitivity import bandwidths, coherence, hmg, scaling
+from linkwright.studies.memory.speedups import speedups, strides, systems, transaction_counts
 from linkwright.studies.memory.statements import statements
 from linkwright.studies.memory.stress import leases, storage, ways, xtreme
 from linkwright.studies.study import Study
@@ -77,7 +77,8 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
     sections = [
         statements(measured),
         speedups(measured),
-        footprints(measured),
+        strides(measured),
+        systems(measured),
         transaction_counts(measured),
         coherence(measured),
         hmg(measured),
