@@ -175,9 +175,9 @@ SPEEDUP_STATEMENTS: tuple[Statement, ...] = (
         "",
         _bound,
         why="conv gains by remote lines that it reads again, and Table 3.2 calls it memory-bound, "
-        "too; aes gains by the copies that it no longer needs, most of its time under RDMA. mm "
-        "reads its lines again under shared memory, too, and the rows of mt meet few banks there "
-        "(below).",
+        "too; aes gains by the copies that it no longer needs, most of its time under RDMA. bfs "
+        "and mm read lines again that second levels do not hold at these sizes, under shared "
+        "memory too, and the rows of mt meet few banks there (below).",
         size=_sizes,
     ),
     Statement(
