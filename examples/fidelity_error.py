@@ -1,21 +1,51 @@
 """Plays small random mixes of jobs by each fidelity, and tells how far they are apart.
 
-In each mix the jobs fill a server together. Of `host` they copy their images from the host, so that
-they meet on its links; of `trees` they move much, and meet where the NVLinks of a job's GPUs do not
-join them. `python examples/fidelity_error.py 20` and `python examples/fidelity_error.py 21 trees`
-play those of docs/concepts/run-time.md.
+In each mix the jobs fill a server together, or the servers of a fat-tree. Of `host` they copy their
+images from the host, so that they meet on its links; of `trees` they move much, and meet where the
+NVLinks of a job's GPUs do not join them; of `clusters` they have GPUs of several servers, and meet
+at interfaces, too. docs/concepts/run-time.md has what these print:
+
+    python examples/fidelity_error.py 20
+    python examples/fidelity_error.py 21 trees
+    python examples/fidelity_error.py 24 clusters
+    python examples/fidelity_error.py 20 small-clusters
 """
 
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from statistics import median
 
 import pyarrow
 
 from linkwright import Job, System, simulate
+from linkwright.names import FidelityName, PlannerName, ServerChoiceName
 
-ITERATIONS = (20, 60)
+
+@dataclass(frozen=True)
+class Where:
+    """What jobs run on, and how.
+
+    Attributes:
+        server: A server's name.
+        planner: What plans the all-reduces.
+        largest: How many GPUs the largest job asks for.
+        servers: How many servers there are; several are joined by a fat-tree.
+        choice: In which of them a job looks for GPUs.
+        host_copies: Whether images come from the host.
+    """
+
+    server: str
+    planner: PlannerName
+    largest: int
+    servers: int = 1
+    choice: ServerChoiceName = "first-fit"
+    host_copies: bool = False
+
+    def system(self) -> System:
+        """The servers, joined."""
+        return System(self.server, self.servers, network="fat-tree" if self.servers > 1 else None)
 
 
 @dataclass(frozen=True)
@@ -23,92 +53,124 @@ class Kind:
     """A kind of mixes.
 
     Attributes:
-        servers: What plans the all-reduces on each, and how many GPUs the largest job asks for.
+        where: What they run on, in turns.
         workloads: What jobs are drawn from.
-        host_copies: Whether images come from the host.
+        iterations: The least and the most of a job.
+        fills: How many times the jobs would fill the GPUs; those beyond the first wait for others.
+        packets: Whether packets are played; of many servers they take hours.
     """
 
-    servers: tuple[tuple[str, str, int], ...]
+    where: tuple[Where, ...]
     workloads: tuple[str, ...]
-    host_copies: bool
+    iterations: tuple[int, int] = (20, 60)
+    fills: int = 1
+    packets: bool = True
+
+
+FIDELITIES: tuple[FidelityName, ...] = ("fluid", "flow", "packet")
+MOVE_MUCH = ("vgg-16", "alexnet", "caffenet", "jacobi")
 
 
 KINDS = {
     "host": Kind(
         (
-            ("dgx1-v100", "nccl-classic", 3),
-            ("dgx1-p100", "nccl-ring", 3),
-            ("pcie-tree-4", "nccl-ring", 2),
-            ("dgx-a100", "nccl-ring", 3),
+            Where("dgx1-v100", "nccl-classic", 3, host_copies=True),
+            Where("dgx1-p100", "nccl-ring", 3, host_copies=True),
+            Where("pcie-tree-4", "nccl-ring", 2, host_copies=True),
+            Where("dgx-a100", "nccl-ring", 3, host_copies=True),
         ),
         ("vgg-16", "alexnet", "caffenet", "resnet-50", "googlenet", "jacobi"),
-        host_copies=True,
     ),
     "trees": Kind(
         (
-            ("dgx1-v100", "nccl-classic", 4),
-            ("torus2d-16", "packing", 5),
-            ("cubemesh-16", "packing", 5),
+            Where("dgx1-v100", "nccl-classic", 4),
+            Where("torus2d-16", "packing", 5),
+            Where("cubemesh-16", "packing", 5),
         ),
-        ("vgg-16", "alexnet", "caffenet", "jacobi"),
-        host_copies=False,
+        MOVE_MUCH,
+    ),
+    "clusters": Kind(
+        (
+            Where("pcie-tree-4", "nccl-ring", 6, 8, "spread"),
+            Where("pcie-tree-4", "nccl-ring", 6, 8, "pack"),
+            Where("dgx1-v100", "nccl-classic", 8, 4, "spread", host_copies=True),
+            Where("dgx1-v100", "nccl-classic", 14, 4),
+        ),
+        MOVE_MUCH,
+        (100, 500),
+        fills=2,
+        packets=False,
+    ),
+    "small-clusters": Kind(
+        (
+            Where("pcie-tree-4", "nccl-ring", 6, 3, "spread"),
+            Where("dgx1-v100", "nccl-classic", 12, 2, "spread"),
+        ),
+        MOVE_MUCH,
+        (3, 6),
     ),
 }
 
 
 def mix(kind: Kind, seed: int, gpus: int, largest: int) -> list[Job]:
-    """Jobs that come at once and fill that many GPUs."""
+    """Jobs that come at once and fill that many GPUs, or as often as the kind says."""
     random = Random(seed)
+    gpus *= kind.fills
     jobs: list[Job] = []
     while gpus > 0:
         size = min(random.randint(1, largest), gpus)
-        iterations = random.randint(*ITERATIONS)
+        iterations = random.randint(*kind.iterations)
         workload = random.choice(kind.workloads)
         jobs.append(Job(f"job-{len(jobs)}", workload, size, iterations=iterations))
         gpus -= size
     return jobs
 
 
-def seconds(
-    kind: Kind, system: System, jobs: list[Job], planner: str, fidelity: str
-) -> list[float]:
+def seconds(where: Where, jobs: list[Job], fidelity: FidelityName) -> list[float]:
     """How long each job runs."""
     played = simulate(
-        system,
+        where.system(),
         jobs,
         "baseline",
+        servers=where.choice,
         run_time="played",
-        planner=planner,
+        planner=where.planner,
         fidelity=fidelity,
-        host_copies=kind.host_copies,
+        host_copies=where.host_copies,
     )
     return pyarrow.table(played.jobs())["run_time"].to_pylist()
 
 
 def main(mixes: int, kind: Kind) -> None:
     """Prints the errors of each mix, and of all jobs."""
-    fluid_errors: list[float] = []
-    flow_errors: list[float] = []
-    print("mix server       planner      jobs slowed     fluid to flow    flow to packet")
+    found: dict[str, list[float]] = {}
+    print("mix system           planner      servers    jobs slowed     fluid to flow", end="")
+    print("    flow to packet" if kind.packets else "")
     for seed in range(mixes):
-        name, planner, largest = kind.servers[seed % len(kind.servers)]
-        system = System(name)
-        jobs = mix(kind, seed, system.gpu_count, largest)
-        fluid, flow, packet = (
-            seconds(kind, system, jobs, planner, fidelity)
-            for fidelity in ("fluid", "flow", "packet")
-        )
+        where = kind.where[seed % len(kind.where)]
+        jobs = mix(kind, seed, where.system().gpu_count, where.largest)
+        played = {
+            fidelity: seconds(where, jobs, fidelity)
+            for fidelity in FIDELITIES[: 3 if kind.packets else 2]
+        }
         # The first has the GPUs that it has alone.
-        slowed = flow[0] / seconds(kind, system, jobs[:1], planner, "flow")[0] - 1
-        of_fluid = [one / other - 1 for one, other in zip(fluid, flow, strict=True)]
-        of_flow = [one / other - 1 for one, other in zip(flow, packet, strict=True)]
-        ranges = [f"{min(of):+7.1%} to {max(of):+6.1%}" for of in (of_fluid, of_flow)]
-        print(f"{seed:3} {name:12} {planner:12} {len(jobs):4} {slowed:6.1%} {'  '.join(ranges)}")
-        fluid_errors += of_fluid
-        flow_errors += of_flow
-    for told, errors in (("fluid to flow", fluid_errors), ("flow to packet", flow_errors)):
+        slowed = played["flow"][0] / seconds(where, jobs[:1], "flow")[0] - 1
+        name = f"{where.servers} x {where.server}"
+        told = (
+            f"{seed:3} {name:16} {where.planner:12} {where.choice:10} {len(jobs):4} {slowed:6.1%}"
+        )
+        for one, other in pairwise(played):
+            errors = [a / b - 1 for a, b in zip(played[one], played[other], strict=True)]
+            found.setdefault(f"{one} to {other}", []).extend(errors)
+            told += f"  {min(errors):+7.1%} to {max(errors):+6.1%}"
+        print(told, flush=True)
+    for which, errors in found.items():
         sizes = [abs(error) for error in errors]
-        print(f"{told}: median {median(sizes):.1%}, worst {max(sizes):.1%}, of {len(sizes)} jobs")
+        beyond = sum(size > 0.05 for size in sizes)
+        print(
+            f"{which}: median {median(sizes):.1%}, worst {max(sizes):.1%}, {beyond} beyond 5 %, "
+            f"of {len(sizes)} jobs"
+        )
 
 
 if __name__ == "__main__":

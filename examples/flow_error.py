@@ -1,52 +1,91 @@
-"""Plays each application by packets and by flows, and tells how far off the flows are.
+"""Plays applications by packets and by flows, and tells how far off the flows are.
 
-The range that results of the flow model print is that of
-`python examples/flow_error.py 32 64 128 256 512`, which takes some minutes.
+The ranges that results of the flow model print are those of these five, which take half an hour:
+
+    python examples/flow_error.py one-gpu 32 64 128 256
+    python examples/flow_error.py one-gpu 512 stencil4d subcomm3d sw4lite
+    python examples/flow_error.py several-gpus 64 256
+    python examples/flow_error.py several-gpus 512 stencil4d subcomm3d sw4lite
+    python examples/flow_error.py other-networks 64 256
+
+Ranks may begin an iteration before others have ended the one before, so that errors may grow from
+iteration to iteration: each job is played with one, two, four and eight.
 """
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from linkwright import ClusterJob, Program, System, applications
 
-# 2,048 nodes of one GPU; on the last, packets go the direct way within a group, as in the study.
-SYSTEMS: Mapping[str, Mapping[str, object]] = {
-    "fat-tree": {"kind": "fat-tree"},
-    "dragonfly": {"kind": "dragonfly"},
-    "dragonfly, direct": {"kind": "dragonfly", "intra_group_detours": False},
+ITERATIONS = (1, 2, 4, 8)
+POLICIES = ("fcfs", "rr")
+ALL = tuple(name for name, *_ in applications())
+FOUR = ("stencil4d", "subcomm3d", "amg", "sw4lite")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of systems.
+
+    Attributes:
+        applications: What is played on them.
+        networks: What joins the nodes, by name.
+        gpus: The GPUs of a node.
+    """
+
+    applications: tuple[str, ...]
+    networks: Mapping[str, Mapping[str, object]]
+    gpus: tuple[int, ...] = (1,)
+
+
+FAT_TREE: Mapping[str, object] = {"kind": "fat-tree"}
+# Packets go the direct way within a group, as in the study of these networks.
+DIRECT: Mapping[str, object] = {"kind": "dragonfly", "intra_group_detours": False}
+KINDS = {
+    "one-gpu": Kind(
+        ALL, {"fat-tree": FAT_TREE, "dragonfly": {"kind": "dragonfly"}, "direct dragonfly": DIRECT}
+    ),
+    "several-gpus": Kind(FOUR, {"fat-tree": FAT_TREE, "direct dragonfly": DIRECT}, (4, 8)),
+    "other-networks": Kind(FOUR, {"torus": {"kind": "torus"}, "quartz": {"kind": "quartz"}}),
 }
-# Ranks may begin the second before others have ended the first.
-ITERATIONS = 2
 
 
-def seconds(
-    application: str, ranks: int, speedup: float, network: dict[str, object], fidelity: str
-) -> float:
-    """How long a job takes, alone, with the computation of the study's GPUs."""
+def error(system: System, application: str, ranks: int, iterations: int) -> float:
+    """How far flows are off packets for a job alone, with the computation of the study's GPUs."""
+    [speedup] = [speedup for name, _, speedup in applications() if name == application]
     program = Program.skeleton(application, ranks)
-    job = ClusterJob(program, iterations=ITERATIONS, computation_scale=1 / speedup)
-    return System(network=network).replay([job], fidelity=fidelity).makespan
+    job = ClusterJob(program, iterations=iterations, computation_scale=1 / speedup)
+    packets = system.replay([job], fidelity="packet").makespan
+    return system.replay([job], fidelity="flow").makespan / packets - 1
 
 
-def main(sizes: list[int]) -> None:
-    """Prints the error of each application on each network, and the range for each policy."""
-    print(f"{'error of flows, by ranks':37}{''.join(f'{size:>7}' for size in sizes)}")
-    ranges: dict[str, list[float]] = {"fcfs": [], "rr": []}
-    for system, settings in SYSTEMS.items():
-        for nic, errors in ranges.items():
-            for application, _, speedup in applications():
-                told = ""
-                for size in sizes:
-                    packets, flows = (
-                        seconds(application, size, speedup, {**settings, "nic": nic}, fidelity)
-                        for fidelity in ("packet", "flow")
-                    )
-                    errors.append(flows / packets - 1)
-                    told += f"{errors[-1]:>+7.1%}"
-                print(f"{system:20}{nic:5}{application:12}{told}", flush=True)
-    for nic, errors in ranges.items():
-        print(f"{nic}: {min(errors):+.1%} to {max(errors):+.1%}")
+def told(errors: list[float]) -> str:
+    """The least and the largest."""
+    return f"{min(errors):+7.1%} to {max(errors):+6.1%}"
+
+
+def main(kind: Kind, sizes: list[int], only: list[str]) -> None:
+    """Prints the range over all sizes, for each number of iterations, and that of each policy."""
+    print(f"{'network, GPUs of a node, interfaces':45}iterations: {ITERATIONS}")
+    of_policies: dict[tuple[str, int], list[float]] = {}
+    for name, settings in kind.networks.items():
+        for gpus in kind.gpus:
+            for nic in POLICIES:
+                system = System({"gpus": gpus}, network={**settings, "nic": nic})
+                for application in only or kind.applications:
+                    ranges = []
+                    for iterations in ITERATIONS:
+                        errors = [error(system, application, size, iterations) for size in sizes]
+                        of_policies.setdefault((nic, iterations), []).extend(errors)
+                        ranges.append(told(errors))
+                    print(f"{name:17}{gpus:2} {nic:5}{application:10}", *ranges, flush=True)
+    for nic in POLICIES:
+        ranges = [told(of_policies[nic, iterations]) for iterations in ITERATIONS]
+        print(f"{f'all, {nic}':35}", *ranges)
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or [32])
+    name, *words = sys.argv[1:] or ["one-gpu", "32"]
+    sizes = [int(word) for word in words if word.isdigit()]
+    main(KINDS[name], sizes, [word for word in words if not word.isdigit()])

@@ -161,6 +161,7 @@ def compare(
         "machine": played.system.name,
         "warnings": played.warnings,
         "notes": list(played.notes),
+        "known_errors": [asdict(error) for error in played.known_errors],
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
     }

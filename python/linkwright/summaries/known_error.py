@@ -1,56 +1,85 @@
-"""How far the flow model's times of jobs were from the packet model's, where both were measured."""
+"""How far a model's times of jobs were from those of a more exact one, where both were measured."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from linkwright import System
+from linkwright import Scenario, System
+from linkwright.names import FidelityName
 
-__all__ = ["KnownError", "known_error"]
-
-# The least and the largest error, by the policy of the network interfaces; what
-# `examples/flow_error.py` finds, rounded outward. docs/concepts/network.md tells them apart.
-_Errors = dict[str, tuple[float, float]]
-ONE_GPU: _Errors = {"fcfs": (-0.10, 0.20), "rr": (-0.05, 0.34)}
-SEVERAL_GPUS: _Errors = {"fcfs": (-0.18, 0.47), "rr": (-0.18, 0.47)}
-OTHER_NETWORKS: _Errors = {"fcfs": (-0.18, 0.10), "rr": (-0.40, 0.01)}
-OF_ONE_GPU = (
-    "the six applications on 32 to 512 ranks, each alone on a fat-tree and a dragonfly with one "
-    "GPU per node"
-)
-OF_SEVERAL_GPUS = (
-    "four applications on 64 and 512 ranks, each alone on a fat-tree and a dragonfly with four and "
-    "eight GPUs per node"
-)
-OF_OTHER_NETWORKS = (
-    "four applications on 64 and 256 ranks, each alone on a torus and on Quartz with one GPU per "
-    "node"
-)
+__all__ = ["KnownError", "known_error", "known_errors"]
 
 
 @dataclass(frozen=True)
 class KnownError:
-    """How far times of jobs were from those of the packet model where both were measured.
+    """How far times of jobs were from those of a more exact model where both were measured.
 
     Attributes:
-        least: The least error, as part of the packet model's time.
+        model: Whose times they are.
+        exact: The model that they were set against.
+        least: The least error, as part of that model's time.
         most: The largest.
         programs: What was measured; another program's error may lie beyond.
     """
 
+    model: FidelityName
+    exact: FidelityName
     least: float
     most: float
     programs: str
 
     def __str__(self) -> str:
         return (
-            f"known error of the flow model: times of jobs {self.least:+.0%} to {self.most:+.0%} "
-            f"of the packet model's, for {self.programs}"
+            f"known error of the {self.model} model: times of jobs {self.least:+.0%} to "
+            f"{self.most:+.0%} of the {self.exact} model's, for {self.programs}"
         )
 
 
+# The least and the largest error, by the policy of the network interfaces; what
+# `examples/flow_error.py` finds, rounded outward. docs/concepts/network.md tells them apart.
+_Errors = dict[str, tuple[float, float]]
+ONE_GPU: _Errors = {"fcfs": (-0.20, 0.38), "rr": (-0.05, 0.34)}
+SEVERAL_GPUS: _Errors = {"fcfs": (-0.22, 0.62), "rr": (-0.20, 0.34)}
+OTHER_NETWORKS: _Errors = {"fcfs": (-0.27, 0.14), "rr": (-0.41, 0.01)}
+OF_ONE_GPU = (
+    "one to eight iterations of the six applications on 32 to 256 ranks, and of three on 512, each "
+    "alone on a fat-tree and a dragonfly with one GPU per node"
+)
+OF_SEVERAL_GPUS = (
+    "one to eight iterations of four applications on 64 and 256 ranks, and of three on 512, each "
+    "alone on a fat-tree and a dragonfly with four and eight GPUs per node"
+)
+OF_OTHER_NETWORKS = (
+    "one to eight iterations of four applications on 64 and 256 ranks, each alone on a torus and "
+    "on Quartz with one GPU per node"
+)
+# What `examples/fidelity_error.py` finds of jobs of GPUs that are played, rounded outward;
+# docs/concepts/run-time.md has the tables.
+ONE_SERVER = (
+    KnownError("fluid", "flow", -0.03, 0.01, "41 mixes of jobs, each on one of six servers"),
+    KnownError("flow", "packet", -0.19, 0.03, "41 mixes of jobs, each on one of six servers"),
+)
+SEVERAL_SERVERS = (
+    KnownError(
+        "fluid",
+        "flow",
+        -0.29,
+        0.39,
+        "24 mixes of jobs on four DGX-1Vs, or eight PCIe servers, in a fat-tree",
+    ),
+    KnownError(
+        "flow",
+        "packet",
+        -0.10,
+        0.08,
+        "20 mixes of jobs on two DGX-1Vs, or three PCIe servers, in a fat-tree",
+    ),
+)
+
+
 def known_error(system: System) -> KnownError:
-    """What was measured on the systems that are most like one."""
+    """What was measured of programs as flows, on the systems that are most like one."""
     kind = system.fabric.kind if system.fabric is not None else ""
     if kind not in ("fat-tree", "dragonfly"):
         errors, programs = OTHER_NETWORKS, OF_OTHER_NETWORKS
@@ -59,4 +88,14 @@ def known_error(system: System) -> KnownError:
     else:
         errors, programs = ONE_GPU, OF_ONE_GPU
     any_policy = (min(it[0] for it in errors.values()), max(it[1] for it in errors.values()))
-    return KnownError(*errors.get(system.nic or "", any_policy), programs)
+    return KnownError("flow", "packet", *errors.get(system.nic or "", any_policy), programs)
+
+
+def known_errors(system: System, scenarios: Iterable[Scenario]) -> list[KnownError]:
+    """What was measured of jobs of GPUs as these scenarios play them; a fluid's has a flow's, too.
+
+    Where all follow a formula or are played as packets there are none.
+    """
+    models = {it.fidelity for it in scenarios if it.run_time == "played"}
+    measured = SEVERAL_SERVERS if system.server_count > 1 else ONE_SERVER
+    return [it for it in measured if "fluid" in models or it.model in models]

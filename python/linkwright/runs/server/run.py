@@ -15,6 +15,7 @@ from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
+from linkwright.summaries.known_error import KnownError, known_errors
 from linkwright.summaries.links import Day
 from linkwright.summaries.policies import (
     NOTHING_DIFFERS,
@@ -75,6 +76,18 @@ class ScenarioRun(Run):
         """What probably makes the machine or the times another's, and what to do about it."""
         told = warnings_of(self.scenario, self.system, self.jobs)
         return [*self.system.warnings, *told]
+
+    @property
+    def known_errors(self) -> list[KnownError]:
+        """How far fluids and flows are known to be off; none of packets, and of formulas."""
+        scenario = self.scenario
+        compared = scenario.variants if self.compared_with else ()
+        return known_errors(self.system, [scenario, *map(scenario.variant, compared)])
+
+    @property
+    def context(self) -> Sequence[str]:
+        """How exact the model is."""
+        return [str(error) for error in self.known_errors]
 
     @cached_property
     def summaries(self) -> list[PolicySummary]:
@@ -151,6 +164,7 @@ class ScenarioRun(Run):
             "jobs": len(self.jobs),
             "warnings": self.warnings,
             "notes": list(self.notes),
+            "known_errors": [asdict(error) for error in self.known_errors],
             "policies": [asdict(summary) for summary in self.summaries],
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
@@ -246,7 +260,7 @@ class ScenarioRun(Run):
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
             Section("What was run", facts=self._facts(), points=self.notes),
             machine_section(self.system),
-            Section("What the model leaves out", points=left_out(self.results[0].run_time)),
+            Section("What the model leaves out", points=self._left_out()),
         ]
 
     def _bandwidths(self, sound: bool) -> list[Sheet]:
@@ -275,6 +289,10 @@ class ScenarioRun(Run):
             rows.append([result.policy, f"{len(alone):,}", *cells])
         heads = ["jobs", "median\nrun s", f"median\nwait {name}", f"longest\nwait {name}"]
         return [Sheet(["policy", *heads], rows, ["policy"])]
+
+    def _left_out(self) -> list[str]:
+        errors = [f"The {error}." for error in self.known_errors]
+        return left_out(self.results[0].run_time) + errors
 
     def _run_times(self) -> str:
         match self.results[0].run_time:

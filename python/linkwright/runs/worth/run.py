@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
+from linkwright.summaries.known_error import KnownError, known_errors
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import MEASURES
 from linkwright.summaries.over_seeds import OverSeeds, mean_and_ends
@@ -94,8 +95,14 @@ class Worth(OverSeeds, Run):
 
     @property
     def context(self) -> Sequence[str]:
-        """The answer, which is the first that is printed, and what it is of."""
-        return [self.headline]
+        """The answer, which is the first that is printed, and how exact the model is."""
+        return [self.headline, *map(str, self.known_errors)]
+
+    @property
+    def known_errors(self) -> list[KnownError]:
+        """How far fluids and flows are known to be off; none of packets, and of formulas."""
+        variants = map(self.scenario.variant, self.scenario.variants)
+        return known_errors(self.system, [self.scenario, *variants])
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -148,6 +155,7 @@ class Worth(OverSeeds, Run):
             "machine": self.system.name,
             "warnings": list(self.warnings),
             "notes": list(self.notes),
+            "known_errors": [asdict(error) for error in self.known_errors],
             "jobs": self.job_count,
             "seeds": list(self.seeds),
             "reference": self.reference,
@@ -204,7 +212,13 @@ class Worth(OverSeeds, Run):
             Section("Every measure", sheets=worth),
             Section("What was run", facts=list(facts.items()), points=self.notes),
             machine_section(self.system),
-            Section("What the model leaves out", points=left_out(self.scenario.run_time)),
+            Section(
+                "What the model leaves out",
+                points=[
+                    *left_out(self.scenario.run_time),
+                    *(f"The {error}." for error in self.known_errors),
+                ],
+            ),
         ]
 
     def timeline(self) -> Timeline | None:
