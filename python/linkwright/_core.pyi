@@ -1220,7 +1220,7 @@ class GpuRun:
 
         Columns: cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu, number (among the
         GPU's), hits, merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
-        lines), latency (the mean of its answers, in seconds).
+        lines), answers, latency (their mean, in seconds; no number where there are none).
         """
 
     def channels(self) -> Table:
@@ -1234,7 +1234,8 @@ class GpuRun:
         """One row for each direction of a link that carried something.
 
         Columns: link, messages, bytes (without what the link adds), utilisation (share of the run
-        for which it was busy, 0 to 1).
+        for which it was busy, 0 to 1), longest_wait (that a message had for those before it, in
+        seconds).
         """
 
     def groups(self) -> Table:
@@ -1367,6 +1368,18 @@ class GpuSystem:
     @property
     def code(self) -> bool:
         """Whether wavefronts read their code."""
+
+    @property
+    def is_coherent(self) -> bool:
+        """Whether what one wavefront wrote is what another reads, once a fence and a flag or an atomic
+        have told it, within a kernel.
+        """
+
+    @property
+    def heeds(self) -> list[str]:
+        """Those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that change
+        something under its memory system; what the others are is of no account.
+        """
 
     def costs(self) -> Table:
         """What its coherence costs before anything runs: messages, and what caches and memory keep.

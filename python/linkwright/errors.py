@@ -136,11 +136,14 @@ class SweepInterruptedError(KeyboardInterrupt):
 
 
 def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
-    """A question with the names that come near, at most so many; empty where none does."""
+    """A question with the names that begin so, or else come near, at most so many; or nothing."""
     # Imported where it is needed: it takes longer than reading a machine.
     from difflib import get_close_matches
 
-    close = " or ".join(f"`{name}`" for name in get_close_matches(given, names, n=most, cutoff=0.5))
+    # Names that go on where the given one ends are meant, however much longer they are.
+    longer = [name for name in names if name.startswith(f"{given}-")]
+    found = longer or get_close_matches(given, names, n=most, cutoff=0.5)
+    close = " or ".join(f"`{name}`" for name in found)
     return f"did you mean {close}? " if close else ""
 
 

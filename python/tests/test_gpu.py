@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -94,6 +95,62 @@ def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
 def test_ctrl_c_ends_a_run_at_once() -> None:
     with interrupted():
         GpuSystem(gpus=4).run("mm", 2048, data=False)
+
+
+def test_ctrl_c_ends_the_making_of_a_graph_at_once() -> None:
+    with interrupted(after=0.1):
+        GpuSystem(gpus=4).run("bfs", 2**24, data=False)
+
+
+def test_numbers_that_cannot_be_are_named_as_they_were_given() -> None:
+    for options, problem in (
+        ({"gpus": -1}, "-1 GPUs are not possible; 1 to 32 are"),
+        ({"gpus": 2**70}, "1 to 32 are"),
+        ({"write_lease": -1}, "the write lease is -1: no copy could be read; 1 or more works"),
+        ({"read_lease": 2**40}, f"the read lease is {2**40}, more than a timestamp holds"),
+        ({"timestamp_bits": -3}, "a timestamp of -3 bits; from 2 to 16 bits work"),
+    ):
+        with pytest.raises(SimulationError, match=problem):
+            GpuSystem(**options)  # type: ignore[arg-type]
+    with pytest.raises(SimulationError, match="a size of -64 is too small for relu; take a"):
+        GpuSystem().run("relu", -64)
+
+
+def test_a_latency_is_the_mean_of_what_was_answered() -> None:
+    # Banks of the second level send reads on to the homes of their lines.
+    options = ("--size", "4096", "--gpus", "3", "--memory", "hmg")
+    result = linkwright("gpu", "run", "relu", *options, "--json")
+    assert result.exit_code == 0, result.output
+    told = {row["cache"]: row["latency"] for row in json.loads(result.stdout)["caches"]}
+    run = GpuSystem(gpus=3, memory="hmg").run("relu", 4096)
+    rows = [row for row in run.caches() if row["cache"] == "L2"]
+    assert any(row["misses"] and not row["answers"] for row in rows)
+    assert all((row["answers"] == 0) == math.isnan(row["latency"]) for row in rows)
+    spent = sum(row["answers"] * row["latency"] for row in rows if row["answers"])
+    assert told["L2"] == pytest.approx(spent / sum(row["answers"] for row in rows))
+
+
+def test_a_system_says_what_it_heeds() -> None:
+    assert GpuSystem(memory="g-tsc").heeds == ["read_lease", "timestamp_bits"]
+    assert GpuSystem(memory="rdma").heeds == []
+    assert GpuSystem(memory="g-tsc").is_coherent
+    assert not GpuSystem(memory="rdma").is_coherent
+
+
+def test_a_wrong_answer_under_a_coherent_memory_is_the_kernel_s(tmp_path: Path) -> None:
+    file = tmp_path / "own.kernel"
+    file.write_text("buffer a 256 inout\n0 store a 4 = 3\nexpect a 4 = 4\n")
+    for memory, said in (("rdma", "take a coherent memory"), ("hmg", "its memory is coherent")):
+        result = linkwright("gpu", "run", str(file), "--memory", memory)
+        assert result.exit_code == 1
+        assert said in result.stderr
+
+
+def test_a_benchmark_that_is_named_twice_is_compared_once() -> None:
+    words = ["relu", "relu", "--memory", "rdma", "--memory", "rdma"]
+    result = linkwright("gpu", "compare", *words, "--json")
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.stdout)) == 1
 
 
 def test_ctrl_c_ends_the_filling_of_buffers_at_once() -> None:
@@ -363,7 +420,14 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
     [
         ("run relu --size 100", "take a multiple of 64 up to 4294967296, such as 64"),
         ("run relu --gpus 33", "33 is not from 1 to 32"),
-        ("run relu --memory tsm", "there is no memory system `tsm`"),
+        ("run relu --memory tsm", "`tsm`; did you mean `tsm-wb-nc-rc` or `tsm-wt-nc-rc` or"),
+        ("run relu --size -1", "a size of -1 is too small for relu; take a multiple of 64 up to"),
+        ("run relu --preset r9", "there is no GPU model `r9`; there are r9-nano"),
+        ("run relu --shared-bandwidth 64", "--shared-bandwidth changes nothing under rdma"),
+        ("run relu --memory mesi --read-lease 9", "--read-lease changes nothing under mesi"),
+        ("run relu --memory g-tsc --write-lease 9", "--write-lease changes nothing under g-tsc"),
+        ("compare relu --memory rdma --memory hmg --timestamp-bits 8", "under rdma, hmg; leave it"),
+        ("litmus --test spinning --memory rdma --read-lease 9", "--read-lease changes nothing"),
         ("run mesage", "did you mean `message`?"),
         ("run relu --preset t4", "the GPU model `t4` has no [hierarchy]"),
         ("run relu --preset none.toml", "cannot read `none.toml`"),

@@ -1,7 +1,7 @@
 //! Kernels inside GPUs, timed without data.
 //!
-//! `cargo bench --bench memory`: processor time of the user, median of 5, and how many instructions of wavefronts
-//! and accesses to lines that is a second.
+//! `cargo bench --bench memory`: processor time of the user, median of 5, how many instructions of wavefronts
+//! and accesses to lines (of both levels, other GPUs and memory) that is a second, and the most memory for each GPU.
 
 use std::hint::black_box;
 
@@ -36,7 +36,12 @@ fn main() {
             .collect();
         times.sort_by(f64::total_cmp);
         let time = times[REPEATS / 2];
-        let found = run(hierarchy, &workload, &options, None).expect("it ends");
+        let mut found = None;
+        let most = allocation_counter::measure(|| {
+            found = run(hierarchy, &workload, &options, None).ok();
+        })
+        .bytes_max;
+        let found = found.expect("it ends");
         let lines = |counts| {
             let sum = GpuRun::sum(counts);
             sum.hits + sum.merged + sum.misses
@@ -45,13 +50,16 @@ fn main() {
         let accesses = lines(&found.vector)
             + lines(&found.scalar)
             + lines(&found.second)
+            + found.instructions.remote
             + memory.reads
             + memory.writes;
         println!(
-            "{} on {gpus} GPUs: {time:.3} s, {:.1} million instructions and {:.1} million accesses a second",
+            "{} on {gpus} GPUs: {time:.3} s, {:.2} million instructions and {:.1} million accesses a second, \
+             {:.1} MB of a GPU",
             workload.name,
             found.instructions.instructions as f64 / time / 1e6,
             accesses as f64 / time / 1e6,
+            most as f64 / f64::from(gpus) / 1e6,
         );
     }
 }

@@ -30,6 +30,11 @@ impl GpuModel {
     pub fn core(&self) -> &gpus::GpuModel {
         &self.0
     }
+
+    /// The model of a name whose inside is known.
+    pub fn inside(name: &str) -> PyResult<Self> {
+        known(gpus::find_inside(name)).cloned().map(Self)
+    }
 }
 
 #[pymethods]

@@ -1,19 +1,18 @@
 //! `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use linkwright::diagnostic::Diagnosis;
-use linkwright::engine::Progress;
+use linkwright::engine::{Hook, Progress};
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::LoadedWords;
 use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
-use linkwright::memory::{
-    self, Distribution, DramTiming, GpuOptions, GpuRunError, MemorySystem, tables,
-};
+use linkwright::memory::{self, Distribution, DramTiming, GpuOptions, MemorySystem, tables};
 use linkwright::system::gpus::Hierarchy;
-use linkwright::units::{Bandwidth, Picoseconds};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -23,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::choices::Choice;
 use crate::errors;
 use crate::gpu_kernel::GpuKernel;
-use crate::gpu_model::{GpuModel, gpu_model};
+use crate::gpu_model::GpuModel;
 use crate::number::{self, int, optional_int, real};
 use crate::table::Table;
 use crate::worker;
@@ -102,7 +101,7 @@ impl GpuSystem {
     ) -> PyResult<Self> {
         let model = match model {
             NamedModel::Model(model) => model.get().clone(),
-            NamedModel::Name(name) => gpu_model(&name)?,
+            NamedModel::Name(name) => GpuModel::inside(&name)?,
         };
         model.core().hierarchy().map_err(errors::machine)?;
         MemorySystem::named(memory)?;
@@ -113,14 +112,15 @@ impl GpuSystem {
             let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
             return Err(errors::range(Diagnosis::of(refused).remedy(remedy)));
         }
-        let gpus = u32::try_from(gpus).unwrap_or(0);
-        if gpus == 0 || gpus > memory::MOST_GPUS {
-            return Err(errors::range(GpuRunError::Gpus { gpus }));
-        }
-        let lease = |given: i128| u32::try_from(given.max(0)).unwrap_or(u32::MAX);
-        let (read_lease, write_lease) = (lease(read_lease), lease(write_lease));
-        let timestamp_bits = u8::try_from(timestamp_bits.max(0)).unwrap_or(u8::MAX);
+        let counted = |gpus: &u32| (1..=memory::MOST_GPUS).contains(gpus);
+        let gpus = u32::try_from(gpus).ok().filter(counted).ok_or_else(|| {
+            let refused = Diagnosis::of(format!("{gpus} GPUs are not possible"));
+            errors::range(refused.remedy(format!("1 to {} are", memory::MOST_GPUS)))
+        })?;
         Leases::new(read_lease, write_lease, timestamp_bits).map_err(errors::range)?;
+        // None is more than a timestamp holds.
+        let [read_lease, write_lease] = [read_lease, write_lease].map(|lease| lease as u32);
+        let timestamp_bits = timestamp_bits as u8;
         let [memory, distribution, dram] = [memory, distribution, dram].map(str::to_owned);
         let system = Self {
             model,
@@ -207,6 +207,20 @@ impl GpuSystem {
         self.code
     }
 
+    /// Whether what one wavefront wrote is what another reads, once a fence and a flag or an atomic
+    /// have told it, within a kernel.
+    #[getter]
+    fn is_coherent(&self) -> PyResult<bool> {
+        Ok(MemorySystem::named(&self.memory)?.is_coherent())
+    }
+
+    /// Those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that change
+    /// something under its memory system; what the others are is of no account.
+    #[getter]
+    fn heeds(&self) -> PyResult<Vec<&'static str>> {
+        Ok(MemorySystem::named(&self.memory)?.heeds().to_vec())
+    }
+
     /// What its coherence costs before anything runs: messages, and what caches and memory keep.
     ///
     /// Columns: what (`read request`, `lines of an L1` and the like; what directories keep is left
@@ -256,14 +270,15 @@ impl GpuSystem {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<GpuRun> {
         let timeline: u64 = number::whole("timeline", timeline, u64::MAX)?;
-        let size = size.map(|size| number::whole("size", size, u64::MAX)).transpose()?;
         if !(limit > 0.0 && limit.is_finite()) {
             let refused = Diagnosis::of(format!("a limit of {limit} seconds is not possible"));
             return Err(errors::range(refused.remedy("give more than 0")));
         }
         let what = match benchmark {
             Wanted::Benchmark(name) => {
-                let size = size.unwrap_or(Benchmark::named(&name)?.small_size());
+                let benchmark = Benchmark::named(&name)?;
+                let size = size.unwrap_or(benchmark.small_size().into());
+                let size = benchmark.checked(size).map_err(errors::range)?;
                 What::Benchmark { name, size }
             }
             Wanted::Kernel(_) if size.is_some() => {
@@ -289,7 +304,8 @@ impl GpuSystem {
     }
 
     fn leases(&self) -> PyResult<Leases> {
-        Leases::new(self.read_lease, self.write_lease, self.timestamp_bits).map_err(errors::range)
+        let [read, write] = [self.read_lease, self.write_lease].map(i128::from);
+        Leases::new(read, write, self.timestamp_bits.into()).map_err(errors::range)
     }
 
     /// What a run of it is of.
@@ -338,14 +354,15 @@ struct Of {
 type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 
 impl Of {
-    fn workload(&self) -> PyResult<(KernelWorkload, Kept)> {
+    /// The workload, whose making the hook can end.
+    fn workload(&self, hook: Hook<'_>) -> PyResult<(KernelWorkload, Kept)> {
         let page = self.system.hierarchy()?.page;
         let (mut workload, kept) = match &self.what {
             What::Benchmark { name, size } => {
                 let distribution = Distribution::named(&self.system.distribution)?;
                 let gpus = distribution.computing(self.system.gpus);
-                let workload = Benchmark::named(name)?.workload(page, *size, gpus);
-                (workload.map_err(errors::range)?, Kept::default())
+                let built = memory::build(Benchmark::named(name)?, (page, *size, gpus), hook);
+                (built.map_err(errors::gpus)?, Kept::default())
             }
             What::Kernel(kernel) => kernel.core().workload(page),
         };
@@ -365,7 +382,7 @@ impl Of {
     fn checked(&self, py: Python<'_>, image: Image) -> PyResult<(Image, Option<Mismatch>)> {
         let of = self.clone();
         worker::interruptible(py, move || {
-            let (workload, _) = of.workload()?;
+            let (workload, _) = of.workload(&mut |_| ControlFlow::Continue(()))?;
             let mismatch = (workload.check)(&image).err();
             Ok((image, mismatch))
         })?
@@ -388,6 +405,8 @@ pub struct GpuRun {
     run: memory::GpuRun,
     steps: linkwright::table::Table,
     groups: linkwright::table::Table,
+    /// Each buffer's name, address and size.
+    buffers: Vec<(String, u64, Bytes)>,
     mismatch: Option<Mismatch>,
     loads: Vec<LoadedWords>,
 }
@@ -407,8 +426,6 @@ impl<'de> Deserialize<'de> for GpuRun {
 
 impl GpuRun {
     fn play(py: Python<'_>, of: Of, progress: Option<&Py<PyAny>>) -> PyResult<Self> {
-        // What is refused is refused before a thread is started.
-        of.workload()?;
         let timeline = (of.timeline > 0).then_some(of.timeline as usize);
         let options = GpuOptions { timeline, ..of.system.options(of.data, of.limit)? };
         let hierarchy = of.system.hierarchy()?;
@@ -417,14 +434,16 @@ impl GpuRun {
             None => Ok(()),
         };
         let played = worker::watched(py, report, |hook| {
-            let (workload, kept) = of.workload()?;
+            let (workload, kept) = of.workload(&mut *hook)?;
             let run = memory::run(hierarchy, &workload, &options, Some(hook));
             let run = run.map_err(errors::gpus)?;
             let steps = tables::steps(&workload, &run);
             let groups = tables::groups(&workload, &run, of.system.gpus);
-            Ok::<_, PyErr>((run, steps, groups, kept.take()))
+            let buffers = workload.buffers.iter();
+            let buffers = buffers.map(|it| (it.name.to_string(), it.address, it.size)).collect();
+            Ok::<_, PyErr>((run, steps, groups, buffers, kept.take()))
         })?;
-        let (mut run, steps, groups, loads) = played?;
+        let (mut run, steps, groups, buffers, loads) = played?;
         let mut mismatch = None;
         if let Some(image) = run.image.take() {
             let (image, found) = of.checked(py, image)?;
@@ -435,12 +454,12 @@ impl GpuRun {
             let watched = Some(wrong.address);
             let watching = GpuOptions { watched, timeline: None, ..options };
             let again = worker::watched(py, report, |hook| {
-                let (workload, _) = of.workload()?;
+                let (workload, _) = of.workload(&mut *hook)?;
                 memory::run(hierarchy, &workload, &watching, Some(hook)).map_err(errors::gpus)
             })?;
             wrong.stored_by = again?.stored_by;
         }
-        Ok(Self { of, run, steps, groups, mismatch, loads })
+        Ok(Self { of, run, steps, groups, buffers, mismatch, loads })
     }
 }
 
@@ -535,7 +554,7 @@ impl GpuRun {
     ///
     /// Columns: cache (`L1 vector`, `L1 scalar`, `L1 instruction`, `L2`), gpu, number (among the
     /// GPU's), hits, merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
-    /// lines), latency (the mean of its answers, in seconds).
+    /// lines), answers, latency (their mean, in seconds; no number where there are none).
     fn caches(&self) -> PyResult<Table> {
         Table::new(tables::caches(&self.run, self.of.system.gpus))
     }
@@ -551,7 +570,8 @@ impl GpuRun {
     /// One row for each direction of a link that carried something.
     ///
     /// Columns: link, messages, bytes (without what the link adds), utilisation (share of the run
-    /// for which it was busy, 0 to 1).
+    /// for which it was busy, 0 to 1), longest_wait (that a message had for those before it, in
+    /// seconds).
     fn links(&self) -> PyResult<Table> {
         Table::new(tables::links(&self.run))
     }
@@ -592,10 +612,9 @@ impl GpuRun {
             let without = Diagnosis::of("the run had no data").remedy("run with data=True");
             return Err(errors::range(without));
         };
-        let (workload, _) = self.of.workload()?;
-        let found = workload.buffers.iter().find(|buffer| buffer.name == name);
-        let buffer = found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        Ok(PyBytes::new(py, image.of_buffer(buffer)))
+        let found = self.buffers.iter().find(|(known, _, _)| known == name);
+        let (_, address, size) = found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(PyBytes::new(py, image.of_buffer(*address, *size)))
     }
 
     /// What the loads have read that a kernel of one's own records: one row for each word.
@@ -608,9 +627,8 @@ impl GpuRun {
 
     /// The names of the buffers.
     #[getter]
-    fn buffers(&self) -> PyResult<Vec<String>> {
-        let (workload, _) = self.of.workload()?;
-        Ok(workload.buffers.iter().map(|buffer| buffer.name.to_string()).collect())
+    fn buffers(&self) -> Vec<String> {
+        self.buffers.iter().map(|(name, _, _)| name.clone()).collect()
     }
 
     fn __repr__(&self) -> String {

@@ -35,6 +35,7 @@ from linkwright.cli.gpu_options import (
     Remote,
     TimestampBits,
     WriteLease,
+    check_heeded,
     choice,
     leases_of,
     shown,
@@ -92,7 +93,7 @@ def run(
     ],
     size: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="How large; what runs within seconds if absent."),
+        typer.Option(metavar="N", help="How large; what runs within seconds if absent."),
     ] = None,
     gpus: Gpus = 4,
     memory: Annotated[
@@ -143,6 +144,7 @@ def run(
         code=not no_code,
         remote=remote,
     )
+    check_heeded([system], shared_bandwidth, leases)
     with shown(benchmark, system.cycle) as progress:
         found = system.run(
             what,
@@ -162,10 +164,10 @@ def run(
     else:
         _print(found)
     if found.correct is False:
-        raise SimulationError(
-            f"the answer is wrong: {found.mismatch}",
-            "take a coherent memory, such as tsm-wt-c-rc",
-        )
+        remedy = "take a coherent memory, such as tsm-wt-c-rc"
+        if system.is_coherent:
+            remedy = "its memory is coherent: look for accesses that no fence or barrier orders"
+        raise SimulationError(f"the answer is wrong: {found.mismatch}", remedy)
 
 
 def _what(given: str) -> names.BenchmarkName | GpuKernel:
@@ -218,17 +220,18 @@ def compare(
     Speed-ups are over the first memory system. Where a kernel needs coherence that a memory
     lacks, its answer is wrong, or it never ends: that is a column, not an error.
     """
-    wanted = list(benchmarks or STANDARD)
+    wanted = list(dict.fromkeys(benchmarks or STANDARD))
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
     leases = leases_of(read_lease, write_lease, timestamp_bits)
+    systems = [
+        system_of(
+            preset, gpus, kind, distribution, dram, shared_bandwidth, leases, code=not no_code
+        )
+        for kind in dict.fromkeys(memory or MEMORY)
+    ]
+    check_heeded(systems, shared_bandwidth, leases)
     rows: list[dict[str, Any]] = []
     for name in wanted:
-        systems = (
-            system_of(
-                preset, gpus, kind, distribution, dram, shared_bandwidth, leases, code=not no_code
-            )
-            for kind in memory or MEMORY
-        )
         found = [_compared(system, name, sizes[name], limit) for system in systems]
         base = found[0]["time"]
         for row in found:
@@ -325,16 +328,17 @@ def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     sums = []
     for kind, rows in by_kind.items():
         total = _totals(rows, "hits", "merged", "misses", "evictions", "write_backs")
-        answers = [(row["hits"] + row["merged"] + row["misses"], row["latency"]) for row in rows]
-        used = [(count, latency) for count, latency in answers if count]
-        count = sum(count for count, _ in used)
+        count = total["hits"] + total["merged"] + total["misses"]
+        # A cache that has answered nobody has no latency.
+        used = [(row["answers"], row["latency"]) for row in rows if row["answers"]]
+        answers = sum(each for each, _ in used)
         sums.append(
             {
                 "cache": kind,
                 "count": len(rows),
                 **total,
                 "hit_rate": (total["hits"] + total["merged"]) / count if count else None,
-                "latency": sum(n * latency for n, latency in used) / count if count else None,
+                "latency": sum(n * latency for n, latency in used) / answers if answers else None,
             }
         )
     return sums

@@ -20,6 +20,7 @@ from linkwright.cli.gpu_options import (
     ReadLease,
     TimestampBits,
     WriteLease,
+    check_heeded,
     choice,
     leases_of,
     system_of,
@@ -60,10 +61,14 @@ def litmus(
     there is a fence between any two accesses. What goes wrong is a column, not an error.
     """
     leases = leases_of(read_lease, write_lease, timestamp_bits)
+    systems = [
+        system_of(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
+        for kind in dict.fromkeys(memory or MEMORY)
+    ]
+    check_heeded(systems, shared_bandwidth, leases)
     rows: list[dict[str, Any]] = []
-    for name in test or TESTS:
-        for kind in memory or MEMORY:
-            system = system_of(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
+    for name in dict.fromkeys(test or TESTS):
+        for system in systems:
             rows += [
                 _played(system, name, warm, seeds, first_seed, limit) for warm in (False, True)
             ]

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import FileError, GpuModel, GpuSystem, choice_names, gpu_model, names
+from linkwright import FileError, GpuModel, GpuSystem, choice_names, names
 from linkwright.cli import output
 from linkwright.cli.options import among
 from linkwright.texts import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 MEMORY = choice_names()["memory_system"]
+# What the options are that not all memory systems heed, where they are not given.
+DEFAULTS = {
+    "shared_bandwidth": 32.0,
+    "read_lease": 10,
+    "write_lease": 5,
+    "timestamp_bits": 16,
+}
 
 
 def choice(what: str, known: list[str]) -> dict[str, Any]:
@@ -90,6 +97,27 @@ def leases_of(read: int, write: int, bits: int) -> dict[str, int]:
     return {"read_lease": read, "write_lease": write, "timestamp_bits": bits}
 
 
+def check_heeded(
+    systems: Sequence[GpuSystem], shared_bandwidth: float, leases: dict[str, int]
+) -> None:
+    """Refuses a setting that none of the memory systems heeds.
+
+    Raises:
+        typer.BadParameter: If one differs from its default, and changes nothing.
+    """
+    heeded = {setting for system in systems for setting in system.heeds}
+    given = {"shared_bandwidth": shared_bandwidth, **leases}
+    for setting, default in DEFAULTS.items():
+        if given[setting] != default and setting not in heeded:
+            heeding = [name for name in MEMORY if setting in GpuSystem(memory=name).heeds]  # type: ignore[arg-type]
+            kinds = ", ".join(dict.fromkeys(system.memory for system in systems))
+            option = f"--{setting.replace('_', '-')}"
+            raise typer.BadParameter(
+                f"{option} changes nothing under {kinds}; leave it out, or take "
+                f"{', '.join(heeding)}."
+            )
+
+
 def system_of(
     preset: str,
     gpus: int,
@@ -116,15 +144,15 @@ def system_of(
     )
 
 
-def _model(preset: str) -> GpuModel:
-    """The model of a name, or of a file.
+def _model(preset: str) -> GpuModel | str:
+    """The name of a model, or the model of a file.
 
     Raises:
         FileError: If the file cannot be read.
     """
     path = Path(preset)
     if path.suffix != ".toml":
-        return gpu_model(preset)
+        return preset
     try:
         return GpuModel.from_toml(path.read_text(encoding="utf-8"), preset)
     except (OSError, UnicodeDecodeError) as error:

@@ -60,6 +60,8 @@ pub struct Running {
     pub under_way: u32,
     /// What it waits for.
     pub waits: Waits,
+    /// What its last access does, if it had any.
+    pub accessed: WavefrontOperation,
     /// The access that it issues, and how many of its lines are issued.
     pub issuing: (u32, u32),
     /// How far it is in its code.

@@ -7,7 +7,7 @@ use super::address::Distribution;
 use super::compute_unit::{Group, Reading, Running, Waits};
 use super::consistency::Consistency;
 use super::error::GpuRunError;
-use super::kernel::{Launch, Wavefront, WavefrontPlace, WavefrontState};
+use super::kernel::{Launch, Wavefront, WavefrontOperation, WavefrontPlace, WavefrontState};
 use super::protocol::CoherenceProtocol;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -137,6 +137,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                 group: index,
                 under_way: 0,
                 waits: Waits::ForItself,
+                accessed: WavefrontOperation::Nothing,
                 issuing: (0, 0),
                 reading: Reading::default(),
             };
@@ -215,13 +216,37 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
         }
     }
 
+    /// The last access of a wavefront, as a part of a sentence; nothing where it had none.
+    fn accessed(&self, running: &Running) -> String {
+        let what = match running.accessed {
+            WavefrontOperation::Load | WavefrontOperation::LoadScalar => "a load from",
+            WavefrontOperation::Store => "a store to",
+            WavefrontOperation::Atomic(_) => "an atomic at",
+            _ => return String::new(),
+        };
+        let Some(address) = running.state.posted().lanes.first() else { return String::new() };
+        let mut buffers = self.workload.buffers.iter();
+        let holds = buffers.find(|it| (it.address..it.address + it.size.0).contains(&address));
+        let place = holds.map_or_else(
+            || format!("address {address:#x}"),
+            |buffer| format!("byte {} of {}", address - buffer.address, buffer.name),
+        );
+        let line = running.state.line().map_or(String::new(), |line| format!(" (line {line})"));
+        format!(", its last access {what} {place}{line}")
+    }
+
     /// The kernel that runs, and the first of the wavefronts that have not ended, each with what
     /// it waits for.
     fn unfinished(&self) -> (String, String) {
         let mut shown = Vec::new();
         for running in self.running.iter().flatten().take(4) {
             let WavefrontPlace { group, wavefront, .. } = Wavefront::of(&running.state).place();
-            shown.push(format!("wavefront {wavefront} of group {group} {}", running.waits.told()));
+            let (gpu, unit) = (running.unit / self.counts.units, running.unit % self.counts.units);
+            shown.push(format!(
+                "wavefront {wavefront} of group {group} (compute unit {unit} of GPU {gpu}) {}{}",
+                running.waits.told(),
+                self.accessed(running)
+            ));
         }
         let kernel = self.workload.launches.get(self.phases.launch);
         (kernel.map_or("", |launch| &*launch.name).to_owned(), shown.join("; "))
@@ -236,6 +261,6 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
     /// What runs for longer than was allowed.
     pub(super) fn too_long(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
-        GpuRunError::TooLong { kernel, limit: self.limit, shown }
+        GpuRunError::TooLong { kernel, limit: self.limit, shown, is_coherent: self.is_coherent }
     }
 }

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::address::OutOfMemory;
+use super::kernel::benchmarks::SizeError;
 use super::placement::RemoteError;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::EngineError;
@@ -13,6 +14,9 @@ use crate::units::{Bytes, Picoseconds};
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum GpuRunError {
+    /// A size of a benchmark that is not possible.
+    #[error(transparent)]
+    Size(#[from] SizeError),
     /// Buffers that memory does not hold.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
@@ -42,6 +46,8 @@ pub enum GpuRunError {
         limit: Picoseconds,
         /// The first wavefronts that have not ended, and what each waits for.
         shown: String,
+        /// Whether its memory is coherent.
+        is_coherent: bool,
     },
     /// No GPUs, or more than a run can have.
     Gpus {
@@ -79,10 +85,17 @@ impl Diagnose for GpuRunError {
                 "{wavefronts} wavefronts of {kernel} wait for what never comes: {shown}"
             ))
             .remedy("a barrier needs all wavefronts of its group or launch to come to it"),
-            Self::TooLong { kernel, limit, shown } => {
-                Diagnosis::of(format!("{kernel} has not ended after {limit}: {shown}"))
-                    .remedy("allow more time, if it does not spin on what nobody writes")
+            Self::TooLong { kernel, limit, shown, is_coherent } => {
+                let remedy = if *is_coherent {
+                    "allow more time, if it does not spin on what nobody writes"
+                } else {
+                    "allow more time, or take a coherent memory, such as tsm-wt-c-rc, where it \
+                     spins on what others write"
+                };
+                let problem = format!("{kernel} has not ended after {limit}: {shown}");
+                Diagnosis::of(problem).remedy(remedy)
             }
+            Self::Size(error) => error.diagnosis(),
             Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs are not possible"))
                 .remedy(format!("1 to {MOST_GPUS} are")),
             Self::Data { asked } => Diagnosis::of(format!(

@@ -92,6 +92,23 @@ impl MemorySystem {
         }
     }
 
+    /// The settings that change something under it, of those that only some memory systems heed.
+    #[must_use]
+    pub const fn heeds(self) -> &'static [&'static str] {
+        match self {
+            Self::TsmWriteBack | Self::TsmWriteThrough | Self::Mesi => &["shared_bandwidth"],
+            Self::TsmCoherent
+            | Self::TsmCoherentSequential
+            | Self::TsmPrinted
+            | Self::TsmPrintedSequential => {
+                &["shared_bandwidth", "read_lease", "write_lease", "timestamp_bits"]
+            }
+            // Its writes have the lease of reads.
+            Self::GTsc => &["read_lease", "timestamp_bits"],
+            Self::Rdma | Self::Hmg | Self::ZeroCopy | Self::Unified => &[],
+        }
+    }
+
     /// Whether it is sequentially consistent: programs need no fences.
     #[must_use]
     pub const fn is_sequential(self) -> bool {

@@ -49,6 +49,6 @@ pub use error::{GpuRunError, MOST_GPUS};
 pub use fabric::Carried;
 pub use memory_system::MemorySystem;
 pub use placement::{RemoteError, can_be_remote};
-pub use run::{GpuOptions, GpuRun, run};
+pub use run::{GpuOptions, GpuRun, build, run};
 pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 pub use timeline::{GroupSpan, Timeline};

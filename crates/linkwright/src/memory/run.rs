@@ -7,6 +7,7 @@ use super::dram::DramTiming;
 use super::driver::DriverStep;
 use super::error::{GpuRunError, MOST_GPUS};
 use super::fabric::{Carried, MemoryLinks};
+use super::kernel::benchmarks::Benchmark;
 use super::kernel::{Image, KernelWorkload};
 use super::memory_system::{MemorySystem, WithProtocol};
 use super::placement;
@@ -16,7 +17,7 @@ use super::system::{Event, Gpus};
 use super::timeline::Timeline;
 use crate::engine::{Engine, Hook, Scheduler};
 use crate::system::gpus::Hierarchy;
-use crate::units::{Bandwidth, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// What a run is of, beside its workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,6 +132,21 @@ impl GpuRun {
             copied_in: sum.copied_in + one.copied_in,
         })
     }
+}
+
+/// A benchmark at a size, over pages of so many bytes, for so many GPUs, as
+/// [`Benchmark::workload`]; the hook can end that.
+///
+/// # Errors
+/// A size that the work-groups do not divide, and what the hook ends.
+pub fn build(
+    benchmark: Benchmark,
+    (page, size, gpus): (Bytes, u64, u32),
+    hook: Hook<'_>,
+) -> Result<KernelWorkload, GpuRunError> {
+    let mut engine = Engine::new(hook);
+    let tick = || Ok(Scheduler::<Event>::tick(&mut engine, (0, 0))?);
+    benchmark.watched(page, size, gpus, tick)
 }
 
 /// Runs a workload. Its answer is not compared with a CPU's: that is

@@ -149,6 +149,8 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol, C> {
     pub watched: Option<(u64, u64)>,
     pub stored_by: Option<u32>,
     pub limit: Picoseconds,
+    /// Whether who spins sees what others write.
+    pub is_coherent: bool,
     pub timeline: Option<Box<Timeline>>,
     /// When the next interval of the timeline ends; never without one.
     pub sample_at: u64,
@@ -256,6 +258,7 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
             watched: options.watched.map(|byte| (byte / LINE, 1 << (byte % LINE))),
             stored_by: None,
             limit: options.limit,
+            is_coherent: options.memory.is_coherent(),
             timeline: None,
             sample_at: u64::MAX,
             consistency: std::marker::PhantomData,

@@ -51,7 +51,7 @@ pub fn steps(workload: &KernelWorkload, run: &GpuRun) -> Table {
 }
 
 /// One row for each cache: its kind, GPU and number there, and what it has answered, by lines; the
-/// latency is the mean of its answers.
+/// latency is the mean of so many answers, and no number where there are none.
 #[must_use]
 pub fn caches(run: &GpuRun, gpus: u32) -> Table {
     let kinds = [
@@ -86,6 +86,7 @@ pub fn caches(run: &GpuRun, gpus: u32) -> Table {
         .with("misses", "", column(|counts| counts.misses))
         .with("evictions", "", column(|counts| counts.evictions))
         .with("write_backs", "", column(|counts| counts.write_backs))
+        .with("answers", "", column(|counts| counts.answered))
         .with("latency", "s", all.iter().map(latency).collect::<Vec<_>>())
 }
 
@@ -115,7 +116,8 @@ pub fn memory(run: &GpuRun, gpus: u32) -> Table {
 }
 
 /// One row for each link between caches, GPUs and memory that carried something: messages, bytes
-/// without what the link adds, and the share of the run for which it was busy.
+/// without what the link adds, the share of the run for which it was busy, and how long a message
+/// waited for those before it, at most.
 #[must_use]
 pub fn links(run: &GpuRun) -> Table {
     let used: Vec<_> = run.links.iter().filter(|(_, carried)| carried.messages > 0).collect();
@@ -128,6 +130,11 @@ pub fn links(run: &GpuRun) -> Table {
             "utilisation",
             "",
             used.iter().map(|(_, carried)| carried.busy.0 as f64 / whole).collect::<Vec<_>>(),
+        )
+        .with(
+            "longest_wait",
+            "s",
+            used.iter().map(|(_, carried)| carried.longest_wait.as_seconds()).collect::<Vec<_>>(),
         )
 }
 

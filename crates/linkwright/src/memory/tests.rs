@@ -1,6 +1,7 @@
 //! Runs of whole workloads: answers, counts, and that data do not change time.
 
 mod code;
+mod settings;
 
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{
@@ -141,14 +142,16 @@ fn long_runs_have_longer_intervals() {
 
 #[test]
 fn counts_are_those_of_the_open_simulator() {
-    // MGPUSim's counts, 4 GPUs, unified: hits and misses of vector caches, remote accesses.
+    // MGPUSim's counts, 4 GPUs, unified: hits and misses of vector caches, remote accesses. The last
+    // are our lines of memory, read and written, with the host's copies: those of the
+    // documentation's table, beside MGPUSim's.
     let counted = [
-        (Benchmark::Relu, 65_536, (0, 8_192), 6_144),
-        (Benchmark::MatrixTranspose, 256, (0, 8_192), 6_144),
-        (Benchmark::Fir, 16_384, (19_136, 2_112), 1_584),
-        (Benchmark::MatrixMultiplication, 128, (0, 9_216), 6_912),
+        (Benchmark::Relu, 65_536, (0, 8_192), 6_144, (8_216, 8_192)),
+        (Benchmark::MatrixTranspose, 256, (0, 8_192), 6_144, (8_252, 8_192)),
+        (Benchmark::Fir, 16_384, (19_136, 2_112), 1_584, (1_054, 1_026)),
+        (Benchmark::MatrixMultiplication, 128, (0, 9_216), 6_912, (3_212, 3_072)),
     ];
-    for (benchmark, size, caches, remote) in counted {
+    for (benchmark, size, caches, remote, lines) in counted {
         let options = GpuOptions { with_data: false, ..options(MemorySystem::Rdma) };
         let run = play(benchmark, size, &options).unwrap();
         let sum = GpuRun::sum(&run.vector);
@@ -157,6 +160,9 @@ fn counts_are_those_of_the_open_simulator() {
         let scalar = GpuRun::sum(&run.scalar).misses;
         let near = remote..=remote + scalar;
         assert!(near.contains(&run.instructions.remote), "{}", benchmark.name());
+        let memory = run.memory_sum();
+        let found = (memory.reads + memory.copied_out, memory.writes + memory.copied_in);
+        assert_eq!(found, lines, "{}", benchmark.name());
     }
 }
 
@@ -182,25 +188,57 @@ fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
     // A reader that spins on its old copy never sees the flag: the watchdog says who.
     for memory in [MemorySystem::TsmPrinted, MemorySystem::TsmWriteThrough] {
         let error = play(Benchmark::Message, 256, &options(memory)).unwrap_err().to_string();
-        let told = "message has not ended after 10 ms: wavefront 0 of group 3";
+        let told = "message has not ended after 10 ms: wavefront 0 of group 3 (compute unit 0 of \
+                    GPU 3) ";
         assert!(error.starts_with(told), "{error}");
+        assert!(error.contains(", its last access a load from byte 0 of flag; allow"), "{error}");
+        assert!(error.contains("take a coherent memory, such as tsm-wt-c-rc"), "{error}");
     }
 }
 
 #[test]
 fn requests_allocate_nothing() {
     for (name, memory) in MemorySystem::NAMED {
-        let allocated = |size| {
+        let allocated = |workload: &KernelWorkload| {
             let options = GpuOptions { with_data: false, ..options(*memory) };
-            let workload = benchmark_of(Benchmark::Chase, size);
-            let run = || run(r9_nano(), &workload, &options, None).unwrap();
+            let run = || run(r9_nano(), workload, &options, None).unwrap();
             allocation_counter::measure(|| drop(run())).count_total
         };
         // One wavefront, a load after the other, each of another line: pages that fault are told
         // one by one, and 3,072 lines have 48 more of them.
-        let (few, many) = (allocated(1024), allocated(4096));
-        assert!(many - few < 150, "{name}: {few} and {many} allocations");
+        let [few, many] = [1024, 4096].map(|size| allocated(&benchmark_of(Benchmark::Chase, size)));
+        assert!(many - few < 150, "{name}: {few} and {many} allocations of chase");
+        // Four wavefronts of each of four groups, and of each of 16: 48 wavefronts and 96 pages more,
+        // and 6,144 lines.
+        let [few, many] =
+            [128, 256].map(|size| allocated(&benchmark_of(Benchmark::MatrixTranspose, size)));
+        assert!(many - few < 2000, "{name}: {few} and {many} allocations of mt");
+        // The same wavefronts, and 24,576 accesses to lines more.
+        let [few, many] = [16, 64].map(|turns| allocated(&counting(turns)));
+        assert!(many - few < 200, "{name}: {few} and {many} allocations of atomics");
     }
+}
+
+#[test]
+fn a_gpu_takes_less_than_a_hundred_megabytes() {
+    for (name, memory) in MemorySystem::NAMED {
+        let options = GpuOptions { with_data: false, ..options(*memory) };
+        let workload = benchmark_of(Benchmark::MatrixTranspose, 256);
+        let run = || drop(run(r9_nano(), &workload, &options, None).unwrap());
+        let each = allocation_counter::measure(run).bytes_max / u64::from(options.gpus);
+        assert!(each < 100_000_000, "{name}: {each} bytes of a GPU");
+    }
+}
+
+/// Eight wavefronts whose work-items each add to a word of their own line, turn by turn.
+fn counting(turns: u32) -> KernelWorkload {
+    bare((8, 1), move |wavefront| async move {
+        for _ in 0..turns {
+            let word = |lane: usize| Some(64 * lane as u64);
+            let added = wavefront.atomic(AtomicOperation::Add, word, |_| 1).await;
+            wavefront.arrived(added).await;
+        }
+    })
 }
 
 #[test]
@@ -312,11 +350,12 @@ fn wavefronts_that_wait_for_ever_are_told() {
     let error = run(r9_nano(), &workload, &options, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "4 wavefronts of bare wait for what never comes: wavefront 0 of group 0 waits at a barrier \
-         for all others of the launch; wavefront 1 of group 0 waits at a barrier for the others of \
-         its group; wavefront 0 of group 1 waits at a barrier for all others of the launch; \
-         wavefront 1 of group 1 waits at a barrier for the others of its group; a barrier needs \
-         all wavefronts of its group or launch to come to it"
+        "4 wavefronts of bare wait for what never comes: wavefront 0 of group 0 (compute unit 0 of \
+         GPU 0) waits at a barrier for all others of the launch; wavefront 1 of group 0 (compute \
+         unit 0 of GPU 0) waits at a barrier for the others of its group; wavefront 0 of group 1 \
+         (compute unit 0 of GPU 1) waits at a barrier for all others of the launch; wavefront 1 of \
+         group 1 (compute unit 0 of GPU 1) waits at a barrier for the others of its group; a \
+         barrier needs all wavefronts of its group or launch to come to it"
     );
 }
 
@@ -356,6 +395,11 @@ fn what_cannot_run_is_refused() {
         "a size of 1099511627776 is too large for relu; take a multiple of 64 up to 4294967296, \
          such as 4294967296"
     );
+    let error = Benchmark::Relu.checked(-1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a size of -1 is too small for relu; take a multiple of 64 up to 4294967296, such as 64"
+    );
     let large = Benchmark::Relu.workload(r9_nano().page, 1 << 30, 1).unwrap();
     let one = GpuOptions { gpus: 1, with_data: false, ..rdma };
     assert!(refused(&large, &one).contains("more than the 4 GiB"), "{}", refused(&large, &one));
@@ -385,6 +429,30 @@ fn the_caller_can_end_a_run() {
     let hook: Hook<'_> = &mut hook;
     run(r9_nano(), &large, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
     assert_eq!(asked, 1);
+}
+
+#[test]
+fn the_caller_can_end_the_making_of_a_graph() {
+    let nodes = 1 << 20;
+    let asked = |most| {
+        let mut asked = 0;
+        let mut hook = |_: Progress| {
+            asked += 1;
+            if asked < most {
+                std::ops::ControlFlow::Continue(())
+            } else {
+                std::ops::ControlFlow::Break(())
+            }
+        };
+        let hook: Hook<'_> = &mut hook;
+        let built = build(Benchmark::BreadthFirstSearch, (r9_nano().page, nodes, 4), hook);
+        (built.is_ok(), asked)
+    };
+    // Once for 65,536 nodes, as they are made and as they are found.
+    assert_eq!(asked(1), (false, 1));
+    assert_eq!(asked(20), (false, 20));
+    let (is_built, all) = asked(u32::MAX);
+    assert!(is_built && (30..=32).contains(&all), "{all}");
 }
 
 #[test]

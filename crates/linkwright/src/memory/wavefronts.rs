@@ -94,6 +94,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
         let Waits::ToAccess(operation) = running.waits else { return };
         self.done.instructions += 1;
         running.under_way += 1;
+        running.accessed = operation;
         let posted = running.state.posted();
         let words =
             (posted.values.is_there() && operation != WavefrontOperation::Store).then(|| {

@@ -60,8 +60,8 @@ fn sections() -> Vec<Section> {
     for setting in [SEQUENTIALLY, fences] {
         let sequential = setting.consistency == Consistency::Sequential;
         // Timestamps of 3 bits in order, of 4 bits with fences.
-        let bits = if sequential { 3 } else { 4 };
-        let leases = Leases::new(2, 1, bits).unwrap();
+        let bits: u8 = if sequential { 3 } else { 4 };
+        let leases = Leases::new(2, 1, bits.into()).unwrap();
         let mgcc = Mgcc { leases, l1_reads: 2, l2_reads: 1 };
         sections.push(Box::new(move || rows("mgcc", mgcc, setting)));
         let one_gpu = Setting { one_gpu: true, ..setting };

@@ -459,7 +459,7 @@ fn no_reducing_switch() -> String {
 
 fn protocol_error() -> String {
     told(&[
-        &ProtocolError::NoLease { what: "y" },
+        &ProtocolError::NoLease { what: "y", lease: 0 },
         &ProtocolError::Width { bits: 3 },
         &ProtocolError::LongLease { what: "y", lease: 3, most: 3 },
     ])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any, cast
 
@@ -122,11 +121,7 @@ def _of_caches(run: GpuRun, name: str, kind: str) -> dict[str, Any]:
     hits = sum(row["hits"] + row["merged"] for row in rows)
     misses = sum(row["misses"] for row in rows)
     # A cache that answered nobody has no latency.
-    answers = [
-        (row["hits"] + row["merged"] + row["misses"], row["latency"])
-        for row in rows
-        if not isnan(row["latency"])
-    ]
+    answers = [(row["answers"], row["latency"]) for row in rows if row["answers"]]
     count = sum(count for count, _ in answers)
     latency = _short(sum(n * each for n, each in answers) / count) if count else None
     return {f"{name}_hits": hits, f"{name}_misses": misses, f"{name}_latency": latency}

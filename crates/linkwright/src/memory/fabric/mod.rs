@@ -188,8 +188,7 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [Memory
     [true, false].map(|down| {
         let mut links = MemoryLinks::new();
         let mut link = |end: String, bandwidth, first: bool| {
-            let name =
-                if down == first { format!("{end} to switch") } else { format!("switch to {end}") };
+            let name = if first { format!("{end} to switch") } else { format!("switch to {end}") };
             let rate = Rate::Bytes { bandwidth, cycle };
             links.link(name, rate, if first { hop } else { 0 })
         };

@@ -57,6 +57,12 @@ impl Lanes {
         }
     }
 
+    /// The address of the first work-item that takes part, if any does.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        (self.active != 0).then(|| self.addresses[self.active.trailing_zeros() as usize])
+    }
+
     /// The lines touched, each with the bytes of it.
     #[inline]
     #[must_use]

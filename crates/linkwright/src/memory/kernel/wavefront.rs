@@ -140,6 +140,7 @@ pub struct WavefrontState {
     with_data: bool,
     operation: Cell<WavefrontOperation>,
     answer: Cell<Loaded>,
+    line: Cell<Option<u32>>,
     posted: RefCell<Posted>,
     local: Rc<RefCell<Vec<u32>>>,
 }
@@ -176,6 +177,12 @@ impl WavefrontState {
     /// Tells the kernel what its load is called.
     pub fn answer(&self, loaded: Loaded) {
         self.answer.set(loaded);
+    }
+
+    /// The line that its operation stands in, of a kernel that is a text.
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        self.line.get()
     }
 
     /// What goes with the operation that was asked for.
@@ -235,6 +242,11 @@ impl Wavefront {
     #[must_use]
     pub fn with_data(&self) -> bool {
         self.state.with_data
+    }
+
+    /// The line that its next operation stands in, of a kernel that is a text.
+    pub fn at_line(&self, line: Option<u32>) {
+        self.state.line.set(line);
     }
 
     async fn ask(&self, operation: WavefrontOperation) {

@@ -224,11 +224,11 @@ impl Image {
         f32::from_bits(self.word(address))
     }
 
-    /// The bytes of a buffer.
+    /// The bytes of a buffer, by its address and size.
     #[must_use]
-    pub fn of_buffer(&self, buffer: &KernelBuffer) -> &[u8] {
-        let first = buffer.address as usize;
-        &self.bytes[first..first + buffer.size.0 as usize]
+    pub fn of_buffer(&self, address: u64, size: Bytes) -> &[u8] {
+        let first = address as usize;
+        &self.bytes[first..first + size.0 as usize]
     }
 
     /// Puts a word at an address.

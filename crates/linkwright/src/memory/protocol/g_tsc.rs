@@ -40,7 +40,7 @@ impl GTsc {
     /// # Errors
     /// When the lease is 0 or too long for the bits, or the bits are not from 2 to 16.
     pub fn new(lease: u16, bits: u8, reads: u8) -> Result<Self, ProtocolError> {
-        let leases = Leases::new(lease.into(), lease.into(), bits)?;
+        let leases = Leases::new(lease.into(), lease.into(), bits.into())?;
         Ok(Self { time: Mgcc { leases, l1_reads: reads, l2_reads: reads } })
     }
 }

@@ -31,18 +31,20 @@ pub enum ProtocolError {
     NoLease {
         /// The setting.
         what: &'static str,
+        /// The lease.
+        lease: i128,
     },
     /// A timestamp of too few or too many bits.
     Width {
         /// How many.
-        bits: u8,
+        bits: i128,
     },
     /// A lease that no timestamp can hold.
     LongLease {
         /// The setting.
         what: &'static str,
         /// The lease.
-        lease: u32,
+        lease: i128,
         /// The longest one.
         most: u16,
     },
@@ -51,8 +53,10 @@ pub enum ProtocolError {
 impl Diagnose for ProtocolError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::NoLease { what } => Diagnosis::of(format!("{what} is 0: no copy could be read"))
-                .remedy("1 or more works"),
+            Self::NoLease { what, lease } => {
+                Diagnosis::of(format!("{what} is {lease}: no copy could be read"))
+                    .remedy("1 or more works")
+            }
             Self::Width { bits } => Diagnosis::of(format!("a timestamp of {bits} bits"))
                 .remedy("from 2 to 16 bits work"),
             Self::LongLease { what, lease, most } => {
@@ -75,16 +79,17 @@ impl Leases {
     ///
     /// # Errors
     /// When a lease is 0 or too long for the bits, or the bits are not from 2 to 16.
-    pub fn new(read: u32, write: u32, bits: u8) -> Result<Self, ProtocolError> {
+    pub fn new(read: i128, write: i128, bits: i128) -> Result<Self, ProtocolError> {
         if !(2..=16).contains(&bits) {
             return Err(ProtocolError::Width { bits });
         }
+        let bits = bits as u8;
         let most = ((1_u32 << bits) - 1) as u16;
         for (what, lease) in [("the read lease", read), ("the write lease", write)] {
-            if lease == 0 {
-                return Err(ProtocolError::NoLease { what });
+            if lease < 1 {
+                return Err(ProtocolError::NoLease { what, lease });
             }
-            if lease > u32::from(most) {
+            if lease > i128::from(most) {
                 return Err(ProtocolError::LongLease { what, lease, most });
             }
         }

@@ -26,7 +26,7 @@ pub use model::{
 };
 pub use reader::{read, write};
 
-use crate::diagnostic::closest;
+use crate::diagnostic::{closest, instead_of};
 use crate::system::kinds::LinkKind;
 
 macro_rules! files {
@@ -158,6 +158,20 @@ pub fn find(name: &str) -> Result<&'static GpuModel, GpuError> {
         );
         GpuError::Unknown { name: name.to_owned(), instead }
     })
+}
+
+/// The same of the models whose inside is known, so that kernels can run in them.
+///
+/// # Errors
+/// [`GpuError::Unknown`] with the names of these, and a model whose file has no `[hierarchy]`.
+pub fn find_inside(name: &str) -> Result<&'static GpuModel, GpuError> {
+    let model = find(name).map_err(|_| {
+        let inside = all().iter().filter(|model| model.hierarchy().is_ok());
+        let known: Vec<&str> = inside.map(|model| model.name.as_str()).collect();
+        let instead = instead_of(&name.to_ascii_lowercase(), &known);
+        GpuError::Unknown { name: name.to_owned(), instead }
+    })?;
+    model.hierarchy().map(|_| model)
 }
 
 /// A name in capitals without the brands that tools print and people leave out.

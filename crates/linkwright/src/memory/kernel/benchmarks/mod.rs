@@ -118,7 +118,7 @@ pub struct SizeError {
     /// The benchmark.
     pub benchmark: &'static str,
     /// The size asked for.
-    pub size: u64,
+    pub size: i128,
     /// What it has to be a multiple of.
     pub multiple: u64,
     /// The largest that is possible.
@@ -128,9 +128,12 @@ pub struct SizeError {
 impl Diagnose for SizeError {
     fn diagnosis(&self) -> Diagnosis {
         let Self { benchmark, size, multiple, most } = self;
-        let near = (size.min(most) / multiple).max(1) * multiple;
-        let problem = if size > most {
+        let near = (*size).clamp((*multiple).into(), (*most).into()) / i128::from(*multiple)
+            * i128::from(*multiple);
+        let problem = if *size > (*most).into() {
             format!("a size of {size} is too large for {benchmark}")
+        } else if *size < 1 {
+            format!("a size of {size} is too small for {benchmark}")
         } else {
             format!("the work-groups of {benchmark} do not divide a size of {size}")
         };
@@ -192,16 +195,41 @@ impl Benchmark {
         self.fact().multiple
     }
 
+    /// A size that the work-groups divide.
+    ///
+    /// # Errors
+    /// One that they do not, or that is too large.
+    pub fn checked(self, size: i128) -> Result<u64, SizeError> {
+        let Fact { multiple, most, .. } = self.fact();
+        let fits = |size: &u64| (1..=most).contains(size) && size.is_multiple_of(multiple);
+        let refused = || SizeError { benchmark: self.name(), size, multiple, most };
+        u64::try_from(size).ok().filter(fits).ok_or_else(refused)
+    }
+
     /// The benchmark at a size, over pages of so many bytes, for so many GPUs.
     ///
     /// # Errors
     /// A size that the work-groups do not divide.
     pub fn workload(self, page: Bytes, size: u64, gpus: u32) -> Result<KernelWorkload, SizeError> {
-        let Fact { multiple, most, workload, .. } = self.fact();
-        if size == 0 || !size.is_multiple_of(multiple) || size > most {
-            return Err(SizeError { benchmark: self.name(), size, multiple, most });
+        self.watched(page, size, gpus, || Ok(()))
+    }
+
+    /// The same, asking now and then whether to go on: a large graph takes seconds to make.
+    ///
+    /// # Errors
+    /// A size that the work-groups do not divide, and what ended it.
+    pub fn watched<E: From<SizeError>>(
+        self,
+        page: Bytes,
+        size: u64,
+        gpus: u32,
+        tick: impl FnMut() -> Result<(), E>,
+    ) -> Result<KernelWorkload, E> {
+        let setting = Setting { page, size: self.checked(size.into())?, gpus };
+        match self {
+            Self::BreadthFirstSearch => breadth_first_search::watched(setting, tick),
+            _ => Ok((self.fact().workload)(setting)),
         }
-        Ok(workload(Setting { page, size, gpus }))
     }
 }
 

@@ -183,7 +183,7 @@ pub enum Action {
 }
 
 /// One launch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RecordedLaunch {
     /// What people call it.
     pub name: String,
@@ -191,7 +191,17 @@ pub struct RecordedLaunch {
     pub lds: Bytes,
     /// What each wavefront does that does anything, by group and number there.
     pub wavefronts: BTreeMap<(u32, u32), Vec<Action>>,
+    /// The lines of a text that their first operations stand in: what makes no launch another.
+    lines: BTreeMap<(u32, u32), Vec<u32>>,
 }
+
+impl PartialEq for RecordedLaunch {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.lds, &self.wavefronts) == (&other.name, other.lds, &other.wavefronts)
+    }
+}
+
+impl Eq for RecordedLaunch {}
 
 /// What a buffer must hold at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -298,7 +308,8 @@ impl RecordedKernel {
         let name = checked(name)?;
         within("launches", self.launches.len() as u64 + 1, 0, MOST_PARTS as u64)?;
         within("the memory of a group", lds.0, 0, MOST_BYTES)?;
-        self.launches.push(RecordedLaunch { name, lds, wavefronts: BTreeMap::new() });
+        let (wavefronts, lines) = (BTreeMap::new(), BTreeMap::new());
+        self.launches.push(RecordedLaunch { name, lds, wavefronts, lines });
         Ok(())
     }
 
@@ -322,6 +333,13 @@ impl RecordedKernel {
             launch.wavefronts.entry((group, wavefront)).or_default().push(action);
         }
         Ok(())
+    }
+
+    /// Says in which line of a text the last operation of a wavefront stands.
+    fn came_from(&mut self, wavefront: (u32, u32), line: usize) {
+        if let Some(launch) = self.launches.last_mut() {
+            launch.lines.entry(wavefront).or_default().push(line as u32);
+        }
     }
 
     /// Adds what a buffer must hold at the end.

@@ -90,10 +90,13 @@ struct Part {
 impl Part {
     async fn play(&self, wavefront: &Wavefront) {
         let place = wavefront.place();
-        let wavefronts = &self.kernel.launches[self.launch].wavefronts;
-        let Some(actions) = wavefronts.get(&(place.group, place.wavefront)) else { return };
+        let launch = &self.kernel.launches[self.launch];
+        let number = (place.group, place.wavefront);
+        let Some(actions) = launch.wavefronts.get(&number) else { return };
+        let lines = launch.lines.get(&number).map_or(&[][..], Vec::as_slice);
         let mut open: Vec<(Loaded, &Action)> = Vec::new();
-        for action in actions {
+        for (at, action) in actions.iter().enumerate() {
+            wavefront.at_line(lines.get(at).copied());
             match action {
                 Action::Compute(count) => wavefront.compute(*count).await,
                 Action::Lds(count) => wavefront.lds(*count).await,

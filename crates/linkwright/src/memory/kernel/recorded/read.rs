@@ -374,5 +374,7 @@ fn operation<'a>(
             }
         }
     };
-    kernel.push(at, action).map_err(|error| blamed.refused(&error))
+    kernel.push(at, action).map_err(|error| blamed.refused(&error))?;
+    kernel.came_from(at, place.position.line);
+    Ok(())
 }

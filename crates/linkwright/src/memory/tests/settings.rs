@@ -1,0 +1,52 @@
+//! What settings decide, links by their names, and who is told to never end.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::memory::protocol::Leases;
+use crate::units::Bandwidth;
+
+#[test]
+fn links_have_names_of_their_own() {
+    for (name, memory) in MemorySystem::NAMED {
+        let run = play(Benchmark::Relu, 256, &options(*memory)).unwrap();
+        let names: BTreeSet<&str> = run.links.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.len(), run.links.len(), "{name}");
+    }
+}
+
+/// A run with one setting changed, for each of those that not all memory systems heed.
+#[test]
+fn settings_change_times_where_they_are_heeded_and_nowhere_else() {
+    let leases = |read, write, bits| Leases::new(read, write, bits).unwrap();
+    for (name, memory) in MemorySystem::NAMED {
+        let plain = GpuOptions { with_data: false, ..options(*memory) };
+        let shared_bandwidth = Bandwidth::gigabytes_per_second(8);
+        let changed = [
+            ("shared_bandwidth", GpuOptions { shared_bandwidth, ..plain }),
+            ("read_lease", GpuOptions { leases: leases(30_000, 5, 16), ..plain }),
+            ("write_lease", GpuOptions { leases: leases(10, 50, 16), ..plain }),
+            ("timestamp_bits", GpuOptions { leases: leases(10, 5, 4), ..plain }),
+        ];
+        let time =
+            |options: &GpuOptions| play(Benchmark::BreadthFirstSearch, 256, options).unwrap().time;
+        let before = time(&plain);
+        for (setting, options) in changed {
+            let heeds = memory.heeds().contains(&setting);
+            assert_eq!(time(&options) != before, heeds, "{setting} under {name}");
+        }
+    }
+}
+
+#[test]
+fn who_never_ends_is_told_with_the_line_of_its_text() {
+    let text = "buffer a 256 in\n0 wait\n0 load a 4\n0 spin a+8 4 = 1\n";
+    let kernel = std::sync::Arc::new(crate::memory::kernel::recorded::read("own", text).unwrap());
+    let (workload, _) = kernel.workload(r9_nano().page);
+    let error = run(r9_nano(), &workload, &options(MemorySystem::TsmCoherent), None).unwrap_err();
+    let told = "(compute unit 0 of GPU 0) ";
+    let last = ", its last access a load from byte 8 of a (line 4); allow more time, if it does not \
+                spin on what nobody writes";
+    let error = error.to_string();
+    assert!(error.contains(told) && error.ends_with(last), "{error}");
+}
