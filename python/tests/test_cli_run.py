@@ -114,7 +114,7 @@ def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
         (
             SCENARIO.replace("max_gpus = 4", "max_gpus = 20"),
             2,
-            "scenario.toml:4:12: the mix has a job of ",
+            "scenario.toml:4:47: the mix has a job of ",
         ),
         ("", 2, "scenario.toml:1:1"),
     ],
@@ -144,7 +144,7 @@ def test_what_does_not_fit_the_machine_is_placed_in_the_scenario(tmp_path: Path)
     said = fails(2, "run", write_scenario(tmp_path, text + jobs))
     assert "scenario.toml:3:17: `titan-z` has no such GPU: `5`; its GPUs are 0 to 1" in said
     said = fails(2, "run", write_scenario(tmp_path, text.replace(", 5", "") + jobs))
-    assert "scenario.toml:5:12: the mix has a job of 2 GPUs, and 1 of the machine" in said
+    assert "scenario.toml:5:47: the mix has a job of 2 GPUs, and 1 of the machine" in said
     assert said.endswith("set max_gpus to 1 or less")
 
 

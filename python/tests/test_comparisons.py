@@ -189,10 +189,18 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path, options: list[str], 
     )
 
 
+def test_what_settings_make_the_same_is_refused_only_where_it_is_compared() -> None:
+    bus = Path(__file__).parents[2] / "examples" / "shared-bus.toml"
+    played = linkwright("run", bus, "--set", "fidelity=flow", "--set", "job.small.iterations=2")
+    assert played.exit_code == 0, played.stderr
+    said = fails(2, "compare", bus, "--set", "fidelity=flow")
+    assert "this changes nothing of the scenario: `flow`; leave out the settings that" in said
+
+
 def test_a_variant_that_does_not_fit_is_refused_before_any_is_played(tmp_path: Path) -> None:
     text = SHARED.replace("max_gpus = 4", "max_gpus = 8") + "unhealthy = []\n"
     text = text.replace("system.servers = 1\nunhealthy = []", "system.unhealthy = [0, 8]")
-    with pytest.raises(InputError, match=r"scenario\.toml:7:12: the mix has a job of 8 GPUs"):
+    with pytest.raises(InputError, match=r"scenario\.toml:7:37: the mix has a job of 8 GPUs"):
         compare_scenario(written(tmp_path, text))
     bare = written(tmp_path, PROGRAMS.split("[compare")[0])
     with pytest.raises(SimulationError, match="nothing to compare"):

@@ -67,6 +67,11 @@ def test_a_recorded_job_runs_alone_as_long_as_it_did(tmp_path: Path) -> None:
         ("submit,gpus,duration\n0,9,60\n", "day.csv:2:3: the job had more GPUs than are healthy"),
         ("submit,gpus,duration\n0,1,1:99\n", "day.csv:2:5: not a duration: `1:99`"),
         ("submit,gpu,duration\n0,1,1\n", "day.csv:1:1: no column says how many GPUs jobs had"),
+        ("", "day.csv:1:1: the file has no header; begin with a header such as"),
+        ("submit,gpus\n0,1\n", "day.csv:1:1: no column says how long jobs ran"),
+        ("submit;gpus;duration\n0;1;1\n", "1:1: semicolons or tabs part the columns"),
+        ("JobID  State\n------ -----\n1      x\n", "blanks part the columns: `JobID  State`; run"),
+        ("workload,submit,gpus,duration\nvgg16,0,1,1\n", "`vgg16`; did you mean `vgg-16`?"),
     ],
 )
 def test_a_wrong_day_is_refused_with_its_place(tmp_path: Path, day: str, told: str) -> None:

@@ -231,6 +231,15 @@ def test_machines_are_compared_at_their_own_speeds(tmp_path: Path) -> None:
     assert compared(path, machines=machines, settings=few).notes == []
 
 
+def test_what_no_job_heeds_is_told(tmp_path: Path) -> None:
+    few = {"jobs.generate.count": 2, "system.network.nic": "rr-4", "pcie.first": "large"}
+    found = compared(written(tmp_path), settings=few, seeds=1)
+    assert [note.partition(" count")[0] for note in found.notes] == [
+        "`system.network.nic`",
+        "`pcie.first`",
+    ]
+
+
 def test_recorded_jobs_are_compared_at_own_speeds_where_the_recording_system_s_is_known(
     tmp_path: Path,
 ) -> None:
@@ -348,6 +357,17 @@ def test_what_links_carried_is_asked_of_the_system_and_the_plans() -> None:
         (["--machine", "dgx1-v10"], "nor a file `dgx1-v10`; did you mean `dgx1-v100` or"),
         (["--machine", "dgx2", "--machine", "dgx2"], "a machine is named twice; name each once"),
         (["--machine", "dgx2", "--baseline", "default"], "--machine compares machines"),
+        (
+            ["--set", "jobs.generate.max_gpus=9"],
+            "job of 9 GPUs, and 8 of the machine are healthy; set",
+        ),
+        (
+            [
+                *("--set", "jobs.gpu_speed=own", "--set", "system.server=pcie-tree-4"),
+                *("--set", "jobs.generate.max_gpus=4"),
+            ],
+            "jobs.gpu_speed: how fast `GPU0` of `pcie-tree-4` computes is not known; name a GPU",
+        ),
         (["--machine", "4x-l40s-pcie"], "the mix has a job of 5 GPUs, and 4 of the machine are"),
     ],
 )
@@ -372,7 +392,7 @@ def test_what_cannot_be_is_refused_before_any_run(
         (
             "max_gpus = 5",
             "max_gpus = 9",
-            "day.toml:6:12: the mix has a job of 9 GPUs, and 8 of the",
+            "day.toml:6:37: the mix has a job of 9 GPUs, and 8 of the",
         ),
         ("seeds = 3", "seeds = 0", "day.toml:11:9: no number of seeds: `0`; write a whole number"),
         ("[compare]", "[pcie]\ndeadline = 0\n[compare]", "day.toml:10:12: no deadline: `0`; write"),

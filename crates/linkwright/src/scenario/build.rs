@@ -2,6 +2,7 @@
 
 use super::files::Files;
 use super::read::{Asked, Scenario};
+use super::unheeded::unheeded;
 use crate::diagnostic::InputError;
 use crate::program::trace::TraceNote;
 use crate::simulation::Job;
@@ -15,7 +16,7 @@ pub struct Built {
     /// The jobs.
     pub work: ReadyJobs,
     /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
-    /// be told.
+    /// be told; and which choices of the scenario count for nothing.
     pub notes: Vec<String>,
 }
 
@@ -29,8 +30,8 @@ pub enum ReadyJobs {
 }
 
 impl Scenario {
-    /// The system and its jobs, from the files that the scenario names, and what the reading of
-    /// traces had to leave out.
+    /// The system and its jobs, from the files that the scenario names, and what is to be said of
+    /// them.
     ///
     /// # Errors
     /// A file that is not given or that its reader refuses, iterations of a program without a
@@ -49,6 +50,7 @@ impl Scenario {
                 (ReadyJobs::Programs(jobs), notes.iter().map(told).collect())
             }
         };
+        let notes = notes.into_iter().chain(unheeded(self)).collect();
         Ok(Built { cluster, work, notes })
     }
 }

@@ -49,13 +49,14 @@ fn under(tree: &Tree, policy: &str) -> Tree {
 ///
 /// # Errors
 /// A name that no variant has; what does not read; several policies in one variant; a difference
-/// that is none.
+/// that is none, unless that may be.
 pub(super) fn differing(
     source: Source<'_>,
     tree: &Tree,
     written: &Scenario,
     differences: &Differences,
     name: &str,
+    may_be_same: bool,
 ) -> Result<Scenario, InputError> {
     let policies = policies(written);
     if policies.iter().any(|policy| policy == name) {
@@ -98,8 +99,12 @@ pub(super) fn differing(
         let remedy = "write `run_time = \"played\"` in `[jobs]`, or `jobs.run_time` here";
         return Err(source.refuse(&entry.key, problem, remedy));
     }
-    if found == base {
-        let remedy = "write what differs, by the scenario's keys, or remove it";
+    if found == base && !may_be_same {
+        let remedy = if source.settings.is_empty() {
+            "write what differs, by the scenario's keys, or remove it"
+        } else {
+            "leave out the settings that say the same, or write what differs, or remove it"
+        };
         return Err(source.refuse(&entry.key, "this changes nothing of the scenario", remedy));
     }
     Ok(found)

@@ -168,12 +168,28 @@ impl<'a> Fields<'a> {
         Ok(self.choice(setting.key)?.unwrap_or_else(absent))
     }
 
-    /// A number of things, at least one of which there is.
-    pub fn count(&self, key: &str, absent: u32) -> Result<u32, InputError> {
-        match self.or(key, absent)? {
-            0 => Err(self.refuse(key, "this cannot be zero", "write at least 1")),
-            count => Ok(count),
-        }
+    /// A number of things from one to `most`; `too_many` is the problem of more.
+    ///
+    /// # Errors
+    /// No whole number, or one out of that range, which every error names.
+    pub fn count(
+        &self,
+        key: &str,
+        absent: u32,
+        most: u32,
+        too_many: &str,
+    ) -> Result<u32, InputError> {
+        let problem = match self.value(key).map(|value| value.as_integer()) {
+            None => return Ok(absent),
+            Some(None) => "no whole number",
+            Some(Some(0)) => "this cannot be zero",
+            Some(Some(count)) => match u32::try_from(count) {
+                Ok(count) if count <= most => return Ok(count),
+                _ if count < 0 => "this cannot be below zero",
+                _ => too_many,
+            },
+        };
+        Err(self.refuse(key, problem, format!("write a whole number from 1 to {most}")))
     }
 
     /// What a key's text names.

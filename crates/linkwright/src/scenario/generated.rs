@@ -17,25 +17,22 @@ use crate::training::{MOST_SAMPLES, Network, Terms, Training, Workload, model_of
 /// What to draw.
 pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
     let default = MixOptions::default();
-    let count = table.count("count", default.count)?;
-    if count > MOST_JOBS {
-        let problem = "this is more jobs than a mix may have";
-        return Err(table.refuse("count", problem, format!("write 1 to {MOST_JOBS}")));
-    }
+    let too_many = "this is more jobs than a mix may have";
+    let count = table.count("count", default.count, MOST_JOBS, too_many)?;
     let known: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
     let workloads = names(table, "workloads", "workload", &known)?;
     let train = networks(table)?;
-    let samples_per_gpu = table.count("samples_per_gpu", default.samples_per_gpu)?;
-    if u64::from(samples_per_gpu) > MOST_SAMPLES {
-        let remedy = format!("write {MOST_SAMPLES} or fewer");
-        return Err(table.refuse("samples_per_gpu", "more samples than a step has", remedy));
-    }
-    let iterations = table.has("iterations").then(|| table.count("iterations", 1)).transpose()?;
+    let most = u32::try_from(MOST_SAMPLES).unwrap_or(u32::MAX);
+    let too_many = "more samples than a step has";
+    let samples_per_gpu =
+        table.count("samples_per_gpu", default.samples_per_gpu, most, too_many)?;
+    let any = |key, absent| table.count(key, absent, u32::MAX, "out of range");
+    let iterations = table.has("iterations").then(|| any("iterations", 1)).transpose()?;
     let all = if train.is_some() { Vec::new() } else { default.workloads };
     Ok(MixOptions {
         seed: table.or("seed", seed)?,
         count,
-        max_gpus: table.count("max_gpus", default.max_gpus)?,
+        max_gpus: any("max_gpus", default.max_gpus)?,
         workloads: workloads.unwrap_or(all),
         train: train.unwrap_or_default(),
         samples_per_gpu,

@@ -26,11 +26,11 @@ use super::files::{Files, text_of};
 use super::generated;
 use super::iteration;
 use super::network::NetworkSettings;
-use super::recorded::{Columns, Limits, Machine, Recorded, is_record};
+use super::recorded::{Columns, Limits, Machine, Recorded, is_record, tells_workloads};
 use super::source::{Place, Source};
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
 use crate::collectives::plan::Algorithm;
-use crate::diagnostic::{Diagnosis, InputError, instead_of};
+use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
@@ -78,10 +78,21 @@ pub struct Mix {
     pub iteration: IterationSettings,
     /// GPUs that are out of order from the start, and where the scenario names each.
     pub unhealthy: Vec<(usize, Place)>,
+    /// Where the scenario says what may not fit the system.
+    pub places: MixPlaces,
+}
+
+/// What the errors of building a mix point at; the table where the scenario does not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MixPlaces {
+    /// How fast GPUs compute.
+    pub gpu_speed: Place,
+    /// The GPUs of the largest job.
+    pub max_gpus: Place,
 }
 
 /// What says how jobs are played.
-const OF_PLAYED: [&str; 3] = ["fidelity", "protocol", "collectives"];
+const OF_PLAYED: [&str; 4] = ["fidelity", "protocol", "collectives", "pcie"];
 
 /// What says how long jobs run; where nobody says, they are played if it is said how.
 fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTime, InputError> {
@@ -154,6 +165,11 @@ impl Mix {
         let run_time = run_time(scenario, iteration)?;
         let planner = planner(scenario, network)?;
         let machine = Machine { network: network.clone(), run_time, planner, iteration };
+        let generate = of_jobs.table("generate")?;
+        let places = MixPlaces {
+            gpu_speed: of_jobs.place("gpu_speed"),
+            max_gpus: generate.place("max_gpus"),
+        };
         Ok(Self {
             jobs: jobs(&of_jobs, seed)?,
             recorded: Box::new(recorded(&of_jobs, machine)?),
@@ -168,6 +184,7 @@ impl Mix {
             planner,
             iteration,
             unhealthy: unhealthy.into_iter().map(place).collect(),
+            places,
         })
     }
 
@@ -193,6 +210,10 @@ impl Mix {
             let remedy = format!("its GPUs are 0 to {}", gpus - 1);
             return Err(place.refuse(scenario, &problem, &gpu.to_string(), remedy));
         }
+        self.iteration.check(system).map_err(|error| {
+            let speed = format!("\"{}\"", self.iteration.gpu_speed.name());
+            self.places.gpu_speed.refuse_as(scenario, error, &speed, "let it be `reference`")
+        })?;
         let mut healthy: Vec<usize> =
             (0..system.servers()).map(|it| system.kind_of(it).server().gpus().len()).collect();
         let ids: BTreeSet<usize> = self.unhealthy.iter().map(|(gpu, _)| *gpu).collect();
@@ -211,7 +232,9 @@ impl Mix {
                     (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
                     _ => u64::MAX,
                 };
-                if is_record(text, &self.recorded.columns) {
+                // Who names a workload has a record, unless each job names its own.
+                let is_meant = self.recorded.workload.is_some() && !tells_workloads(text);
+                if is_meant || is_record(text, &self.recorded.columns) {
                     let most = Limits { gpus: healthy, iterations };
                     return self.recorded.jobs(scenario, file, files, most);
                 }
@@ -245,7 +268,8 @@ impl Mix {
                     large.gpus
                 );
                 let remedy = format!("set max_gpus to {healthy} or less{}", self.larger(system));
-                Err(place.refuse(scenario, &problem, "", remedy))
+                let written = options.max_gpus.to_string();
+                Err(self.places.max_gpus.refuse(scenario, &problem, &written, remedy))
             }
         }
     }

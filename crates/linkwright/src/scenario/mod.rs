@@ -52,13 +52,14 @@ mod source;
 mod tests;
 mod training_job;
 mod tree;
+mod unheeded;
 mod workload_job;
 
 pub use build::{Built, ReadyJobs};
 pub use compare::Variant;
 pub use fields::FileName;
 pub use files::Files;
-pub use mix::{JobSource, Mix};
+pub use mix::{JobSource, Mix, MixPlaces};
 pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
 pub use program_job::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
 pub use programs::Programs;

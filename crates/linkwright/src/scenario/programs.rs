@@ -189,7 +189,7 @@ impl Programs {
     }
 
     /// A name for each job: its own, or its program's with a number if that is taken.
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let mut taken: BTreeSet<String> =
             self.jobs.iter().filter_map(|job| job.name.clone()).collect();
         let mut names = Vec::with_capacity(self.jobs.len());

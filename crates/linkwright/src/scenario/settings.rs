@@ -293,7 +293,7 @@ settings! {
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
     "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
         "how long a job runs: as MAPA's formula says, the same at the bandwidth of MAPA's regression, or as \
-         its program takes on the system; where nobody says, jobs are played if `fidelity`, `[protocol]` or `[collectives]` is given";
+         its program takes on the system; where nobody says, jobs are played if `fidelity`, `[protocol]`, `[collectives]` or `[pcie]` is given";
     "jobs" host_copies: Kind::Truth, "false",
         "of played jobs, whether the images of every iteration are copied from the host";
     "jobs" gpu_speed: Kind::Name(GpuSpeed::names), "reference",

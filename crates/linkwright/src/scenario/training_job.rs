@@ -107,11 +107,8 @@ impl TrainingSource {
             return Err(of.refuse("batch", "more samples than a step has", remedy));
         }
         let usual = ranks.saturating_mul(4).clamp(1, MOST_MICRO_BATCHES);
-        let micro_batches = of.count("micro_batches", usual)?;
-        if micro_batches > MOST_MICRO_BATCHES {
-            let remedy = format!("write {MOST_MICRO_BATCHES} or fewer");
-            return Err(of.refuse("micro_batches", "too many parts of a batch", remedy));
-        }
+        let too_many = "too many parts of a batch";
+        let micro_batches = of.count("micro_batches", usual, MOST_MICRO_BATCHES, too_many)?;
         let precision: Precision = of.choice("precision")?.unwrap_or_default();
         let places = [fields.place("train"), fields.place("parameters")];
         Ok(Self {

@@ -126,6 +126,8 @@ impl Default for PcieSettings {
 const MOST_PAYLOAD: u64 = 4096;
 const MOST_HEADER: u64 = 256;
 const MOST_BUFFER: u64 = 16 << 20;
+/// A million seconds, which is for ever: no packet waits for so long.
+const MOST_BOUND: Picoseconds = Picoseconds(1_000_000_000_000_000_000);
 /// A thousand times.
 const MOST_DEADLINE: u32 = 1_000_000;
 
@@ -154,9 +156,9 @@ impl PcieSettings {
                 return Err(SettingsError::Pcie { setting, value, least, most });
             }
         }
-        if self.bound.0 == 0 {
-            let (value, least) = (self.bound.to_string(), Picoseconds(1).to_string());
-            let most = Picoseconds(u64::MAX).to_string();
+        if !(1..=MOST_BOUND.0).contains(&self.bound.0) {
+            let [value, least, most] =
+                [self.bound, Picoseconds(1), MOST_BOUND].map(|it| it.to_string());
             return Err(SettingsError::Pcie { setting: PcieSetting::Bound, value, least, most });
         }
         check_deadline(self.deadline)
@@ -273,6 +275,13 @@ mod tests {
             }
         }
         let bound = PcieSettings { bound: Picoseconds(0), ..PcieSettings::default() };
-        assert!(bound.check().unwrap_err().to_string().starts_with("bound of 0"));
+        let error = bound.check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("bound of 0") && error.ends_with("; 1 ps to 1000000 s are"),
+            "{error}"
+        );
+        let most = PcieSettings { bound: MOST_BOUND, ..bound };
+        assert_eq!(most.check(), Ok(()));
+        assert!(PcieSettings { bound: Picoseconds(MOST_BOUND.0 + 1), ..bound }.check().is_err());
     }
 }

@@ -93,6 +93,24 @@ impl Columns {
     }
 }
 
+/// What is wrong with a header whose columns neither commas nor bars part, and what would work.
+pub(super) fn other_separator(header: &str) -> Option<(&'static str, &'static str)> {
+    if header.contains([BAR, ',']) {
+        return None;
+    }
+    let is_known = |name: &str| Role::of(name.trim().trim_matches('"')).is_some();
+    if header.contains([';', '\t']) && header.split([';', '\t']).any(is_known) {
+        let problem = "semicolons or tabs part the columns";
+        return Some((problem, "write commas between them, or what `sacct --parsable2` prints"));
+    }
+    let mut words = header.split_whitespace();
+    if words.clone().nth(1).is_none() || !words.any(is_known) {
+        return None;
+    }
+    let remedy = "run `sacct` with `--parsable2`, or write commas between them";
+    Some(("blanks part the columns", remedy))
+}
+
 /// Where the fields of a row stand.
 #[derive(Debug)]
 pub(super) struct Header {
@@ -106,6 +124,9 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn read(line: Line<'_>, columns: &Columns) -> Result<Self, InputError> {
+        if let Some((problem, remedy)) = other_separator(line.text) {
+            return Err(line.refuse_all(problem, remedy));
+        }
         let mut fields = line.fields()?;
         let ends_with_bar = line.text.ends_with(BAR);
         fields.truncate(fields.len() - usize::from(ends_with_bar));
@@ -317,7 +338,7 @@ impl Row<'_> {
             Some(field) => {
                 let found = Workload::find(&field.value);
                 let found = found.map_err(|_| {
-                    let remedy = format!("the workloads are {}", Workload::known());
+                    let remedy = Workload::instead_of(&field.value);
                     self.line.refuse(field, "unknown workload", remedy)
                 })?;
                 Some(found.name.clone())

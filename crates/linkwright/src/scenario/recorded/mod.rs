@@ -30,7 +30,7 @@ mod work;
 use std::collections::BTreeMap;
 
 pub use columns::Columns;
-use columns::{Header, Role};
+use columns::{Header, Role, other_separator};
 pub(super) use work::{Limits, Machine, Recorded};
 
 use crate::diagnostic::fields::{Field, split};
@@ -156,16 +156,25 @@ fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
         .filter(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'))
 }
 
-/// Whether a text's header is of recorded jobs: `sacct`'s, or with a column of how long a job ran. Else
-/// it is a list of jobs that says what each runs.
+/// Whether a text's header is of recorded jobs: `sacct`'s, or with a column of how long a job ran, or
+/// one whose columns are parted as no file's may be. Else it is a list of jobs that says what each runs.
 #[must_use]
 pub fn is_record(text: &str, columns: &Columns) -> bool {
     let Some(header) = lines("", text).next() else { return false };
     header.text.contains(BAR)
         || columns.are_given()
+        || other_separator(header.text).is_some()
         || header.fields().is_ok_and(|fields| {
             fields.iter().any(|field| matches!(Role::of(&field.value), Some(Role::Duration(_))))
         })
+}
+
+/// Whether a text's header has a column of what each job ran.
+pub(super) fn tells_workloads(text: &str) -> bool {
+    let fields = lines("", text).next().and_then(|header| header.fields().ok());
+    fields.is_some_and(|fields| {
+        fields.iter().any(|field| Role::of(&field.value) == Some(Role::Workload))
+    })
 }
 
 /// Reads recorded jobs, none of which may have had more GPUs than `most`; `file` names the text in

@@ -114,12 +114,21 @@ fn what_is_no_record_is_refused_with_its_place() {
             "3:1: times of which",
         ),
         (format!("id,{head}a,1,1,1\na,1,1,1\n"), "3:1: two jobs have one id: `a`; line 2 has"),
-        (format!("workload,{head}vgg,1,1,1\n"), "2:1: unknown workload: `vgg`; the workloads"),
+        (format!("workload,{head}vgg,1,1,1\n"), "2:1: unknown workload: `vgg`; there are alexnet"),
         (format!("{head}\"1,2,3\n"), "2:1: the quote is not closed on its line"),
         (
             format!("{head}1,0,3\n"),
             "1:1: the file has no job to play: `submit,gpus,duration`; all rows",
         ),
+        (
+            "JobID  Submit  Elapsed\n------ ------ ------\n1 2 3\n".into(),
+            "1:1: blanks part the columns: `JobID  Submit  Elapsed`; run `sacct` with `--parsable2`",
+        ),
+        (
+            "submit;gpus\n1;2\n".into(),
+            "1:1: semicolons or tabs part the columns: `submit;gpus`; write",
+        ),
+        ("submit\tgpus\n1\t2\n".into(), "1:1: semicolons or tabs part the columns"),
         (head.into(), "1:1: the file has no job to play: `submit,gpus,duration`; add a row"),
     ];
     for (text, expected) in cases {
@@ -203,6 +212,17 @@ fn scenarios_say_what_recorded_jobs_ran() {
     let list = Files::from([("day.txt".to_owned(), b"job,workload,gpus\na,gmm,1\n".to_vec())]);
     let error = read_scenario(DAY).unwrap().build(&list).unwrap_err().to_string();
     assert!(error.starts_with("s.toml:5:12: a workload beside a list of jobs"), "{error}");
+    // A file that is neither says itself what it lacks.
+    for (text, lacks) in [
+        ("", "day.txt:1:1: the file has no header"),
+        ("submit,gpus\n1,1\n", "day.txt:1:1: no column says how long jobs ran"),
+        ("JobID Submit State\n1 2 x\n", "day.txt:1:1: blanks part the columns"),
+        ("submit;gpus;duration\n1;1;1\n", "day.txt:1:1: semicolons or tabs part the columns"),
+    ] {
+        let files = Files::from([("day.txt".to_owned(), text.as_bytes().to_vec())]);
+        let error = read_scenario(DAY).unwrap().build(&files).unwrap_err().to_string();
+        assert!(error.starts_with(lacks), "{error}");
+    }
     let small = DAY.replace("dgx1-v100", "4x-l40s-pcie");
     let large = SACCT.replace("gres/gpu=4", "gres/gpu=5");
     let files = Files::from([("day.txt".to_owned(), large.into_bytes())]);

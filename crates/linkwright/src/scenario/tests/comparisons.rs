@@ -162,6 +162,19 @@ fn what_cannot_be_compared_is_refused_at_its_line() {
 }
 
 #[test]
+fn what_settings_make_the_same_is_refused_where_it_is_played() {
+    let text = format!("{SHARED}[compare.closer]\nfidelity = \"packet\"\n");
+    let packet = "fidelity = \"packet\"\n";
+    assert_eq!(names(&with(&text, packet, None).unwrap()), ["preserve", "default", "closer"]);
+    assert!(with(&text, packet, Some("default")).is_ok());
+    let error = with(&text, packet, Some("closer")).unwrap_err().to_string();
+    assert!(
+        error.contains("this changes nothing of the scenario: `closer`; leave out the"),
+        "{error}"
+    );
+}
+
+#[test]
 fn settings_are_put_over_the_file_and_named_in_errors() {
     let scenario = with(SHARED, "[allocation]\npolicies = [\"greedy\"]\n", None).unwrap();
     assert_eq!(names(&scenario), ["greedy", "default"]);
@@ -199,7 +212,7 @@ fn what_neither_kind_of_jobs_heeds_is_refused() {
             "[system]\nserver = \"dgx1-v100\"\nservers = 2\n[jobs]\n\
              generate = { count = 30, max_gpus = 9 }\n"
                 .to_owned(),
-            "the mix has a job of 9 GPUs, and 8 of a server at most are healthy; set max_gpus to 8 \
+            "the mix has a job of 9 GPUs, and 8 of a server at most are healthy: `9`; set max_gpus to 8 \
              or less, or let jobs run on several servers by `run_time = \"played\"`",
         ),
         (SHARED.replace("max_gpus = 8", "max_gpus = 33"), "and 32 of the system are healthy"),

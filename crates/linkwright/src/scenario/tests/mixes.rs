@@ -1,6 +1,6 @@
 //! Scenarios of jobs of GPUs: what they mean and what they refuse.
 
-use super::{Asked, Files, JobSource, Mix, ReadyJobs, Scenario, read};
+use super::{Asked, Files, Given, JobSource, Mix, ReadyJobs, Scenario, read};
 use crate::allocation::{BandwidthModel, Ties};
 use crate::diagnostic::{InputError, Position};
 use crate::simulation::cluster::Fidelity;
@@ -137,9 +137,16 @@ fn errors_name_line_and_column() {
         (SMALL.replace("preset = \"dgx1-v100\"", ""), "s.toml:1:1: jobs without a server"),
         (
             SMALL.replace("count = 20", "count = 1000000000"),
-            "s.toml:4:32: this is more jobs than a mix may have: `1000000000`; write 1 to ",
+            "s.toml:4:32: this is more jobs than a mix may have: `1000000000`; write a whole number from 1 to 1000000",
         ),
-        (SMALL.replace("count = 20", "count = -2"), "s.toml:4:32: "),
+        (
+            SMALL.replace("count = 20", "count = -2"),
+            "s.toml:4:32: this cannot be below zero: `-2`; write a whole number from 1 to 1000000",
+        ),
+        (
+            SMALL.replace("count = 20", "count = \"many\""),
+            "s.toml:4:32: no whole number: `\"many\"`; write a whole number from 1 to 1000000",
+        ),
         (format!("{SMALL}bandwidth_model = \"nice\"\n"), "s.toml:7:19: "),
     ] {
         let error = read(&text).unwrap_err().to_string();
@@ -154,4 +161,84 @@ fn a_rule_of_mpi_has_no_fluid() {
     assert_eq!(mix_of(&read(&fluid("packing")).unwrap()).fidelity, Fidelity::Fluid);
     let error = read(&fluid("mpi")).unwrap_err().to_string();
     assert!(error.contains("a planner whose collectives have no fluid: `\"mpi\"`"), "{error}");
+}
+
+#[test]
+fn what_does_not_fit_the_system_is_refused_where_it_is_said() {
+    let large = SMALL.replace("gpus = 4", "gpus = 9");
+    let error = read(&large).unwrap().build(&Files::new()).unwrap_err().to_string();
+    assert!(error.starts_with("s.toml:4:47: the mix has a job of 9 GPUs, and 8 of"), "{error}");
+    assert!(error.contains(": `9`; set max_gpus to 8 or less"), "{error}");
+    let given = Given {
+        file: "s.toml".to_owned(),
+        text: SMALL.to_owned(),
+        settings: "[jobs.generate]\nmax_gpus = 9\n".to_owned(),
+        variant: None,
+    };
+    let error = Scenario::read(&given).unwrap().build(&Files::new()).unwrap_err().to_string();
+    assert!(error.starts_with("<settings>:2:12: the mix has a job of 9 GPUs"), "{error}");
+    // A GPU of no known model has no speed of its own.
+    let own = SMALL
+        .replace("dgx1-v100", "pcie-tree-4")
+        .replace("[jobs]\n", "[jobs]\ngpu_speed = \"own\"\n");
+    let error = read(&own).unwrap().build(&Files::new()).unwrap_err().to_string();
+    assert!(error.starts_with("s.toml:4:13: how fast `GPU0` of `pcie-tree-4` computes"), "{error}");
+    assert!(error.contains(": `\"own\"`; name a GPU model that is known"), "{error}");
+}
+
+#[test]
+fn a_bus_beside_a_formula_is_refused() {
+    let bus = format!("{SMALL}[pcie]\narbitration = \"qos\"\n");
+    assert_eq!(mix_of(&read(&bus).unwrap()).run_time, RunTime::Played);
+    let formula = bus.replace("[jobs]\n", "[jobs]\nrun_time = \"formula\"\n");
+    let error = read(&formula).unwrap_err().to_string();
+    assert!(error.contains("`pcie` beside a formula, in which no message is sent"), "{error}");
+}
+
+/// What is said of a scenario's choices.
+fn notes(text: &str) -> Vec<String> {
+    read(text).unwrap().build(&Files::new()).unwrap().notes
+}
+
+#[test]
+fn what_counts_for_nothing_is_told() {
+    let with = |keys: &str| {
+        let keys = format!("server = \"dgx1-v100\"\n{keys}");
+        SMALL.replace("[machine]\npreset = \"dgx1-v100\"\n", &format!("[system]\n{keys}"))
+    };
+    let network =
+        with("network = { kind = \"fat-tree\", nic = \"rr-4\", routing = \"adaptive\" }\n");
+    let flow = format!("fidelity = \"flow\"\n{network}");
+    let said = "`system.network.routing` and `system.network.nic` count for nothing: of `[jobs]` \
+                packets alone heed that (`fidelity = \"packet\"`).";
+    assert_eq!(notes(&flow), [said]);
+    assert_eq!(notes(&network), [said]);
+    assert_eq!(notes(&flow.replace("flow", "packet")), [""; 0]);
+    let qos = "`pcie.arbitration = \"qos\"` alone heeds deadlines.";
+    let bus = |keys: &str| format!("fidelity = \"flow\"\n{SMALL}[pcie]\n{keys}");
+    assert_eq!(
+        notes(&bus("first = \"large\"\ndeadline = 2\n")),
+        [
+            "`pcie.first` counts for nothing: `pcie.arbitration = \"round-robin\"` takes all in turn.",
+            format!("`pcie.deadline` counts for nothing: {qos}").as_str(),
+        ]
+    );
+    assert_eq!(notes(&bus("arbitration = \"throughput\"\nfirst = \"large\"\n")), [""; 0]);
+    let deadline = bus("arbitration = \"qos\"\ndeadline = 2\n");
+    let none_copied = notes(&deadline).concat();
+    assert!(
+        none_copied.starts_with("`pcie.deadline` counts for nothing: nothing is copied"),
+        "{none_copied}"
+    );
+    let copied = deadline.replace("[jobs]\n", "[jobs]\nhost_copies = true\n");
+    assert_eq!(notes(&copied), [""; 0]);
+    let programs = "[system]\nserver = \"pcie-tree-4\"\n[[job]]\nname = \"a\"\nprogram = \"copy-execute\"\n\
+                    ranks = 2\ndeadline = 2\n";
+    assert_eq!(notes(programs), [format!("`deadline` of job `a` counts for nothing: {qos}")]);
+    let heeded = format!("{programs}[pcie]\narbitration = \"qos\"\n");
+    assert_eq!(notes(&heeded), [""; 0]);
+    assert_eq!(
+        notes(&format!("{heeded}deadline = 3\n")),
+        ["`pcie.deadline` counts for nothing: there are jobs with a deadline of their own."]
+    );
 }

@@ -75,6 +75,14 @@ pub(super) struct Steps {
 }
 
 impl IterationSettings {
+    /// Whether the GPUs of a system can compute as fast as these say.
+    ///
+    /// # Errors
+    /// A GPU whose own speed is asked for and not known.
+    pub fn check(&self, system: &System) -> Result<(), SimulationError> {
+        Speeds::of(system, self.gpu_speed).map(|_| ())
+    }
+
     /// The steps of a workload on so many GPUs, as fast as the reference.
     pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
         let copied = if self.host_copies { workload.copied_per_iteration() } else { Bytes(0) };

@@ -1,0 +1,101 @@
+//! Choices that a scenario makes and that nothing heeds.
+//!
+//! They are no errors, since another variant or setting may heed them; but nobody should take that nothing
+//! differs for what they are worth.
+
+use super::mix::Mix;
+use super::programs::Programs;
+use super::read::{Asked, Scenario};
+use crate::diagnostic::shown;
+use crate::network::pcie::PcieArbitration;
+use crate::simulation::RunTime;
+use crate::simulation::cluster::Fidelity;
+
+/// What packets alone heed of a network where a policy places jobs.
+const OF_PACKETS: [&str; 11] = [
+    "routing",
+    "routing_table",
+    "nic",
+    "arbitration",
+    "switching",
+    "packet_size",
+    "buffer_packets",
+    "router_delay",
+    "nic_delay",
+    "intra_group_detours",
+    "hop_weights",
+];
+/// What an arbiter of the PCIe bus heeds that does not take all in turn.
+const OF_PRIORITY: [&str; 2] = ["first", "bound"];
+
+/// What is to be said of them, each a sentence.
+pub(super) fn unheeded(scenario: &Scenario) -> Vec<String> {
+    let arbitration = scenario.network.packets.pcie.map(|bus| bus.arbitration);
+    let in_turn = match arbitration {
+        Some(PcieArbitration::RoundRobin) => written(scenario, "pcie", &OF_PRIORITY),
+        _ => Vec::new(),
+    };
+    let why = "`pcie.arbitration = \"round-robin\"` takes all in turn";
+    let of_jobs = match &scenario.asked {
+        Asked::Mix(mix) => network_of_mix(scenario, mix),
+        Asked::Programs(_) => None,
+    };
+    let notes = [of_jobs, note(&in_turn, why), deadlines(scenario, arbitration)];
+    notes.into_iter().flatten().collect()
+}
+
+/// The network's choices of jobs that are not played as packets.
+fn network_of_mix(scenario: &Scenario, mix: &Mix) -> Option<String> {
+    if mix.run_time == RunTime::Played && mix.fidelity == Fidelity::Packet {
+        return None;
+    }
+    let keys = written(scenario, "system.network", &OF_PACKETS);
+    note(&keys, "of `[jobs]` packets alone heed that (`fidelity = \"packet\"`)")
+}
+
+/// Deadlines of copies.
+fn deadlines(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Option<String> {
+    let of_bus = written(scenario, "pcie", &["deadline"]);
+    let of_jobs = match &scenario.asked {
+        Asked::Programs(programs) => own_deadlines(programs),
+        Asked::Mix(_) => Vec::new(),
+    };
+    if arbitration != Some(PcieArbitration::Qos) {
+        let keys = [of_bus, of_jobs].concat();
+        return note(&keys, "`pcie.arbitration = \"qos\"` alone heeds deadlines");
+    }
+    match &scenario.asked {
+        Asked::Programs(_) if !of_jobs.is_empty() => {
+            note(&of_bus, "there are jobs with a deadline of their own")
+        }
+        Asked::Mix(mix) if !mix.iteration.host_copies => {
+            note(&of_bus, "nothing is copied from hosts; `jobs.host_copies = true` copies images")
+        }
+        _ => None,
+    }
+}
+
+/// The deadlines that jobs have of their own.
+fn own_deadlines(programs: &Programs) -> Vec<String> {
+    let named = programs.jobs.iter().zip(programs.names());
+    let named = named.filter(|(job, _)| job.deadline.is_some());
+    named.map(|(_, name)| format!("`deadline` of job `{}`", shown(&name))).collect()
+}
+
+/// Which of these keys of a table the scenario has.
+fn written(scenario: &Scenario, table: &str, keys: &[&str]) -> Vec<String> {
+    let mut inner = Some(&scenario.settings);
+    for name in table.split('.') {
+        inner = inner.and_then(|inner| inner.get(name)).and_then(toml::Value::as_table);
+    }
+    let has = |key: &&&str| inner.is_some_and(|inner| inner.contains_key(**key));
+    keys.iter().filter(has).map(|key| format!("`{table}.{key}`")).collect()
+}
+
+fn note(keys: &[String], why: &str) -> Option<String> {
+    let (last, others) = keys.split_last()?;
+    Some(match others {
+        [] => format!("{last} counts for nothing: {why}."),
+        others => format!("{} and {last} count for nothing: {why}.", others.join(", ")),
+    })
+}
