@@ -153,7 +153,7 @@ def test_jobs_beyond_counting_are_refused() -> None:
     for count in (MOST_JOBS + 1, 2**31, 2**32, 10**30):
         with pytest.raises(LinkwrightError, match=r"1000000|give 0 to"):
             generate_jobs(count=count)
-    with pytest.raises(InputError, match="write 1 to 1000000"):
+    with pytest.raises(InputError, match="write a whole number from 1 to 1000000"):
         read_scenario(TEXTS["a million jobs"][0]())
 
 
