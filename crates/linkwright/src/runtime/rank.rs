@@ -28,6 +28,8 @@ pub(super) struct RankState {
     pub(super) outcome: RankOutcome,
     /// When the first work of its processor is done.
     pub(super) computes_until: u64,
+    /// How many works of processors had begun before that: of those that are done at one time, the earlier is first.
+    pub(super) computes_since: u64,
     /// How much later than its event says that is.
     pub(super) postponed: u64,
     /// How many communications of its program are under way, and since when any is.
@@ -46,6 +48,7 @@ impl RankState {
             frame,
             outcome: RankOutcome::default(),
             computes_until: 0,
+            computes_since: 0,
             postponed: 0,
             under_way: 0,
             since: 0,

@@ -21,6 +21,8 @@ pub struct Rest {
     iteration: u32,
     /// What each rank has done.
     outcomes: Vec<RankOutcome>,
+    /// How many works of processors had begun before that of each rank.
+    begun: Vec<u64>,
 }
 
 /// A rank that computes.
@@ -41,6 +43,12 @@ impl Rest {
     #[must_use]
     pub fn is_like(&self, earlier: &Self) -> bool {
         self.ranks == earlier.ranks
+    }
+
+    /// The works of its ranks, in their order: how long until each is done, and how many had begun before. Of those that are done
+    /// at one time, the earlier is first.
+    pub fn works(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ranks.iter().zip(&self.begun).map(|(rank, begun)| (rank.left, *begun))
     }
 
     /// The iterations from then to now.
@@ -92,8 +100,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             }
         });
         let ranks = ranks.collect();
+        let begun = places.clone().map(|place| self.ranks[place as usize].computes_since).collect();
         let outcomes = places.map(|place| self.ranks[place as usize].outcome.clone()).collect();
-        Some(Rest { ranks, iteration, outcomes })
+        Some(Rest { ranks, iteration, outcomes, begun })
     }
 
     /// Lets `times` as many iterations pass as from `earlier` to `now`, at which the job was alike, in `span`: its

@@ -73,6 +73,8 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) unfinished: usize,
     /// Operations of the programs completed, of all; and those played, collectives' included.
     pub(super) done: u64,
+    /// How many works of processors have begun.
+    pub(super) computations: u64,
     pub(super) total: u64,
     pub(super) played: u64,
 }
@@ -145,6 +147,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             now: 0,
             unfinished: 0,
             done: 0,
+            computations: 0,
             total: 0,
             played: 0,
         };

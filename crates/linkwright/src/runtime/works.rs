@@ -97,7 +97,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             return Err(self.too_long(work.operation));
         };
         let done = if lane == PROCESSOR {
-            self.ranks[rank as usize].computes_until = end;
+            let of_rank = &mut self.ranks[rank as usize];
+            (of_rank.computes_until, of_rank.computes_since) = (end, self.computations);
+            self.computations += 1;
             RuntimeEvent::Processor
         } else {
             RuntimeEvent::Library

@@ -111,6 +111,20 @@ proptest! {
     }
 }
 
+/// Ranks whose images come at one time compute until one time: which goes on first is of their state, too.
+#[test]
+fn ranks_that_are_done_at_one_time_go_on_in_their_order() {
+    let settings = IterationSettings { host_copies: true, ..IterationSettings::default() };
+    let options = MixOptions { count: 2, max_gpus: 4, seed: 427, ..MixOptions::default() };
+    let mut jobs = generate(&options).unwrap();
+    for iterations in [4, 6, 9] {
+        jobs[1].iterations = iterations;
+        let [repeated, played] =
+            both(FIRST, (MACHINES[2], None), ("packing", settings), &jobs[1..]);
+        assert_eq!(repeated, played, "{iterations}");
+    }
+}
+
 /// A job alone of ten million iterations ends as soon as a few are known.
 #[test]
 fn iterations_cost_nothing_once_they_repeat() {

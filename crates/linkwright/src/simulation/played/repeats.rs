@@ -38,11 +38,21 @@ struct Tracked {
 struct State {
     time: Picoseconds,
     jobs: Vec<Rest>,
+    /// Their ranks in the order in which they will have computed.
+    order: Vec<u32>,
 }
 
 impl State {
+    fn new(time: Picoseconds, jobs: Vec<Rest>) -> Self {
+        let works: Vec<(u64, u64)> = jobs.iter().flat_map(Rest::works).collect();
+        let mut order: Vec<u32> = (0..works.len() as u32).collect();
+        order.sort_unstable_by_key(|rank| works[*rank as usize]);
+        Self { time, jobs, order }
+    }
+
     fn is_like(&self, earlier: &Self) -> bool {
-        self.jobs.iter().zip(&earlier.jobs).all(|(now, then)| now.is_like(then))
+        self.order == earlier.order
+            && self.jobs.iter().zip(&earlier.jobs).all(|(now, then)| now.is_like(then))
     }
 }
 
@@ -153,7 +163,7 @@ impl Repeats {
         let state = |runtime: &Runtime<'_, T, L>, time| -> Option<State> {
             let jobs: Option<Vec<Rest>> =
                 group.iter().map(|job| runtime.rest(*job, time)).collect();
-            Some(State { time, jobs: jobs? })
+            Some(State::new(time, jobs?))
         };
         let first = *group.first().expect("a job is of its group");
         let seen = &mut self.running.get_mut(&first).expect("it runs").seen;
