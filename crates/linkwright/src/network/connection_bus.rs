@@ -50,7 +50,7 @@ pub(super) struct ConnectionBus {
     /// By connection; None where nothing is a command.
     connections: Vec<Option<Commands>>,
     /// The commands by the slots of their flows.
-    classes: FlowClasses,
+    pub(super) classes: FlowClasses,
 }
 
 impl ConnectionBus {
@@ -134,19 +134,5 @@ impl ConnectionBus {
         let end = OfServer { root, virtual_channel, ..OfServer::default() };
         let command = Command { ends: [end; 2], is_copy: true, is_read: false, deadline };
         self.classes.begin((flow.slot() as u32, flow), (command, size), flows, now);
-    }
-
-    /// The flow of what was sent has ended.
-    pub(super) fn end(&mut self, flow: FlowId) {
-        self.classes.end(flow.slot() as u32);
-    }
-
-    /// Raises the classes whose deadlines would pass; returns when to look again.
-    pub(super) fn raise(
-        &mut self,
-        flows: &mut FlowNetwork,
-        now: Picoseconds,
-    ) -> Option<Picoseconds> {
-        self.classes.raise(flows, now)
     }
 }

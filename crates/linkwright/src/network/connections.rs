@@ -346,7 +346,7 @@ impl Model for Connections<'_> {
         let look = match &mut self.bus {
             Some(bus) => {
                 self.flows.advance(scheduler.now());
-                bus.raise(&mut self.flows, scheduler.now())
+                bus.classes.raise(&mut self.flows, scheduler.now())
             }
             None => None,
         };
@@ -358,7 +358,7 @@ impl Model for Connections<'_> {
         {
             self.ended += 1;
             if let Some(bus) = &mut self.bus {
-                bus.end(flow);
+                bus.classes.end(flow.slot() as u32);
             }
             let Carried { connection, token } = self.of_flow[flow.slot()];
             self.count(connection, false);

@@ -17,7 +17,7 @@ pub(super) struct FlowBus {
     settings: PcieSettings,
     roots: Roots,
     /// The commands by the index of their messages.
-    classes: FlowClasses,
+    pub(super) classes: FlowClasses,
 }
 
 impl FlowBus {
@@ -52,19 +52,5 @@ impl FlowBus {
             self.classes.begin(started, (command, transfer.message.size), flows, now);
         }
         command.is_copy && command.is_read
-    }
-
-    /// A message's flow has ended.
-    pub(super) fn end(&mut self, index: MessageIndex) {
-        self.classes.end(index);
-    }
-
-    /// Raises the classes whose deadlines would pass; returns when to look again.
-    pub(super) fn raise(
-        &mut self,
-        flows: &mut FlowNetwork,
-        now: Picoseconds,
-    ) -> Option<Picoseconds> {
-        self.classes.raise(flows, now)
     }
 }

@@ -217,7 +217,7 @@ impl<R: Routing> FlowTransport<'_, R> {
             self.channels.end_fluid(*channel, rate * u64::from(*ways));
         }
         if let Some(bus) = &mut self.bus {
-            bus.end(index);
+            bus.classes.end(index);
         }
         scheduler.schedule_in(Picoseconds(behind), FlowEvent::Deliver(index));
         if !has_left {

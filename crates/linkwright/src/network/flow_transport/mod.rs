@@ -212,7 +212,7 @@ impl<R: Routing> Model for FlowTransport<'_, R> {
         let look = match &mut self.bus {
             Some(bus) => {
                 self.flows.advance(scheduler.now());
-                bus.raise(&mut self.flows, scheduler.now())
+                bus.classes.raise(&mut self.flows, scheduler.now())
             }
             None => None,
         };

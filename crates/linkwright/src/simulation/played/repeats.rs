@@ -2,8 +2,8 @@
 //!
 //! Jobs that share a link, or share one with a job that does, are a group; so are those of one server's PCIe bus, where an
 //! arbiter ranks the commands of all. Whenever all ranks of a group compute and nothing
-//! of it is on a link, all that it will do follows from how long each computes yet and what its programs wait for, until a
-//! job of the group ends or another joins it. If the group was in the same state before, what happened since happens again:
+//! of it is on a link, all that it will do follows from how long each computes yet, which of those that are done at one time is
+//! first, and what its programs wait for, until a job of the group ends or another joins it. If the group was in the same state before, what happened since happens again:
 //! as often as there are iterations, and as fits before the next job arrives or any that runs can end.
 //!
 //! What it leaves out: groups that are never in one state twice, such as two jobs of different iterations on one link, are
