@@ -8,6 +8,7 @@ that they fill the servers as those of a day do. docs/concepts/run-time.md has w
 """
 
 import sys
+import tomllib
 from pathlib import Path
 from statistics import mean
 
@@ -19,9 +20,8 @@ from linkwright.runs.server.play import simulated
 
 HERE = Path(__file__).parent
 NETS = ["alexnet", "vgg-16", "resnet-50", "inception-v3", "caffenet", "googlenet"]
-# A day's jobs have 10,000 iterations, and seconds go by between two of them.
+# Those of a day's jobs.
 ITERATIONS = 10_000
-BETWEEN = {"shared-server.toml": 180, "shared-cluster.toml": 30}
 
 
 def played(scenario: Scenario, fidelity: FidelityName) -> pyarrow.Table:
@@ -38,8 +38,10 @@ def job_time(jobs: pyarrow.Table) -> float:
 
 def main(file: str, count: int, iterations: int) -> None:
     """Prints the error of each variant's mean job time, and of its jobs' run times."""
-    between = f"{BETWEEN[file] / ITERATIONS * iterations * 1e6:.0f} us"
-    day = read_scenario((HERE / file).read_text("utf-8"), file).with_settings(
+    text = (HERE / file).read_text("utf-8")
+    seconds, _, _ = tomllib.loads(text)["jobs"]["generate"]["mean_interarrival"].partition(" s")
+    between = f"{float(seconds) / ITERATIONS * iterations * 1e6:.0f} us"
+    day = read_scenario(text, file).with_settings(
         {
             "jobs.generate.workloads": NETS,
             "jobs.generate.count": count,
