@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import json
+import re
 from pathlib import Path
 
 import pytest
 from commands import linkwright, parsed
+from test_cli_json import check, schema
 
 DAY = """\
 [system]
@@ -19,6 +22,18 @@ run_time = "played"
 policies = ["baseline"]
 [compare.packets]
 fidelity = "packet"
+"""
+PROGRAMS = """\
+fidelity = "flow"
+[system]
+network = { kind = "fat-tree", radix = 4, pods = 2, nic = "rr" }
+[[job]]
+program = "laghos"
+ranks = 4
+[compare.packets]
+fidelity = "packet"
+[compare.denser]
+system.server = "dgx1-v100"
 """
 
 
@@ -58,3 +73,30 @@ def test_a_flow_says_its_own_and_packets_and_formulas_none(tmp_path: Path) -> No
     for exact in ("fidelity=packet", "jobs.run_time=formula"):
         assert parsed("run", path, "--set", exact)["known_errors"] == []
         assert "known error" not in linkwright("run", path, "--set", exact).stdout
+
+
+def test_programs_as_flows_say_it_of_each_kind_of_network(tmp_path: Path) -> None:
+    path = tmp_path / "programs.toml"
+    path.write_text(PROGRAMS, encoding="utf-8")
+    shown = linkwright("compare", path, "--workers", "1", "--output", tmp_path / "out")
+    assert shown.exit_code == 0, shown.output
+    found = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    check(found, "", schema("compare of programs"))
+    sparse, dense = found["known_errors"]
+    assert all((it["model"], it["exact"]) == ("flow", "packet") for it in (sparse, dense))
+    assert (sparse["least"], sparse["most"]) == (-0.05, 0.34)
+    assert (dense["least"], dense["most"]) == (-0.20, 0.34)
+    page = html.unescape((tmp_path / "out" / "report.html").read_text("utf-8"))
+    for error in (sparse, dense):
+        said = f"to {error['most']:+.0%} of the packet model's, for {error['programs']}"
+        assert said in " ".join(shown.stdout.split())
+        assert said in page
+    alone = path.read_text("utf-8").split("[compare")[0]
+    [network] = re.findall("network = .*", alone)
+    path.write_text(alone, encoding="utf-8")
+    for exact in ("fidelity=packet", "collectives.protocol=nccl"):
+        assert parsed("run", path, "--set", exact)["known_error"] is None
+    path.write_text(alone.replace(network, 'server = "dgx1-v100"'), encoding="utf-8")
+    lone = parsed("run", path)["known_error"]
+    assert (lone["least"], lone["most"]) == (-0.02, 0.01)
+    assert "six servers" in lone["programs"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System
 from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.left_out import OF_FLOWS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.summaries.known_error import KnownError
 from linkwright.texts import duration
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class Comparison(Run):
         outcomes: What each came to, in order.
         manifest: What repeats the comparison.
         notes: What was left out of the inputs or could not be told.
+        known_errors: How far flows are known to be off; none of packets, and of kernels.
     """
 
     path: Path
@@ -59,6 +62,7 @@ class Comparison(Run):
     outcomes: Sequence[Outcome]
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
+    known_errors: Sequence[KnownError] = ()
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -104,6 +108,11 @@ class Comparison(Run):
             f"{best['speedup']:.3f} times as fast as {self.reference}."
         )
 
+    @property
+    def context(self) -> Sequence[str]:
+        """How exact the model is."""
+        return [str(error) for error in self.known_errors]
+
     def tables(self) -> Mapping[str, pa.Table]:
         """One row per variant and job."""
         columns = [
@@ -130,6 +139,7 @@ class Comparison(Run):
                 for outcome in self.outcomes
             ],
             "notes": list(self.notes),
+            "known_errors": [asdict(error) for error in self.known_errors],
         }
 
     def sheets(self) -> Sequence[Sheet]:
@@ -161,4 +171,11 @@ class Comparison(Run):
             Section("What it came to", sheets=self.sheets(), charts=charts),
             Section("Systems", facts=systems),
             Section("Notes", points=self.notes),
+            Section(
+                "What the model leaves out",
+                points=[
+                    *OF_PROGRAMS,
+                    *(f"{OF_FLOWS} The {error}." for error in self.known_errors),
+                ],
+            ),
         ]

@@ -21,7 +21,7 @@ from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import load_scenario, told_of
 from linkwright.runs.server.play import check_policies, run_loaded, simulated
 from linkwright.runs.server.run import ScenarioRun
-from linkwright.runs.variants import notes_of, play_variants
+from linkwright.runs.variants import errors_of, notes_of, play_variants
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
 from linkwright.sweeps import Workers
@@ -156,7 +156,7 @@ def compare_scenario(
         what="variants",
     )
     system, jobs, _ = built[chosen]
-    notes = notes_of(built)
+    notes, errors = notes_of(built), errors_of(built, loaded)
     if is_mix:
         results = [
             SimulationResult.from_json(result["result"]).named(name)
@@ -165,7 +165,7 @@ def compare_scenario(
         manifest = manifest_of(loaded, system, jobs, own)
         manifest |= {"compared": list(scenario.variants), "reference": chosen}
         run = ScenarioRun(
-            scenario, loaded.path, system, jobs, results, manifest, timeline, chosen, notes
+            scenario, loaded.path, system, jobs, results, manifest, timeline, chosen, notes, errors
         )
         if run.warnings:
             manifest["warnings"] = run.warnings
@@ -177,4 +177,4 @@ def compare_scenario(
     seeded = {"seed": scenario.seed}
     of_manifest = of_comparison(loaded, given, seeded, scenario.variants, chosen)
     told = (*notes, *told_of(system))
-    return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told)
+    return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told, errors)

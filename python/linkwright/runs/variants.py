@@ -19,9 +19,19 @@ from typing import Any
 from linkwright import Scenario, System, preset_names
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile
+from linkwright.summaries.known_error import KnownError, known_errors
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
-__all__ = ["Built", "Played", "alone", "machines_of", "notes_of", "path_values", "play_variants"]
+__all__ = [
+    "Built",
+    "Played",
+    "alone",
+    "errors_of",
+    "machines_of",
+    "notes_of",
+    "path_values",
+    "play_variants",
+]
 
 # A system, its jobs, and notes.
 Built = tuple[System, list[Any], list[str]]
@@ -125,6 +135,12 @@ def _nested(paths: Mapping[str, Any]) -> dict[str, Any]:
 def notes_of(built: Mapping[str, Built]) -> list[str]:
     """The notes of all variants, each once."""
     return list(dict.fromkeys(note for *_, notes in built.values() for note in notes))
+
+
+def errors_of(built: Mapping[str, Built], loaded: ScenarioFile) -> list[KnownError]:
+    """How far the models of all variants are known to be off, each once."""
+    of = loaded.scenario.variant
+    return known_errors((system, of(name)) for name, (system, *_) in built.items())
 
 
 def play_variants(

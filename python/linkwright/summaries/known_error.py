@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linkwright import Scenario, System
 from linkwright.names import FidelityName
 
-__all__ = ["KnownError", "known_error", "known_errors"]
+__all__ = ["KnownError", "error_of_programs", "known_errors"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ _Errors = dict[str, tuple[float, float]]
 ONE_GPU: _Errors = {"fcfs": (-0.20, 0.38), "rr": (-0.05, 0.34)}
 SEVERAL_GPUS: _Errors = {"fcfs": (-0.22, 0.62), "rr": (-0.20, 0.34)}
 OTHER_NETWORKS: _Errors = {"fcfs": (-0.27, 0.14), "rr": (-0.41, 0.01)}
+LONE_SERVERS: _Errors = {"": (-0.02, 0.01)}
 OF_ONE_GPU = (
     "one to eight iterations of the six applications on 32 to 256 ranks, and of three on 512, each "
     "alone on a fat-tree and a dragonfly with one GPU per node"
@@ -53,6 +54,9 @@ OF_SEVERAL_GPUS = (
 OF_OTHER_NETWORKS = (
     "one to eight iterations of four applications on 64 and 256 ranks, each alone on a torus and "
     "on Quartz with one GPU per node"
+)
+OF_LONE_SERVERS = (
+    "one to eight iterations of the six applications that fit, each alone on one of six servers"
 )
 # What `examples/fidelity_error.py` finds of jobs of GPUs that are played, rounded outward;
 # docs/concepts/run-time.md has the tables.
@@ -78,10 +82,19 @@ SEVERAL_SERVERS = (
 )
 
 
-def known_error(system: System) -> KnownError:
-    """What was measured of programs as flows, on the systems that are most like one."""
-    kind = system.fabric.kind if system.fabric is not None else ""
-    if kind not in ("fat-tree", "dragonfly"):
+def error_of_programs(system: System, fidelity: str, protocol: str) -> KnownError | None:
+    """What was measured of programs as flows, on the systems that are most like one.
+
+    Args:
+        system: What they are played on.
+        fidelity: How; None is known of packets.
+        protocol: What their collectives are; none is known of kernels.
+    """
+    if fidelity != "flow" or protocol == "nccl":
+        return None
+    if system.fabric is None:
+        errors, programs = LONE_SERVERS, OF_LONE_SERVERS
+    elif system.fabric.kind not in ("fat-tree", "dragonfly"):
         errors, programs = OTHER_NETWORKS, OF_OTHER_NETWORKS
     elif system.gpu_count > system.nic_count:
         errors, programs = SEVERAL_GPUS, OF_SEVERAL_GPUS
@@ -91,11 +104,20 @@ def known_error(system: System) -> KnownError:
     return KnownError("flow", "packet", *errors.get(system.nic or "", any_policy), programs)
 
 
-def known_errors(system: System, scenarios: Iterable[Scenario]) -> list[KnownError]:
-    """What was measured of jobs of GPUs as these scenarios play them; a fluid's has a flow's, too.
+def known_errors(played: Iterable[tuple[System, Scenario]]) -> list[KnownError]:
+    """What was measured of jobs as these scenarios play them on their systems, each once.
 
-    Where all follow a formula or are played as packets there are none.
+    A fluid's has a flow's, too. Where all follow a formula or are played as packets there are none.
     """
-    models = {it.fidelity for it in scenarios if it.run_time == "played"}
+    return list(dict.fromkeys(error for each in played for error in _errors_of(*each)))
+
+
+def _errors_of(system: System, scenario: Scenario) -> list[KnownError]:
+    if scenario.kind == "programs":
+        protocol = scenario.play.get("collectives", {}).get("protocol", "mpi")
+        error = error_of_programs(system, scenario.fidelity, protocol)
+        return [] if error is None else [error]
+    if scenario.run_time != "played":
+        return []
     measured = SEVERAL_SERVERS if system.server_count > 1 else ONE_SERVER
-    return [it for it in measured if "fluid" in models or it.model in models]
+    return [it for it in measured if scenario.fidelity in ("fluid", it.model)]

@@ -13,7 +13,7 @@ from linkwright.runs.busiest import busiest_sheet
 from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
-from linkwright.summaries.known_error import KnownError, known_error
+from linkwright.summaries.known_error import KnownError, error_of_programs
 from linkwright.summaries.programs import busiest_links, job_summaries
 from linkwright.texts import counted, data, duration, percent
 
@@ -55,9 +55,8 @@ class Replay(Run):
     @property
     def known_error(self) -> KnownError | None:
         """How far the flow model is known to be off; None of packets, and of kernels."""
-        if self.run.fidelity != "flow" or self.run.collective_protocol == "nccl":
-            return None
-        return known_error(self.system)
+        run = self.run
+        return error_of_programs(self.system, run.fidelity, run.collective_protocol)
 
     @property
     def gpus_per_server(self) -> str:

@@ -20,6 +20,7 @@ from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.summaries.known_error import known_errors
 
 __all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
 
@@ -92,7 +93,18 @@ def run_loaded(
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
     results = [simulated(scenario, system, jobs, policy, progress) for policy in chosen]
     manifest = manifest_of(loaded, system, jobs, chosen)
-    run = ScenarioRun(scenario, loaded.path, system, jobs, results, manifest, timeline, notes=notes)
+    errors = known_errors([(system, scenario)])
+    run = ScenarioRun(
+        scenario,
+        loaded.path,
+        system,
+        jobs,
+        results,
+        manifest,
+        timeline,
+        notes=notes,
+        known_errors=errors,
+    )
     if run.warnings:
         manifest["warnings"] = run.warnings
     return run

@@ -15,7 +15,7 @@ from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
-from linkwright.summaries.known_error import KnownError, known_errors
+from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
 from linkwright.summaries.policies import (
     NOTHING_DIFFERS,
@@ -57,6 +57,8 @@ class ScenarioRun(Run):
         manifest: What repeats the run: the version, the choices, the hash of every input.
         timeline_limit: How many jobs of each policy its timeline holds at most.
         notes: What was left out of recorded jobs, and what is assumed of them.
+        known_errors: How far fluids and flows are known to be off; none of packets, and of
+            formulas.
         compared_with: One of its policies: then the run is a comparison with that one, which its
             answer and its tables say; else it says what each policy came to.
     """
@@ -70,19 +72,13 @@ class ScenarioRun(Run):
     timeline_limit: int = 0
     compared_with: str | None = None
     notes: Sequence[str] = ()
+    known_errors: Sequence[KnownError] = ()
 
     @property
     def warnings(self) -> list[str]:
         """What probably makes the machine or the times another's, and what to do about it."""
         told = warnings_of(self.scenario, self.system, self.jobs)
         return [*self.system.warnings, *told]
-
-    @property
-    def known_errors(self) -> list[KnownError]:
-        """How far fluids and flows are known to be off; none of packets, and of formulas."""
-        scenario = self.scenario
-        compared = scenario.variants if self.compared_with else ()
-        return known_errors(self.system, [scenario, *map(scenario.variant, compared)])
 
     @property
     def context(self) -> Sequence[str]:

@@ -16,7 +16,14 @@ from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
 from linkwright.runs.speeds import OWN_SPEED, own_speed_of, warnings_of
-from linkwright.runs.variants import Played, alone, machines_of, notes_of, play_variants
+from linkwright.runs.variants import (
+    Played,
+    alone,
+    errors_of,
+    machines_of,
+    notes_of,
+    play_variants,
+)
 from linkwright.runs.worth.run import Worth
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import measured
@@ -157,5 +164,6 @@ def compare_over_seeds(
         manifest=of_comparison(loaded, settings, {"seeds": listed}, names, reference),
         notes=[*own_speed, *notes_of(built)],
         cautions=list(dict.fromkeys(cautions)),
+        known_errors=errors_of(built, with_all),
         timeline_limit=timeline,
     )

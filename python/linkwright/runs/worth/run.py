@@ -14,7 +14,7 @@ from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
-from linkwright.summaries.known_error import KnownError, known_errors
+from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import MEASURES
 from linkwright.summaries.over_seeds import OverSeeds, mean_and_ends
@@ -46,6 +46,8 @@ class Worth(OverSeeds, Run):
         notes: What was left out of recorded jobs, what is assumed of them, and which choices count
             for nothing.
         cautions: What probably makes some machine, or its times, another's.
+        known_errors: How far fluids and flows are known to be off; none of packets, and of
+            formulas.
         timeline_limit: How many jobs of a variant its timeline holds at most.
     """
 
@@ -58,6 +60,7 @@ class Worth(OverSeeds, Run):
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
     cautions: Sequence[str] = ()
+    known_errors: Sequence[KnownError] = ()
     timeline_limit: int = 0
 
     @property
@@ -97,12 +100,6 @@ class Worth(OverSeeds, Run):
     def context(self) -> Sequence[str]:
         """The answer, which is the first that is printed, and how exact the model is."""
         return [self.headline, *map(str, self.known_errors)]
-
-    @property
-    def known_errors(self) -> list[KnownError]:
-        """How far fluids and flows are known to be off; none of packets, and of formulas."""
-        variants = map(self.scenario.variant, self.scenario.variants)
-        return known_errors(self.system, [self.scenario, *variants])
 
     @property
     def warnings(self) -> Sequence[str]:
