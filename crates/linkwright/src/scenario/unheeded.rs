@@ -27,6 +27,12 @@ const OF_PACKETS: [&str; 11] = [
 ];
 /// What an arbiter of the PCIe bus heeds that does not take all in turn.
 const OF_PRIORITY: [&str; 2] = ["first", "bound"];
+/// What packets alone heed of the PCIe bus.
+const OF_BUS_PACKETS: [&str; 3] = ["read_request", "outstanding_reads", "buffer"];
+/// And under priority, where no flow has a deadline that a bound on waiting makes sure of.
+const OF_BOUND_PACKETS: [&str; 4] = ["bound", "read_request", "outstanding_reads", "buffer"];
+
+const PACKETS_ALONE: &str = "packets alone heed that (`fidelity = \"packet\"`)";
 
 /// What is to be said of them, each a sentence.
 pub(super) fn unheeded(scenario: &Scenario) -> Vec<String> {
@@ -38,9 +44,14 @@ pub(super) fn unheeded(scenario: &Scenario) -> Vec<String> {
     let why = "`pcie.arbitration = \"round-robin\"` takes all in turn";
     let of_jobs = match &scenario.asked {
         Asked::Mix(mix) => network_of_mix(scenario, mix),
-        Asked::Programs(_) => None,
+        Asked::Programs(_) => network_of_programs(scenario),
     };
-    let notes = [of_jobs, note(&in_turn, why), deadlines(scenario, arbitration)];
+    let notes = [
+        of_jobs,
+        bus(scenario, arbitration),
+        note(&in_turn, why),
+        deadlines(scenario, arbitration),
+    ];
     notes.into_iter().flatten().collect()
 }
 
@@ -51,6 +62,37 @@ fn network_of_mix(scenario: &Scenario, mix: &Mix) -> Option<String> {
     }
     let keys = written(scenario, "system.network", &OF_PACKETS);
     note(&keys, "of `[jobs]` packets alone heed that (`fidelity = \"packet\"`)")
+}
+
+/// The network's choices of programs that no packets carry.
+fn network_of_programs(scenario: &Scenario) -> Option<String> {
+    if scenario.network.collectives.are_kernels() {
+        let why = "connections, over which kernels send, are divided over the shortest ways";
+        return note(&written(scenario, "system.network", &OF_PACKETS), why);
+    }
+    let is_unheeded = scenario.network.fidelity == Fidelity::Flow;
+    let keys = if is_unheeded { &["arbitration"][..] } else { &[] };
+    note(&written(scenario, "system.network", keys), PACKETS_ALONE)
+}
+
+/// The bus's choices where no packets cross it.
+fn bus(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Option<String> {
+    let (fidelity, of_messages) = match &scenario.asked {
+        Asked::Mix(mix) => (mix.fidelity, false),
+        Asked::Programs(_) => {
+            (scenario.network.fidelity, !scenario.network.collectives.are_kernels())
+        }
+    };
+    if fidelity == Fidelity::Packet {
+        return None;
+    }
+    let keys: &[&str] = match arbitration {
+        Some(PcieArbitration::Throughput) => &OF_BOUND_PACKETS,
+        Some(PcieArbitration::Qos) if !of_messages => &OF_BOUND_PACKETS,
+        _ => &OF_BUS_PACKETS,
+    };
+    let keys = written(scenario, "pcie", keys);
+    note(&keys, PACKETS_ALONE)
 }
 
 /// Deadlines of copies.

@@ -224,6 +224,21 @@ fn what_counts_for_nothing_is_told() {
         ]
     );
     assert_eq!(notes(&bus("arbitration = \"throughput\"\nfirst = \"large\"\n")), [""; 0]);
+    let of_packets =
+        |keys| format!("{keys} for nothing: packets alone heed that (`fidelity = \"packet\"`).");
+    let deep = bus(
+        "arbitration = \"throughput\"\nbound = \"2 us\"\nbuffer = \"64 KiB\"\npayload = \"128 B\"\n",
+    );
+    assert_eq!(notes(&deep), [of_packets("`pcie.bound` and `pcie.buffer` count")]);
+    assert_eq!(notes(&deep.replace("flow", "fluid")), notes(&deep));
+    assert_eq!(notes(&deep.replace("flow", "packet")), [""; 0]);
+    assert_eq!(
+        notes(&bus("read_request = \"256 B\"\nbound = \"2 us\"\n")),
+        [
+            of_packets("`pcie.read_request` counts").as_str(),
+            "`pcie.bound` counts for nothing: `pcie.arbitration = \"round-robin\"` takes all in turn.",
+        ]
+    );
     let deadline = bus("arbitration = \"qos\"\ndeadline = 2\n");
     let none_copied = notes(&deadline).concat();
     assert!(
@@ -237,6 +252,24 @@ fn what_counts_for_nothing_is_told() {
     assert_eq!(notes(programs), [format!("`deadline` of job `a` counts for nothing: {qos}")]);
     let heeded = format!("{programs}[pcie]\narbitration = \"qos\"\n");
     assert_eq!(notes(&heeded), [""; 0]);
+    // What a bound makes sure of tells how early a copy whose deadline would pass is raised.
+    let bound = format!("fidelity = \"flow\"\n{heeded}bound = \"2 us\"\n");
+    assert_eq!(notes(&bound), [""; 0]);
+    let kernels = format!("{bound}[collectives]\nprotocol = \"nccl\"\n");
+    assert_eq!(notes(&kernels), [of_packets("`pcie.bound` counts")]);
+    let with_network = |text: &str| {
+        let keys =
+            "network = { kind = \"fat-tree\", nic = \"rr\", arbitration = \"age\" }\n[[job]]";
+        text.replacen("[[job]]", keys, 1)
+    };
+    assert_eq!(notes(&with_network(&bound)), [of_packets("`system.network.arbitration` counts")]);
+    let of_kernels = notes(&with_network(&kernels)).concat();
+    assert!(
+        of_kernels.starts_with(
+            "`system.network.nic` and `system.network.arbitration` count for nothing: connections"
+        ),
+        "{of_kernels}"
+    );
     assert_eq!(
         notes(&format!("{heeded}deadline = 3\n")),
         ["`pcie.deadline` counts for nothing: there are jobs with a deadline of their own."]
