@@ -116,6 +116,24 @@ fn jobs_that_share_an_interface_slow_one_another() {
     }
 }
 
+/// One has a GPU in each server and one ring, the other two in one of them and, for that, two rings side by side: over every
+/// interface they are one flow and two.
+#[test]
+fn rings_side_by_side_are_flows_of_their_own_in_a_fluid() {
+    let of = |fidelity| {
+        let jobs = [("a", 5), ("b", 6)].map(|(name, gpus)| job(name, "vgg-16", gpus, 3));
+        let cluster = trees(5, fidelity);
+        let played = played_in(ServerChoice::Spread, &cluster, ring(), "preserve", &jobs);
+        played.unwrap().records
+    };
+    let (fluid, flow) = (of(Fidelity::Fluid), of(Fidelity::Flow));
+    assert_eq!(held(&flow[1]), [(0, 2), (1, 1), (2, 1), (3, 1), (4, 1)]);
+    for (fluid, flow) in fluid.iter().zip(&flow) {
+        let off = time(fluid) as f64 / time(flow) as f64 - 1.0;
+        assert!(off.abs() < 0.05, "{off}");
+    }
+}
+
 #[test]
 fn small_jobs_are_filled_in_beside_one_that_waits_for_several_servers() {
     // Of 16 GPUs, 10 are taken for long; the job of 12 waits, and small ones that end sooner do not delay it.

@@ -13,7 +13,8 @@ pub struct LinkDemand {
     pub resource: ResourceId,
     /// Bytes on the wire, the protocol's flags among them.
     pub bytes: f64,
-    /// How many flows share them at most at one time: the lanes that use the resource.
+    /// How many flows share them at most at one time: the connections that use the resource, or their lanes where those of
+    /// one take turns.
     pub flows: u32,
 }
 
@@ -53,16 +54,17 @@ impl LoweredSchedule {
         let chunk = self.on_wire(size) / self.chunks_of_longest() as f64;
         for (connection, sent) in self.sent().filter(|(_, sent)| *sent > 0.0) {
             let lane = self.kernel.connections[connection as usize].lane;
+            let flow = if self.protocol.stream_reuse { lane } else { connection };
             for (resource, share) in &self.paths[connection as usize].uses {
-                let (bytes, lanes) = of_resource.entry(*resource).or_default();
+                let (bytes, flows) = of_resource.entry(*resource).or_default();
                 *bytes += share * sent * chunk;
-                lanes.insert(lane);
+                flows.insert(flow);
             }
         }
-        let demand = |(resource, (bytes, lanes)): (ResourceId, (f64, BTreeSet<u32>))| LinkDemand {
+        let demand = |(resource, (bytes, flows)): (ResourceId, (f64, BTreeSet<u32>))| LinkDemand {
             resource,
             bytes,
-            flows: lanes.len() as u32,
+            flows: flows.len() as u32,
         };
         of_resource.into_iter().map(demand).collect()
     }
