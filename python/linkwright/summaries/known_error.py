@@ -61,15 +61,15 @@ OF_LONE_SERVERS = (
 # What `examples/fidelity_error.py` finds of jobs of GPUs that are played, rounded outward;
 # docs/concepts/run-time.md has the tables.
 ONE_SERVER = (
-    KnownError("fluid", "flow", -0.03, 0.01, "41 mixes of jobs, each on one of six servers"),
+    KnownError("fluid", "flow", -0.01, 0.01, "41 mixes of jobs, each on one of six servers"),
     KnownError("flow", "packet", -0.19, 0.03, "41 mixes of jobs, each on one of six servers"),
 )
 SEVERAL_SERVERS = (
     KnownError(
         "fluid",
         "flow",
-        -0.29,
-        0.39,
+        -0.13,
+        0.17,
         "24 mixes of jobs on four DGX-1Vs, or eight PCIe servers, in a fat-tree",
     ),
     KnownError(
