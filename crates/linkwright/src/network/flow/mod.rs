@@ -35,7 +35,7 @@ const RATES_PER_BANDWIDTH: u64 = 1 << 10;
 const WORK_PER_BYTE: u128 = 1_000_000_000_000 * RATES_PER_BANDWIDTH as u128;
 
 /// Above this many flows it pays to keep levels; below, to fill a component anew is quicker.
-const MANY_FLOWS: usize = 256;
+const MANY_FLOWS: usize = 64;
 
 /// One flow of a [`FlowNetwork`]; those that started earlier compare less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
