@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::cache::NONE;
-use super::kernel::{Lanes, Values, WavefrontOperation, WavefrontProgram, WavefrontState};
+use super::kernel::{Lanes, Scope, Values, WavefrontOperation, WavefrontProgram, WavefrontState};
 use crate::system::gpus::Compute;
 use crate::units::Picoseconds;
 
@@ -24,6 +24,8 @@ pub enum Waits {
     AtBarrier,
     /// All others of the launch.
     AtLaunchBarrier,
+    /// All that it asked of memory, before it is at a barrier.
+    ToBarrier(Scope),
     /// All that it asked of memory; its program has ended.
     ToEnd,
 }
@@ -39,6 +41,7 @@ impl Waits {
             Self::AtFence => "waits at a fence for its accesses",
             Self::AtBarrier => "waits at a barrier for the others of its group",
             Self::AtLaunchBarrier => "waits at a barrier for all others of the launch",
+            Self::ToBarrier(_) => "waits for its accesses before a barrier",
             Self::ToEnd => "waits for its last accesses",
         }
     }

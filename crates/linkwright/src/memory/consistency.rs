@@ -5,7 +5,8 @@
 /// Both models keep one rule that the first level enforces: two accesses of a compute unit to one
 /// line stay in order.
 pub trait Consistency: Copy + 'static {
-    /// Whether a wavefront with so many accesses under way may not start another.
+    /// Whether a wavefront with so many accesses under way may not start another, nor come to a
+    /// barrier.
     fn waits(under_way: u32) -> bool;
 }
 
@@ -13,7 +14,7 @@ pub trait Consistency: Copy + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Relaxed;
 
-/// Sequential consistency: each access waits for the last.
+/// Sequential consistency: each access, and each barrier, waits for the last access.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequential;
 

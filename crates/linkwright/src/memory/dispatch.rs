@@ -179,6 +179,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
             return;
         }
         self.dispatcher.at_barrier = 0;
+        self.meet();
         for index in 0..self.running.len() as u32 {
             if let Some(running) = &mut self.running[index as usize]
                 && running.waits == Waits::AtLaunchBarrier

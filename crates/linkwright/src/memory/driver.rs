@@ -132,6 +132,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
         let step = self.phases.steps[self.phases.at];
         let flush = match step {
             DriverStep::Kernel(_) => {
+                self.meet();
                 if self.protocol.on_boundary(Level::L1) == Flush::Invalidate {
                     for caches in &mut self.first {
                         for cache in 0..caches.states.len() as u32 {
@@ -165,6 +166,17 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
             }
         }
         self.phases.write_backs > 0
+    }
+
+    /// All wavefronts have met, by the host or by the dispatcher, and hear of each other.
+    pub(super) fn meet(&mut self) {
+        let mut all = P::Cache::default();
+        for cache in self.first.iter().flat_map(|caches| &caches.states) {
+            self.protocol.on_meeting(&mut all, cache);
+        }
+        for cache in self.first.iter_mut().flat_map(|caches| &mut caches.states) {
+            self.protocol.on_meeting(cache, &all);
+        }
     }
 
     /// Copies a buffer, page by page over PCIe.

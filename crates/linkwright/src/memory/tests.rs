@@ -64,13 +64,16 @@ fn flat_memory_gives_a_cpus_answers() {
     }
 }
 
+/// But for MGCC as printed, which does not let a launch see what the one before has written.
 #[test]
 fn every_memory_system_gives_a_cpus_answers() {
     for (benchmark, size) in SMALL {
         let workload = benchmark_of(benchmark, size);
         for (name, memory) in MemorySystem::NAMED {
             let image = run(r9_nano(), &workload, &options(*memory), None).unwrap().image.unwrap();
-            assert_eq!((workload.check)(&image), Ok(()), "{} under {name}", workload.name);
+            let reads_old = name.ends_with("-printed") && benchmark == Benchmark::BreadthFirstSearch;
+            let found = (workload.check)(&image);
+            assert_eq!(found.is_err(), reads_old, "{} under {name}: {found:?}", workload.name);
         }
     }
 }

@@ -60,20 +60,33 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                     }
                     self.fence(index);
                 }
-                WavefrontOperation::Barrier(Scope::Group) => {
-                    self.done.instructions += 1;
-                    running.waits = Waits::AtBarrier;
-                    let group = running.group;
-                    self.groups[group as usize].at_barrier += 1;
-                    self.open_barrier(group, scheduler);
+                WavefrontOperation::Barrier(scope) => {
+                    running.waits = Waits::ToBarrier(scope);
+                    if !C::waits(running.under_way) {
+                        self.come_to_barrier(index, scheduler);
+                    }
                     return;
                 }
-                WavefrontOperation::Barrier(Scope::Launch) => {
-                    running.waits = Waits::AtLaunchBarrier;
-                    self.dispatcher.at_barrier += 1;
-                    self.open_launch_barrier(scheduler);
-                    return;
-                }
+            }
+        }
+    }
+
+    /// A wavefront is at the barrier that it was on its way to.
+    fn come_to_barrier(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let Some(running) = &mut self.running[index as usize] else { return };
+        let Waits::ToBarrier(scope) = running.waits else { return };
+        match scope {
+            Scope::Group => {
+                self.done.instructions += 1;
+                running.waits = Waits::AtBarrier;
+                let group = running.group;
+                self.groups[group as usize].at_barrier += 1;
+                self.open_barrier(group, scheduler);
+            }
+            Scope::Launch => {
+                running.waits = Waits::AtLaunchBarrier;
+                self.dispatcher.at_barrier += 1;
+                self.open_launch_barrier(scheduler);
             }
         }
     }
@@ -145,6 +158,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                 self.fence(wavefront);
                 self.go_on(wavefront, scheduler);
             }
+            Waits::ToBarrier(_) if is_last => self.come_to_barrier(wavefront, scheduler),
             Waits::ToEnd if is_last => self.end(wavefront, scheduler),
             _ => {}
         }

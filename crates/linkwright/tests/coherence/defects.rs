@@ -100,6 +100,14 @@ fn a_new_lease_lies_before_old_ones() {
     assert!(check(&overflows).fails(SEQUENTIAL).is_some());
 }
 
+/// Nothing carries times where wavefronts meet by the dispatcher or the host.
+#[test]
+fn what_was_written_before_a_barrier_is_not_seen_behind_it() {
+    for protocol in readings().into_iter().chain([best()]) {
+        assert!(!holds(&on(protocol, "launch-barrier", true, &[0, 2])), "{protocol:?}");
+    }
+}
+
 /// `counterexamples.txt` has the ways; `UPDATE_GOLDEN=1` writes it anew.
 #[test]
 fn the_counterexamples_are_told() {
@@ -130,6 +138,11 @@ fn the_counterexamples_are_told() {
             "(e) message passing, timestamps of 2 bits",
             SEQUENTIAL,
             placed(one, passing(MgccPrinted { leases, ..best() })),
+        ),
+        (
+            "(f) a barrier of the launch, times from L2s",
+            SEQUENTIAL,
+            placed(two, on(best(), "launch-barrier", true, &[0, 2])),
         ),
     ];
     let mut text = String::new();

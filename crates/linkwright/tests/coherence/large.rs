@@ -67,6 +67,7 @@ fn sections() -> Vec<Section> {
         let one_gpu = Setting { one_gpu: true, ..setting };
         let g_tsc = GTsc::new(2, bits, 2).unwrap();
         sections.push(Box::new(move || rows("g-tsc", g_tsc, one_gpu)));
+        sections.push(Box::new(move || rows("g-tsc-2-gpus", g_tsc, setting)));
         sections.push(Box::new(move || rows("hmg", Hmg { sequential }, setting)));
         sections.push(Box::new(move || rows("mesi", Mesi { sequential }, setting)));
     }
@@ -119,7 +120,7 @@ fn the_page_has_the_results() {
         total[0] += machines.parse::<usize>().unwrap();
         total[1] += states.parse::<usize>().unwrap();
     }
-    assert_eq!(totals.len(), 8);
+    assert_eq!(totals.len(), 10);
     for ((protocol, consistency), columns) in totals {
         let cells = columns.map(|[machines, states]| format!("{machines} / {states}"));
         let row = format!("| `{protocol}` | {consistency} | {} |", cells.join(" | "));

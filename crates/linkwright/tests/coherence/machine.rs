@@ -120,7 +120,11 @@ impl<P: CoherenceProtocol> Machine<P> {
     fn advance(&self, state: &mut State<P>, wave: u8, step: u8) -> Option<()> {
         let operation = state.operations[usize::from(wave)][usize::from(step)];
         let Some(under) = self.under(wave, step) else {
-            return self.fence(state, usize::from(wave), usize::from(step));
+            let (wave, step) = (usize::from(wave), usize::from(step));
+            return match self.programs[wave][step] {
+                LitmusStep::Barrier => self.barrier(state, wave, step),
+                _ => self.fence(state, wave, step),
+            };
         };
         match operation.stage {
             Stage::Waiting => self.look_up_l1(state, under),
@@ -152,6 +156,32 @@ impl<P: CoherenceProtocol> Machine<P> {
         Some(())
     }
 
+    /// All wavefronts pass a barrier, and their L1s hear of each other.
+    fn barrier(&self, state: &mut State<P>, wave: usize, step: usize) -> Option<()> {
+        let is_barrier = |step: &LitmusStep| *step == LitmusStep::Barrier;
+        let number = self.programs[wave][..step].iter().filter(|step| is_barrier(step)).count();
+        let own = |program: &Vec<LitmusStep>| {
+            let barriers = program.iter().enumerate().filter(|(_, step)| is_barrier(step));
+            barriers.map(|(at, _)| at).nth(number).expect("every wavefront comes to every barrier")
+        };
+        let at: Vec<usize> = self.programs.iter().map(own).collect();
+        let mut before = state.operations.iter().zip(&at).flat_map(|(of, at)| &of[..*at]);
+        if before.any(|operation| operation.stage != Stage::Done) {
+            return None;
+        }
+        for (operations, at) in state.operations.iter_mut().zip(at) {
+            operations[at].stage = Stage::Done;
+        }
+        let mut all = P::Cache::default();
+        for l1 in &state.l1 {
+            self.protocol.on_meeting(&mut all, &l1.own);
+        }
+        for l1 in &mut state.l1 {
+            self.protocol.on_meeting(&mut l1.own, &all);
+        }
+        Some(())
+    }
+
     /// What a fence does to a wavefront's L1.
     fn flush(&self, state: &mut State<P>, wave: usize) {
         if self.protocol.on_fence(Level::L1) != Flush::Invalidate {
@@ -173,7 +203,10 @@ impl<P: CoherenceProtocol> Machine<P> {
         before.all(|(step, operation)| {
             operation.stage == Stage::Done
                 || self.consistency == Consistency::Relaxed
-                    && !matches!(step, LitmusStep::Fence | LitmusStep::Spin(..))
+                    && !matches!(
+                        step,
+                        LitmusStep::Fence | LitmusStep::Barrier | LitmusStep::Spin(..)
+                    )
                     && step.address().map(|it| self.placement.place(it).line)
                         != Some(under.place.line)
         })

@@ -69,6 +69,12 @@ fn g_tsc_keeps_the_contract() {
 }
 
 #[test]
+fn g_tsc_keeps_the_contract_on_two_gpus() {
+    contract(g_tsc(), SEQUENTIALLY);
+    contract(g_tsc(), WITH_FENCES);
+}
+
+#[test]
 fn hmg_keeps_the_contract() {
     contract(Hmg { sequential: true }, SEQUENTIALLY);
     contract(Hmg::default(), WITH_FENCES);

@@ -19,30 +19,48 @@ pub const SPINS_END: &str = "who spins sees the write";
 /// How many turns all get until they are done.
 const TURNS: usize = 200;
 
-/// The memory that programs should see.
+/// The memory that programs should see, and how often a wavefront has come to a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-struct Words([u8; 2]);
+struct Words {
+    words: [u8; 2],
+    came: u8,
+}
+
+/// What a sequential order is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Act {
+    Step(LitmusStep),
+    /// A wavefront comes to a barrier.
+    Come,
+    /// It leaves, and says how many have come.
+    Leave,
+}
 
 impl SequentialSpec for Words {
-    type Op = LitmusStep;
+    type Op = Act;
     type Ret = Option<u8>;
 
-    fn invoke(&mut self, step: &LitmusStep) -> Option<u8> {
-        match *step {
-            LitmusStep::Read(address) | LitmusStep::Spin(address, _) => {
-                Some(self.0[usize::from(address)])
+    fn invoke(&mut self, act: &Act) -> Option<u8> {
+        match *act {
+            Act::Step(LitmusStep::Read(address) | LitmusStep::Spin(address, _)) => {
+                Some(self.words[usize::from(address)])
             }
-            LitmusStep::Write(address, value) => {
-                self.0[usize::from(address)] = value;
+            Act::Step(LitmusStep::Write(address, value)) => {
+                self.words[usize::from(address)] = value;
                 None
             }
-            LitmusStep::Add(address, value) => {
-                let word = &mut self.0[usize::from(address)];
+            Act::Step(LitmusStep::Add(address, value)) => {
+                let word = &mut self.words[usize::from(address)];
                 let before = *word;
                 *word += value;
                 Some(before)
             }
-            LitmusStep::Fence => None,
+            Act::Step(LitmusStep::Fence | LitmusStep::Barrier) => None,
+            Act::Come => {
+                self.came += 1;
+                None
+            }
+            Act::Leave => Some(self.came),
         }
     }
 }
@@ -52,13 +70,23 @@ pub fn is_sequential(programs: &[Vec<LitmusStep>], reads: &[Vec<u8>]) -> bool {
     let mut tester = SequentialConsistencyTester::new(Words::default());
     for (wave, (program, reads)) in programs.iter().zip(reads).enumerate() {
         let mut values = reads.iter();
-        for step in program.iter().filter(|step| **step != LitmusStep::Fence) {
-            let result = match step {
-                LitmusStep::Read(_) | LitmusStep::Add(..) => values.next().copied(),
-                LitmusStep::Spin(_, until) => Some(*until),
-                LitmusStep::Write(..) | LitmusStep::Fence => None,
+        let mut all_came = 0;
+        for step in program {
+            let acts = match step {
+                LitmusStep::Read(_) | LitmusStep::Add(..) => {
+                    vec![(Act::Step(*step), values.next().copied())]
+                }
+                LitmusStep::Spin(_, until) => vec![(Act::Step(*step), Some(*until))],
+                LitmusStep::Write(..) => vec![(Act::Step(*step), None)],
+                LitmusStep::Fence => vec![],
+                LitmusStep::Barrier => {
+                    all_came += programs.len() as u8;
+                    vec![(Act::Come, None), (Act::Leave, Some(all_came))]
+                }
             };
-            tester.on_invret(wave, *step, result).expect("each step follows the last");
+            for (act, result) in acts {
+                tester.on_invret(wave, act, result).expect("each step follows the last");
+            }
         }
     }
     tester.is_consistent()

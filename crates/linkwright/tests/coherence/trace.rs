@@ -60,5 +60,6 @@ fn line<P: CoherenceProtocol>(
             format!("{who} sees {} = {value}; {own:?}", name(address))
         }
         LitmusStep::Fence => format!("{who} passes a fence"),
+        LitmusStep::Barrier => format!("{who} and all others pass a barrier"),
     })
 }

@@ -102,6 +102,13 @@ impl Values {
         self.words.as_ref().map_or(0, |words| words[word][lane])
     }
 
+    /// A word of a lane, or what the host knows it to be where the run has no data.
+    #[inline]
+    #[must_use]
+    pub fn word_or(&self, lane: usize, word: usize, known: impl FnOnce() -> u32) -> u32 {
+        self.words.as_ref().map_or_else(known, |words| words[word][lane])
+    }
+
     /// A lane's first word as a number.
     #[inline]
     #[must_use]

@@ -24,10 +24,12 @@ pub enum LitmusStep {
     Add(u8, u8),
     /// Waits until all before it is done and seen.
     Fence,
+    /// Waits for all wavefronts, at a barrier of the launch.
+    Barrier,
 }
 
 impl LitmusStep {
-    /// The address, unless it is a fence.
+    /// The address, unless it is a fence or a barrier.
     #[must_use]
     pub const fn address(self) -> Option<u8> {
         match self {
@@ -35,7 +37,7 @@ impl LitmusStep {
             | Self::Write(address, _)
             | Self::Add(address, _)
             | Self::Spin(address, _) => Some(address),
-            Self::Fence => None,
+            Self::Fence | Self::Barrier => None,
         }
     }
 
@@ -77,7 +79,7 @@ const fn seen(wave: u8, read: u8, value: u8) -> Seen {
     Seen { wave, read, value }
 }
 
-use LitmusStep::{Add, Fence, Read, Spin, Write};
+use LitmusStep::{Add, Barrier, Fence, Read, Spin, Write};
 
 /// Every litmus test.
 pub const LITMUS_TESTS: &[Litmus] = &[
@@ -164,6 +166,12 @@ pub const LITMUS_TESTS: &[Litmus] = &[
         waves: &[&[Write(X, 1)], &[Spin(X, 1), Read(X)]],
         forbidden: &[&[seen(1, 0, 0)]],
     },
+    Litmus {
+        name: "launch-barrier",
+        addresses: 1,
+        waves: &[&[Write(X, 1), Barrier], &[Read(X), Barrier, Read(X)]],
+        forbidden: &[&[seen(1, 1, 0)]],
+    },
 ];
 
 impl Litmus {
@@ -224,6 +232,9 @@ pub fn sequential_outcomes(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
         }
         for (wave, program) in programs.iter().enumerate() {
             let Some(step) = program.get(at[wave]) else { continue };
+            if *step == Barrier && !all_are_at(programs, &at, wave) {
+                continue;
+            }
             let (mut at, mut memory, mut reads) = (at.clone(), memory.clone(), reads.clone());
             at[wave] += 1;
             match *step {
@@ -235,7 +246,7 @@ pub fn sequential_outcomes(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
                     *word += value;
                 }
                 Spin(address, value) if memory[usize::from(address)] != value => continue,
-                Spin(..) | Fence => {}
+                Spin(..) | Fence | Barrier => {}
             }
             if seen.insert((at.clone(), memory.clone(), reads.clone())) {
                 open.push((at, memory, reads));
@@ -245,6 +256,15 @@ pub fn sequential_outcomes(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
     found.sort();
     found.dedup();
     found
+}
+
+/// Whether all have come to the barrier at which a wavefront is, or have passed it.
+fn all_are_at(programs: &[Vec<LitmusStep>], at: &[usize], wave: usize) -> bool {
+    let barriers = |wave: usize, steps: usize| {
+        programs[wave].iter().take(steps).filter(|step| **step == Barrier).count()
+    };
+    let passed = barriers(wave, at[wave]);
+    (0..programs.len()).all(|other| barriers(other, at[other] + 1) > passed)
 }
 
 #[cfg(test)]

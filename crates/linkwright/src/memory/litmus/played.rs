@@ -297,6 +297,7 @@ impl Part {
                     }
                 },
                 LitmusStep::Fence => wavefront.fence().await,
+                LitmusStep::Barrier => wavefront.barrier(Scope::Launch).await,
             }
         }
         for load in loads {
@@ -319,6 +320,7 @@ impl Litmus {
             LitmusStep::Spin(address, value) => format!("until {}={value}", name(address)),
             LitmusStep::Add(address, value) => format!("add {value} to {}", name(address)),
             LitmusStep::Fence => "fence".to_owned(),
+            LitmusStep::Barrier => "barrier".to_owned(),
         };
         let wave = |wave: &&[LitmusStep]| wave.iter().map(step).collect::<Vec<_>>().join("; ");
         self.waves.iter().map(wave).collect::<Vec<_>>().join(" ‖ ")

@@ -143,6 +143,11 @@ impl CoherenceProtocol for GTsc {
         self.time.rank(home)
     }
 
+    #[inline]
+    fn on_meeting(&self, cache: &mut MgccCache, other: &MgccCache) {
+        self.time.on_meeting(cache, other);
+    }
+
     fn on_boundary(&self, level: Level) -> Flush {
         self.time.on_boundary(level)
     }

@@ -300,6 +300,12 @@ impl CoherenceProtocol for Mgcc {
         home.until
     }
 
+    /// What comes after the meeting is later than all before it.
+    #[inline]
+    fn on_meeting(&self, cache: &mut MgccCache, other: &MgccCache) {
+        cache.time = cache.time.max(other.time);
+    }
+
     fn on_boundary(&self, _level: Level) -> Flush {
         Flush::Nothing
     }

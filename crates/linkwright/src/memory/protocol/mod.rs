@@ -193,6 +193,13 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         Flush::Nothing
     }
 
+    /// What an L1 hears of another where all wavefronts of a launch meet outside memory: at its end,
+    /// and at its barriers.
+    #[inline]
+    fn on_meeting(&self, cache: &mut Self::Cache, other: &Self::Cache) {
+        let _ = (cache, other);
+    }
+
     /// What the boundary of two kernels does to the caches.
     fn on_boundary(&self, level: Level) -> Flush;
 

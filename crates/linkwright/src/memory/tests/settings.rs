@@ -1,10 +1,29 @@
-//! What settings decide, links by their names, and who is told to never end.
+//! What decides, and what does not: inputs of kernels, settings of memory systems.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::*;
 use crate::memory::protocol::Leases;
 use crate::units::Bandwidth;
+
+/// What is read must be used: whatever buffer holds other words than it should, the answer shows it.
+#[test]
+fn wrong_words_in_any_input_make_the_answer_wrong() {
+    for (benchmark, size) in SMALL {
+        let inputs = benchmark_of(benchmark, size).buffers.len();
+        for number in 0..inputs {
+            let mut workload = benchmark_of(benchmark, size);
+            let buffer = &mut workload.buffers[number];
+            let Some(initial) = buffer.initial.take() else { continue };
+            let name = buffer.name.clone();
+            // Other signs and sizes of numbers, other bytes, other nodes.
+            buffer.initial = Some(Rc::new(move |word| initial(word) ^ 0x3F80_0401));
+            let image = flat::run(&workload, 8 << 20);
+            assert!((workload.check)(&image).is_err(), "{name} of {}", workload.name);
+        }
+    }
+}
 
 #[test]
 fn links_have_names_of_their_own() {

@@ -1,9 +1,8 @@
 //! Breadth-first search, a level at each launch (SHOC): half a wavefront takes 32 nodes, one after
 //! another; where a node is of the level before, its 32 lanes look at the neighbours together.
 //!
-//! Which neighbours are looked at depends on the graph alone, so the host finds the levels first,
-//! and the same addresses are touched with data and without. What is loaded decides nothing: old
-//! copies of levels, which leases in logical time may leave behind a launch, change no answer.
+//! Which neighbours are looked at depends on the graph alone. With data, wavefronts go by what they
+//! have loaded; the host finds the levels, too, so that the same addresses are touched without.
 
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -131,34 +130,45 @@ async fn search(wavefront: Wavefront, at: Buffers, level: u32, graph: Rc<Graph>)
     let levels = wavefront.load(1, |lane| Some(at.levels + 4 * wavefront.item(lane))).await;
     let starts = wavefront.load(1, |lane| Some(at.starts + 4 * wavefront.item(lane))).await;
     let ends = wavefront.load(1, |lane| Some(at.starts + 4 * (wavefront.item(lane) + 1))).await;
-    wavefront.arrived(levels).await;
-    wavefront.arrived(starts).await;
-    wavefront.arrived(ends).await;
+    let levels = wavefront.arrived(levels).await;
+    let starts = wavefront.arrived(starts).await;
+    let ends = wavefront.arrived(ends).await;
+    // Whoever reads what is wrong stays within the graph.
+    let (nodes, all_edges) = (graph.levels.len() as u32, graph.neighbours.len() as u32);
+    let edges_of = |lane: usize| {
+        let known = || graph.edges(wavefront.item(lane) as usize);
+        let start = starts.word_or(lane, 0, || known().start);
+        start..ends.word_or(lane, 0, || known().end).min(all_edges)
+    };
+    let level_of = |node: u32| graph.levels[node as usize];
     wavefront.lds(3).await;
     for turn in 0..HALF {
         wavefront.compute(4).await;
-        // The node of each half's turn, where it is of the level.
-        let nodes = [0, HALF].map(|half| {
-            let node = wavefront.item(half + turn) as usize;
-            (graph.levels[node] == level).then_some(node)
+        // The edges of each half's node, where that is of the level.
+        let edges = [0, HALF].map(|half| {
+            let lane = half + turn;
+            let found = levels.word_or(lane, 0, || level_of(wavefront.item(lane) as u32));
+            if found == level { edges_of(lane) } else { 0..0 }
         });
-        let steps = nodes.map(|node| node.map_or(0, |node| graph.edges(node).len()));
+        let steps = edges.clone().map(|edges| edges.len());
         for step in 0..steps[0].max(steps[1]).div_ceil(HALF) {
-            let edge = |lane: usize| {
-                let mut edges = graph.edges(nodes[lane / HALF]?);
-                edges.nth(step * HALF + lane % HALF)
-            };
-            let neighbour = |lane| edge(lane).map(|edge| graph.neighbours[edge as usize]);
+            let edge = |lane: usize| edges[lane / HALF].clone().nth(step * HALF + lane % HALF);
             let place = |lane| edge(lane).map(|edge| at.neighbours + 4 * u64::from(edge));
             let loaded = wavefront.load(1, place).await;
-            wavefront.arrived(loaded).await;
+            let loaded = wavefront.arrived(loaded).await;
+            let neighbour = |lane| {
+                let edge = edge(lane)?;
+                let node = loaded.word_or(lane, 0, || graph.neighbours[edge as usize]);
+                (node < nodes).then_some(node)
+            };
             let of_neighbour = |lane| neighbour(lane).map(|node| at.levels + 4 * u64::from(node));
-            let loaded = wavefront.load(1, of_neighbour).await;
-            wavefront.arrived(loaded).await;
+            let seen = wavefront.load(1, of_neighbour).await;
+            let seen = wavefront.arrived(seen).await;
             wavefront.compute(6).await;
+            // Another wavefront may have been there in this level, or not yet: that changes no address.
             let new = |lane| {
                 let node = neighbour(lane)?;
-                (graph.levels[node as usize] == level + 1)
+                (seen.word_or(lane, 0, || level_of(node)) > level)
                     .then_some(at.levels + 4 * u64::from(node))
             };
             wavefront.store(1, new, |_, _| level + 1).await;
