@@ -123,6 +123,7 @@ LitmusTestName: TypeAlias = Literal[
     "own-writes",
     "atomics",
     "spinning",
+    "launch-barrier",
 ]
 MappingName: TypeAlias = Literal["linear", "random"]
 MemorySystemName: TypeAlias = Literal[

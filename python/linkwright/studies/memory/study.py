@@ -22,7 +22,8 @@ INTRODUCTION = (
     "benchmarks on Linkwright's [model of GPUs](../concepts/gpu-memory.md), cycle by cycle, under "
     "its memory systems, and sets what its text says beside what comes out. MGCC as printed is "
     "not coherent ([coherence](../concepts/coherence.md)); numbers are of MGCC mended, and beside "
-    "them of MGCC as printed.",
+    "them of MGCC as printed. There bfs reads levels as they were and finds too little; its times "
+    "are those of the way that is right.",
     "What is timed: copies from and to the host and kernels under `rdma` and `hmg`; kernels alone "
     "under shared memory, which needs no copy. Wavefronts know their kernels' code, as under "
     "`gpu compare --no-code`: what reading it through caches of instructions adds stands [beside "
