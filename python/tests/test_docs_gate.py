@@ -14,7 +14,7 @@ import yaml  # type: ignore[import-untyped]
 from linkwright.page import _marked
 
 ROOT = Path(__file__).resolve().parents[2]
-GATE = re.compile(r"^test-python:.*?\$\(BIN\)/(mkdocs [^\n]*)", re.MULTILINE | re.DOTALL)
+GATE = re.compile(r"^check-python:.*?\$\(BIN\)/(mkdocs [^\n]*)", re.MULTILINE | re.DOTALL)
 
 
 def gate(folder: Path) -> subprocess.CompletedProcess[str]:
