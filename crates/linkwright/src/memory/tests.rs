@@ -71,7 +71,8 @@ fn every_memory_system_gives_a_cpus_answers() {
         let workload = benchmark_of(benchmark, size);
         for (name, memory) in MemorySystem::NAMED {
             let image = run(r9_nano(), &workload, &options(*memory), None).unwrap().image.unwrap();
-            let reads_old = name.ends_with("-printed") && benchmark == Benchmark::BreadthFirstSearch;
+            let reads_old =
+                name.ends_with("-printed") && benchmark == Benchmark::BreadthFirstSearch;
             let found = (workload.check)(&image);
             assert_eq!(found.is_err(), reads_old, "{} under {name}: {found:?}", workload.name);
         }
