@@ -80,7 +80,8 @@ def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
             "take is fitted to one point, its mean of "
             f"{published()['contention']['din']} %; all else is predicted. Copies go in turn over "
             "the same bus as above, as flows; who has which GPU and who starts when is drawn, the "
-            "same for each mix.",
+            "same for each mix. Known error of the flow model: where a mix of the two was played "
+            "in packets, too, each task lost the same within one point.",
             _verdict(tasks, found),
         ],
         tables=[
