@@ -1,0 +1,123 @@
+"""The prose of a source file or a page: its sentences without code, tables and headings."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Text", "texts_of"]
+
+# A text of a program with fewer words is a name or a label.
+FEWEST_WORDS = 6
+
+CODE = re.compile(r"`[^`]*`")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+RUST_STRING = re.compile(r'(?<![\w\'])r?"((?:[^"\\]|\\.)*)"', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A block of prose: its first line, its words, and whether it documents an item."""
+
+    line: int
+    words: str
+    documents: bool = False
+
+
+def texts_of(file: Path) -> Iterator[Text]:
+    """The prose of a file: of Markdown all, of programs comments, documentation and texts.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    text = file.read_text(encoding="utf-8")
+    read = {".md": _markdown, ".rs": _rust, ".py": _python}[file.suffix]
+    yield from read(text)
+
+
+def _plain(words: str) -> str:
+    """A text whose code is one word and whose links are their texts."""
+    return " ".join(LINK.sub(r"\1", CODE.sub("Code", words)).split())
+
+
+def _blocks(lines: Sequence[tuple[int, str]], documents: bool = False) -> Iterator[Text]:
+    """Paragraphs and items of lines of Markdown; neither code, nor tables, nor headings."""
+    block: list[str] = []
+    start = 0
+    fenced = False
+    for number, line in [*lines, (0, "")]:
+        stripped = line.strip()
+        fence = stripped.startswith(("```", "~~~"))
+        fenced ^= fence
+        code = line.startswith("    ") and not block
+        other = (
+            fenced or fence or code or not stripped or stripped.startswith(("|", "#", "<", ">>>"))
+        )
+        item = re.match(r"([-*+]|\d+\.)\s+", stripped)
+        if (other or item) and block:
+            yield Text(start, _plain(" ".join(block)), documents)
+            block, documents = [], False
+        if not other:
+            if not block:
+                start = number
+            block.append(stripped[item.end() :] if item else stripped)
+
+
+def _markdown(text: str) -> Iterator[Text]:
+    yield from _blocks(list(enumerate(text.splitlines(), 1)))
+
+
+def _rust(text: str) -> Iterator[Text]:
+    block: list[tuple[int, str]] = []
+    kind = ""
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        comment = re.match(r"\s*(//[/!]?)(?: (.*)|$)", line)
+        now = comment[1] if comment else ""
+        if now != kind and block:
+            yield from _blocks(block, documents=kind in ("///", "//!"))
+            block = []
+        kind = now
+        if comment:
+            block.append((number, comment[2] or ""))
+    code = re.sub(r"(?m)^[ \t]*//.*$", "", text)
+    for found in RUST_STRING.finditer(code):
+        words = re.sub(r"\\\n\s*", "", found[1]).replace("\\n", "\n")
+        yield from _said(code.count("\n", 0, found.start()) + 1, words)
+
+
+def _python(text: str) -> Iterator[Text]:
+    tree = ast.parse(text)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            holder = node.body[0]
+            docstrings.add(holder.lineno)
+            words = ast.get_docstring(node) or ""
+            yield from _blocks(list(enumerate(words.splitlines(), holder.lineno)), documents=True)
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.lineno not in docstrings
+        ):
+            yield from _said(node.lineno, node.value)
+    comments: list[tuple[int, str]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        if comments and token.start[0] != comments[-1][0] + 1:
+            yield from _blocks(comments)
+            comments = []
+        comments.append((token.start[0], token.string.lstrip("#").strip()))
+    yield from _blocks(comments)
+
+
+def _said(line: int, words: str) -> Iterator[Text]:
+    """A text that a program says, where it is long enough to be one."""
+    if len(re.findall(r"[A-Za-z]{2,}", words)) >= FEWEST_WORDS and "\n" not in words.strip():
+        yield Text(line, _plain(words))
