@@ -8,6 +8,7 @@ failure.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -41,10 +42,27 @@ class _Stream(ABC):
                 raise OSError(0, "it is closed")
             # Libraries probe a stream with an empty text and pass over what comes of it, and a
             # full device refuses even that: the failure must wait for a text that matters.
-            return 0 if text == "" else self._stream.write(text)
+            if text != "":
+                self._write(text)
+            return len(text)
         except OSError as error:
             self._failed(error)
             return len(text)
+
+    def _write(self, text: str) -> None:
+        """Writes all of the text."""
+        raw = getattr(self._stream, "buffer", None)
+        if not isinstance(raw, io.RawIOBase):
+            self._stream.write(text)
+            return
+        # Unbuffered (PYTHONUNBUFFERED, python -u) Python takes one write of a part for success.
+        lines = text.replace("\n", os.linesep)
+        left = memoryview(lines.encode(self._stream.encoding, self._stream.errors or "strict"))
+        while left:
+            written = raw.write(left)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            left = left[written:]
 
     def flush(self) -> None:
         """Passes on what is held back, or fails in the stream's own way."""
