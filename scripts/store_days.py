@@ -1,7 +1,7 @@
 """Writes `docs/guide/data/`: what the days of `examples/` come to on every seed.
 
-The README and the guide say what choices are worth on them. All seeds take minutes, so that tests
-play one and compare it with what is stored here, of which the texts must be the means.
+`docs/studies/index.md` and the guide say what choices are worth on them. All seeds take minutes, so
+that tests play one and compare it with what is stored here. The texts must be its means.
 
     scripts/store_days.py FOLDER
 

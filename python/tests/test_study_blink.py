@@ -185,7 +185,7 @@ def test_the_documentation_shows_what_the_study_gives(study: Study) -> None:
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "all-reduce"])
-def test_the_readme_s_figures_are_the_study_s(study: Study, collective: str) -> None:
+def test_the_brief_figures_are_the_study_s(study: Study, collective: str) -> None:
     rows = table(study, f"Speed-up of {collective}").rows
     [classic, ring] = [
         next(row for row in rows if row[:3] == ("dgx1-v100", "packing", against))
@@ -193,4 +193,4 @@ def test_the_readme_s_figures_are_the_study_s(study: Study, collective: str) -> 
     ]
     readings = [(classic[4], classic[7]), (classic[5], classic[8]), (ring[4], ring[7])]
     figures = " | ".join(f"{most:.2f}x, mean {mean:.2f}x" for most, mean in readings)
-    assert f"| {figures} |" in (ROOT / "README.md").read_text("utf-8")
+    assert f"| {figures} |" in (ROOT / "docs" / "studies" / "index.md").read_text("utf-8")
