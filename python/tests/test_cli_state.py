@@ -209,6 +209,29 @@ def test_jobs_that_do_not_live_are_released(file: Path) -> None:
     assert held(file) == {}
 
 
+def test_a_list_from_a_scheduler_that_failed_releases_nothing(file: Path) -> None:
+    put(file, a=None, b=Owner(1, "here", 5.0))
+    before = file.read_bytes()
+    words = ("state", "reconcile", *at(file))
+    error = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+    for listed, line in ((error, 1), (f"a\n\n{error}\n", 3), ("a\n\x1b[31mb\n", 2), ("\ta 7\n", 1)):
+        for more in ((), ("--dry-run",), ("--grace", "1d")):
+            said = fails(2, *words, *more, stdin=listed)
+            assert said.startswith(f"error: <stdin>:{line}:1: this is no job's name: `")
+            assert "nothing is released" in said
+            assert "--none" in said
+    assert file.read_bytes() == before
+
+
+def test_a_list_may_name_a_job_with_blanks_that_is_known(file: Path) -> None:
+    parsed("allocate", *at(file), "-k", 2, "--job", "my training")
+    parsed("allocate", *at(file), "-k", 2, "--job", "other")
+    words = ("state", "reconcile", *at(file))
+    # As `squeue -o %20j` pads it.
+    assert list(parsed(*words, stdin="  my training   \r\n17\n")["released"]) == ["other"]
+    assert list(held(file)) == ["my training"]
+
+
 def test_a_job_that_may_be_younger_than_the_list_stays(file: Path) -> None:
     now = time.time()
     put(file, young=Owner(1, "here", now - 30), future=Owner(1, "here", now + 600))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linkwright import Allocator, FileError, Owner
+from linkwright import Allocator, FileError, InputError, Owner
 from linkwright.cli import output, server
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
@@ -20,6 +20,9 @@ from linkwright.errors import printable
 app = typer.Typer(
     help="Show and change who holds which GPU (see allocate --state).", no_args_is_help=True
 )
+
+# The most characters that are shown of a line that is no job's name.
+MOST_SHOWN = 60
 
 Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", min=0, max=MOST_GPUS)]
 
@@ -71,7 +74,8 @@ def reconcile(
     others are released. Names of other servers' jobs do no harm. A living job stays also
     where its lease is over, and so does a job that got its GPUs after this command began,
     or within --grace before: the list may be older than it is. An empty list is refused,
-    since a scheduler that does not answer prints one: say --none where no job lives.
+    since a scheduler that does not answer prints one: say --none where no job lives. So is
+    a line with blanks in it that names no job of the state, such as a scheduler's error.
 
     With --expired the jobs are released whose lease is over, whatever else is known.
     """
@@ -80,13 +84,14 @@ def reconcile(
         raise typer.BadParameter("--none and --expired both say what has ended; give one.")
     kept_for = parse_duration(grace) or 0.0
     # The list comes first: nobody waits for it with the state locked.
-    living = [] if none or expired else _living(machine)
+    listed = {} if none or expired else _listed(machine)
     with server.stored(_existing(state), given_machine(machine)) as stored:
         owners = stored.allocator.owners
         if expired:
             released = stored.allocator.release_overdue(time.time())
         else:
-            released = stored.allocator.reconcile(living, since=max(0.0, begun - kept_for))
+            _check_names(listed, known=stored.allocator.held)
+            released = stored.allocator.reconcile(list(listed), since=max(0.0, begun - kept_for))
         if released and not dry_run:
             stored.commit()
         document = {"released": released, "dry_run": dry_run, **server.describe(stored.allocator)}
@@ -136,18 +141,35 @@ def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json 
         server.tell(lambda: _shown(stored.allocator, json), stored.undo)
 
 
-def _living(machine: str) -> list[str]:
-    """The names of living jobs on standard input."""
+def _listed(machine: str) -> dict[str, int]:
+    """The names of living jobs on standard input, each with its line."""
     if machine == DASH:
         raise typer.BadParameter("standard input names the living jobs; name the machine's file.")
     lines = (line.strip() for line in standard_input().splitlines())
-    living = [line for line in lines if line]
-    if not living:
+    listed = {line: number for number, line in enumerate(lines, 1) if line}
+    if not listed:
         raise FileError(
             "standard input names no job",
             "where the scheduler has answered, and none lives, say --none",
         )
-    return living
+    return listed
+
+
+def _check_names(listed: dict[str, int], known: Container[str]) -> None:
+    """Refuses a list with what is no job's name: the scheduler may have failed.
+
+    A name with blanks is taken where a job is known by it, and nowhere else.
+    """
+    for name, number in listed.items():
+        if name not in known and (len(name.split()) > 1 or not name.isprintable()):
+            raise InputError(
+                "<stdin>",
+                number,
+                1,
+                "this is no job's name",
+                printable(name[:MOST_SHOWN]),
+                "nothing is released; give the names of living jobs, one a line, or --none",
+            )
 
 
 def _owned(owner: Owner | None) -> str:
