@@ -8,20 +8,28 @@ writer dies, however it dies: so the next writer can tell what was left behind, 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from linkwright.errors import FileError
 from linkwright.files import cause_of
 
-__all__ = ["LAST_OF_SET", "replace_file", "resolved", "staged", "turn"]
+__all__ = ["LAST_OF_SET", "UnsyncedError", "replace_file", "resolved", "staged", "turn"]
+
+# How long a turn is waited for without a word, and between two looks, in seconds.
+PATIENCE, LOOK = 1.0, 0.02
+
+# How file systems say that they put no folders on the disk, and never have to.
+NEVER_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 # A folder's files are a whole set if this one is there: it goes first and comes last.
 LAST_OF_SET = "manifest.json"
@@ -36,6 +44,10 @@ OF_ANY_SET = [
     "summary.json",
     "timeline.json",
 ]
+
+
+class UnsyncedError(FileError):
+    """A file that is replaced, and may be the old one again once the computer has crashed."""
 
 
 def resolved(path: Path) -> Path:
@@ -57,7 +69,8 @@ def replace_file(path: Path, content: bytes) -> None:
     system allows it, its owner. When this returns, the content is on the disk.
 
     Raises:
-        OSError: If the folder does not exist or cannot be written to.
+        UnsyncedError: If it is replaced, and the disk does not take its folder.
+        OSError: If the folder does not exist or cannot be written to; the file is as it was.
     """
     target, before = resolved(path), _status(path)
     if before is not None and not stat.S_ISREG(before.st_mode):
@@ -76,7 +89,13 @@ def replace_file(path: Path, content: bytes) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    try:
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise UnsyncedError(
+            f"cannot put the folder of `{path}` on the disk: {cause_of(error)}",
+            "the file may be the new one or the old one; look at it once the disk is mended",
+        ) from error
 
 
 @contextmanager
@@ -121,10 +140,19 @@ def staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 @contextmanager
-def turn(folder: Path) -> Iterator[None]:
+def turn(
+    folder: Path, wait: float | None = None, remark: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Keeps other programs that ask for a turn in this folder waiting until the block has ended.
 
+    Args:
+        folder: The folder.
+        wait: Seconds after which a turn that others do not give up is waited for no more; None
+            for no end.
+        remark: Called once, when the turn has been waited for over a second.
+
     Raises:
+        TimeoutError: If the wait was too short.
         OSError: If the folder cannot be opened or its file system has no locks.
     """
     if sys.platform == "win32":
@@ -134,8 +162,20 @@ def turn(folder: Path) -> Iterator[None]:
 
     # The folder itself is locked: its files are replaced, and a lock file would stay.
     handle = os.open(folder, os.O_RDONLY)
+    begun = time.monotonic()
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                waited = time.monotonic() - begun
+                if wait is not None and waited >= wait:
+                    raise TimeoutError("another program keeps it locked") from error
+            if remark is not None and waited >= PATIENCE:
+                remark()
+                remark = None
+            time.sleep(LOOK if wait is None else min(LOOK, wait - waited))
         yield
     finally:
         os.close(handle)
@@ -147,6 +187,7 @@ def _publish(aside: Path, target: Path) -> None:
         # Where somebody else has made the directory meanwhile, the files move into it.
         with contextlib.suppress(OSError):
             aside.rename(target)
+        if not aside.exists():
             _sync_folder(target.parent)
             return
     names = sorted(file.name for file in aside.iterdir())
@@ -294,13 +335,19 @@ def _sync_tree(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Has the system put the folder's names on the disk, where it can."""
+    """Has the system put the folder's names on the disk, where it ever does.
+
+    Raises:
+        OSError: If the disk fails.
+    """
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
+        os.fsync(descriptor)
+    except OSError as error:
         # Some file systems cannot, and keep the order of renames anyway.
-        with contextlib.suppress(OSError):
-            os.fsync(descriptor)
+        if error.errno not in NEVER_SYNCED:
+            raise
     finally:
         os.close(descriptor)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +17,10 @@ from commands import fails, linkwright, program
 from typer.core import TyperGroup
 
 import linkwright as package
-from linkwright.cli import main, output
+from linkwright.cli import interruption, main, output
+from linkwright.cli import program as ending
 from linkwright.cli.commands import app
-from linkwright.cli.program import EXIT_CODES
+from linkwright.cli.program import EXIT_CODES, GIVEN_BY
 
 GOLDEN = Path(__file__).parent / "golden"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
@@ -64,7 +66,10 @@ def test_the_help_is_as_agreed_on_and_fits(words: list[str]) -> None:
 
 
 def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
-    rows = "".join(f"| {code} | {what} |\n" for code, what in EXIT_CODES.items())
+    given = {code: ", ".join(f"`{name}`" for name in names) for code, names in GIVEN_BY.items()}
+    rows = "".join(
+        f"| {code} | {what} | {given.get(code, 'all')} |\n" for code, what in EXIT_CODES.items()
+    )
     parts = [
         "# Command line\n\n"
         "Every command prints for people, or with [`--json`](json.md) for programs; then nothing "
@@ -79,12 +84,31 @@ def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
         "fails the command, and an allocation or release that could not be told is not kept. No\n"
         "file of a trace, a list of jobs or an algorithm may hold more than 64 MiB, and no other\n"
         "input more than 16 MiB.\n\n"
-        f"## Exit codes\n\n| Code | Meaning |\n|---|---|\n{rows}"
+        f"## Exit codes\n\n| Code | Meaning | Commands |\n|---|---|---|\n{rows}\n"
+        "4 is kept for an answer without a verdict.\n"
     ]
     for words in COMMANDS:
         title = " ".join(["linkwright", *words])
         parts.append(f"## {title}\n\n```text\n{help_text(words).rstrip()}\n```\n")
     check_golden(PAGE, "\n".join(parts))
+
+
+def test_the_table_of_codes_has_every_code_of_the_program_and_no_other() -> None:
+    constants = {
+        value
+        for module in (ending, interruption)
+        for name, value in vars(module).items()
+        if isinstance(value, int) and name.isupper() and name != "MOST_TOLD"
+    }
+    assert set(EXIT_CODES) == constants | {0}
+    assert set(GIVEN_BY) < constants
+    # Whoever waits for a lock may find that it waited in vain, and nobody else.
+    waiting = [name for name in map(" ".join, COMMANDS) if "--wait " in help_text(name.split())]
+    assert sorted(waiting) == sorted(GIVEN_BY[ending.BUSY])
+    # A code is given in one place: the others raise what it maps.
+    source = Path(output.__file__).parent
+    numbered = re.compile(r"(typer\.Exit|sys\.exit)\((code=)?\d")
+    assert [file for file in source.glob("*.py") if numbered.search(file.read_text())] == []
 
 
 def test_the_version_is_the_package_s() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
 import pickle
@@ -167,6 +168,40 @@ def test_a_program_that_waits_for_its_turn_can_be_ended(file: Path, tmp_path: Pa
     assert list(file.parent.iterdir()) == []
 
 
+def test_who_waits_for_a_lock_says_so_and_gives_up_with_a_code_of_its_own(file: Path) -> None:
+    import fcntl
+
+    put(file, a=None)
+    before = file.read_bytes()
+    handle = os.open(file.parent, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    given_up = f"error: another program has kept `{file}` locked for {{}}; nothing is changed; "
+    commands: list[list[object]] = [
+        ["allocate", "-k", 1, "--job", "b"],
+        ["state", "release", "a"],
+        ["state", "reconcile", "--none"],
+        ["state", "mark-unhealthy", 7],
+        ["state", "mark-healthy", 7],
+        ["state", "mark-lost", 7],
+    ]
+    for words in commands:
+        assert fails(5, *words, *at(file), "--wait", "0s").startswith(given_up.format("0s"))
+    result = linkwright("state", "release", "a", *at(file), "--wait", "2s")
+    assert (result.exit_code, result.stdout) == (5, "")
+    told, error = result.stderr.splitlines()
+    assert told == (
+        f"waiting for `{file}`, which another program keeps locked; --wait gives up after 2s"
+    )
+    assert error.startswith(given_up.format("2s"))
+    # Looking needs no lock.
+    assert held(file) == {"a": [0]}
+    assert file.read_bytes() == before
+    os.close(handle)
+    assert parsed("state", "release", "a", *at(file), "--wait", "0s")["released"] == [0]
+    assert "--wait needs --state" in fails(2, "allocate", "-m", "dgx2", "-k", 1, "--wait", "2s")
+    assert "is no span of time" in fails(2, "state", "release", "a", *at(file), "--wait", "5")
+
+
 def test_a_job_s_owner_is_recorded_and_shown(file: Path) -> None:
     begun = time.time()
     process = program("allocate", *at(file), "-k", 2, "--job", "a", "--lease", "1h30m")
@@ -263,6 +298,38 @@ def test_what_cannot_be_reconciled_is_said(file: Path) -> None:
         wrong = fails(2, *words, "-m", "dgx1-v100", "--grace", span, stdin="a\n")
         assert "is no span of time" in wrong
     assert "--lease needs --state" in fails(2, "allocate", "-m", "dgx2", "-k", 1, "--lease", "2h")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.EIO, 2), (errno.ENOSPC, 2), (errno.EINVAL, 0), (errno.ENOTSUP, 0)]
+)
+def test_a_disk_that_fails_once_the_state_is_written_is_no_success(
+    file: Path, number: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+    refused: list[int] = []
+
+    def failing(descriptor: int) -> None:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            return fsync(descriptor)
+        refused.append(descriptor)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", failing)
+    words = ("allocate", *at(file), "-q", "-k", 2, "--job", "a")
+    if code:
+        said = fails(code, *words)
+        assert said.startswith(f"error: cannot put the folder of `{file}` on the disk: ")
+        assert os.strerror(number)[1:] in said
+        assert "the state may or may not hold the job" in said
+        # No second write, which might succeed and prove nothing.
+        assert len(refused) == 1
+    else:
+        result = linkwright(*words)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.startswith("CUDA_VISIBLE_DEVICES=2,3\n")
+    monkeypatch.undo()
+    assert held(file) == {"a": [2, 3]}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

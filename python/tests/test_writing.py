@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -116,6 +117,30 @@ def test_all_is_on_the_disk_before_it_is_told(
     # The first that is told is the answer; remarks follow.
     assert happened[:4] == ["sync file", "rename", "sync folder", "tell"]
     assert "rename" not in happened[4:]
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_a_set_whose_folder_the_disk_does_not_take_is_no_success(
+    tmp_path: Path, existing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    if existing:
+        out.mkdir()
+    fsync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        target = out if existing else tmp_path
+        if os.path.samestat(os.fstat(descriptor), target.stat()):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(descriptor)
+
+    def write() -> None:
+        with staged(out) as (aside, _):
+            (aside / "manifest.json").touch()
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(FileError, match=r"cannot write into `.*`: input/output error"):
+        write()
 
 
 DYING = """

@@ -29,6 +29,7 @@ from linkwright.cli.options import (
     BandwidthModel,
     BandwidthProfile,
     Json,
+    LockWait,
     MachineName,
     PolicyName,
     Ties,
@@ -125,6 +126,7 @@ def allocate(
             help="How long the job may hold them, such as 90min or 2h; needs --state.",
         ),
     ] = None,
+    wait: LockWait = None,
     json: Json = False,
 ) -> None:
     """Give a job its GPUs by a policy.
@@ -142,6 +144,8 @@ def allocate(
         raise typer.BadParameter("--job needs --state, the file that remembers it.")
     if state is None and lease is not None:
         raise typer.BadParameter("--lease needs --state, the file that remembers it.")
+    if state is None and wait is not None:
+        raise typer.BadParameter("--wait needs --state, the file that is waited for.")
     if state is not None and on is not None:
         raise typer.BadParameter("--on is for one decision; leave it out, or --state.")
     if state is not None and busy:
@@ -178,7 +182,7 @@ def allocate(
         from linkwright.cli.owners import asking
 
         owner = asking(parse_duration(lease))
-        with server.stored(state, server_machine, **choices) as stored:
+        with server.stored(state, server_machine, wait=wait, **choices) as stored:
             match, why = _decide(stored.allocator, job, wanted, sensitive, best, owner)
             stored.commit()
         # Others need not wait for the packing rate, nor for whoever reads the answer.

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from linkwright import fabric_names, names, policy_names, preset_names
+from linkwright.cli.durations import parse_duration
 from linkwright.cli.settings import among, of_setting
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "BandwidthProfile",
     "DaskAddress",
     "Json",
+    "LockWait",
     "MachineName",
     "NetworkName",
     "PolicyName",
@@ -173,5 +175,14 @@ DaskAddress = Annotated[
 StateFile = Annotated[
     Path,
     typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
+]
+LockWait = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        metavar="TIME",
+        parser=parse_duration,
+        help="How long another program may keep the state locked, such as 10s; 1min if absent.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]

@@ -19,19 +19,33 @@ from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
 from linkwright.errors import printable
 from linkwright.extras import advice
 
-__all__ = ["EPILOG", "EXIT_CODES", "NotNowError", "Program"]
+__all__ = ["EPILOG", "EXIT_CODES", "GIVEN_BY", "BusyError", "NotNowError", "Program"]
 
-# The numbers are an interface: scripts test them.
-FAILED, MISUSED, NOT_NOW, UNREAD = 1, 2, 3, 141
+# The numbers are an interface: scripts test them. 4 is kept for an answer without a verdict.
+FAILED, MISUSED, NOT_NOW, BUSY, UNREAD = 1, 2, 3, 5, 141
 
 EXIT_CODES = {
     0: "done",
     FAILED: "what was asked for cannot be done",
     MISUSED: "bad usage, or a file that cannot be read or written",
     NOT_NOW: "it cannot be met now: too few GPUs are free",
+    BUSY: "another program keeps the state locked; nothing is changed",
     INTERRUPTED: "interrupted by Ctrl-C",
     UNREAD: "the reader of standard output left early, as head does",
     TERMINATED: "ended by SIGTERM, as by a scheduler or kill",
+}
+
+# The commands that give a code, where not every command does.
+GIVEN_BY = {
+    NOT_NOW: ["allocate"],
+    BUSY: [
+        "allocate",
+        "state release",
+        "state reconcile",
+        "state mark-lost",
+        "state mark-unhealthy",
+        "state mark-healthy",
+    ],
 }
 
 # What shows where a fault of the program's own arose.
@@ -46,6 +60,10 @@ EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:<5}{what}" for code, what in 
 
 class NotNowError(LinkwrightError):
     """A request that could be met at another time."""
+
+
+class BusyError(LinkwrightError):
+    """A change of what another program keeps locked for too long."""
 
 
 class _StoppedError(LinkwrightError):
@@ -95,6 +113,8 @@ class Program(TyperGroup):
                 sys.exit(_fail(f"interrupted: {error}", interruption_code()))
             except NotNowError as error:
                 code = _fail(str(error), NOT_NOW)
+            except BusyError as error:
+                code = _fail(str(error), BUSY)
             except (InputError, FileError) as error:
                 code = _fail(str(error), MISUSED)
             except LinkwrightError as error:

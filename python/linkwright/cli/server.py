@@ -16,14 +16,19 @@ from typing import Any
 
 import typer
 
-from linkwright import Allocator, FileError, System
+from linkwright import Allocator, FileError, LinkwrightError, System
 from linkwright.cli import output
+from linkwright.cli.durations import duration_text
+from linkwright.cli.program import BusyError
 from linkwright.errors import printable
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
 from linkwright.texts import counted
-from linkwright.writing import resolved, turn
+from linkwright.writing import UnsyncedError, resolved, turn
 
-__all__ = ["Stored", "describe", "open_state", "stored", "tell"]
+__all__ = ["LONGEST_WAIT", "Stored", "describe", "open_state", "stored", "tell"]
+
+# Seconds for which others may keep the state, where nobody says for how many.
+LONGEST_WAIT = 60.0
 
 
 @dataclass
@@ -34,11 +39,13 @@ class Stored:
         allocator: The state, to be changed.
         name: Its file as the user gave it.
         file: The file that it leads to.
+        wait: Seconds for which another program may keep it locked.
     """
 
     allocator: Allocator
     name: Path
     file: Path
+    wait: float
     _before: bytes | None
     _after: bytes | None = field(default=None)
 
@@ -46,11 +53,19 @@ class Stored:
         """Saves the state; it is on the disk when this returns.
 
         Raises:
-            FileError: If the file cannot be written; then it is as it was.
+            FileError: If the file cannot be written; then it is as it was. If the disk fails
+                once it is written, nobody knows, and the error says so.
         """
         self._after = self.allocator.save().encode()
         try:
             output.save(self.file, self._after.decode())
+        except UnsyncedError as error:
+            # Another write of such a disk would prove nothing.
+            raise FileError(
+                error.problem,
+                "the state may or may not hold the job, or the mark, of this command; look at "
+                "`state show` once the disk is mended",
+            ) from error
         except BaseException:
             self.undo()
             raise
@@ -75,9 +90,10 @@ class Stored:
         """Takes back what was given to the job, after others may have changed the state, too.
 
         Raises:
+            BusyError: If another program keeps the state locked for too long.
             FileError: If the file cannot be read or written.
         """
-        with _locked(self.name) as (file, before):
+        with _locked(self.name, self.wait) as (file, before):
             if before is None:
                 return
             if before == self._after:
@@ -103,17 +119,22 @@ def tell(prepare: Callable[[], Callable[[], None]], undo: Callable[[], None]) ->
     """
     try:
         show = prepare()
-    except BaseException:
-        undo()
+    except BaseException as error:
+        _take_back(undo, error)
         raise
     try:
         show()
     except Exception as error:
-        try:
-            undo()
-        except FileError as another:
-            raise FileError(f"{error}, and the change stays: {another}") from error
+        _take_back(undo, error)
         raise
+
+
+def _take_back(undo: Callable[[], None], error: BaseException) -> None:
+    try:
+        undo()
+    except LinkwrightError as another:
+        why = str(error) or "interrupted"
+        raise FileError(f"{why}, and the change may stay: {another.problem}") from error
 
 
 @contextmanager
@@ -126,17 +147,21 @@ def stored(
     bandwidth_profile: str | None = None,
     ties: str = "nearest",
     lost: Sequence[int] = (),
+    wait: float | None = None,
 ) -> Iterator[Stored]:
     """The allocator in the file's state, or idle if there is no file, to be changed in the block.
 
-    Two programs that do this at once take turns.
+    Two programs that do this at once take turns; `wait` says for how many seconds, a minute
+    where it is absent.
 
     Raises:
+        BusyError: If another program keeps the state locked for longer.
         FileError: If the file cannot be read or locked.
         InputError: If it is not a saved state.
         AllocationError: If it is the state of another machine.
     """
-    with _locked(file) as (target, before):
+    wait = LONGEST_WAIT if wait is None else wait
+    with _locked(file, wait) as (target, before):
         choices: dict[str, Any] = {
             "policy": policy,
             "bandwidth_model": bandwidth_model,
@@ -144,7 +169,7 @@ def stored(
             "ties": ties,
         }
         allocator = _restored(file, before, machine, lost, **choices)
-        yield Stored(allocator, file, target, before)
+        yield Stored(allocator, file, target, wait, before)
 
 
 def open_state(file: Path, machine: System) -> Allocator:
@@ -207,8 +232,10 @@ def describe(allocator: Allocator) -> dict[str, object]:
 
 
 @contextmanager
-def _locked(name: Path) -> Iterator[tuple[Path, bytes | None]]:
+def _locked(name: Path, wait: float) -> Iterator[tuple[Path, bytes | None]]:
     """The file that a name leads to, and what it holds, while no other program may change it.
+
+    Another program may keep it locked for so many seconds before that.
 
     Symbolic links are followed first, so that a state is one state by whatever name.
     """
@@ -217,7 +244,12 @@ def _locked(name: Path) -> Iterator[tuple[Path, bytes | None]]:
         raise FileError(f"there is no directory `{name.parent}`", "make it first")
     with ExitStack() as stack:
         try:
-            stack.enter_context(turn(file.parent))
+            stack.enter_context(turn(file.parent, wait, lambda: _say_waiting(name, wait)))
+        except TimeoutError as error:
+            raise BusyError(
+                f"another program has kept `{name}` locked for {duration_text(wait)}",
+                "nothing is changed; try again, or wait longer with --wait",
+            ) from error
         except OSError as error:
             raise FileError(
                 f"cannot lock `{file.parent}`: {cause_of(error)}",
@@ -226,6 +258,14 @@ def _locked(name: Path) -> Iterator[tuple[Path, bytes | None]]:
         if resolved(name) != file:
             raise FileError(f"`{name}` was led elsewhere meanwhile", "try again")
         yield file, _content(name, file)
+
+
+def _say_waiting(name: Path, wait: float) -> None:
+    output.say(
+        f"waiting for `{name}`, which another program keeps locked; --wait gives up after "
+        f"{duration_text(wait)}",
+        stderr=True,
+    )
 
 
 def _content(name: Path, file: Path) -> bytes | None:

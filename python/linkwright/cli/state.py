@@ -12,7 +12,7 @@ import typer
 from linkwright import Allocator, FileError, InputError, Owner
 from linkwright.cli import output, server
 from linkwright.cli.durations import parse_duration
-from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
+from linkwright.cli.options import MOST_GPUS, Json, LockWait, MachineName, StateFile
 from linkwright.cli.owners import owner_text
 from linkwright.cli.standard_input import DASH, given_machine, standard_input
 from linkwright.errors import printable
@@ -38,10 +38,11 @@ def release(
     job: Annotated[str, typer.Argument(help="The job that has ended.")],
     machine: MachineName,
     state: StateFile,
+    wait: LockWait = None,
     json: Json = False,
 ) -> None:
     """Take a job's GPUs back."""
-    with server.stored(_existing(state), given_machine(machine)) as stored:
+    with server.stored(_existing(state), given_machine(machine), wait=wait) as stored:
         gpus = stored.allocator.release(job)
         stored.commit()
         described = {"job": job, "released": gpus, **server.describe(stored.allocator)}
@@ -66,6 +67,7 @@ def reconcile(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be released; change nothing.")
     ] = False,
+    wait: LockWait = None,
     json: Json = False,
 ) -> None:
     """Take back the GPUs of jobs that have ended without a release.
@@ -85,7 +87,7 @@ def reconcile(
     kept_for = parse_duration(grace) or 0.0
     # The list comes first: nobody waits for it with the state locked.
     listed = {} if none or expired else _listed(machine)
-    with server.stored(_existing(state), given_machine(machine)) as stored:
+    with server.stored(_existing(state), given_machine(machine), wait=wait) as stored:
         owners = stored.allocator.owners
         if expired:
             released = stored.allocator.release_overdue(time.time())
@@ -110,21 +112,33 @@ def reconcile(
 
 
 @app.command("mark-lost")
-def mark_lost(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
+def mark_lost(
+    gpus: Gpus,
+    machine: MachineName,
+    state: StateFile,
+    wait: LockWait = None,
+    json: Json = False,
+) -> None:
     """Say which GPUs a machine has lost, by their ids before.
 
     The machine is the one that is left, with fewer GPUs. Where it alone tells which GPUs are
     gone, nobody need say it.
     """
-    with server.stored(_existing(state), given_machine(machine), lost=gpus) as stored:
+    with server.stored(_existing(state), given_machine(machine), lost=gpus, wait=wait) as stored:
         stored.commit()
         server.tell(lambda: _shown(stored.allocator, json), stored.undo)
 
 
 @app.command("mark-unhealthy")
-def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
+def mark_unhealthy(
+    gpus: Gpus,
+    machine: MachineName,
+    state: StateFile,
+    wait: LockWait = None,
+    json: Json = False,
+) -> None:
     """Keep GPUs from new jobs; a job that holds one goes on."""
-    with server.stored(state, given_machine(machine)) as stored:
+    with server.stored(state, given_machine(machine), wait=wait) as stored:
         for gpu in gpus:
             stored.allocator.mark_unhealthy(gpu)
         stored.commit()
@@ -132,9 +146,15 @@ def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Jso
 
 
 @app.command("mark-healthy")
-def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
+def mark_healthy(
+    gpus: Gpus,
+    machine: MachineName,
+    state: StateFile,
+    wait: LockWait = None,
+    json: Json = False,
+) -> None:
     """Let GPUs be given out again."""
-    with server.stored(_existing(state), given_machine(machine)) as stored:
+    with server.stored(_existing(state), given_machine(machine), wait=wait) as stored:
         for gpu in gpus:
             stored.allocator.mark_healthy(gpu)
         stored.commit()
