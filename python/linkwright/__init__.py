@@ -92,6 +92,7 @@ from linkwright._core import (
 )
 from linkwright.errors import (
     AllocationError,
+    ArgumentError,
     CollectiveError,
     FileError,
     InputError,
@@ -126,6 +127,7 @@ __all__ = [
     "MOST_PLANNED_GPUS",
     "AllocationError",
     "Allocator",
+    "ArgumentError",
     "CheckReport",
     "ClusterJob",
     "ClusterRun",

@@ -6,11 +6,14 @@ one class for unreadable input, one for files, and one for each layer of the mod
 
 from __future__ import annotations
 
+import re
+import reprlib
 from collections.abc import Sequence
 
 __all__ = [
     "AllocationError",
     "ApplicationError",
+    "ArgumentError",
     "CollectiveError",
     "FileError",
     "InputError",
@@ -21,10 +24,26 @@ __all__ = [
     "SweepError",
     "SweepInterruptedError",
     "TimeLimitError",
+    "brief",
     "did_you_mean",
+    "given",
     "neither",
     "printable",
 ]
+
+# A text that a person pasted is told by so many characters of its first line.
+LONGEST_START = 60
+# By such a note PyO3 names the argument that it could not take.
+NAMED = re.compile(r"while processing '(\w+)'")
+# A quoted value that is longer than any name or path which people write, or has several lines.
+LONG = re.compile(r"`([^`/]{200,}|[^`]{400,}|[^`\n]*\n[^`]*)(?:`|$)")
+
+
+def brief(text: str) -> str:
+    """The start of a text's first line; the whole text where that is no more."""
+    line = next((line for line in text.splitlines() if line.strip()), "").strip()
+    start = line[:LONGEST_START].rstrip()
+    return text if start == text else f"{start}…"
 
 
 def printable(text: str) -> str:
@@ -49,6 +68,8 @@ class LinkwrightError(Exception):
     remedy: str | None
 
     def __init__(self, problem: str = "", remedy: str | None = None) -> None:
+        # What was pasted as a name is told by its start.
+        problem = LONG.sub(lambda found: f"`{brief(found[1])}`", problem)
         # The arguments stay as given, so that the error survives pickling between processes.
         super().__init__(problem, remedy)
         self.problem = problem
@@ -62,6 +83,37 @@ class LinkwrightError(Exception):
     def _what(self) -> str:
         """What stands before the remedy."""
         return self.problem
+
+
+class ArgumentError(LinkwrightError, TypeError):
+    """An argument of a type that a call does not take; the message names it and what would do.
+
+    Attributes:
+        argument: The argument's name, and the place in it, as `gpus[1]`.
+    """
+
+    argument: str
+    remedy: str
+
+    def __init__(self, was: str, remedy: str, argument: str = "") -> None:
+        self._was, self.argument = was, argument
+        super().__init__(self._told(), remedy)
+        # All of them, for pickling.
+        self.args = (was, remedy, argument)
+
+    def _told(self) -> str:
+        return f"`{self.argument}` is {self._was}" if self.argument else f"it is {self._was}"
+
+    def add_note(self, note: str) -> None:
+        """Takes the argument's name from the note by which the extension tells it."""
+        named = NAMED.fullmatch(note)
+        if named is None:
+            super().add_note(note)
+            return
+        # What is there already is a place in the argument.
+        self.argument = f"{named[1]}{self.argument}"
+        self.problem = self._told()
+        self.args = (self._was, self.remedy, self.argument)
 
 
 class InputError(LinkwrightError, ValueError):
@@ -135,6 +187,13 @@ class SweepInterruptedError(KeyboardInterrupt):
     """Ctrl-C during a sweep; the message says what is kept and how to go on."""
 
 
+def given(value: object) -> str:
+    """A value as an error shows it: its start, and its type."""
+    shown = repr(brief(value)) if isinstance(value, str) else brief(reprlib.repr(value))
+    kind = type(value).__name__
+    return "None" if value is None else f"{shown}, {'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
     """A question with the names that begin so, or else come near, at most so many; or nothing."""
     # Imported where it is needed: it takes longer than reading a machine.
@@ -150,4 +209,4 @@ def did_you_mean(given: str, names: Sequence[str], *, most: int = 1) -> str:
 def neither(what: str, given: str, names: Sequence[str], known: str, *, most: int = 1) -> FileError:
     """What is neither one of some names nor a file, with those that come near, at most so many."""
     advice = did_you_mean(given, names, most=most)
-    return FileError(f"there is neither {what} nor a file `{given}`", f"{advice}{known}")
+    return FileError(f"there is neither {what} nor a file `{brief(given)}`", f"{advice}{known}")

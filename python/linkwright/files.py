@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
-from linkwright.errors import FileError, InputError, printable
+from linkwright.errors import ArgumentError, FileError, InputError, brief, given, printable
 
 __all__ = [
     "LARGEST_INPUT",
     "LARGEST_TEXT",
+    "PathOrName",
     "cause_of",
     "decode",
+    "existing",
+    "path_of",
     "portable_name",
     "read_bytes",
     "read_named",
@@ -28,15 +31,63 @@ LARGEST_INPUT = 64 * 2**20
 # real one, and what is refused for its size is refused before it takes 100 MB.
 LARGEST_TEXT = 16 * 2**20
 
+# What people name a file by, or something that has a name of its own.
+PathOrName: TypeAlias = str | os.PathLike[str]
 
-def read_text(path: str | Path, most: int = LARGEST_TEXT) -> str:
+
+def path_of(argument: str, value: object, reader: str | None = None) -> Path:
+    """The path that an argument is.
+
+    Args:
+        argument: Its name.
+        value: What was given.
+        reader: What reads a text that was pasted in place of a path.
+
+    Raises:
+        ArgumentError: If it is neither a text nor a path.
+        FileError: If no file has such a name: it is a pasted text, holds a NUL, or is too long; or
+            if the system does not say whether it is there.
+    """
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str):
+        raise ArgumentError(given(value), "give a path, as a str or a pathlib.Path", argument)
+    if "\n" in path or "\r" in path:
+        raise _no_name("a text of several lines is no path", path, reader)
+    if "\0" in path:
+        raise FileError(f"no file has a NUL in its name: `{brief(path)}`", "look at the path")
+    try:
+        # Whether it is there does not matter, but a name may be too long to look for.
+        Path(path).exists()
+    except OSError as error:
+        raise _no_name(f"no file is there: {cause_of(error)}", path, reader) from error
+    return Path(path)
+
+
+def existing(argument: str, value: object, reader: str | None = None) -> Path | None:
+    """The path that an argument is; None where nothing is there.
+
+    Raises:
+        ArgumentError: If it is neither a text nor a path.
+        FileError: If no file has such a name, or the system does not say whether it is there.
+    """
+    path = path_of(argument, value, reader)
+    return path if path.exists() else None
+
+
+def _no_name(problem: str, path: str, reader: str | None) -> FileError:
+    remedy = "name a file" if reader is None else f"name a file; {reader} reads a text"
+    return FileError(f"{problem}: `{brief(path)}`", remedy)
+
+
+def read_text(path: PathOrName, most: int = LARGEST_TEXT) -> str:
     """The text of a UTF-8 file of at most so many bytes.
 
     Raises:
         FileError: If there is no such file, it cannot be read or is larger than that.
         InputError: If it is not UTF-8, with the place of the first bad byte.
     """
-    return decode(str(path), read_bytes(Path(path), most))
+    path = path_of("path", path)
+    return decode(str(path), read_bytes(path, most))
 
 
 def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
-from pathlib import Path
 from statistics import median
 from typing import TypedDict, Unpack
 
@@ -21,7 +20,7 @@ from linkwright import (
     read_nccl_tests,
 )
 from linkwright.errors import printable
-from linkwright.files import read_text
+from linkwright.files import PathOrName, path_of, read_text
 from linkwright.names import (
     CollectiveName,
     NcclAlgorithmName,
@@ -104,13 +103,14 @@ class LogComparison:
     meaning: str
 
 
-def load_log(path: str | Path) -> NcclTestsLog:
+def load_log(path: PathOrName) -> NcclTestsLog:
     """The log in a file.
 
     Raises:
         FileError: If the file cannot be read.
         InputError: If it is no log of nccl-tests, with the line.
     """
+    path = path_of("path", path, "read_nccl_tests")
     return read_nccl_tests(read_text(path), printable(str(path)))
 
 

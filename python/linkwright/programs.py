@@ -16,7 +16,7 @@ from linkwright.errors import (
     neither,
     printable,
 )
-from linkwright.files import LARGEST_INPUT, read_text
+from linkwright.files import LARGEST_INPUT, PathOrName, existing, read_text
 
 __all__ = [
     "MAPPINGS",
@@ -38,7 +38,7 @@ GZIP = b"\x1f\x8b"
 
 
 def load_program(
-    name_or_path: str | Path, *, ranks: int | None = None, **parameters: object
+    name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> Program:
     """What the ranks of a job do: an application's skeleton, or a recorded trace.
 
@@ -59,7 +59,7 @@ def load_program(
 
 
 def read_program(
-    name_or_path: str | Path, *, ranks: int | None = None, **parameters: object
+    name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> tuple[Program, list[str]]:
     """The same, and notes: what was left out of a trace or could not be told, each a sentence."""
     names = [name for name, _, _ in applications()]
@@ -104,16 +104,16 @@ def read_program(
         raise InputError(*place, error.problem, error.value, error.remedy) from error
 
 
-def trace_of(name_or_path: str | Path) -> Path | None:
+def trace_of(name_or_path: PathOrName) -> Path | None:
     """The file that a trace begins with; None for an application, or where there is no file.
 
     Raises:
         FileError: If it is a folder without an archive, or with several.
     """
-    path = Path(name_or_path)
-    if any(name == str(name_or_path) for name, _, _ in applications()) or not path.exists():
+    if any(name == str(name_or_path) for name, _, _ in applications()):
         return None
-    if not path.is_dir():
+    path = existing("name_or_path", name_or_path, "Program.from_goal")
+    if path is None or not path.is_dir():
         return path
     anchors = sorted(path.glob(f"*{ANCHOR}"))
     if len(anchors) != 1:
@@ -172,13 +172,13 @@ def with_notes(error: SimulationError, notes: Sequence[str]) -> SimulationError:
     return SimulationError(error.problem, "; ".join(filter(None, (error.remedy, left_out))))
 
 
-def mapping_text(mapping: str | Path) -> str:
+def mapping_text(mapping: PathOrName) -> str:
     """The text of a file with the GPU of each rank.
 
     Raises:
         FileError: If there is no such file.
     """
-    if not Path(mapping).exists():
+    if existing("mapping", mapping, "read_mapping") is None:
         known = f"the mappings are {', '.join(MAPPINGS)}"
         raise neither("a mapping", str(mapping), MAPPINGS, known)
     return read_text(mapping)

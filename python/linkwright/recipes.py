@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from linkwright import (
@@ -16,8 +15,8 @@ from linkwright import (
     neural_networks,
     planner_names,
 )
-from linkwright.errors import FileError, SimulationError, did_you_mean, neither, printable
-from linkwright.files import read_text, sha256
+from linkwright.errors import FileError, SimulationError, brief, did_you_mean, neither, printable
+from linkwright.files import PathOrName, existing, read_text, sha256
 
 if TYPE_CHECKING:
     from linkwright import names
@@ -107,22 +106,23 @@ class Recipe:
         }
 
 
-def load_network(name_or_path: str | Path) -> tuple[NeuralNetwork, str | None]:
+def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
     """A network by its name, or one's own from a file; with the text of the file.
 
     Raises:
         FileError: If there is neither such a network nor such a file.
         InputError: If the file is no network, with its place.
     """
-    path = Path(name_or_path)
     try:
         return NeuralNetwork.find(str(name_or_path)), None
     except SimulationError as error:
-        if path.exists():
+        path = existing("network", name_or_path, "NeuralNetwork.from_toml")
+        if path is not None:
             text = read_text(path)
             return NeuralNetwork.from_toml(text, printable(str(path))), text
-        if path.suffix == ".toml":
-            raise FileError(f"there is no file `{path}`", "name one, or a network") from error
+        if str(name_or_path).endswith(".toml"):
+            problem = f"there is no file `{brief(str(name_or_path))}`"
+            raise FileError(problem, "name one, or a network") from error
         names = list(dict.fromkeys(name.split(":")[0] for name, _, _ in neural_networks()))
         known = f"the networks are {', '.join(names)}"
         raise neither("a network", str(name_or_path), names, known) from error

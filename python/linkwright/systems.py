@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from linkwright import Fabric, Floorplan, System, fabric_names, import_format_names, preset_names
-from linkwright.errors import FileError, MachineError, neither, printable
-from linkwright.files import read_text
+from linkwright.arguments import several
+from linkwright.errors import ArgumentError, FileError, MachineError, given, neither, printable
+from linkwright.files import PathOrName, existing, path_of, read_text
 
 __all__ = [
     "fat_tree_for",
@@ -22,7 +24,7 @@ __all__ = [
 ]
 
 # A server by itself: one that was read, a preset's name, or a file's path.
-Server = System | str | Path
+Server = System | PathOrName
 
 # A speed begins with a digit and names its unit.
 SPEED = re.compile(r"\d[\d.]*\s*[kKMGT]?i?[bB]/s$")
@@ -38,7 +40,7 @@ def load_system(
     server: Server | Sequence[Server | tuple[Server, int]] | Mapping[str, object] | None = None,
     servers: int | None = None,
     *,
-    network: Fabric | str | Path | Mapping[str, object] | None = None,
+    network: Fabric | PathOrName | Mapping[str, object] | None = None,
     gpus: int | None = None,
     format: str | None = None,
     name: str | None = None,
@@ -77,10 +79,11 @@ def load_system(
         "xgmi_links": xgmi_links,
     }
     made: Any = server
-    if isinstance(server, str | Path):
+    if isinstance(server, str | os.PathLike):
         made = _load_server(server, options)
     elif server is not None and not isinstance(server, System | Mapping):
-        made = [_load_row(row, options) for row in server]
+        rows = several("server", server, "servers, or one")
+        made = [_load_row(at, row, options) for at, row in enumerate(rows)]
     if gpus is not None and isinstance(made, System) and servers is None:
         servers = max(-(-gpus // made.gpu_count), 1)
     elif gpus is not None and network is None and not isinstance(made, list | System):
@@ -107,23 +110,25 @@ def fat_tree_for(gpus: int, node: Mapping[str, object] | None = None) -> dict[st
     return {"kind": "fat-tree", **{size: chosen[size] for size in ("radix", "pods")}}
 
 
-def _load_row(row: Any, options: Mapping[str, Any]) -> Any:
+def _load_row(at: int, row: Any, options: Mapping[str, Any]) -> Any:
     """A server of a list, or a pair of it and how many there are."""
-    if isinstance(row, str | Path):
+    if isinstance(row, str | os.PathLike):
         return _load_server(row, options)
-    if isinstance(row, tuple) and row and isinstance(row[0], str | Path):
+    if isinstance(row, tuple) and row and isinstance(row[0], str | os.PathLike):
         return (_load_server(row[0], options), *row[1:])
-    return row
+    if isinstance(row, System | tuple):
+        return row
+    raise ArgumentError(given(row), "give a server, or a pair of it and a number", f"server[{at}]")
 
 
-def _load_server(name_or_path: str | Path, options: Mapping[str, Any]) -> System:
+def _load_server(name_or_path: PathOrName, options: Mapping[str, Any]) -> System:
     presets = [preset for preset, _ in preset_names()]
-    path = Path(name_or_path)
     if str(name_or_path) in presets:
         server = System(str(name_or_path))
         name = options.get("name")
         return server if name is None else System.from_text(server.to_toml(), name=name)
-    if not path.exists():
+    path = existing("server", name_or_path, "System.from_text")
+    if path is None:
         known = f"the presets are {', '.join(presets)}"
         raise neither("a preset", str(name_or_path), presets, known, most=2)
     return load_server(path, **options)
@@ -141,17 +146,17 @@ def load_server(path: Path, **options: Any) -> System:
     return server
 
 
-def network_keys(network: str | Path) -> dict[str, object]:
+def network_keys(network: PathOrName) -> dict[str, object]:
     """The keys of a scenario's `[network]` that a kind, a file's path or a speed stands for.
 
     Raises:
         FileError: If it is none of these.
     """
-    named, path = str(network), Path(network)
+    named = str(network)
     if named in fabric_names():
         return {"kind": named}
-    if path.exists():
-        return {"file": named}
+    if existing("network", network, "Fabric.from_text") is not None:
+        return {"file": os.fspath(network)}
     if SPEED.match(named):
         return {"kind": "single-switch", "bandwidth": named}
     known = f"the kinds are {', '.join(fabric_names())}, or a speed such as 100Gb/s"
@@ -163,8 +168,9 @@ def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[
     table, files = dict(network), {}
     for key in ("file", "routing_table"):
         if (path := table.get(key)) is not None:
+            named = path_of(key, path, "Fabric.from_text" if key == "file" else None)
             table[key] = printable(str(path))
-            files[printable(str(path))] = read_text(Path(str(path))).encode()
+            files[printable(str(path))] = read_text(named).encode()
     if "routing_table" in table and "file" not in table:
         raise FileError(
             f"a routing table names the switches of a file's network, which "
@@ -175,7 +181,7 @@ def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[
 
 
 def load_fabric(
-    kind_or_path: str | Path, *, ports: int | None = None, **parameters: object
+    kind_or_path: PathOrName, *, ports: int | None = None, **parameters: object
 ) -> Fabric:
     """A network of a kind, or that in a file.
 
@@ -193,11 +199,11 @@ def load_fabric(
             which has its own, is given some.
     """
     kinds = fabric_names()
-    path = Path(kind_or_path)
     kind = next((kind for kind in kinds if kind == str(kind_or_path)), None)
     if kind is not None:
         return Fabric(kind, ports=ports, **parameters)
-    if not path.exists():
+    path = existing("kind_or_path", kind_or_path, "Fabric.from_text")
+    if path is None:
         known = f"the kinds are {', '.join(kinds)}"
         raise neither("a kind of network", str(kind_or_path), kinds, known)
     if ports is not None or parameters:
@@ -207,7 +213,7 @@ def load_fabric(
     return Fabric.from_text(read_text(path), printable(str(path)))
 
 
-def load_floorplan(path: str | Path) -> Floorplan:
+def load_floorplan(path: PathOrName) -> Floorplan:
     """A package's floorplan from its file.
 
     Args:
@@ -217,6 +223,7 @@ def load_floorplan(path: str | Path) -> Floorplan:
         FileError: If there is no such file, or it cannot be read.
         InputError: If it is no floorplan, with the place.
     """
+    path = path_of("path", path, "Floorplan.from_toml")
     return Floorplan.from_toml(read_text(path), printable(str(path)))
 
 

@@ -1,10 +1,31 @@
-"""Numbers as people read them, each with the unit that keeps it short."""
+"""Numbers as people read and write them, each with the unit that keeps it short."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-__all__ = ["counted", "data", "duration", "large", "percent", "ranges"]
+__all__ = [
+    "SIZE_UNITS",
+    "counted",
+    "data",
+    "duration",
+    "large",
+    "percent",
+    "ranges",
+    "size_in",
+]
+
+# A letter alone is binary, as it is for nccl-tests.
+SIZE_UNITS: dict[str, int] = {
+    "": 1,
+    "B": 1,
+    **{letter: 1 << 10 * power for power, letter in enumerate("KMGT", 1)},
+    **{f"{letter}iB": 1 << 10 * power for power, letter in enumerate("KMGT", 1)},
+    **{f"{letter}B": 10 ** (3 * power) for power, letter in enumerate("kMGT", 1)},
+}
+SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)")
+BY_NAME = {unit.upper(): unit for unit in SIZE_UNITS}
 
 
 def counted(count: int, what: str, several: str | None = None) -> str:
@@ -51,3 +72,21 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             spans.append([number, number])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def size_in(text: str) -> int:
+    """The bytes in `64MiB`, `64M` (the same, as for nccl-tests), `64MB` (10^6 each) or `8`.
+
+    Raises:
+        ValueError: If the text is no such amount, or no whole number of bytes.
+    """
+    found = SIZE.fullmatch(text.strip())
+    unit = BY_NAME.get(found[2].upper()) if found else None
+    if found is None or unit is None:
+        raise ValueError(f"`{text}` is no size; write bytes like 8, 64MiB or 1G")
+    whole, _, part = found[1].partition(".")
+    scale: int = 10 ** len(part)
+    size, rest = divmod(int(whole + part) * SIZE_UNITS[unit], scale)
+    if rest:
+        raise ValueError(f"`{text}` is no whole number of bytes")
+    return size

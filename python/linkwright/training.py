@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
-from linkwright import NeuralNetwork, System
-from linkwright.errors import SimulationError
-from linkwright.files import portable_name, sha256
+from linkwright import Fabric, NeuralNetwork, System
+from linkwright.arguments import bytes_of, several, texts, truth, whole
+from linkwright.errors import InputError, SimulationError, printable
+from linkwright.files import PathOrName, path_of, portable_name, read_text, sha256
 from linkwright.recipes import LIBRARY, Recipe, load_network
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
@@ -20,9 +22,11 @@ __all__ = ["train"]
 
 
 def train(
-    network: NeuralNetwork | str | Path,
-    machine: System | str | Path = "dgx1-v100",
+    network: NeuralNetwork | PathOrName,
+    machine: System | PathOrName = "dgx1-v100",
     *,
+    servers: int | None = None,
+    fabric: Fabric | PathOrName | Mapping[str, object] | None = None,
     gpus: int | Sequence[int] | None = None,
     batch: int = 256,
     communication: str | Sequence[str] = LIBRARY,
@@ -34,16 +38,18 @@ def train(
     optimizer: str = "momentum",
     framework: str = "pytorch",
     overlap: bool = True,
-    bucket: int | None = None,
+    bucket: int | str | None = None,
     micro_batches: int | None = None,
-    terms: str | None = None,
-    measured: str | None = None,
+    terms: PathOrName | None = None,
+    measured: PathOrName | None = None,
 ) -> TrainingRun:
     """What a step of training a network takes on a machine.
 
     Args:
         network: One of `neural_networks`, one's own file (TOML), or a `NeuralNetwork`.
         machine: A preset's name, a machine's file, or a `System`.
+        servers: How many of the machine there are; as many as `gpus` needs where absent.
+        fabric: What joins the servers, as `network` of `load_system`; a fat-tree where absent.
         gpus: How many, from the lowest ids, or which; all where absent.
         batch: Samples of a step, over all GPUs.
         communication: How data moves, or several ways that are compared: `nccl`, a planner of
@@ -58,13 +64,15 @@ def train(
         optimizer: `sgd`, `momentum` or `adam`.
         framework: Whose costs around kernels count: `pytorch` or a release of MXNet.
         overlap: Whether gradients are reduced while others are computed.
-        bucket: Bytes of gradients that are reduced at once, 0 for every layer's apart; the
-            framework's where absent.
+        bucket: Bytes of gradients that are reduced at once, or a text such as `25MiB`; 0 for
+            every layer's apart; the framework's where absent.
         micro_batches: Parts of the batch that follow one another through a pipeline; four times
             the GPUs where absent.
-        terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`.
-        measured: Times of layers that replace the model's, as comma-separated values
-            (docs/reference/formats.md), of the samples that one GPU computes at once.
+        terms: What kernels reach and frameworks cost: a file, or the TOML itself, like that of
+            `training_terms`.
+        measured: Times of layers that replace the model's, of the samples that one GPU computes
+            at once: a file, or the comma-separated values themselves
+            (docs/reference/formats.md).
 
     Raises:
         FileError: If there is no such network, machine or file.
@@ -79,26 +87,33 @@ def train(
         network, text = load_network(network)
     if size is not None or tokens is not None:
         network = network.with_input(size=size, tokens=tokens)
-    wanted = gpus if isinstance(gpus, int) else None
-    system = machine if isinstance(machine, System) else load_system(machine, gpus=wanted)
-    chosen = _gpus_of(system, gpus)
+    chosen_gpus = _wanted(gpus)
+    if not isinstance(machine, System) or servers is not None or fabric is not None:
+        wanted = chosen_gpus if isinstance(chosen_gpus, int) else None
+        machine = load_system(machine, servers, network=fabric, gpus=wanted)
+    system = machine
+    chosen = _gpus_of(system, chosen_gpus)
+    given = {"<terms>": _text_of("terms", terms), "<measured>": _text_of("measured", measured)}
     recipe = Recipe(
         network,
-        batch,
+        whole("batch", batch),
         precision,
         gradients,
         optimizer,
         framework,
-        overlap,
-        bucket,
-        micro_batches,
-        terms,
-        measured,
+        truth("overlap", overlap),
+        None if bucket is None else bytes_of("bucket", bucket),
+        None if micro_batches is None else whole("micro_batches", micro_batches),
+        _held(given["<terms>"]),
+        _held(given["<measured>"]),
     )
-    ways = [communication] if isinstance(communication, str) else list(communication)
+    ways = (
+        [communication] if isinstance(communication, str) else texts("communication", communication)
+    )
     if not ways:
         raise SimulationError("no way to communicate was named", f"name one, such as `{LIBRARY}`")
-    steps = [play_step(recipe, system, chosen, way) for way in ways]
+    with _told_of(given):
+        steps = [play_step(recipe, system, chosen, way) for way in ways]
     if scaling is None:
         # Measured times are of one batch.
         scaling = len(chosen) <= LARGEST_SCALING and measured is None
@@ -113,6 +128,45 @@ def train(
         **recipe.facts(),
     }
     return TrainingRun(recipe, system, chosen, steps, scaled, manifest)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A text, and the file that it is from where there is one."""
+
+    text: str
+    file: str | None = None
+
+
+def _held(given: _Given | None) -> str | None:
+    return None if given is None else given.text
+
+
+def _text_of(argument: str, value: PathOrName | None) -> _Given | None:
+    """The text that an argument is, or that the file which it names holds."""
+    if value is None or (isinstance(value, str) and "\n" in value):
+        return None if value is None else _Given(value)
+    path = path_of(argument, value)
+    return _Given(read_text(path), printable(str(path)))
+
+
+@contextmanager
+def _told_of(texts: Mapping[str, _Given | None]) -> Iterator[None]:
+    """Names the file where its text is refused, by what the text is called without one."""
+    try:
+        yield
+    except InputError as error:
+        found = texts.get(error.file)
+        if found is None or found.file is None:
+            raise
+        raise InputError(found.file, *error.args[1:]) from error
+
+
+def _wanted(gpus: object) -> int | list[int] | None:
+    """How many GPUs are wanted, or which; None for all."""
+    if gpus is None or isinstance(gpus, Number):
+        return None if gpus is None else whole("gpus", gpus)
+    return [whole(f"gpus[{at}]", gpu) for at, gpu in enumerate(several("gpus", gpus, "GPUs"))]
 
 
 def _gpus_of(system: System, gpus: int | Sequence[int] | None) -> list[int]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwright import (
+    ArgumentError,
     FileError,
     InputError,
     NeuralNetwork,
@@ -116,6 +117,50 @@ def test_a_pipeline_is_played_whole_whatever_its_length(monkeypatch: pytest.Monk
     monkeypatch.setattr(play, "MOST_PLAYED", 1)
     assert train("lenet", DGX1, **chosen).best.parts == whole.parts  # type: ignore[arg-type]
     assert whole.is_whole
+
+
+def test_servers_and_their_network_are_as_at_the_shell() -> None:
+    run = train("alexnet", DGX1, servers=2, fabric="100Gb/s", batch=64, scaling=False)
+    assert (run.system.server_count, len(run.gpus)) == (2, 16)
+    assert run.system == load_system("dgx1-v100", 2, network="100Gb/s")
+    shell = linkwright(
+        *("train", "alexnet", "--machine", "dgx1-v100", "--servers", "2", "--network", "100Gb/s"),
+        *("--batch", "64", "--no-scaling", "--json"),
+    )
+    assert json.loads(shell.stdout)["steps"] == json.loads(json.dumps(run.summary()["steps"]))
+    # More GPUs than a named server has are on as many servers as have them.
+    assert train("alexnet", gpus=16, batch=64, scaling=False).system.server_count == 2
+
+
+def test_terms_and_measured_times_are_files_or_texts(tmp_path: Path) -> None:
+    terms, times = tmp_path / "terms.toml", tmp_path / "times.csv"
+    terms.write_text(training_terms().replace("least = ", "least = 10"), encoding="utf-8")
+    times.write_text("layer,forward,backward,update\nc,1 s,1 s,1 s\n", encoding="utf-8")
+    told = {"gpus": 1, "batch": 64, "scaling": False}
+    found = [
+        train("lenet", DGX1, terms=of, **told).summary()  # type: ignore[arg-type]
+        for of in (terms, str(terms), terms.read_text(encoding="utf-8"))
+    ]
+    assert found[0] == found[1] == found[2] != train("lenet", DGX1, **told).summary()  # type: ignore[arg-type]
+    for of, file in [(times, times), (str(times), times), (times.read_text(), "<measured>")]:
+        with pytest.raises(InputError) as refused:
+            train("lenet", DGX1, measured=of, **told)  # type: ignore[arg-type]
+        assert str(refused.value).startswith(f"{file}:2:")
+    with pytest.raises(FileError, match=r"there is no file `none\.csv`"):
+        train("lenet", measured="none.csv")
+
+
+def test_numbers_and_sizes_are_taken_as_they_come() -> None:
+    np = pytest.importorskip("numpy")
+    first = train("lenet", DGX1, gpus=[0, 1], batch=64, bucket=25 << 20, scaling=False)
+    for gpus in (np.array([0, 1]), (0, 1), range(2), np.int64(2), 2):
+        again = train("lenet", DGX1, gpus=gpus, batch=np.int32(64), bucket="25MiB", scaling=False)
+        assert again.manifest == first.manifest
+    for wrong in ({"gpus": True}, {"gpus": [0, 1.5]}, {"batch": "x"}, {"bucket": "25 Mx"}):
+        [name] = wrong
+        with pytest.raises(ArgumentError, match=f"`{name}.*` is ") as refused:
+            train("lenet", **wrong)
+        assert refused.value.argument.startswith(name)
 
 
 def test_terms_are_read_and_refused_with_their_place() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +9,6 @@ import typer
 
 from linkwright import (
     FileError,
-    InputError,
     choice_names,
     load_system,
     neural_networks,
@@ -29,8 +26,6 @@ from linkwright.cli.options import (
 )
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
-from linkwright.errors import printable
-from linkwright.files import read_text
 from linkwright.recipes import communications
 
 # What stands for every layer's gradients apart.
@@ -178,8 +173,7 @@ def train_command(
     wanted.check()
     system = load_system(machine, servers, network=joined, gpus=gpus)
     chosen: dict[str, Any] = {"gpus": gpu_ids(on) if on is not None else gpus}
-    texts = {"<terms>": terms, "<measured>": measured}
-    with _told_of(texts), runs.watched() as watch, output.working("playing the step"):
+    with runs.watched() as watch, output.working("playing the step"):
         found = train(
             network,
             system,
@@ -196,8 +190,8 @@ def train_command(
             overlap=overlap,
             bucket=_bucket(bucket),
             micro_batches=micro_batches,
-            terms=None if terms is None else read_text(terms),
-            measured=None if measured is None else read_text(measured),
+            terms=terms,
+            measured=measured,
         )
     if plot is not None:
         from linkwright.plot import save_chart
@@ -208,18 +202,6 @@ def train_command(
         except OSError as error:
             raise FileError(f"cannot write `{plot}`: {error.strerror or error}") from error
     runs.show(found, wanted, watch)
-
-
-@contextmanager
-def _told_of(files: Mapping[str, Path | None]) -> Iterator[None]:
-    """Names the file where its text is refused, by what the text is called without one."""
-    try:
-        yield
-    except InputError as error:
-        path = files.get(error.file)
-        if path is None:
-            raise
-        raise InputError(printable(str(path)), *error.args[1:]) from error
 
 
 def _bucket(text: str | None) -> int | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from pathlib import Path
 
 from linkwright import SimulationResult
 from linkwright.errors import SimulationError
+from linkwright.files import PathOrName
 from linkwright.names import PolicyName
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.compared import Comparison, Outcome
@@ -52,13 +52,13 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
 
 
 def compare_scenario(
-    path: str | Path,
+    path: PathOrName,
     *,
     policies: Sequence[PolicyName] | None = None,
     settings: Mapping[str, object] | None = None,
     reference: str | None = None,
     workers: Workers | Executor | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: PathOrName | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
     seeds: int | None = None,

@@ -6,11 +6,10 @@ It holds no clock and no folder, so that the same inputs give the same bytes any
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from linkwright import Job, System, __version__
-from linkwright.files import portable_name, sha256
+from linkwright.files import PathOrName, portable_name, sha256
 from linkwright.runs.scenarios import ScenarioFile
 
 __all__ = ["manifest_of", "of_comparison", "of_programs", "of_trace"]
@@ -64,7 +63,7 @@ def _sha256_of(system: System) -> str:
 
 
 def of_trace(
-    trace: str | Path,
+    trace: PathOrName,
     system: System,
     choices: Mapping[str, object],
     inputs: Sequence[tuple[str, str, bytes]],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from linkwright import System, Table
 from linkwright.documents import write_json
+from linkwright.files import PathOrName, path_of
 from linkwright.writing import staged
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class Run(ABC):
         return None
 
 
-def write_run(run: Run, directory: str | Path) -> list[Path]:
+def write_run(run: Run, directory: PathOrName) -> list[Path]:
     """Writes a run's tables (Parquet), `summary.json`, `manifest.json` and `report.html`.
 
     A run that kept a timeline has a `timeline.json`, too. All are written aside and renamed when
@@ -207,7 +208,7 @@ def write_run(run: Run, directory: str | Path) -> list[Path]:
     from linkwright.runs.report import write_report
     from linkwright.runs.timeline import write_timeline
 
-    with staged(Path(directory)) as (aside, written):
+    with staged(path_of("directory", directory)) as (aside, written):
         for name, table in run.tables().items():
             pq.write_table(pa.table(table), aside / f"{name}.parquet")
         write_json(aside / "summary.json", run.summary())

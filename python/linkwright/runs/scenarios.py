@@ -9,7 +9,15 @@ from typing import Any
 
 from linkwright import Scenario, System, read_scenario
 from linkwright.errors import FileError, InputError, printable
-from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, sha256
+from linkwright.files import (
+    LARGEST_TEXT,
+    PathOrName,
+    decode,
+    path_of,
+    portable_name,
+    read_bytes,
+    sha256,
+)
 from linkwright.programs import refuse_other_formats, trace_of
 
 __all__ = ["ScenarioFile", "load_scenario", "read_trace_files", "told_of", "trace_files"]
@@ -67,7 +75,7 @@ class ScenarioFile:
         return {"file": portable_name(name), "sha256": sha256(self.files[name])}
 
 
-def load_scenario(path: str | Path, settings: Mapping[str, object] | None = None) -> ScenarioFile:
+def load_scenario(path: PathOrName, settings: Mapping[str, object] | None = None) -> ScenarioFile:
     """Reads a scenario and the files that it names, which are relative to it.
 
     Args:
@@ -79,7 +87,7 @@ def load_scenario(path: str | Path, settings: Mapping[str, object] | None = None
         InputError: If it is not what it should be, or a file that it names cannot be read, with
             line and column.
     """
-    path = Path(path)
+    path = path_of("path", path, "read_scenario")
     content = read_bytes(path, LARGEST_TEXT)
     scenario = read_scenario(decode(str(path), content), printable(str(path)))
     if settings:
@@ -98,7 +106,7 @@ def _with_files(path: Path, scenario: Scenario) -> dict[str, Any]:
     return {"scenario": scenario, "files": files, "lines": lines}
 
 
-def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
+def read_trace_files(anchor: PathOrName) -> dict[str, bytes]:
     """The files of an OTF2 archive, by their names in the anchor's folder.
 
     Args:
@@ -107,7 +115,7 @@ def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
     Raises:
         FileError: If a file cannot be read.
     """
-    anchor = Path(anchor)
+    anchor = path_of("anchor", anchor)
     parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
     wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
     found = [part for part in wanted if part == anchor or part.exists()]
@@ -134,7 +142,7 @@ def told_of(system: System) -> list[str]:
     return [*system.warnings, *(text for text in system.assumptions if text not in alone)]
 
 
-def trace_files(trace: str | Path) -> dict[str, bytes]:
+def trace_files(trace: PathOrName) -> dict[str, bytes]:
     """What a trace's files hold, by their names; nothing for an application."""
     first = trace_of(trace)
     if first is None:

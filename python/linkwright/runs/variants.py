@@ -13,10 +13,10 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from linkwright import Scenario, System, preset_names
+from linkwright.files import PathOrName, existing
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.summaries.known_error import KnownError, known_errors
@@ -87,7 +87,8 @@ def machines_of(loaded: ScenarioFile, machines: Sequence[str]) -> list[Played]:
     found = []
     for number, machine in enumerate(machines, start=1):
         written = machine
-        if machine not in presets and Path(machine).is_file():
+        file = None if machine in presets else existing("machines", machine, "System.from_text")
+        if file is not None and file.is_file():
             # A scenario's files are relative to it.
             written = os.path.relpath(machine, loaded.path.parent).replace(os.sep, "/")
             written = written if "." in written or "/" in written else f"./{written}"
@@ -151,7 +152,7 @@ def play_variants(
     draws: Sequence[Mapping[str, object]] = ({},),
     *,
     workers: Workers | Executor | None,
-    checkpoint: str | Path | None,
+    checkpoint: PathOrName | None,
     progress: Progress | None,
     what: str,
 ) -> tuple[dict[str, Built], list[dict[str, Any]]]:

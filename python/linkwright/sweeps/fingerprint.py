@@ -15,12 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from linkwright.files import read_bytes
+from linkwright.files import PathOrName, read_bytes
 
 __all__ = ["code_sha256", "inputs_sha256"]
 
 
-def inputs_sha256(inputs: Sequence[str | Path]) -> str:
+def inputs_sha256(inputs: Sequence[PathOrName]) -> str:
     """The hash of the contents of files, in their order; their names do not matter.
 
     A folder counts with all files in it, by their names below it.

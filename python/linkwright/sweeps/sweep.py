@@ -21,6 +21,7 @@ from typing import Any
 
 from linkwright import __version__
 from linkwright.errors import SweepError, SweepInterruptedError
+from linkwright.files import PathOrName, path_of
 from linkwright.sweeps.checkpoint import Checkpoint, Finished, Manifest, open_checkpoint
 from linkwright.sweeps.fingerprint import code_sha256, inputs_sha256
 from linkwright.sweeps.pace import Pace
@@ -59,7 +60,7 @@ class Sweep:
     function: Callable[..., Any]
     runs: Sequence[Mapping[str, object]]
     seed: int | None = None
-    inputs: Sequence[str | Path] = ()
+    inputs: Sequence[PathOrName] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def run_sweep(
     sweep: Sweep,
     workers: Workers | Executor | None = None,
     *,
-    checkpoint: str | Path | None = None,
+    checkpoint: PathOrName | None = None,
     progress: Callable[[str, int, int], object] | None = None,
     what: str = "runs",
 ) -> SweepResult:
@@ -125,7 +126,7 @@ def run_sweep(
     runs = dict(zip(keys, texts, strict=True))
     parameters = _sha256("\n".join(runs.values()))
     manifest = Manifest(__version__, name, sweep.seed, len(runs), parameters, *made_of)
-    file = None if checkpoint is None else Path(checkpoint)
+    file = None if checkpoint is None else path_of("checkpoint", checkpoint)
     opened = nullcontext() if file is None else open_checkpoint(file, manifest, runs)
     with opened as kept:
         finished = {} if kept is None else dict(kept.finished)

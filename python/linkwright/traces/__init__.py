@@ -12,16 +12,15 @@ kept. What a rank has not waited for at its end is waited for there.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from linkwright import Program
+from linkwright.files import PathOrName, path_of
 from linkwright.traces.archive import write_archive
 from linkwright.traces.events import records_of
 
 __all__ = ["write_otf2"]
 
 
-def write_otf2(program: Program, path: str | Path) -> None:
+def write_otf2(program: Program, path: PathOrName) -> None:
     """Writes one iteration of a program as an OTF2 archive.
 
     Needs the package `otf2`, which `pip install 'linkwright[otf2]'` brings.
@@ -38,4 +37,4 @@ def write_otf2(program: Program, path: str | Path) -> None:
             came.
     """
     records = [records_of(program, rank) for rank in range(program.ranks)]
-    write_archive(program, records, Path(path))
+    write_archive(program, records, path_of("path", path))

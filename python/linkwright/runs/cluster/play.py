@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwright import ClusterJob, System, read_mapping
 from linkwright.errors import SimulationError, printable
-from linkwright.files import portable_name
+from linkwright.files import PathOrName, portable_name
 from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.manifest import of_programs, of_trace
@@ -26,14 +26,14 @@ SIZED = (
 
 
 def replay_trace(
-    trace: str | Path,
+    trace: PathOrName,
     system: System | Callable[[int], System] | None = None,
     *,
     ranks: int | None = None,
     parameters: Mapping[str, object] | None = None,
     iterations: int = 1,
     computation_scale: float = 1.0,
-    mapping: str | Path = "linear",
+    mapping: PathOrName = "linear",
     fidelity: str = "packet",
     protocol: dict[str, object] | None = None,
     collectives: dict[str, object] | None = None,
@@ -125,7 +125,7 @@ def replay_trace(
 
 
 def replay_scenario(
-    path: str | Path,
+    path: PathOrName,
     *,
     settings: Mapping[str, object] | None = None,
     timeline: int = 0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from linkwright import (
     AllocationError,
@@ -15,6 +14,7 @@ from linkwright import (
     simulate,
 )
 from linkwright.errors import SimulationError
+from linkwright.files import PathOrName
 from linkwright.names import PolicyName
 from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
@@ -26,7 +26,7 @@ __all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
 
 
 def run_scenario(
-    path: str | Path,
+    path: PathOrName,
     *,
     policies: Sequence[PolicyName] | None = None,
     settings: Mapping[str, object] | None = None,

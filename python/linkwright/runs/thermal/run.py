@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import Floorplan, Table, ThermalMap, __version__
-from linkwright.files import portable_name, sha256
+from linkwright.files import PathOrName, portable_name, sha256
 from linkwright.runs.run import Best, Run, Section, Sheet
 
 __all__ = ["LIMIT", "Heat", "find_heat"]
@@ -181,7 +181,7 @@ def _temperatures(row: Mapping[str, Any], *, is_hottest: bool = False) -> list[s
 
 
 def find_heat(
-    path: str | Path,
+    path: PathOrName,
     *,
     cells: int = 256,
     sink: float | None = None,

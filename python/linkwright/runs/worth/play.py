@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from linkwright import Job
 from linkwright.errors import SimulationError
+from linkwright.files import PathOrName
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
@@ -78,7 +78,7 @@ def compare_over_seeds(
     seeds: int,
     machines: Sequence[str] = (),
     workers: Workers | Executor | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: PathOrName | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
 ) -> Worth:
