@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 # left out. One check covers all, benchmarks included.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
 
-.PHONY: demo test test-rust test-python check-python pytest check-coherence stub stub-check calibrate calibrate-training bench docs format lock clean install
+.PHONY: demo test test-rust test-python check-python pytest check-coherence stub stub-check calibrate calibrate-training accuracy bench docs format lock clean install
 .DEFAULT_GOAL := test
 
 install: $(EXTENSION)
@@ -88,6 +88,10 @@ calibrate: install
 calibrate-training: install
 	$(BIN)/python scripts/calibrate_training.py
 	$(BIN)/python scripts/calibrate_kernels.py
+
+# Asks the model about every row that was measured, and writes docs/accuracy.md: under a minute.
+accuracy: install
+	PYTHONPATH=scripts $(BIN)/python -m accuracy
 
 bench: install
 	cargo bench --package linkwright-bench --locked

@@ -30,6 +30,7 @@ from typing import Any
 import torch
 import torch.nn.functional as functional
 from torch import Tensor
+
 from torch_network import Network
 
 # Layers between two pauses.

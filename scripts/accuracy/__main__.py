@@ -1,0 +1,65 @@
+"""Asks the model about every measured row, and writes `docs/accuracy.md`.
+
+Run it by `make accuracy`. `--check` writes nothing and asks about a sample of the series. They must
+come to the stored results, and these must give the page's and the README's tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from accuracy import collectives
+from accuracy.page import PAGE, README, in_page, in_readme
+from accuracy.results import PATH, asked, stored, text_of
+from accuracy.rows import Series, told
+from accuracy.tables import ROOT
+
+# `--check` asks about each ninth series.
+SAMPLE = 9
+TEXTS = {PAGE: in_page, README: in_readme}
+
+
+def every_series() -> list[Series]:
+    """Lists every measurement."""
+    return [*collectives.series()]
+
+
+def differences(sample: int = SAMPLE) -> Iterator[str]:
+    """Tells every difference from the stored results."""
+    subjects = stored()
+    known = {(each.name, name): own for each in subjects for name, own in each.series.items()}
+    now = every_series()
+    if {(each.subject, each.name) for each in now} != set(known):
+        yield "the measured rows are not those of the stored results"
+        return
+    for each in now[::sample]:
+        found, before = told(each.ask()), known[each.subject, each.name]
+        if found != before:
+            what = f"{each.subject}, {each.name}"
+            yield f"{what}: rows, asked and mean error are {found}, not {before}"
+    for path, remade in TEXTS.items():
+        text = path.read_text(encoding="utf-8")
+        if remade(subjects, text) != text:
+            yield f"{path.relative_to(ROOT)} is not what the stored results give"
+
+
+def main() -> None:
+    """Asks, and writes or compares."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="Write nothing; fail where it would.")
+    if parser.parse_args().check:
+        found = [*differences()]
+        if found:
+            sys.exit("\n".join([*found, "run make accuracy"]))
+        return
+    subjects = asked(every_series())
+    PATH.write_text(text_of(subjects), encoding="utf-8")
+    for path, remade in TEXTS.items():
+        path.write_text(remade(subjects, path.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"Wrote {PAGE.relative_to(ROOT)}.")
+
+
+if __name__ == "__main__":
+    main()

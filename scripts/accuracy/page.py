@@ -1,0 +1,154 @@
+"""Writes the tables of `docs/accuracy.md` and of the README from the stored results.
+
+Each table stands between two marks. All else is written on the page itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from accuracy.collectives import SEVERAL, one_server
+from accuracy.rows import Errors, Subject
+from accuracy.tables import ROOT
+
+PAGE = ROOT / "docs" / "accuracy.md"
+README = ROOT / "README.md"
+
+# The README names these subjects, at most eight.
+SHORT: Mapping[str, str] = {
+    "NCCL on one server, all-reduce": one_server("all-reduce"),
+    "NCCL on several servers": SEVERAL,
+}
+
+
+def in_page(subjects: Sequence[Subject], text: str) -> str:
+    """Writes the page's tables anew.
+
+    Raises:
+        ValueError: If a subject has no place on the page.
+    """
+    tables = {"summary": summary(subjects), "cannot be asked": refused(subjects)}
+    for subject in subjects:
+        own = [groups(subject, facet) for facet in subject.facets]
+        tables[subject.name] = "\n\n".join(own)
+    for name, made in tables.items():
+        text = between(text, name, made)
+    return text
+
+
+def in_readme(subjects: Sequence[Subject], text: str) -> str:
+    """Writes the README's table between its marks, where it has them."""
+    return between(text, "accuracy", readme(subjects)) if "<!-- accuracy -->" in text else text
+
+
+def between(text: str, name: str, made: str) -> str:
+    """Replaces the text between the marks of a name."""
+    start = text.index(f"<!-- {name} -->") + len(f"<!-- {name} -->")
+    end = text.index(f"<!-- end of {name} -->", start)
+    return f"{text[:start]}\n{made}\n{text[end:]}"
+
+
+def summary(subjects: Sequence[Subject]) -> str:
+    """Gives a row to each subject, the worst first."""
+    heads = ["what", "rows", "asked", "median error", "90th percentile", "inside the printed bar"]
+    return table(
+        [*heads, "worst group"],
+        [
+            [
+                each.name,
+                f"{each.errors.rows:,}",
+                f"{each.errors.asked:,}",
+                share(each.errors.median),
+                share(each.errors.ninetieth),
+                inside(each.errors),
+                worst(each),
+            ]
+            for each in by_median(subjects)
+        ],
+    )
+
+
+def readme(subjects: Sequence[Subject]) -> str:
+    """Gives the README's table, with a few words for each subject."""
+    known = {each.name: each for each in subjects}
+    rows = []
+    for words, chosen in SHORT.items():
+        found = known.get(chosen)
+        if found is not None:
+            asked = f"{found.errors.asked:,} of {found.errors.rows:,}"
+            rows.append([words, asked, share(found.errors.median), inside(found.errors)])
+    return table(["what", "rows asked of all", "median error", "inside the printed bar"], rows)
+
+
+def refused(subjects: Sequence[Subject]) -> str:
+    """Gives a row to each reason."""
+    return table(
+        ["what", "why", "rows"],
+        [
+            [each.name, reason, f"{count:,}"]
+            for each in subjects
+            for reason, count in each.refusals.items()
+        ],
+    )
+
+
+def groups(subject: Subject, facet: str) -> str:
+    """Gives a row to each group, the worst first."""
+    heads = [facet, "rows", "asked", "median error", "signed", "90th percentile", "largest"]
+    return table(
+        [*heads, "inside the bar"],
+        [
+            [
+                group,
+                f"{errors.rows:,}",
+                f"{errors.asked:,}",
+                share(errors.median),
+                signed(errors.signed),
+                share(errors.ninetieth),
+                share(errors.largest),
+                inside(errors),
+            ]
+            for group, errors in subject.facets[facet].items()
+        ],
+    )
+
+
+def by_median(subjects: Sequence[Subject]) -> list[Subject]:
+    """Sorts subjects, the worst first and those that cannot be asked last."""
+    return sorted(
+        subjects,
+        key=lambda it: -1.0 if it.errors.median is None else it.errors.median,
+        reverse=True,
+    )
+
+
+def worst(subject: Subject) -> str:
+    """Names the worst group of the first kind, with its median error."""
+    for group, errors in next(iter(subject.facets.values())).items():
+        if errors.median is not None:
+            return f"{group}: {share(errors.median)}"
+    return ""
+
+
+def inside(errors: Errors) -> str:
+    """Shows the share of rows within the bar."""
+    found = errors.share_inside
+    return "no bar" if found is None else f"{found:.0%}"
+
+
+def share(value: float | None) -> str:
+    """Shows an error as a part of the measured figure."""
+    return "" if value is None else f"{value:.1%}"
+
+
+def signed(value: float | None) -> str:
+    """Shows an error with its sign."""
+    return "" if value is None else f"{value:+.1%}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Writes a table of Markdown; figures are to the right."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(heads)
+    are_figures = [any(cell.lstrip("+-")[:1].isdigit() for cell in column) for column in columns]
+    rule = ["---:" if at and is_right else "---" for at, is_right in enumerate(are_figures)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
