@@ -7,6 +7,7 @@ fitted to the others, and it is predicted from them and its data sheets. The tab
 `docs/concepts/calibration.md`.
 
 Run it by `make calibrate`; with `--check` nothing is written, and the page must be what it is.
+While rows that the terms were fitted to are `gone`, it refuses, and all that they set stays.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Machine:
     nccl: str | None = None
     counted: float | None = None
     why: str = ""
+    gone: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,15 @@ def rows() -> list[Row]:
                 collective = row["collective"].replace("_", "").replace("allreduce", "all-reduce")
                 size, time = int(row["size_bytes"]), float(row["time_us"]) * 1e-6
                 found.append(Row(machine, collective, size, time))
+    return found
+
+
+def gone() -> dict[str, int]:
+    """How many rows of each group the terms were fitted to, and are no longer there."""
+    found: dict[str, int] = {}
+    for machine in machines().values():
+        if machine.gone:
+            found[machine.group] = found.get(machine.group, 0) + machine.gone
     return found
 
 
@@ -316,6 +327,13 @@ def main() -> None:
             name = f"{row.machine.label:26} {row.collective:10} {row.size:>12}"
             print(f"{name} {row.time * 1e6:10.1f} {error:+7.1%}")
         return
+    if gone():
+        rows_of = " and ".join(f"{count} rows of {group}" for group, count in gone().items())
+        sys.exit(
+            f"{rows_of}, which the terms were fitted to, are gone, so that nothing is fitted or "
+            f"written: give {ROWS.relative_to(ROOT)} rows with a source that can be followed in "
+            f"their place, and remove `gone` from {MACHINES.relative_to(ROOT)}"
+        )
     terms = before if chosen.check else fitted(fitted_to(measured), before)
     off, of_left_out = errors(measured, terms), left_out(measured, terms)
     written = with_tables(PAGE.read_text(), page(measured, terms, off, of_left_out))
