@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from linkwright import (
     InputError,
     ScenarioRun,
     SimulationError,
+    System,
     compare_scenario,
     read_scenario,
     settings,
@@ -144,8 +146,36 @@ def test_the_workers_of_a_dask_cluster_give_the_same(
         assert sorted((run["variant"], run["draw"]) for run in runs) == [
             (variant, draw) for variant in ("default", "preserve") for draw in (0, 1)
         ]
-        # Workers need not stand in the folder where the command was given.
-        assert {run["scenario"] for run in runs} == {str(day)}
+        # Workers need not stand in the folder of the command, but a checkpoint may move.
+        assert str(tmp_path) not in file.read_text("utf-8")
+
+
+@pytest.mark.parametrize("options", [[], ["--seeds", "2"]])
+def test_a_checkpoint_moves_with_its_scenario(tmp_path: Path, options: list[str]) -> None:
+    here, there = tmp_path / "here", tmp_path / "there" / "deeper"
+    here.mkdir()
+    written(here, DAY.replace('"dgx1-v100"', '"machine.toml"'))
+    (here / "machine.toml").write_text(System("pcie-tree-4").to_toml(), encoding="utf-8")
+
+    def arguments(folder: Path) -> list[object]:
+        kept = folder / "kept.jsonl"
+        return ["compare", folder / "scenario.toml", *options, "--checkpoint", kept]
+
+    first = parsed(*arguments(here), "--workers", "1")
+    content = (here / "kept.jsonl").read_bytes()
+    assert str(tmp_path).encode() not in content
+    shutil.copytree(here, there)
+    shutil.rmtree(here)
+    assert parsed(*arguments(there), "--workers", "1") == first
+    # Nothing was played again.
+    assert (there / "kept.jsonl").read_bytes() == content
+    changed = "the files that its runs read have changed"
+    for name in ("scenario.toml", "machine.toml"):
+        before = (there / name).read_bytes()
+        (there / name).write_bytes(before + b"# another\n")
+        assert changed in fails(2, *arguments(there))
+        (there / name).write_bytes(before)
+    assert parsed(*arguments(there)) == first
 
 
 def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> None:

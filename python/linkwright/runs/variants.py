@@ -180,16 +180,14 @@ def play_variants(
     of = {name: loaded.variant(name) for name in variants}
     built = {name: variant.build() for name, variant in of.items()}
     files = dict.fromkeys(name for variant in of.values() for name in variant.files)
-    # A cluster's workers stand in folders of their own.
-    scenario = str(loaded.path.absolute())
     runs = [
-        {"scenario": scenario, "variant": name, "settings": dict(settings), **draw}
-        for draw in draws
-        for name in variants
+        {"variant": name, "settings": dict(settings), **draw} for draw in draws for name in variants
     ]
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
+    # A cluster's workers stand in folders of their own.
+    places = {"scenario": str(loaded.path.absolute())}
     found = run_sweep(
-        Sweep(play, runs, loaded.scenario.seed, inputs),
+        Sweep(play, runs, loaded.scenario.seed, inputs, places),
         workers,
         checkpoint=checkpoint,
         progress=progress and (lambda what, done, total: progress(what, done, total, 0.0, 0)),

@@ -15,7 +15,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,15 @@ class Sweep:
         seed: What the runs were drawn from, for the checkpoint. A run that draws by itself has
             its seed among its parameters.
         inputs: The files and folders that the runs read: a checkpoint is of their contents.
+        places: Where the inputs lie, which every run is told beside its parameters. A checkpoint
+            does not hold it, so that it goes on after they were moved.
     """
 
     function: Callable[..., Any]
     runs: Sequence[Mapping[str, object]]
     seed: int | None = None
     inputs: Sequence[PathOrName] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ def run_sweep(
         finished = {} if kept is None else dict(kept.finished)
         resumed = len(finished)
         pace = Pace(what, resumed, len(runs), progress)
-        course = _Course(sweep.function, runs, finished, kept, file, pace)
+        course = _Course(sweep, runs, finished, kept, file, pace)
         course.carry_out(workers)
     return SweepResult(
         results=[finished[key].result for key in keys],
@@ -147,14 +150,15 @@ class _Course:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        sweep: Sweep,
         runs: Mapping[str, str],
         finished: dict[str, Finished],
         checkpoint: Checkpoint | None,
         file: Path | None,
         pace: Pace,
     ) -> None:
-        self._function = function
+        self._function = sweep.function
+        self._places = dict(sweep.places)
         self._runs = runs
         self._finished = finished
         self._checkpoint = checkpoint
@@ -224,7 +228,8 @@ class _Course:
                 if self._under_way and (self._is_lonely() or self._is_last_try(self._waiting[0])):
                     break
                 key = self._waiting[0]
-                future = pool.executor.submit(perform, self._function, self._runs[key], __version__)
+                told = json.dumps(self._places | json.loads(self._runs[key]))
+                future = pool.executor.submit(perform, self._function, told, __version__)
                 self._under_way[future] = self._waiting.popleft()
         except BrokenExecutor:
             # A run that could not even begin waits on, and pays for it.
