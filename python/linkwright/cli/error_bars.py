@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright import System, time_errors
+from linkwright.cli import output
 
-__all__ = ["error_bars", "legend", "shown", "told"]
+__all__ = ["error_bars", "print_legend", "shown", "told"]
 
 
 def error_bars(system: System, gpus: Sequence[int], sizes: Sequence[int]) -> list[dict[str, Any]]:
@@ -23,25 +24,25 @@ def shown(bar: dict[str, Any]) -> str:
     return f"{bar['ninetieth']:.0%}{'*' if bar['basis'] == 'never-measured' else ''}"
 
 
-# What a bar comes from, by its basis.
-BASES = {
-    "own-log": "of nine of ten times of the log that calibrated the machine, at such sizes",
-    "measured": "of nine of ten times measured on such links, at such sizes",
-    "never-measured": "the largest of a prediction elsewhere; such a system was never measured",
+# What a bar says, by its basis.
+MEANINGS = {
+    "own-log": "Nine of ten times in the machine's own log, at such sizes, were at most this far "
+    "off.",
+    "measured": "Nine of ten times measured on such links, at such sizes, were at most this far "
+    "off.",
+    "never-measured": "No such system was measured. This is the largest error of a prediction "
+    "elsewhere.",
 }
 
 
 def told(bar: dict[str, Any]) -> str:
-    """One bar, in a sentence."""
-    return f"± {shown(bar).rstrip('*')}: the error {BASES[bar['basis']]}."
+    """One bar, and what it says."""
+    return f"± {shown(bar).rstrip('*')}: {MEANINGS[bar['basis']]}"
 
 
-def legend(bars: Sequence[dict[str, Any]]) -> str:
-    """What the bars of a table are, in a sentence."""
+def print_legend(bars: Sequence[dict[str, Any]]) -> None:
+    """Prints what the bars of a table say, a line for each kind."""
     found = {bar["basis"] for bar in bars}
-    parts = [
-        f"{'* ' if basis == 'never-measured' else ''}{words}"
-        for basis, words in BASES.items()
-        if basis in found
-    ]
-    return f"±: the error {'; '.join(parts)}."
+    for basis, meaning in MEANINGS.items():
+        if basis in found:
+            output.say(f"{'*' if basis == 'never-measured' else '±'}: {meaning}")

@@ -10,7 +10,7 @@ import typer
 from linkwright import System, expect, names, nccl_release
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
-from linkwright.cli.error_bars import error_bars, legend, shown
+from linkwright.cli.error_bars import error_bars, print_legend, shown
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     COLLECTIVE,
@@ -195,7 +195,7 @@ def expected(
         output.print_json(fields | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
-        made = output.table([*titles, "channels", "±"])
+        made = output.table([*titles, "channels", "±"], kept=["±"])
         for row, bar in zip(rows, bars, strict=True):
             made.add_row(
                 str(row["size"]),
@@ -210,7 +210,7 @@ def expected(
         console = output.console()
         console.print(_title(collective, ids, whole, library), style="bold")
         output.print_table(made)
-        output.say(legend(bars))
+        print_legend(bars)
         output.notes("Notes", notes, stderr=True)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
@@ -271,7 +271,7 @@ def _print_log(
 def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title: str) -> None:
     titles = ["size\nB", "measured\nus", "expected\nus", "ratio"]
     titles += ["measured\nbusbw GB/s", "expected\nbusbw GB/s", "algorithm", "protocol", "±"]
-    made = output.table(titles)
+    made = output.table(titles, kept=["±"])
     for row, bar in zip(compared.rows, bars, strict=True):
         made.add_row(
             str(row.size),
@@ -287,7 +287,7 @@ def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title
     console = output.console()
     console.print(title, style="bold")
     output.print_table(made)
-    output.say(legend(bars))
+    print_legend(bars)
     output.say(compared.meaning)
 
 

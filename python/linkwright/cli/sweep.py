@@ -8,7 +8,7 @@ import typer
 
 from linkwright import Schedule, System, names, plan_for_sizes
 from linkwright.cli import output
-from linkwright.cli.error_bars import error_bars, legend, shown
+from linkwright.cli.error_bars import error_bars, print_legend, shown
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     ELEMENT,
@@ -74,7 +74,7 @@ def time(
         output.print_json(plan_fields(schedule, whole) | {"sweep": sweep})
     else:
         heads = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol", "±"]
-        made = output.table(heads, left=["protocol"])
+        made = output.table(heads, left=["protocol"], kept=["±"])
         for row, bar in zip(rows, bars, strict=True):
             made.add_row(
                 str(row["size"]),
@@ -88,7 +88,7 @@ def time(
         console = output.console()
         console.print(_title(schedule, whole), style="bold")
         output.print_table(made)
-        output.say(legend(bars))
+        print_legend(bars)
         output.notes("Notes", schedule.notes)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
