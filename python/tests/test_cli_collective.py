@@ -383,10 +383,30 @@ def test_numbers_and_names_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.M
         (("time", "all-reduce", *FOUR, *size), ["67108864", "1516.4", "66.39", "47.91 KiB"]),
         (("plan", "all-reduce", *FOUR), ["50.00%", "6 (4))"]),
     ):
-        printed = linkwright("collective", *words).stdout
+        printed = linkwright("collective", *words, "--wide").stdout
         for text in shown:
             assert text in printed
         assert "…" not in printed
+
+
+def test_columns_without_room_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("collective", "compare", "all-reduce", "-m", "dgx1-v100")
+    monkeypatch.setenv("COLUMNS", "70")
+    narrow = linkwright(*words).stdout.splitlines()
+    [said] = [line for line in narrow if "left out" in line]
+    assert said == "2 columns are left out (--wide): over nccl-classic, over nccl-tree."
+    rows = [line for line in narrow if line.startswith(("packing", "nccl-", "blink", "one-hop"))]
+    assert len(rows) == 6
+    assert max(map(len, rows)) <= 70
+    # What is asked for before the command holds for it, too, and a pipe has no width.
+    whole = linkwright(*words, "--wide").stdout.splitlines()
+    assert linkwright("--wide", *words).stdout.splitlines() == whole
+    monkeypatch.delenv("COLUMNS")
+    piped = linkwright(*words).stdout.splitlines()
+    for lines in (whole, piped):
+        assert "left out" not in "\n".join(lines)
+        [packing] = [line.split() for line in lines if line.startswith("packing")]
+        assert packing[-3:] == ["1.02x", "1.05x", "1.53x"]
 
 
 def test_what_is_printed_and_drawn_names_machine_and_gpus(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ import typer
 from commands import fails, linkwright, parsed, program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from typer.core import TyperGroup
 
 import linkwright as package
 from linkwright.cli.commands import app
-from linkwright.cli.tables import Table, plain_lines, rich_table
+from linkwright.cli.tables import Table, fitted, plain_lines, rich_table
 from linkwright.cli.values import SLOT
 
 DECIDE = ["allocate", "--machine", "dgx1-v100", "--gpus", "2"]
@@ -206,23 +207,57 @@ LETTERS = ["a", "Z", " ", "9", "-", ".", "µ", "Ж", "e\u0301", "\u3042", "\u6f2
 TEXT = st.lists(st.sampled_from(LETTERS), max_size=8).map(lambda parts: "".join(parts).strip())
 
 
-@settings(max_examples=60)
-@given(st.data())
-def test_a_table_in_a_pipe_is_that_on_a_wide_terminal(data: st.DataObject) -> None:
-    heads = data.draw(
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Tables of words and numbers, their heads on one line or two."""
+    heads = draw(
         st.lists(
-            st.from_regex(r"[a-z]{1,5}(\n[a-z]{1,7})?", fullmatch=True),
+            st.from_regex(r"[a-z]{1,5}([\n ][a-z]{1,7})?", fullmatch=True),
             min_size=1,
             max_size=4,
             unique=True,
         )
     )
-    left = [head for head in heads if data.draw(st.booleans())]
-    table = Table(heads, left, show_header=data.draw(st.booleans()))
-    for _ in range(data.draw(st.integers(1, 4))):
-        table.add_row(*(data.draw(TEXT) for _ in heads))
-    console = Console(width=200, color_system=None, highlight=False, markup=False, emoji=False)
+    left = [head for head in heads if draw(st.booleans())]
+    table = Table(heads, left, show_header=draw(st.booleans()))
+    for _ in range(draw(st.integers(1, 4))):
+        table.add_row(*(draw(TEXT) for _ in heads))
+    return table
+
+
+def on_terminal(table: Table, width: int | None, terminal: int) -> list[str]:
+    """The lines that a terminal of this width shows."""
+    console = Console(width=terminal, color_system=None, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
-        console.print(rich_table(table))
-    wide = [line.rstrip() for line in captured.get().splitlines()]
-    assert plain_lines(table) == wide
+        console.print(rich_table(table, width)[0])
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+@settings(max_examples=60)
+@given(tables())
+def test_a_table_in_a_pipe_is_that_on_a_wide_terminal(table: Table) -> None:
+    assert plain_lines(table) == on_terminal(table, None, 200)
+
+
+@settings(max_examples=60)
+@given(tables(), st.integers(1, 40))
+def test_a_table_fits_the_terminal_and_cuts_no_number(table: Table, width: int) -> None:
+    shown, left_out = fitted(table, width)
+    heads = [" ".join(head.split()) for head in table.columns]
+    kept = [at for at, head in enumerate(heads) if head not in left_out]
+    assert [" ".join(head.split()) for head in shown.columns] == [heads[at] for at in kept]
+    assert kept[0] == 0
+    # Words are left out where no number is left to leave out.
+    words = {heads[at] for at, head in enumerate(table.columns) if head in table.left}
+    assert not words & set(left_out) or all(heads[at] in words for at in kept[1:])
+    needed = rich_table(shown, width)[1]
+    assert needed <= width or len(kept) == 1
+    # No column is left out that has room.
+    assert not left_out or rich_table(fitted(table, 1000)[0], None)[1] > width
+    lines = on_terminal(shown, width, max(width, needed))
+    assert max(cell_len(line) for line in lines) <= needed
+    text = "\n".join(lines)
+    for row in table.rows:
+        for at in kept:
+            for whole in row[at].split() if table.folds(table.columns[at]) else [row[at]]:
+                assert whole in text

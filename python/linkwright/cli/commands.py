@@ -71,7 +71,7 @@ class _Root(Program):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        shared = [parameter for parameter in self.params if parameter.name == "quiet"]
+        shared = [parameter for parameter in self.params if parameter.name in ("quiet", "wide")]
         self.commands: Any = _Commands(shared)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
@@ -111,6 +111,11 @@ def _keep_quiet(wanted: bool) -> None:
         streams.keep_quiet()
 
 
+def _print_wide(wanted: bool) -> None:
+    if wanted:
+        streams.print_wide()
+
+
 @app.callback()
 def _root(
     version: Annotated[
@@ -134,10 +139,20 @@ def _root(
             help="Say nothing on standard error but errors.",
         ),
     ] = False,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            "--wide",
+            callback=_print_wide,
+            is_eager=True,
+            expose_value=False,
+            help="Print tables whole, however wide.",
+        ),
+    ] = False,
 ) -> None:
     """One model of a multi-GPU system: which GPUs a job should get, and what a mix of jobs costs.
 
     A machine is a preset's name (see machine list) or a file: Linkwright's TOML,
     nvidia-smi topo -m, rocm-smi --showtopo, or NCCL's XML.
     """
-    del version, quiet
+    del version, quiet, wide

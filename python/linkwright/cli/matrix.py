@@ -9,6 +9,7 @@ from rich.text import Text
 
 from linkwright import System
 from linkwright.cli import output
+from linkwright.cli.streams import is_wide
 from linkwright.errors import printable
 from linkwright.names import BandwidthProfileName
 from linkwright.texts import counted
@@ -83,7 +84,7 @@ def _print_matrix(machine: System, bandwidth_profile: BandwidthProfileName | Non
         for label, bandwidth in row:
             line.append(f" {label:>{widest}}", style=_style(bandwidth, levels))
         lines.append(line)
-    fits = len(lines[0]) <= console.width
+    fits = is_wide() or len(lines[0]) <= console.width
     for line in lines if fits else ():
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
     if fits:

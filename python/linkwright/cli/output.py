@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from linkwright.cli.streams import is_quiet
-from linkwright.cli.tables import Table, plain_lines, rich_table
+from linkwright.cli.streams import is_quiet, is_wide
+from linkwright.cli.tables import Table, fitted, plain_lines, rich_table
 from linkwright.documents import json_text
 from linkwright.errors import FileError, printable
+from linkwright.texts import counted
 from linkwright.writing import replace_file
 
 if TYPE_CHECKING:
@@ -111,25 +112,34 @@ def _is_piped(stderr: bool) -> bool:
     return not (stream.isatty() or "COLUMNS" in os.environ or "FORCE_COLOR" in os.environ)
 
 
-def table(columns: Sequence[str], *, left: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
+def table(
+    columns: Sequence[str],
+    *,
+    left: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    kept: Sequence[str] = (),
+) -> Table:
     """An empty table; the columns named in `left` hold words, the others numbers."""
-    return Table(columns, left, whole)
+    return Table(columns, left, whole, kept)
 
 
 def print_table(made: Table, *, stderr: bool = False) -> None:
-    """Prints a table, whose numbers stay whole on a terminal however narrow."""
+    """Prints a table: on a terminal within its width, unless all of it is asked for.
+
+    Numbers stay whole. Columns without room are left out, which a line below says.
+    """
     if stderr and is_quiet():
         return
     if _is_piped(stderr):
         typer.echo("\n".join(plain_lines(made)), err=stderr)
         return
-    wide = rich_console(stderr=stderr, at_least=PIPE_WIDTH)
-    drawn = rich_table(made)
-    for column in drawn.columns:
-        if column.no_wrap:
-            texts = [column.header, *column.cells]
-            column.min_width = max(wide.measure(text).maximum for text in texts)
-    rich_console(stderr=stderr, at_least=wide.measure(drawn).minimum).print(drawn)
+    where = rich_console(stderr=stderr)
+    shown, left_out = (made, []) if is_wide() else fitted(made, where.width)
+    drawn, width = rich_table(shown, None if is_wide() else where.width)
+    rich_console(stderr=stderr, at_least=width).print(drawn)
+    if left_out:
+        columns = counted(len(left_out), "column is", "columns are")
+        where.print(f"{columns} left out (--wide): {', '.join(left_out)}.", style="dim")
 
 
 def say(line: str, *, stderr: bool = False) -> None:

@@ -20,7 +20,7 @@ from typing import Any, TextIO, cast
 from linkwright.errors import FileError, LinkwrightError
 from linkwright.files import cause_of
 
-__all__ = ["ReaderLeftError", "guarded", "is_quiet", "keep_quiet"]
+__all__ = ["ReaderLeftError", "guarded", "is_quiet", "is_wide", "keep_quiet", "print_wide"]
 
 
 class ReaderLeftError(LinkwrightError):
@@ -90,6 +90,8 @@ class _Stream(ABC):
 
 
 class _Output(_Stream):
+    wide = False
+
     def _failed(self, error: OSError) -> None:
         self._discard()
         if isinstance(error, BrokenPipeError):
@@ -121,6 +123,17 @@ def keep_quiet(wanted: bool = True) -> None:
 def is_quiet() -> bool:
     """Whether nothing is to be said on standard error."""
     return isinstance(sys.stderr, _Remarks) and sys.stderr.quiet
+
+
+def print_wide() -> None:
+    """Has tables printed whole, whatever the terminal's width, while output is guarded."""
+    if isinstance(sys.stdout, _Output):
+        sys.stdout.wide = True
+
+
+def is_wide() -> bool:
+    """Whether tables are to be printed whole."""
+    return isinstance(sys.stdout, _Output) and sys.stdout.wide
 
 
 @contextmanager
