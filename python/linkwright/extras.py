@@ -12,6 +12,7 @@ EXTRAS = {
     "altair": "plot",
     "distributed": "dask",
     "jinja2": "plot",
+    "markdown_it": "plot",
     "markupsafe": "plot",
     "numpy": "arrow",
     "otf2": "otf2",

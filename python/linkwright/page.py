@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,16 +10,17 @@ from functools import cache
 import altair as alt
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 import linkwright
+from linkwright.markdown import blocks, code_marked, line
 from linkwright.specification import chart_specification
 from linkwright.zoom import HINT, interactive
 
-__all__ = ["EmbeddedCharts", "chart_page", "embed", "render"]
+__all__ = ["DARK", "EmbeddedCharts", "chart_page", "embed", "render"]
 
-# The marks of Markdown that the texts of studies use; what is code holds no others.
-MARKS = re.compile(r"`([^`]*)`|\*\*(?!\s)((?:`[^`]*`|[^`*]|\*(?!\*))+)\*\*")
+# Charts are drawn for white paper. Turned over, lights are dark and hues stay what they were.
+DARK = "filter: invert(.9) hue-rotate(180deg);"
 
 # What the bundle of scripts ends with: it lets the page's own script draw charts.
 PUBLISH = "window.vegaEmbed = vegaEmbed;"
@@ -51,7 +51,8 @@ def _drawing_script() -> str:
 
 
 def _as_script(chart: alt.TopLevelMixin) -> Markup:
-    shown = interactive(chart_specification(chart))
+    # The page's paper is that of its charts.
+    shown = {**interactive(chart_specification(chart)), "background": "transparent"}
     text = json.dumps(shown, sort_keys=True, separators=(",", ":"))
     # Names of jobs and machines come from files and must not end the script either.
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
@@ -64,18 +65,6 @@ def chart_page(chart: alt.TopLevelMixin) -> bytes:
     return render("chart.html.j2", embed({"chart": chart}), title=text or "Chart")
 
 
-def _marked(text: str) -> Markup:
-    """The text escaped, with what stands between backquotes as code, between ** in bold."""
-    return Markup(MARKS.sub(_mark, str(escape(text))))
-
-
-def _mark(found: re.Match[str]) -> str:
-    code, bold = found.groups()
-    if bold is None:
-        return f"<code>{code}</code>"
-    return f"<strong>{MARKS.sub(_mark, bold)}</strong>"
-
-
 def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
     """One of the package's templates with these values; all text is escaped."""
     environment = Environment(
@@ -85,8 +74,8 @@ def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["marked"] = _marked
+    environment.filters |= {"marked": code_marked, "line": line, "blocks": blocks}
     page = environment.get_template(template)
     hint = HINT if charts.names else ""
-    known = {"charts": charts, "hint": hint, "version": linkwright.__version__}
+    known = {"charts": charts, "hint": hint, "dark": DARK, "version": linkwright.__version__}
     return page.render(**known, **values).encode()

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from linkwright.page import _marked
-
 ROOT = Path(__file__).resolve().parents[2]
 GATE = re.compile(r"^check-python:.*?\$\(BIN\)/(mkdocs [^\n]*)", re.MULTILINE | re.DOTALL)
 
@@ -64,11 +62,3 @@ def built(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     (folder / "docs" / "index.md").write_text(f"# Home\n\n{text}\n", encoding="utf-8")
     (folder / "docs" / "page.md").write_text("# Page\n\n## Part\n", encoding="utf-8")
     return gate(folder)
-
-
-def test_a_report_shows_no_raw_mark_of_bold() -> None:
-    text = "Than <b>: **the win of `a**b` goes.** So `2**3`, and 2 ** 3, and **this** is bold."
-    assert _marked(text) == (
-        "Than &lt;b&gt;: <strong>the win of <code>a**b</code> goes.</strong> So "
-        "<code>2**3</code>, and 2 ** 3, and <strong>this</strong> is bold."
-    )

@@ -74,7 +74,8 @@ def test_every_optional_package_is_in_an_extra() -> None:
     declared = project["optional-dependencies"]
     for package, extra in EXTRAS.items():
         # Jinja2 brings its own escaping.
-        name = {"vl_convert": "vl-convert-python", "markupsafe": "jinja2"}.get(package, package)
+        names = {"vl_convert": "vl-convert-python", "markupsafe": "jinja2"}
+        name = {**names, "markdown_it": "markdown-it-py"}.get(package, package)
         assert any(line.startswith(f"{name}>") for line in declared[extra]), package
         assert not any(line.startswith(name) for line in project["dependencies"])
 
