@@ -91,7 +91,7 @@ def machine_drawing(
             link |= {"use": round(100 * share, 2), "width": max(link["width"], 2.0)}
             link["bundle"] += f"; {share:.1%} used"
         most = max((link["use"] for link in links), default=0.0)
-        subtitle = f"From light to dark: 0 to {most:.1f} % of the link. {subtitle}"
+        subtitle = f"From grey over yellow to red: 0 to {most:.1f} % of the link. {subtitle}"
         colour = alt.Color(
             "use:Q",
             title="used (%)",

@@ -17,7 +17,7 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from linkwright.page import chart_page
+from linkwright.page import DARK, chart_page
 from linkwright.quartiles import Quartiles
 from linkwright.specification import chart_specification
 from linkwright.writing import replace_file
@@ -122,26 +122,38 @@ def rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def save_chart(chart: alt.TopLevelMixin, path: Path) -> None:
+def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
     """Writes a chart in the format that the path's suffix names: .html, .png, .svg or .json.
 
-    The HTML needs no network: the scripts that draw the chart are in it. The file appears
-    whole or not at all.
+    The HTML needs no network: the scripts that draw the chart are in it. HTML and SVG are dark
+    where their reader's screen is. The file appears whole or not at all.
+
+    Args:
+        chart: The chart.
+        path: The file.
 
     Raises:
         ValueError: If the suffix is none of these.
         OSError: If the file cannot be written.
     """
     specification = chart_specification(chart)
+    path = Path(path)
     match path.suffix.lower():
         case ".html":
             content = chart_page(chart)
         case ".png":
             content = vl_convert.vegalite_to_png(specification, scale=2)
         case ".svg":
-            content = vl_convert.vegalite_to_svg(specification).encode()
+            content = _answering_to_darkness(vl_convert.vegalite_to_svg(specification)).encode()
         case ".json":
             content = json.dumps(specification, indent=2, sort_keys=True).encode() + b"\n"
         case suffix:
             raise ValueError(f"no chart format `{suffix}`; choose .html, .png, .svg or .json")
     replace_file(path, content)
+
+
+def _answering_to_darkness(svg: str) -> str:
+    """The drawing with a style of its own, which a page that shows it as a picture cannot give."""
+    head, body = svg.split(">", 1)
+    style = f"@media screen and (prefers-color-scheme: dark) {{ svg.marks {{ {DARK} }} }}"
+    return f"{head}><style>{style}</style>{body}"

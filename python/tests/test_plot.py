@@ -14,6 +14,7 @@ import pytest
 import vl_convert
 
 from linkwright import SimulationResult, System, generate_jobs, policy_names, simulate
+from linkwright.page import DARK
 from linkwright.plot import rounded, save_chart
 from linkwright.plots.jobs import (
     allocation_quality,
@@ -30,6 +31,8 @@ from linkwright.studies.mapa.charts import (
 )
 from linkwright.summaries.policies import job_rows
 from linkwright.zoom import interactive
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +92,22 @@ def test_every_chart_is_drawn(name: str, results: list[SimulationResult], tmp_pa
     svg = path.read_text()
     assert svg.startswith("<svg")
     assert svg.count("<path") > 3
+
+
+def test_a_drawing_is_dark_where_the_screen_is(
+    results: list[SimulationResult], tmp_path: Path
+) -> None:
+    # A path is text, too.
+    save_chart(occupancy(results[0]), str(tmp_path / "chart.svg"))
+    style = re.compile(
+        r"^<svg [^>]*><style>@media screen and (\(prefers-color-scheme: dark\) .*?)</"
+    )
+    [told] = style.findall((tmp_path / "chart.svg").read_text())
+    assert told == f"(prefers-color-scheme: dark) {{ svg.marks {{ {DARK} }} }}"
+    # So are those of the documentation, which were drawn before.
+    drawn = sorted((ROOT / "docs").rglob("*.svg"))
+    assert len(drawn) > 30
+    assert [path.name for path in drawn if style.findall(path.read_text()) != [told]] == []
 
 
 def test_policies_keep_their_colours(results: list[SimulationResult]) -> None:
