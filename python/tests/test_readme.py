@@ -1,10 +1,11 @@
-"""README.md is short and asks about a server of today."""
+"""README.md is short, asks about a server of today, and works on a light and on a dark page."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
 from style_texts import texts_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,3 +33,9 @@ def test_the_server_is_one_of_today() -> None:
     others = [command for command in COMMANDS if command not in insides]
     assert len(insides) == 1
     assert all("hgx-h100" in command for command in others)
+
+
+@pytest.mark.parametrize("picture", re.findall(r"!\[[^\]]*\]\([^)]*/(docs/[^)]*)\)", TEXT))
+def test_its_picture_follows_the_page_s_colours(picture: str) -> None:
+    drawn = (ROOT / picture).read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in drawn
