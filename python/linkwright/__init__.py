@@ -104,6 +104,7 @@ from linkwright.errors import (
     SweepInterruptedError,
     TimeLimitError,
 )
+from linkwright.extras import name_missing
 
 if TYPE_CHECKING:
     from linkwright.files import read_text
@@ -265,6 +266,8 @@ _WHERE = {
     "train": "linkwright.training",
 }
 
+
+name_missing()
 
 # What has another name since the last release, for who looks for it.
 _NOW = {

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
+from linkwright.files import PathOrName, path_of
 from linkwright.page import DARK, chart_page
 from linkwright.quartiles import Quartiles
 from linkwright.specification import chart_specification
@@ -122,7 +122,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
+def save_chart(chart: alt.TopLevelMixin, path: PathOrName) -> None:
     """Writes a chart in the format that the path's suffix names: .html, .png, .svg or .json.
 
     The HTML needs no network: the scripts that draw the chart are in it. HTML and SVG are dark
@@ -137,7 +137,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
         OSError: If the file cannot be written.
     """
     specification = chart_specification(chart)
-    path = Path(path)
+    path = path_of("path", path)
     match path.suffix.lower():
         case ".html":
             content = chart_page(chart)

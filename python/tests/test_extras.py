@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -13,24 +14,26 @@ from linkwright.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# As if none were installed: importing one is the same error as where it is not there.
+# As if none were installed: nobody finds them.
 BARE = """
 import sys
 
-class Missing:
+class Blind:
+    def __init__(self, finder):
+        self.finder = finder
+
     def find_spec(self, name, path=None, target=None):
-        if name in {missing!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        return None if name in {missing!r} else self.finder.find_spec(name, path, target)
 
-sys.meta_path.insert(0, Missing())
-from linkwright.cli import main
-main()
+sys.meta_path[:] = [Blind(finder) for finder in sys.meta_path]
+{rest}
 """
+COMMAND = "from linkwright.cli import main; main()"
 
 
-def bare(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """The program where no optional package is installed."""
-    code = BARE.format(missing=set(EXTRAS))
+def bare(*words: str | Path, code: str = COMMAND) -> subprocess.CompletedProcess[str]:
+    """The program, or other code, where no optional package is installed."""
+    code = BARE.format(missing=set(EXTRAS), rest=code)
     command = [sys.executable, "-c", code, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
@@ -67,6 +70,43 @@ def test_a_missing_package_is_named_with_what_brings_it(words: list[str], extra:
     assert done.stderr.startswith("error: this needs the package")
     assert f"pip install 'linkwright[{extra}]'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+# What the Python API offers of charts, reports and tables, and which extra brings it.
+CALLS = {
+    "import linkwright.plot": "plot",
+    "import linkwright.plots.jobs": "plot",
+    "import linkwright.plots.network": "plot",
+    "import linkwright.drawing": "plot",
+    "import linkwright.collective_plot": "plot",
+    "import linkwright.runs.training.charts": "plot",
+    "import linkwright.studies.mapa": "plot",
+    "import linkwright.processes": "arrow",
+    "linkwright.write_run(None, 'x')": "plot",
+    "linkwright.train('lenet').sections()": "plot",
+    "linkwright.train('lenet').tables()": "arrow",
+}
+
+
+def test_the_python_api_names_what_brings_a_missing_package() -> None:
+    lines = ["import linkwright"]
+    for call in CALLS:
+        lines += ["try:", f"    {call}", "except ImportError as error:", "    print(error)"]
+    # Others' imports fail as they did.
+    lines += ["try:", "    import altair", "except ImportError as error:", "    print(error)"]
+    done = bare(code="\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    *told, last = done.stdout.splitlines()
+    extras = [line.rpartition("pip install ")[2] for line in told]
+    assert dict(zip(CALLS, extras, strict=True)) == {
+        call: f"'linkwright[{extra}]'" for call, extra in CALLS.items()
+    }
+    assert last == "No module named 'altair'"
+
+
+def test_the_notebook_says_first_what_it_needs() -> None:
+    notebook = json.loads((ROOT / "examples" / "first_look.ipynb").read_text(encoding="utf-8"))
+    assert "pip install 'linkwright[plot]'" in "".join(notebook["cells"][0]["source"])
 
 
 def test_every_optional_package_is_in_an_extra() -> None:

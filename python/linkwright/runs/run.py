@@ -201,16 +201,14 @@ def write_run(run: Run, directory: PathOrName) -> list[Path]:
     Raises:
         FileError: If the directory cannot be written to.
         SimulationError: If the run had no jobs.
+        ModuleNotFoundError: If what draws reports is not installed; it names the extra.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    # First what needs most: who lacks it should not be told of less.
     from linkwright.runs.report import write_report
     from linkwright.runs.timeline import write_timeline
 
     with staged(path_of("directory", directory)) as (aside, written):
-        for name, table in run.tables().items():
-            pq.write_table(pa.table(table), aside / f"{name}.parquet")
+        _write_tables(run, aside)
         write_json(aside / "summary.json", run.summary())
         write_json(aside / "manifest.json", run.manifest)
         timeline = run.timeline()
@@ -218,3 +216,11 @@ def write_run(run: Run, directory: PathOrName) -> list[Path]:
             write_timeline(timeline, aside / "timeline.json")
         write_report(aside / "report.html", run)
     return written
+
+
+def _write_tables(run: Run, directory: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for name, table in run.tables().items():
+        pq.write_table(pa.table(table), directory / f"{name}.parquet")
