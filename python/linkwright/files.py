@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -16,12 +21,16 @@ __all__ = [
     "cause_of",
     "decode",
     "existing",
+    "is_read_once",
+    "lasting",
     "path_of",
     "portable_name",
     "read_bytes",
+    "read_head",
     "read_named",
     "read_stream",
     "read_text",
+    "reading_once",
     "sha256",
 ]
 
@@ -30,6 +39,9 @@ LARGEST_INPUT = 64 * 2**20
 # Of what people write, or a tool prints of one machine or network: a hundred times the largest
 # real one, and what is refused for its size is refused before it takes 100 MB.
 LARGEST_TEXT = 16 * 2**20
+
+# What was read of pipes and the like, by the device and number of each.
+_kept: ContextVar[dict[tuple[int, int], bytes] | None] = ContextVar("_kept", default=None)
 
 # What people name a file by, or something that has a name of its own.
 PathOrName: TypeAlias = str | os.PathLike[str]
@@ -96,9 +108,17 @@ def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:
     Raises:
         FileError: If there is no such file, it cannot be read or is larger than that.
     """
+    kept = _kept.get()
     try:
-        with path.open("rb") as stream:
-            return read_stream(str(path), stream, most)
+        status = path.stat() if kept is not None else None
+        if kept is None or status is None or stat.S_ISREG(status.st_mode):
+            with path.open("rb") as stream:
+                return read_stream(str(path), stream, most)
+        key = (status.st_dev, status.st_ino)
+        if key not in kept:
+            with path.open("rb") as stream:
+                kept[key] = read_stream(str(path), stream, most)
+        return kept[key]
     except FileError:
         raise
     except FileNotFoundError as error:
@@ -107,6 +127,51 @@ def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:
         raise FileError(f"`{path}` is a directory", "name a file in it") from error
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read `{path}`: {cause_of(error)}") from error
+
+
+def read_head(path: Path, count: int) -> bytes:
+    """The first so many bytes of a file at most.
+
+    Raises:
+        OSError: If there is no such file, or it cannot be read.
+    """
+    if is_read_once(path):
+        return read_bytes(path)[:count]
+    with path.open("rb") as stream:
+        return stream.read(count)
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """While it lasts, what can be read only once, such as a pipe, is read once and kept.
+
+    So whoever looks at a file's format first, and reads it then, may be given `<(...)`.
+    """
+    token = _kept.set({}) if _kept.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _kept.reset(token)
+
+
+def is_read_once(path: Path) -> bool:
+    """Whether a pipe or a device is there, which gives what it holds only once."""
+    with suppress(OSError):
+        return not (stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode))
+    return False
+
+
+@contextmanager
+def lasting(path: Path, content: bytes) -> Iterator[Path]:
+    """A file with the content that other processes can read: the path's, or a copy of a pipe."""
+    if not is_read_once(path):
+        yield path.absolute()
+        return
+    with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(content)
+        yield copy
 
 
 def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,14 @@ from linkwright.errors import (
     neither,
     printable,
 )
-from linkwright.files import LARGEST_INPUT, PathOrName, existing, read_text
+from linkwright.files import (
+    LARGEST_INPUT,
+    PathOrName,
+    existing,
+    read_head,
+    read_text,
+    reading_once,
+)
 
 __all__ = [
     "MAPPINGS",
@@ -37,6 +43,7 @@ HEAD = 1 << 16
 GZIP = b"\x1f\x8b"
 
 
+@reading_once()
 def load_program(
     name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object
 ) -> Program:
@@ -144,12 +151,11 @@ def refuse_other_formats(trace: Path, *, is_trace: bool = False) -> None:
 
 def _other_format(trace: Path, is_trace: bool) -> str | None:
     try:
-        with trace.open("rb") as file:
-            head = file.read(HEAD)
+        head = read_head(trace, HEAD)
         if head.startswith(GZIP):
-            with gzip.open(trace) as unpacked:
-                head = unpacked.read(HEAD)
-    except (OSError, EOFError, zlib.error):
+            # Of a part, which is all that is needed.
+            head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, HEAD)
+    except (OSError, zlib.error):
         # What cannot be read is refused where it is read as text.
         return None
     is_json = head.lstrip()[:1] in (b"{", b"[")

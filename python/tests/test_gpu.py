@@ -430,7 +430,7 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
         ("litmus --test spinning --memory rdma --read-lease 9", "--read-lease changes nothing"),
         ("run mesage", "did you mean `message`?"),
         ("run relu --preset t4", "the GPU model `t4` has no [hierarchy]"),
-        ("run relu --preset none.toml", "cannot read `none.toml`"),
+        ("run relu --preset none.toml", "there is no file `none.toml`"),
         ("run relu --shared-bandwidth 0", "a bandwidth of 0 GB/s is not possible"),
         ("run relu --read-lease 0", "the read lease is 0: no copy could be read; 1 or more works"),
         ("compare relu --write-lease 0", "the write lease is 0: no copy could be read"),

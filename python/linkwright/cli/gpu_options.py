@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import FileError, GpuModel, GpuSystem, choice_names, names
+from linkwright import GpuModel, GpuSystem, choice_names, names
 from linkwright.cli import output
 from linkwright.cli.options import among
+from linkwright.files import read_text
 from linkwright.texts import duration
 
 if TYPE_CHECKING:
@@ -153,11 +154,7 @@ def _model(preset: str) -> GpuModel | str:
     path = Path(preset)
     if path.suffix != ".toml":
         return preset
-    try:
-        return GpuModel.from_toml(path.read_text(encoding="utf-8"), preset)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise FileError(f"cannot read `{preset}`: {reason}") from error
+    return GpuModel.from_toml(read_text(path), preset)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from linkwright.cli.interruption import code as interruption_code
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
 from linkwright.errors import printable
 from linkwright.extras import advice
+from linkwright.files import reading_once
 
 __all__ = ["EPILOG", "EXIT_CODES", "GIVEN_BY", "BusyError", "NotNowError", "Program"]
 
@@ -93,7 +94,7 @@ class Program(TyperGroup):
         """Runs one command line and exits with its code."""
         del standalone_mode
         # The streams are guarded to the end: the error's own line may meet a closed one.
-        with guarded():
+        with guarded(), reading_once():
             try:
                 code = super().main(
                     args,

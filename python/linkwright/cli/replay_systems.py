@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import typer
 
-from linkwright import FileError, System, fabric_names
+from linkwright import FileError, System, fabric_names, preset_names
 from linkwright.cli.standard_input import DASH, given_machine
-from linkwright.files import portable_name, read_text
+from linkwright.files import existing, portable_name, read_text
 
 __all__ = ["Place", "Settings"]
 
@@ -120,13 +119,15 @@ def _server_and_network(
     if machine is None or machine == DASH:
         return None if machine is None else given_machine(machine), network, []
     named = machine in fabric_names()
-    text = read_text(Path(machine)) if not named and Path(machine).is_file() else ""
+    presets = [preset for preset, _ in preset_names()]
+    file = None if named or machine in presets else existing("machine", machine)
+    text = "" if file is None else read_text(file)
     if not named and not is_network(text):
         try:
             return given_machine(machine, warn=False), network, []
         except FileError as error:
             close = get_close_matches(machine, fabric_names(), n=1, cutoff=0.6)
-            if not close or Path(machine).exists():
+            if not close or file is not None:
                 raise
             raise FileError(
                 f"there is no machine `{machine}`",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from linkwright import SimulationResult
 from linkwright.errors import SimulationError
-from linkwright.files import PathOrName
+from linkwright.files import PathOrName, reading_once
 from linkwright.names import PolicyName
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.compared import Comparison, Outcome
@@ -51,6 +51,7 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
     }
 
 
+@reading_once()
 def compare_scenario(
     path: PathOrName,
     *,

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwright import Scenario, System, preset_names
-from linkwright.files import PathOrName, existing
+from linkwright.errors import FileError
+from linkwright.files import PathOrName, existing, is_read_once, lasting
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.summaries.known_error import KnownError, known_errors
@@ -88,7 +89,12 @@ def machines_of(loaded: ScenarioFile, machines: Sequence[str]) -> list[Played]:
     for number, machine in enumerate(machines, start=1):
         written = machine
         file = None if machine in presets else existing("machines", machine, "System.from_text")
-        if file is not None and file.is_file():
+        if file is not None:
+            if is_read_once(file):
+                raise FileError(
+                    f"`{machine}` can be read once only, and every run of a comparison reads it",
+                    "save it to a file",
+                )
             # A scenario's files are relative to it.
             written = os.path.relpath(machine, loaded.path.parent).replace(os.sep, "/")
             written = written if "." in written or "/" in written else f"./{written}"
@@ -185,12 +191,12 @@ def play_variants(
     ]
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
     # A cluster's workers stand in folders of their own.
-    places = {"scenario": str(loaded.path.absolute())}
-    found = run_sweep(
-        Sweep(play, runs, loaded.scenario.seed, inputs, places),
-        workers,
-        checkpoint=checkpoint,
-        progress=progress and (lambda what, done, total: progress(what, done, total, 0.0, 0)),
-        what=what,
-    )
+    with lasting(loaded.path, loaded.content) as scenario:
+        found = run_sweep(
+            Sweep(play, runs, loaded.scenario.seed, inputs, {"scenario": str(scenario)}),
+            workers,
+            checkpoint=checkpoint,
+            progress=progress and (lambda what, done, total: progress(what, done, total, 0.0, 0)),
+            what=what,
+        )
     return built, list(found.results)

@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwright import ClusterJob, System, read_mapping
 from linkwright.errors import SimulationError, printable
-from linkwright.files import PathOrName, portable_name
+from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.manifest import of_programs, of_trace
@@ -25,6 +25,7 @@ SIZED = (
 )
 
 
+@reading_once()
 def replay_trace(
     trace: PathOrName,
     system: System | Callable[[int], System] | None = None,
@@ -124,6 +125,7 @@ def replay_trace(
     return Replay(job.name, system, [job], run, manifest, notes)
 
 
+@reading_once()
 def replay_scenario(
     path: PathOrName,
     *,

@@ -14,7 +14,7 @@ from linkwright import (
     simulate,
 )
 from linkwright.errors import SimulationError
-from linkwright.files import PathOrName
+from linkwright.files import PathOrName, reading_once
 from linkwright.names import PolicyName
 from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
@@ -25,6 +25,7 @@ from linkwright.summaries.known_error import known_errors
 __all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
 
 
+@reading_once()
 def run_scenario(
     path: PathOrName,
     *,

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import Floorplan, Table, ThermalMap, __version__
-from linkwright.files import PathOrName, portable_name, sha256
+from linkwright.files import (
+    LARGEST_TEXT,
+    PathOrName,
+    portable_name,
+    read_bytes,
+    reading_once,
+    sha256,
+)
 from linkwright.runs.run import Best, Run, Section, Sheet
 
 __all__ = ["LIMIT", "Heat", "find_heat"]
@@ -180,6 +187,7 @@ def _temperatures(row: Mapping[str, Any], *, is_hottest: bool = False) -> list[s
     return [Best(maximum) if is_hottest else maximum, f"{row['mean']:.1f}", f"{row['minimum']:.1f}"]
 
 
+@reading_once()
 def find_heat(
     path: PathOrName,
     *,
@@ -209,7 +217,7 @@ def find_heat(
     from linkwright.systems import load_floorplan
 
     plan: Floorplan = load_floorplan(path)
-    content = Path(path).read_bytes()
+    content = read_bytes(Path(path), LARGEST_TEXT)
     if sink is not None:
         plan = plan.with_sink(sink)
     if ambient is not None:
