@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from accuracy.collectives import SEVERAL, one_server
+from accuracy.insides import INSIDE
+from accuracy.kernels import GROUPS, KERNELS, KIND
 from accuracy.rows import Errors, Subject
-from accuracy.tables import ROOT
+from accuracy.tables import ROOT, STORED
+from accuracy.tables import table as read
+from accuracy.training import TRAINING
 
+REST = "others, which cannot be asked"
 PAGE = ROOT / "docs" / "accuracy.md"
 README = ROOT / "README.md"
 
@@ -18,6 +23,9 @@ README = ROOT / "README.md"
 SHORT: Mapping[str, str] = {
     "NCCL on one server, all-reduce": one_server("all-reduce"),
     "NCCL on several servers": SEVERAL,
+    "training steps": TRAINING,
+    "kernels of networks": KERNELS,
+    "kernels inside GPUs": INSIDE,
 }
 
 
@@ -29,6 +37,8 @@ def in_page(subjects: Sequence[Subject], text: str) -> str:
     """
     tables = {"summary": summary(subjects), "cannot be asked": refused(subjects)}
     for subject in subjects:
+        if subject.name == KERNELS:
+            tables["all kernels"] = all_kernels()
         own = [groups(subject, facet) for facet in subject.facets]
         tables[subject.name] = "\n\n".join(own)
     for name, made in tables.items():
@@ -94,23 +104,50 @@ def refused(subjects: Sequence[Subject]) -> str:
 
 def groups(subject: Subject, facet: str) -> str:
     """Gives a row to each group, the worst first."""
+    found = subject.facets[facet]
+    rest = [errors.rows for errors in found.values() if not errors.asked]
+    rows = [group_row(group, errors) for group, errors in found.items() if errors.asked]
+    if rest:
+        rows.append(group_row(REST, Errors(sum(rest), 0)))
     heads = [facet, "rows", "asked", "median error", "signed", "90th percentile", "largest"]
-    return table(
-        [*heads, "inside the bar"],
-        [
-            [
-                group,
-                f"{errors.rows:,}",
-                f"{errors.asked:,}",
-                share(errors.median),
-                signed(errors.signed),
-                share(errors.ninetieth),
-                share(errors.largest),
-                inside(errors),
-            ]
-            for group, errors in subject.facets[facet].items()
-        ],
-    )
+    return table([*heads, "inside the bar"], rows)
+
+
+def group_row(group: str, errors: Errors) -> list[str]:
+    """Gives the cells of a group."""
+    return [
+        group,
+        f"{errors.rows:,}",
+        f"{errors.asked:,}",
+        share(errors.median),
+        signed(errors.signed),
+        share(errors.ninetieth),
+        share(errors.largest),
+        inside(errors),
+    ]
+
+
+def all_kernels() -> str:
+    """Gives a row to each group of kernels that can be asked, over all published rows."""
+    found = list(read(STORED / GROUPS))
+    asked = {
+        row[KIND]: Errors(
+            rows=int(row["rows"]),
+            asked=int(row["asked"]),
+            median=float(row["median"]),
+            signed=float(row["signed"]),
+            ninetieth=float(row["ninetieth"]),
+            largest=float(row["largest"]),
+        )
+        for row in found
+        if row["median"]
+    }
+    rest = [row for row in found if not row["median"]]
+    heads = [KIND, "rows", "asked", "median error", "signed", "90th percentile", "largest"]
+    rows = [group_row(group, errors)[:-1] for group, errors in asked.items()]
+    count = sum(int(row["rows"]) for row in rest)
+    rows.append(group_row(REST, Errors(count, 0))[:-1])
+    return table(heads, rows)
 
 
 def by_median(subjects: Sequence[Subject]) -> list[Subject]:
@@ -133,7 +170,7 @@ def worst(subject: Subject) -> str:
 def inside(errors: Errors) -> str:
     """Shows the share of rows within the bar."""
     found = errors.share_inside
-    return "no bar" if found is None else f"{found:.0%}"
+    return "" if not errors.asked else "no bar" if found is None else f"{found:.0%}"
 
 
 def share(value: float | None) -> str:

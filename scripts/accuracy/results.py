@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -21,7 +22,11 @@ def asked(series: list[Series]) -> list[Subject]:
 
 def text_of(subjects: list[Subject]) -> str:
     """Writes the subjects as they are stored."""
-    return json.dumps([asdict(each) for each in subjects], indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps([asdict(each) for each in subjects], indent=1, ensure_ascii=False)
+    # A list of numbers stands on one line.
+    return (
+        re.sub(r"\[\s+([^\[\]{}\"]*?)\s+\]", lambda it: f"[{' '.join(it[1].split())}]", text) + "\n"
+    )
 
 
 def stored() -> list[Subject]:

@@ -35,11 +35,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Series:
-    """Rows that are asked about together: one measurement of one thing."""
+    """Rows that are asked about together: one measurement of one thing.
+
+    Where they cost more than a second, `ask` reads what was stored, and `repeat` plays them.
+    """
 
     subject: str
     name: str
     ask: Callable[[], list[Row]]
+    repeat: Callable[[], list[Row]] | None = None
 
 
 @dataclass(frozen=True)

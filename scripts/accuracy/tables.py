@@ -12,9 +12,15 @@ STORED = VALIDATION / "accuracy"
 
 
 def table(path: Path) -> Iterator[dict[str, str]]:
-    """Reads the rows of a table, without its comments."""
+    """Reads the rows of a table of ours, without its comments."""
     with path.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(line for line in file if not line.startswith("#"))
+
+
+def published(path: Path) -> Iterator[dict[str, str]]:
+    """Reads the rows of a table of others, which has no comments."""
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
 
 
 def write_table(name: str, about: str, rows: Sequence[Mapping[str, str]]) -> None:

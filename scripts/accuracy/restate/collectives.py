@@ -1,17 +1,10 @@
-"""Writes public measurements anew, as the tables of `validation/accuracy/`.
-
-    PYTHONPATH=scripts python -m accuracy.restate FOLDER
-
-FOLDER holds the measurements as their authors published them, condensed to one file each. Our
-tables keep the figure of every row, the question behind it and its source, in their own columns.
-"""
+"""Writes public logs of nccl-tests as our tables."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from accuracy.tables import table, write_table
+from accuracy.tables import published, write_table
 
 CONFIGURATOR = "ai-dynamo/aiconfigurator, src/aiconfigurator/systems/data"
 
@@ -54,7 +47,7 @@ def threads(folder: Path) -> None:
     """Writes a line for each series of one process with a thread for each GPU."""
     names = ("label", "machine", "gpus", "collective", "numbers", "nccl", "source")
     found: dict[tuple[str, ...], dict[int, str]] = {}
-    for row in table(folder / "nccl" / "one-server.csv"):
+    for row in published(folder / "nccl" / "one-server.csv"):
         gpu, machine = THREADS[row["gpu"]]
         # 342 rows record no release; the folder says which it was filed under.
         nccl = row["nccl"] or row["folder"]
@@ -77,7 +70,7 @@ def threads(folder: Path) -> None:
 def logs(folder: Path) -> None:
     """Writes the lines that nccl-tests printed on whole systems, in public logs."""
     rows = []
-    for row in table(folder / "nccl" / "public-logs.csv"):
+    for row in published(folder / "nccl" / "public-logs.csv"):
         label, machine = LOGS[row["system"]]
         rows.append(
             {
@@ -100,14 +93,3 @@ def logs(folder: Path) -> None:
         "Public logs of nccl-tests, where each rank is a process or one process has all GPUs.",
         rows,
     )
-
-
-def main() -> None:
-    """Writes every table."""
-    folder = Path(sys.argv[1])
-    threads(folder)
-    logs(folder)
-
-
-if __name__ == "__main__":
-    main()

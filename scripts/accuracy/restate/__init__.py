@@ -1,0 +1,1 @@
+"""Writes public measurements anew, as the tables of `validation/accuracy/`."""
