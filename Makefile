@@ -36,10 +36,10 @@ $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
 	touch $@
 
-# A real DGX-1V in, the paper's mix of jobs out: a table here, a report in demo/report.html.
+# A DGX-1V in, as its tools print it, the paper's mix of jobs out: a table here, a report in demo/report.html.
 demo: install
 	mkdir -p demo
-	$(BIN)/linkwright machine import examples/topologies/dgx1-v100.nvidia-smi-topo-m.txt \
+	$(BIN)/linkwright machine import examples/dgx1-v100.nvidia-smi.txt \
 		--output demo/dgx1-v100.toml
 	$(BIN)/linkwright compare examples/dgx1-v100-mix.toml --output demo
 

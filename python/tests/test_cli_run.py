@@ -300,3 +300,19 @@ def test_a_scenario_s_machine_warns_as_it_does_elsewhere(tmp_path: Path) -> None
         said = " ".join(linkwright(command, scenario).stdout.split())
         assert f"Warning: {' '.join(warning.split())}" in said
         assert parsed(command, scenario)["warnings"][0] == warning
+
+
+def test_the_demo_warns_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    makefile = (EXAMPLES.parent / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile.partition("\ndemo: install\n")[2].partition("\n\n")[0]
+    lines = recipe.replace("\\\n", " ").splitlines()
+    commands = [line.split()[1:] for line in lines if "linkwright" in line]
+    assert [words[0] for words in commands] == ["machine", "compare"]
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for words in commands:
+        done = linkwright(*words)
+        assert done.exit_code == 0, done.output
+        assert "warning" not in done.output.lower()
+    assert 'class="warning"' not in Path("demo", "report.html").read_text(encoding="utf-8")
