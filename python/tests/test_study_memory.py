@@ -34,6 +34,17 @@ def test_the_page_is_what_the_runs_say(runs: list[Run]) -> None:
     assert runs_csv(runs) == RUNS.read_text(encoding="utf-8")
 
 
+def test_each_section_of_a_figure_draws_it(runs: list[Run]) -> None:
+    sections = study_of(runs).sections
+    of_figures = [it for it in sections if it.title.startswith("Fig")]
+    assert len(of_figures) == 7
+    assert [it.title for it in of_figures if len(it.figures) != 1] == []
+    drawn = [name for it in sections for name in it.figures]
+    assert len(set(drawn)) == len(drawn)
+    assert [name for name in drawn if not (PAGE.parent / "figures" / f"{name}.svg").exists()] == []
+    assert [it.title for it in study_of([]).sections if it.figures] == []
+
+
 def test_statements_are_told_apart_and_each_was_checked(runs: list[Run]) -> None:
     says = Counter(statement.says for statement in STATEMENTS)
     assert max(says.values()) == 1

@@ -10,12 +10,36 @@ import altair as alt
 from linkwright.collective_plot import COLOURS, coloured
 from linkwright.plot import SHAPES, inline_chart
 
-__all__ = ["bars", "lines"]
+__all__ = ["figure", "lines"]
 
 Rows = Sequence[Mapping[str, Any]]
 
 
-def bars(rows: Rows, title: str, subtitle: str, axis: str = "speed-up") -> alt.Chart:
+def figure(
+    name: str,
+    values: Mapping[str, Mapping[str, float]],
+    title: str,
+    subtitle: str,
+    axis: str = "speed-up",
+) -> Mapping[str, alt.Chart]:
+    """A figure by its file's name; none where nothing was run.
+
+    Args:
+        name: Of its file.
+        values: For each memory system its values by benchmark.
+        title: What was measured.
+        subtitle: How.
+        axis: What the value is.
+    """
+    rows = [
+        {"benchmark": benchmark, "memory": memory, "value": value}
+        for memory, by in values.items()
+        for benchmark, value in by.items()
+    ]
+    return {name: _bars(rows, title, subtitle, axis)} if rows else {}
+
+
+def _bars(rows: Rows, title: str, subtitle: str, axis: str) -> alt.Chart:
     """A bar for each benchmark and memory system.
 
     Args:

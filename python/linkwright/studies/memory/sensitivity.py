@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright.studies.memory.charts import lines
+from linkwright.studies.memory.charts import figure, lines
 from linkwright.studies.memory.coherence_statements import METRICS
 from linkwright.studies.memory.measured import Measured, View, mean
 from linkwright.studies.memory.published import published
@@ -53,6 +53,13 @@ def coherence(measured: Measured) -> Section:
                 formats=("", *(".3f",) * len(kinds)),
             ),
         ],
+        figures=figure(
+            "memory-coherence",
+            {memory: dict(sorted(by.items())) for memory, by in by_kind.items()},
+            f"Performance over {BASE}",
+            "Simulated, 4 GPUs.",
+            axis="performance",
+        ),
     )
 
 
@@ -86,6 +93,13 @@ def hmg(measured: Measured) -> Section | None:
                 note=f"Over RDMA the text has {said['over_rdma']} in the mean.",
             )
         ],
+        figures=figure(
+            "memory-hmg",
+            {f"over {memory}": dict(sorted(by.items())) for memory, by in found.items()},
+            "Performance of HMG",
+            "Simulated, 4 GPUs; copies count.",
+            axis="performance",
+        ),
     )
 
 
@@ -166,4 +180,14 @@ def scaling(measured: Measured) -> Section:
                 formats=("", ",", *(".2f",) * len(heads)),
             )
         ],
+        figures=figure(
+            "memory-gpus",
+            {
+                f"{head} GPUs": dict(sorted(by.items()))
+                for head, by in zip(heads, found, strict=True)
+                if "printed" not in head
+            },
+            "Speed-up over 4 GPUs",
+            "Simulated, the same work, MGCC mended.",
+        ),
     )

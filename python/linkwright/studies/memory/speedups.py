@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linkwright.studies.memory.charts import bars
+from linkwright.studies.memory.charts import figure
 from linkwright.studies.memory.measured import Measured, mean
 from linkwright.studies.memory.published import published
 from linkwright.studies.memory.settings import BENCHMARKS, SYSTEMS
@@ -65,6 +65,11 @@ def speedups(measured: Measured) -> Section:
     parts = {name: measured.largest(name, SHARED, "rdma") for name in BENCHMARKS}
     rows = _parts(measured, parts)
     full = sum(part == "footprints" for part in parts.values())
+    columns = {"with copies": 2, "kernels alone": 3}
+    drawn = {
+        what: {str(row[0]): it for row in rows if isinstance(it := row[at], float)}
+        for what, at in columns.items()
+    }
     average = mean([row[2] for row in rows if isinstance(row[2], float)])
     if average is not None:
         rows.append(("mean", None, average, *(None,) * 6))
@@ -85,6 +90,12 @@ def speedups(measured: Measured) -> Section:
                 formats=PART_FORMATS,
             )
         ],
+        figures=figure(
+            "memory-shared-over-rdma",
+            drawn,
+            "Speed-up of shared memory over RDMA",
+            f"Simulated, 4 GPUs; {SHARED}, at the larger sizes run.",
+        ),
     )
 
 
@@ -155,11 +166,6 @@ def systems(measured: Measured) -> Section:
     each.append(
         ("mean, published", None, *(said.get(memory.removesuffix("-printed")) for memory in kinds))
     )
-    drawn = [
-        {"benchmark": name, "memory": memory, "value": value}
-        for memory, by in kinds.items()
-        for name, value in sorted(by.items())
-    ]
     return Section(
         title="Section 4.4.1: all memory systems over RDMA",
         text=[
@@ -180,13 +186,12 @@ def systems(measured: Measured) -> Section:
                 formats=PART_FORMATS,
             ),
         ],
-        figures={
-            "memory-over-rdma": bars(
-                drawn, "Speed-up over RDMA", "Simulated, 4 GPUs; copies count under RDMA and HMG."
-            )
-        }
-        if drawn
-        else {},
+        figures=figure(
+            "memory-over-rdma",
+            {memory: dict(sorted(by.items())) for memory, by in kinds.items()},
+            "Speed-up over RDMA",
+            "Simulated, 4 GPUs; copies count under RDMA and HMG.",
+        ),
     )
 
 
