@@ -394,7 +394,7 @@ def test_columns_without_room_are_left_out_and_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("COLUMNS", "70")
     narrow = linkwright(*words).stdout.splitlines()
     [said] = [line for line in narrow if "left out" in line]
-    assert said == "2 columns are left out (--wide): over nccl-classic, over nccl-tree."
+    assert said == "2 columns are left out (--wide): over nccl-classic; over nccl-tree."
     rows = [line for line in narrow if line.startswith(("packing", "nccl-", "blink", "one-hop"))]
     assert len(rows) == 6
     assert max(map(len, rows)) <= 70

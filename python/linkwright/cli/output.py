@@ -139,7 +139,7 @@ def print_table(made: Table, *, stderr: bool = False) -> None:
     rich_console(stderr=stderr, at_least=width).print(drawn)
     if left_out:
         columns = counted(len(left_out), "column is", "columns are")
-        where.print(f"{columns} left out (--wide): {', '.join(left_out)}.", style="dim")
+        where.print(f"{columns} left out (--wide): {'; '.join(left_out)}.", style="dim")
 
 
 def say(line: str, *, stderr: bool = False) -> None:
