@@ -144,7 +144,7 @@ def save_chart(chart: alt.TopLevelMixin, path: PathOrName) -> None:
         case ".png":
             content = vl_convert.vegalite_to_png(specification, scale=2)
         case ".svg":
-            content = _answering_to_darkness(vl_convert.vegalite_to_svg(specification)).encode()
+            content = _with_style(vl_convert.vegalite_to_svg(specification)).encode()
         case ".json":
             content = json.dumps(specification, indent=2, sort_keys=True).encode() + b"\n"
         case suffix:
@@ -152,8 +152,10 @@ def save_chart(chart: alt.TopLevelMixin, path: PathOrName) -> None:
     replace_file(path, content)
 
 
-def _answering_to_darkness(svg: str) -> str:
+def _with_style(svg: str) -> str:
     """The drawing with a style of its own, which a page that shows it as a picture cannot give."""
     head, body = svg.split(">", 1)
-    style = f"@media screen and (prefers-color-scheme: dark) {{ svg.marks {{ {DARK} }} }}"
-    return f"{head}><style>{style}</style>{body}"
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ svg.marks {{ {DARK} }} }}"
+    # The converter drops how the lines around letters are joined, which else have spikes.
+    joined = "svg.marks text { stroke-linejoin: round; }"
+    return f"{head}><style>{joined} {dark}</style>{body}"

@@ -100,7 +100,7 @@ def test_a_drawing_is_dark_where_the_screen_is(
     # A path is text, too.
     save_chart(occupancy(results[0]), str(tmp_path / "chart.svg"))
     style = re.compile(
-        r"^<svg [^>]*><style>@media screen and (\(prefers-color-scheme: dark\) .*?)</"
+        r"^<svg [^>]*><style>[^@]*@media screen and (\(prefers-color-scheme: dark\) .*?)</"
     )
     [told] = style.findall((tmp_path / "chart.svg").read_text())
     assert told == f"(prefers-color-scheme: dark) {{ svg.marks {{ {DARK} }} }}"
