@@ -10,8 +10,8 @@ from accuracy import __main__ as program
 from accuracy import runs
 from accuracy.networks import network
 from accuracy.page import in_page, in_readme, readme
-from accuracy.results import stored
-from accuracy.rows import Row, Series, errors_of, subject_of
+from accuracy.results import asked, stored
+from accuracy.rows import Row, Series, errors_of
 from accuracy.training import unaskable
 from linkwright.errors import SimulationError
 
@@ -47,18 +47,19 @@ def test_errors_are_of_what_was_asked_and_count_what_was_not() -> None:
     found = errors_of(rows)
     assert (found.rows, found.asked, found.barred, found.inside) == (4, 3, 2, 1)
     assert (found.median, found.signed, found.ninetieth, found.largest) == (0.3, 0.1, 0.5, 0.5)
-    subject = subject_of("all", [Series("all", "one", lambda: rows)])
+    results = asked([Series("all", "one", lambda: rows)])
+    [subject] = results.subjects
     assert subject.refusals == {"no such server": 1}
     assert list(subject.facets["GPUs"]) == ["two", "three"]
     assert subject.series["one"] == (4, 3, -0.0333333)
     names = ("summary", "cannot be asked", "all")
     blank = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in names)
-    shown = in_page([subject], blank)
+    shown = in_page(results, blank)
     assert "| all | 4 | 3 | 30.0% | 50.0% | 50% | two: 30.0% |" in shown
     assert "| all | no such server | 1 |" in shown
     assert "| others, which cannot be asked | 1 | 0 |" in shown
     with pytest.raises(ValueError, match="not found"):
-        in_page([replace(subject, name="other")], blank)
+        in_page(replace(results, subjects=[replace(subject, name="other")]), blank)
 
 
 # Parameters with sequences of 2,048 tokens, as the source of the published steps prints them.
@@ -106,12 +107,12 @@ def test_costly_runs_are_read_where_they_were_refused_too(monkeypatch: pytest.Mo
 
 
 def test_the_readme_takes_the_table_between_its_marks() -> None:
-    subjects = stored()
-    assert in_readme(subjects, "no marks") == "no marks"
+    results = stored()
+    assert in_readme(results, "no marks") == "no marks"
     old = "before\n<!-- accuracy -->\n| old |\n<!-- end of accuracy -->\nafter"
-    made = in_readme(subjects, old)
-    assert made == old.replace("| old |", readme(subjects))
-    assert in_readme(subjects, made) == made
-    rows = readme(subjects).splitlines()[2:]
+    made = in_readme(results, old)
+    assert made == old.replace("| old |", readme(results))
+    assert in_readme(results, made) == made
+    rows = readme(results).splitlines()[2:]
     assert 1 <= len(rows) <= 8
     assert all(len(row.split("|")) == 6 for row in rows)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from style_texts import texts_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from accuracy import collectives, insides, kernels, training
+from accuracy import collectives, insides, kernels, packets, pcie, training
 from accuracy.page import PAGE, README, in_page, in_readme
 from accuracy.results import PATH, asked, stored, text_of
 from accuracy.rows import Series, told
@@ -29,6 +29,8 @@ def every_series() -> list[Series]:
         *training.series(),
         *kernels.series(),
         *insides.series(),
+        *pcie.series(),
+        *packets.series(),
     ]
 
 
@@ -43,20 +45,22 @@ def sampled(series: list[Series], most: int) -> list[Series]:
 
 def differences(sample: int = SAMPLE) -> Iterator[str]:
     """Tells every difference from the stored results."""
-    subjects = stored()
-    known = {(each.name, name): own for each in subjects for name, own in each.series.items()}
+    before = stored()
+    known = {
+        (each.name, name): own for each in before.subjects for name, own in each.series.items()
+    }
     now = every_series()
     if {(each.subject, each.name) for each in now} != set(known):
         yield "the measured rows are not those of the stored results"
         return
     for each in sampled(now, sample):
-        found, before = told(each.ask()), known[each.subject, each.name]
-        if found != before:
+        found, kept = told(each.ask()), known[each.subject, each.name]
+        if found != kept:
             what = f"{each.subject}, {each.name}"
-            yield f"{what}: rows, asked and mean error are {found}, not {before}"
+            yield f"{what}: rows, asked and mean error are {found}, not {kept}"
     for path, remade in TEXTS.items():
         text = path.read_text(encoding="utf-8")
-        if remade(subjects, text) != text:
+        if remade(before, text) != text:
             yield f"{path.relative_to(ROOT)} is not what the stored results give"
 
 
@@ -75,10 +79,10 @@ def main() -> None:
         if found:
             sys.exit("\n".join([*found, "run make accuracy"]))
         return
-    subjects = asked(every_series())
-    PATH.write_text(text_of(subjects), encoding="utf-8")
+    results = asked(every_series())
+    PATH.write_text(text_of(results), encoding="utf-8")
     for path, remade in TEXTS.items():
-        path.write_text(remade(subjects, path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(remade(results, path.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"Wrote {PAGE.relative_to(ROOT)}.")
 
 

@@ -14,6 +14,8 @@ from linkwright.errors import MachineError
 INSIDE = "kernels inside GPUs"
 MICROBENCHMARKS = "memory and launches of GPUs"
 NO_BENCHMARK = "no benchmark of `linkwright gpu` is that kernel"
+# Copies to and from the host are no kernels.
+HOST_COPIES = ("memcopy_h2d", "memcopy_d2h")
 NO_NUMBER = "the model has no such number"
 
 # Measured with fewer blocks than fill the GPU.
@@ -23,6 +25,8 @@ PARTLY_FILLED = ("132 blocks", "32 blocks", "1 block of 1024")
 def series() -> Iterator[Series]:
     """Lists kernels and microbenchmarks, a GPU at a time."""
     for name, rows in grouped("gpu-kernels.csv", "kernel").items():
+        if name in HOST_COPIES:
+            continue
         yield Series(INSIDE, name, partial(map_all, kernel, rows))
     for gpu, rows in grouped("gpu-microbenchmarks.csv", "gpu").items():
         yield Series(MICROBENCHMARKS, gpu, partial(map_all, figure, rows))

@@ -5,36 +5,26 @@ Each table stands between two marks. All else is written on the page itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from accuracy.collectives import SEVERAL, one_server
-from accuracy.insides import INSIDE
 from accuracy.kernels import GROUPS, KERNELS, KIND
+from accuracy.results import Results
 from accuracy.rows import Errors, Subject
 from accuracy.tables import ROOT, STORED
 from accuracy.tables import table as read
-from accuracy.training import TRAINING
 
 REST = "others, which cannot be asked"
 PAGE = ROOT / "docs" / "accuracy.md"
 README = ROOT / "README.md"
 
-# The README names these subjects, at most eight.
-SHORT: Mapping[str, str] = {
-    "NCCL on one server, all-reduce": one_server("all-reduce"),
-    "NCCL on several servers": SEVERAL,
-    "training steps": TRAINING,
-    "kernels of networks": KERNELS,
-    "kernels inside GPUs": INSIDE,
-}
 
-
-def in_page(subjects: Sequence[Subject], text: str) -> str:
+def in_page(results: Results, text: str) -> str:
     """Writes the page's tables anew.
 
     Raises:
         ValueError: If a subject has no place on the page.
     """
+    subjects = results.subjects
     tables = {"summary": summary(subjects), "cannot be asked": refused(subjects)}
     for subject in subjects:
         if subject.name == KERNELS:
@@ -46,9 +36,9 @@ def in_page(subjects: Sequence[Subject], text: str) -> str:
     return text
 
 
-def in_readme(subjects: Sequence[Subject], text: str) -> str:
+def in_readme(results: Results, text: str) -> str:
     """Writes the README's table between its marks, where it has them."""
-    return between(text, "accuracy", readme(subjects)) if "<!-- accuracy -->" in text else text
+    return between(text, "accuracy", readme(results)) if "<!-- accuracy -->" in text else text
 
 
 def between(text: str, name: str, made: str) -> str:
@@ -78,15 +68,12 @@ def summary(subjects: Sequence[Subject]) -> str:
     )
 
 
-def readme(subjects: Sequence[Subject]) -> str:
+def readme(results: Results) -> str:
     """Gives the README's table, with a few words for each subject."""
-    known = {each.name: each for each in subjects}
-    rows = []
-    for words, chosen in SHORT.items():
-        found = known.get(chosen)
-        if found is not None:
-            asked = f"{found.errors.asked:,} of {found.errors.rows:,}"
-            rows.append([words, asked, share(found.errors.median), inside(found.errors)])
+    rows = [
+        [words, f"{errors.asked:,} of {errors.rows:,}", share(errors.median), inside(errors)]
+        for words, errors in results.short.items()
+    ]
     return table(["what", "rows asked of all", "median error", "inside the printed bar"], rows)
 
 

@@ -4,34 +4,71 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from accuracy.rows import Errors, Series, Subject, subject_of
+from accuracy.collectives import SEVERAL, one_server
+from accuracy.insides import INSIDE
+from accuracy.packets import PACKETS
+from accuracy.pcie import COPIES
+from accuracy.rows import Errors, Row, Series, Subject, errors_of, subject_of
 from accuracy.tables import STORED
+from accuracy.training import TRAINING
 
 PATH = STORED / "results.json"
 
+# The README has these rows, at most eight: each sums up one subject, or several together.
+SHORT: Mapping[str, Sequence[str]] = {
+    "NCCL on one server: all-reduce": [one_server("all-reduce")],
+    "all-gather, reduce-scatter, broadcast, reduce": [
+        one_server(each) for each in ("all-gather", "reduce-scatter", "broadcast", "reduce")
+    ],
+    "all-to-all": [one_server("all-to-all")],
+    "NCCL on several servers": [SEVERAL],
+    "training steps": [TRAINING],
+    "kernels inside GPUs": [INSIDE],
+    "PCIe copies": [COPIES],
+    "packets against TraceR": [PACKETS],
+}
 
-def asked(series: list[Series]) -> list[Subject]:
-    """Asks about every series, subject by subject."""
-    names = dict.fromkeys(each.subject for each in series)
-    return [subject_of(name, [it for it in series if it.subject == name]) for name in names]
+
+@dataclass(frozen=True)
+class Results:
+    """Holds the errors by subject, and as the README sums them up."""
+
+    subjects: list[Subject]
+    short: Mapping[str, Errors]
 
 
-def text_of(subjects: list[Subject]) -> str:
-    """Writes the subjects as they are stored."""
-    text = json.dumps([asdict(each) for each in subjects], indent=1, ensure_ascii=False)
+def asked(series: Sequence[Series]) -> Results:
+    """Asks about every series."""
+    rows: dict[str, dict[str, list[Row]]] = {}
+    for each in series:
+        own = rows.setdefault(each.subject, {})
+        assert each.name not in own, f"two series of {each.subject} are called {each.name}"
+        own[each.name] = each.ask()
+    short = {
+        words: errors_of([row for name in chosen for own in rows[name].values() for row in own])
+        for words, chosen in SHORT.items()
+        if rows.keys() >= {*chosen}
+    }
+    return Results([subject_of(name, own) for name, own in rows.items()], short)
+
+
+def text_of(results: Results) -> str:
+    """Writes the results as they are stored."""
+    text = json.dumps(asdict(results), indent=1, ensure_ascii=False)
     # A list of numbers stands on one line.
-    return (
-        re.sub(r"\[\s+([^\[\]{}\"]*?)\s+\]", lambda it: f"[{' '.join(it[1].split())}]", text) + "\n"
-    )
+    line = re.compile(r"\[\s+([^\[\]{}\"]*?)\s+\]")
+    return line.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 
-def stored() -> list[Subject]:
-    """Reads the stored subjects."""
-    return [_subject(each) for each in json.loads(PATH.read_text(encoding="utf-8"))]
+def stored() -> Results:
+    """Reads the stored results."""
+    found = json.loads(PATH.read_text(encoding="utf-8"))
+    short = {words: Errors(**errors) for words, errors in found["short"].items()}
+    return Results([_subject(each) for each in found["subjects"]], short)
 
 
 def _subject(found: Mapping[str, Any]) -> Subject:

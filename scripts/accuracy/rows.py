@@ -105,10 +105,8 @@ def told(rows: Sequence[Row]) -> tuple[int, int, float | None]:
     return len(rows), len(errors), rounded(sum(errors) / len(errors)) if errors else None
 
 
-def subject_of(name: str, series: Sequence[Series]) -> Subject:
-    """Asks the model about every row of a subject."""
-    asked = {each.name: each.ask() for each in series}
-    assert len(asked) == len(series), f"two series of {name} have one name"
+def subject_of(name: str, asked: Mapping[str, Sequence[Row]]) -> Subject:
+    """Sums up a subject by the rows of its series."""
     rows = [row for each in asked.values() for row in each]
     facets: dict[str, dict[str, list[Row]]] = {}
     refusals: dict[str, int] = {}

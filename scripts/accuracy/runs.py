@@ -40,6 +40,8 @@ def repeat(series: Sequence[Series]) -> None:
             rows.append({"run": each.name, "figure": figure, "refusal": row.refusal})
             print(f"{each.name}: {figure or row.refusal}", flush=True)
     write_table(
-        NAME, f"Seconds of steps that cost more than one to play. To repeat:\n{COMMAND}", rows
+        NAME,
+        f"Runs that cost more than a second: seconds, or times over alone. To repeat:\n{COMMAND}",
+        rows,
     )
     _stored.cache_clear()
