@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from scipy.optimize import least_squares
-
 from linkwright import expect, load_system
 
 ROOT = Path(__file__).parent.parent
@@ -153,6 +151,9 @@ def with_value(text: str, name: str, value: float) -> str:
 
 def fitted(measured: list[Row], text: str) -> str:
     """The terms with those that are fitted as near to the measurements as they come."""
+    # Who only reads the rows does without it.
+    from scipy.optimize import least_squares
+
     names = tomllib.loads(text)["fitted"]
     weight = {
         group: 1 / math.sqrt(sum(row.machine.group == group for row in measured))

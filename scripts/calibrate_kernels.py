@@ -26,6 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from accuracy.networks import product_network
 from linkwright import NeuralNetwork, System, TrainingStep, gpu_model
 from linkwright.studies.training.terms import changed
 
@@ -193,15 +194,6 @@ def product(row: Mapping[str, str], text: str) -> float:
     )
     [model] = step.models
     return float(pa.table(step.layers(model))["forward"][0].as_py()) * 1e6
-
-
-@cache
-def product_network(rows: int, columns: int, depth: int) -> NeuralNetwork:
-    """A network of that product alone."""
-    return NeuralNetwork.from_toml(
-        f'name = "product"\ninput = {{ tokens = {rows}, width = {depth} }}\n'
-        f'layers = [{{ kind = "fully-connected", width = {columns}, bias = false }}]\n'
-    )
 
 
 def fit_layers(text: str) -> str:

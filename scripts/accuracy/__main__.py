@@ -18,7 +18,7 @@ from accuracy.runs import repeat
 from accuracy.tables import ROOT
 
 # `--check` asks about as many series of each subject.
-SAMPLE = 8
+SAMPLE = 5
 TEXTS = {PAGE: in_page, README: in_readme}
 
 

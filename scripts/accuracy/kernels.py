@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
+from accuracy.networks import attention_network, product_network
 from accuracy.rows import Errors, Row, Series, errors_of, worst_first
 from accuracy.tables import STORED, table
 from accuracy.training import DOES_NOT_FIT, servers_of
-from calibrate_kernels import product_network
 from linkwright import NeuralNetwork, TrainingStep, choice_names, training_terms
 from linkwright.errors import LinkwrightError
 from linkwright.studies.training.terms import changed
@@ -90,16 +90,6 @@ class Kernel:
     def sizes(self) -> list[int]:
         """Gives the sizes of its shape."""
         return [int(size) for size in self.shape.split("x")]
-
-
-@cache
-def attention_network(tokens: int, heads: int, key_heads: int, width: int) -> NeuralNetwork:
-    """Makes a network of causal attention alone."""
-    whole = (heads + 2 * key_heads) * width
-    return NeuralNetwork.from_toml(
-        f'name = "attention"\ninput = {{ tokens = {tokens}, width = {whole} }}\n'
-        f'layers = [{{ kind = "attention", heads = {heads}, key_value_heads = {key_heads} }}]\n'
-    )
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from linkwright import NeuralNetwork
 
 # MPT by llm-foundry's configurations: width, layers, heads.
@@ -86,3 +88,22 @@ def network(name: str, tokens: int) -> NeuralNetwork:
     if name == "llama3-405b-4-layers":
         return NeuralNetwork.from_toml(LLAMA_405B.format(tokens=tokens))
     return NeuralNetwork.find(name).with_input(tokens=tokens)
+
+
+@cache
+def product_network(rows: int, columns: int, depth: int) -> NeuralNetwork:
+    """Makes a network of a product alone: rows x depth by depth x columns."""
+    return NeuralNetwork.from_toml(
+        f'name = "product"\ninput = {{ tokens = {rows}, width = {depth} }}\n'
+        f'layers = [{{ kind = "fully-connected", width = {columns}, bias = false }}]\n'
+    )
+
+
+@cache
+def attention_network(tokens: int, heads: int, key_heads: int, width: int) -> NeuralNetwork:
+    """Makes a network of causal attention alone."""
+    whole = (heads + 2 * key_heads) * width
+    return NeuralNetwork.from_toml(
+        f'name = "attention"\ninput = {{ tokens = {tokens}, width = {whole} }}\n'
+        f'layers = [{{ kind = "attention", heads = {heads}, key_value_heads = {key_heads} }}]\n'
+    )

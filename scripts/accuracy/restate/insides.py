@@ -6,7 +6,7 @@ from pathlib import Path
 
 from accuracy.tables import published, write_table
 
-MGPUSIM = "sarchlab/mgpusim v4.2.0"
+MGPUSIM = "sarchlab/mgpusim v4.2.0, gpu_perf_scripts"
 GPUS = {
     "A100-SXM-80GB": "a100-sxm4-80gb",
     "A100-SXM-40GB": "a100-sxm4-40gb",

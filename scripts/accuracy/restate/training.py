@@ -10,8 +10,8 @@ from accuracy.tables import published, write_table
 FOUNDRY = "mosaicml/llm-foundry, scripts/train/benchmarking/README.md"
 BRIDGE = "NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md"
 MLPERF = "mlcommons/training_results"
-SIMUMAX = "MooreThreads/SimuMax, docs"
-TITAN = "pytorch/torchtitan, docs/performance.md"
+SIMUMAX = "MooreThreads/SimuMax, docs/b200/b200_release_v1.2_summary.md"
+TITAN = "pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md"
 
 FOUNDRY_GPUS = {
     "a100_40gb": "A100-SXM4-40GB",
