@@ -38,7 +38,7 @@ from linkwright.sweeps import (
     run_sweep,
     scaling,
 )
-from linkwright.sweeps.pace import spoken
+from linkwright.sweeps.pace import Forecast, spoken
 from linkwright.sweeps.perform import perform
 
 # A sweep of ten runs, in a process of its own that the tests kill.
@@ -206,6 +206,25 @@ def test_progress_counts_from_what_was_kept_and_tells_the_pace(tmp_path: Path) -
     assert seen[0] == ("mixes", 6, 10)
     assert seen[-1][1:] == (10, 10)
     assert "/s, 0 s left" in seen[-1][0]
+
+
+def test_a_forecast_is_told_once_when_the_first_parts_are_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    told: list[tuple[float, int, int]] = []
+    ahead = Forecast(lambda *of: told.append(of), 4)
+    # Three were kept in a checkpoint; of the other 27 each takes two seconds.
+    for done in range(3, 31):
+        ahead.show(done, 30)
+        now += 2.0
+    assert told == [(54.0, 4, 27)]
+    # Where nothing is left, nothing is told.
+    ahead = Forecast(lambda *of: told.append(of), 1)
+    ahead.show(0, 1)
+    ahead.show(1, 1)
+    assert len(told) == 1
 
 
 def test_spans_are_told_in_the_units_that_matter() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -29,6 +31,7 @@ from linkwright import (
     simulate,
 )
 from linkwright import plan as linkwright_plan
+from linkwright.cli import runs
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.gains import LEFT_OVER, SUM
 from linkwright.summaries.intervals import estimate, saved
@@ -160,6 +163,22 @@ def test_the_answer_comes_first_with_its_interval(worth: Worth, tmp_path: Path) 
     assert kept.read_text().splitlines() == lines
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == found
     check(found, "", schema("compare --seeds"))
+
+
+def test_what_a_comparison_costs_is_said_once_every_variant_was_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path)
+    monkeypatch.setattr(runs, "LONG", math.inf)
+    assert linkwright("compare", path, "--workers", "1").stderr == ""
+    monkeypatch.setattr(runs, "LONG", 0.0)
+    told = linkwright("compare", path, "--workers", "1").stderr
+    assert re.fullmatch(r"All 15 runs take about \d+ s, going by the first \d+\.\n", told), told
+    # Policies are played here, one after the other.
+    alone = tmp_path / "alone.toml"
+    alone.write_text(DAY.split("[compare]")[0], encoding="utf-8")
+    told = linkwright("compare", alone).stderr
+    assert told == "All 2 runs take about 0 s, going by the first.\n"
 
 
 def test_a_killed_comparison_goes_on_with_nothing_lost_or_doubled(tmp_path: Path) -> None:

@@ -120,7 +120,8 @@ def compare(
 ) -> None:
     """Compare a scenario's variants: its policies, and what its [compare.NAME] say.
 
-    All are played on the same seeds. Of jobs of GPUs, speed-ups are ratios of the run times of the
+    All are played on the same seeds. Of jobs of GPUs, waiting, running and job time are told in
+    the mean, throughput, GPU-seconds and the load. Speed-ups are ratios of the run times of the
     sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
     of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
 
@@ -149,6 +150,7 @@ def compare(
             checkpoint=checkpoint,
             timeline=wanted.spans,
             progress=watch.progress,
+            forecast=watch.forecast,
             seeds=seeds,
             machines=machine or (),
         )
@@ -162,6 +164,7 @@ def compare(
         "warnings": played.warnings,
         "notes": list(played.notes),
         "known_errors": [asdict(error) for error in played.known_errors],
+        "parts": played.named_parts,
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
     }

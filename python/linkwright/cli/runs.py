@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,9 @@ __all__ = ["Wanted", "Watch", "save_timeline", "show", "watched"]
 
 # Of each kind: some 100 MB of JSON, which viewers still open.
 SPANS = 200_000
+
+# What takes longer is said before, in seconds.
+LONG = 10.0
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,26 @@ class Wanted:
 
 @dataclass
 class Watch:
-    """The time that a run takes, and where its progress goes."""
+    """The time that a run takes, and where its progress goes.
+
+    Attributes:
+        progress: Where the progress goes.
+        say: Says a line on standard error, above the progress.
+        seconds: How long the run took.
+    """
 
     progress: Progress
+    say: Callable[[str], object]
     seconds: float = 0.0
+
+    def forecast(self, seconds: float, done: int, total: int) -> None:
+        """Says how long several runs will take in all, where that is long."""
+        if seconds > LONG:
+            # A sweep's imports take longer than most commands.
+            from linkwright.sweeps.pace import spoken
+
+            so_far = "the first" if done == 1 else f"the first {done}"
+            self.say(f"All {total} runs take about {spoken(seconds)}, going by {so_far}.")
 
 
 @contextmanager
@@ -79,7 +98,7 @@ def watched() -> Iterator[Watch]:
     """
     begun = time.monotonic()
     if not sys.stderr.isatty():
-        watch = Watch(lambda *_: None)
+        watch = Watch(lambda *_: None, lambda line: output.say(line, stderr=True))
         yield watch
         watch.seconds = time.monotonic() - begun
         return
@@ -117,7 +136,7 @@ def watched() -> Iterator[Watch]:
         if now - begun > output.PATIENCE:
             bar.start()
 
-    watch = Watch(show)
+    watch = Watch(show, bar.console.print)
     try:
         yield watch
     finally:

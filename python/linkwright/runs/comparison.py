@@ -24,7 +24,9 @@ from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.variants import errors_of, notes_of, play_variants
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
+from linkwright.summaries.measures import gpus_in_order
 from linkwright.sweeps import Workers
+from linkwright.sweeps.pace import Forecast, Told
 
 __all__ = ["compare_scenario", "play_variant"]
 
@@ -62,6 +64,7 @@ def compare_scenario(
     checkpoint: PathOrName | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
+    forecast: Told | None = None,
     seeds: int | None = None,
     machines: Sequence[str] = (),
 ) -> ScenarioRun | Comparison | Worth:
@@ -83,6 +86,8 @@ def compare_scenario(
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called with what is played, how much is done, how much there is, the simulated
             seconds and the events of the network.
+        forecast: Told once how many seconds all runs take, after how many that is told, and of how
+            many: as soon as every variant has been played once, or one where there is one seed.
         seeds: Of jobs of GPUs, on how many seeds, from the scenario's on; `compare.seeds` if not
             given. Then what each choice is worth is told, with its interval.
         machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
@@ -142,9 +147,11 @@ def compare_scenario(
             checkpoint=checkpoint,
             timeline=timeline,
             progress=progress,
+            forecast=forecast,
         )
     if is_mix and not others and workers is None and checkpoint is None:
-        played = run_loaded(loaded, timeline=timeline, progress=progress)
+        followed = _policy_by_policy(progress, Forecast(forecast, 1), len(set(scenario.policies)))
+        played = run_loaded(loaded, timeline=timeline, progress=followed)
         return replace(played, compared_with=chosen)
     built, found = play_variants(
         play_variant,
@@ -154,6 +161,7 @@ def compare_scenario(
         workers=workers,
         checkpoint=checkpoint,
         progress=progress,
+        forecast=forecast,
         what="variants",
     )
     system, jobs, _ = built[chosen]
@@ -165,8 +173,20 @@ def compare_scenario(
         ]
         manifest = manifest_of(loaded, system, jobs, own)
         manifest |= {"compared": list(scenario.variants), "reference": chosen}
+        of = scenario.variant
+        in_order = [gpus_in_order(built[name][0], of(name)) for name in scenario.variants]
         run = ScenarioRun(
-            scenario, loaded.path, system, jobs, results, manifest, timeline, chosen, notes, errors
+            scenario,
+            loaded.path,
+            system,
+            jobs,
+            results,
+            manifest,
+            timeline,
+            chosen,
+            notes,
+            errors,
+            in_order,
         )
         if run.warnings:
             manifest["warnings"] = run.warnings
@@ -179,3 +199,18 @@ def compare_scenario(
     of_manifest = of_comparison(loaded, given, seeded, scenario.variants, chosen)
     told = (*notes, *told_of(system))
     return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told, errors)
+
+
+def _policy_by_policy(progress: Progress | None, ahead: Forecast, count: int) -> Progress:
+    """A run's progress that also counts the policies that have been played, of so many."""
+    done: set[str] = set()
+    ahead.show(0, count)
+
+    def report(policy: str, jobs: int, of: int, seconds: float, events: int) -> None:
+        if progress is not None:
+            progress(policy, jobs, of, seconds, events)
+        if jobs == of:
+            done.add(policy)
+            ahead.show(len(done), count)
+
+    return report

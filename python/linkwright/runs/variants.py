@@ -22,6 +22,7 @@ from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile
 from linkwright.summaries.known_error import KnownError, known_errors
 from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.sweeps.pace import Forecast, Told
 
 __all__ = [
     "Built",
@@ -160,6 +161,7 @@ def play_variants(
     workers: Workers | Executor | None,
     checkpoint: PathOrName | None,
     progress: Progress | None,
+    forecast: Told | None = None,
     what: str,
 ) -> tuple[dict[str, Built], list[dict[str, Any]]]:
     """What each variant is built of, and what each came to on each draw, draw by draw.
@@ -176,6 +178,8 @@ def play_variants(
         workers: Where the runs are played, as for `run_sweep`.
         checkpoint: A file that keeps every finished run, as for `run_sweep`.
         progress: Called with what is played, how many runs are done, and how many there are.
+        forecast: Told how long all will take, as soon as every variant has been played once; of a
+            single draw, as soon as one has.
         what: What the runs are, in the words of their progress.
 
     Raises:
@@ -190,13 +194,20 @@ def play_variants(
         {"variant": name, "settings": dict(settings), **draw} for draw in draws for name in variants
     ]
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]
+    ahead = Forecast(forecast, len(variants) if len(draws) > 1 else 1)
+
+    def report(what: str, done: int, total: int) -> None:
+        ahead.show(done, total)
+        if progress is not None:
+            progress(what, done, total, 0.0, 0)
+
     # A cluster's workers stand in folders of their own.
     with lasting(loaded.path, loaded.content) as scenario:
         found = run_sweep(
             Sweep(play, runs, loaded.scenario.seed, inputs, {"scenario": str(scenario)}),
             workers,
             checkpoint=checkpoint,
-            progress=progress and (lambda what, done, total: progress(what, done, total, 0.0, 0)),
+            progress=report,
             what=what,
         )
     return built, list(found.results)

@@ -6,18 +6,19 @@ Every run of a comparison is summed up where it is played, so that hundreds of r
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from linkwright import Scenario, System
 from linkwright.quartiles import at_fraction
 from linkwright.summaries.links import Day, could_carry, gpus_by_server, link_use
 from linkwright.summaries.policies import job_rows
+from linkwright.summaries.time_parts import SECONDS_PER_HOUR, time_parts
 
-__all__ = ["MEASURES", "SHARES", "Measure", "measured"]
+__all__ = ["MEASURES", "SHARES", "Measure", "gpus_in_order", "measured"]
 
 # Where the curves of distributions have a point: every fortieth part of the jobs.
 SHARES = tuple(step / 40 for step in range(41))
-SECONDS_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,25 @@ def _hours(name: str, what: str, head: str) -> Measure:
 
 
 MEASURES = (
-    _hours("job_time", "job time, mean", "job time"),
-    _hours("job_time_95", "job time, 95th percentile", "95 % time"),
     _hours("wait", "waiting, mean", "wait"),
-    _hours("wait_95", "waiting, 95th percentile", "95 % wait"),
+    _hours("run_time", "running, mean", "run"),
+    _hours("job_time", "job time, mean", "job time"),
     _hours("makespan", "until the last job ended", "makespan"),
     Measure("throughput", "throughput", "jobs\nper h", "1/h", 1.0, False),
+    Measure("gpu_seconds", "GPU-seconds", "GPU-s", "s", 1.0, True),
+    Measure("load", "load", "load", "", 1.0, None),
+    _hours("job_time_95", "job time, 95th percentile", "95 % time"),
+    _hours("wait_95", "waiting, 95th percentile", "95 % wait"),
     Measure("gpu_use", "GPUs given out", "GPUs\n%", "", 100.0, None),
     Measure("nvlink_use", "use of NVLinks", "NVLink\n%", "", 100.0, None),
     Measure("pcie_use", "use of PCIe", "PCIe\n%", "", 100.0, None),
     Measure("network_use", "use of the network", "net\n%", "", 100.0, None),
 )
+
+
+def gpus_in_order(system: System, scenario: Scenario) -> int:
+    """How many GPUs of a system a scenario lets jobs have."""
+    return system.gpu_count - len(set(scenario.unhealthy))
 
 
 def measured(day: Day) -> dict[str, Any]:
@@ -70,16 +79,13 @@ def measured(day: Day) -> dict[str, Any]:
     times = sorted(row["finish"] - row["arrival"] for row in rows)
     waits = sorted(row["wait"] for row in rows)
     makespan = day.result.makespan
-    held = sum(row["gpu_count"] * row["run_time"] for row in rows)
+    parts = time_parts(rows, gpus_in_order(day.system, day.scenario))
     whole = makespan * day.system.gpu_count
-    found: dict[str, Any] = {
-        "job_time": sum(times) / len(times),
+    found: dict[str, Any] = asdict(parts) | {
         "job_time_95": at_fraction(times, 0.95),
-        "wait": sum(waits) / len(waits),
         "wait_95": at_fraction(waits, 0.95),
         "makespan": makespan,
-        "throughput": SECONDS_PER_HOUR * len(rows) / makespan if makespan else None,
-        "gpu_use": held / whole if whole else None,
+        "gpu_use": parts.gpu_seconds / whole if whole else None,
     }
     found |= _use_by_kind(day)
     of_server = gpus_by_server(day.system)

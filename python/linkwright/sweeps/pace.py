@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Pace"]
+__all__ = ["Forecast", "Pace", "Told", "spoken"]
+
+# What a forecast tells: the seconds of all, after how many parts, of how many.
+Told = Callable[[float, int, int], object]
 
 
 class Pace:
@@ -42,6 +45,34 @@ class Pace:
             rate = here / seconds
             words += f", {rate:.2g}/s, {spoken((self._total - done) / rate)} left"
         self._report(words, done, self._total)
+
+
+class Forecast:
+    """Tells once, early, how long all will take: when some parts of about equal weight are done.
+
+    Args:
+        tell: What is told; nothing where there is none, or nothing is left to be done by then.
+        after: How many parts to wait for.
+    """
+
+    def __init__(self, tell: Told | None, after: int) -> None:
+        self._tell = tell
+        self._after = after
+        self._begun = time.monotonic()
+        # Those that a checkpoint held say nothing of the time.
+        self._before: int | None = None
+
+    def show(self, done: int, total: int) -> None:
+        """Hears that so many parts are done; the first time how many there were at the start."""
+        if self._before is None:
+            self._before = done
+        here = done - self._before
+        if self._tell is None or here < self._after:
+            return
+        if done < total:
+            seconds = time.monotonic() - self._begun
+            self._tell(seconds * (total - self._before) / here, here, total - self._before)
+        self._tell = None
 
 
 def spoken(seconds: float) -> str:

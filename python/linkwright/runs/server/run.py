@@ -17,6 +17,7 @@ from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
+from linkwright.summaries.measures import gpus_in_order
 from linkwright.summaries.policies import (
     NOTHING_DIFFERS,
     PolicySummary,
@@ -27,6 +28,7 @@ from linkwright.summaries.policies import (
     summarise,
     time_unit,
 )
+from linkwright.summaries.time_parts import PARTS_NOTE, TimeParts, time_parts
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class ScenarioRun(Run):
             formulas.
         compared_with: One of its policies: then the run is a comparison with that one, which its
             answer and its tables say; else it says what each policy came to.
+        gpus_in_order: How many GPUs each result's jobs could have; those of the system where
+            nothing is said.
     """
 
     scenario: Scenario
@@ -73,6 +77,7 @@ class ScenarioRun(Run):
     compared_with: str | None = None
     notes: Sequence[str] = ()
     known_errors: Sequence[KnownError] = ()
+    gpus_in_order: Sequence[int] = ()
 
     @property
     def warnings(self) -> list[str]:
@@ -93,6 +98,23 @@ class ScenarioRun(Run):
             SimulationError: If the run had no jobs.
         """
         return [summarise(result) for result in self.results]
+
+    @cached_property
+    def parts(self) -> list[TimeParts]:
+        """What the jobs' times are made of under each policy.
+
+        Raises:
+            SimulationError: If the run had no jobs.
+        """
+        own = [gpus_in_order(self.system, self.scenario)] * len(self.results)
+        each = zip(self.results, self.gpus_in_order or own, strict=True)
+        return [time_parts(job_rows(result), gpus) for result, gpus in each]
+
+    @property
+    def named_parts(self) -> list[dict[str, object]]:
+        """The same as JSON holds them: a row for each policy."""
+        each = zip(self.results, self.parts, strict=True)
+        return [{"policy": result.policy, **asdict(parts)} for result, parts in each]
 
     @property
     def reference(self) -> str:
@@ -162,13 +184,39 @@ class ScenarioRun(Run):
             "notes": list(self.notes),
             "known_errors": [asdict(error) for error in self.known_errors],
             "policies": [asdict(summary) for summary in self.summaries],
+            "parts": self.named_parts,
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
         }
 
     def sheets(self) -> Sequence[Sheet]:
-        """The speed-ups of a comparison, or what each policy came to."""
-        return [self._speedups() if self.compared_with else self._summary()]
+        """The parts and the speed-ups of a comparison, or what each policy came to."""
+        return [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
+
+    def _parts(self) -> Sheet:
+        parts = self.parts
+        name, unit = time_unit(max(it.job_time for it in parts))
+        form = ".3f" if name == "h" else ".1f"
+        columns: list[_Column] = [
+            (f"wait\n{name}", [it.wait / unit for it in parts], min, form),
+            (f"run\n{name}", [it.run_time / unit for it in parts], min, form),
+            (f"job time\n{name}", [it.job_time / unit for it in parts], min, form),
+            ("jobs\nper h", [it.throughput for it in parts], max, ".2f"),
+            ("GPU-s", [it.gpu_seconds for it in parts], min, ",.0f"),
+        ]
+        heads, values, best, formats = zip(*columns, strict=True)
+        cells = marked(values, best, formats)
+        loads = ["none" if it.load is None else f"{it.load:.3f}" for it in parts]
+        return Sheet(
+            ["policy", *heads, "load"],
+            [
+                [result.policy, *row, load]
+                for result, row, load in zip(self.results, cells, loads, strict=True)
+            ],
+            ["policy"],
+            title="What jobs come to in the mean",
+            note=PARTS_NOTE,
+        )
 
     def _speedups(self) -> Sheet:
         heads = ["minimum", "25 %", "median", "75 %", "maximum", "throughput"]
@@ -179,6 +227,7 @@ class ScenarioRun(Run):
             ["policy", *heads],
             [[speedup.policy, *row] for speedup, row in zip(found, rows, strict=True)],
             ["policy"],
+            title=f"Run times by quartile, as speed-up over {self.reference}" if found else "",
             note="Ratios of run times, of the sensitive jobs of two or more GPUs: above 1 is "
             "faster. Throughput is over all jobs."
             if found
@@ -249,7 +298,7 @@ class ScenarioRun(Run):
         alone = self._alone()
         return [
             Section(f"Speed-up over {self.reference}", sheets=[self._speedups()] * several),
-            Section(what, sheets=[self._summary(), *self._bandwidths(sound)]),
+            Section(what, sheets=[self._parts(), self._summary(), *self._bandwidths(sound)]),
             Section("What the jobs got", charts=drawn),
             Section("Job times and waiting", charts=spread),
             Section("How much of each link was used", [OF_HEAT], charts=heat),

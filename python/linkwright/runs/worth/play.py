@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
-from linkwright import Job
+from linkwright import Job, Scenario, System
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
 from linkwright.runs.manifest import of_comparison
@@ -28,6 +29,7 @@ from linkwright.runs.worth.run import Worth
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import measured
 from linkwright.sweeps import Workers
+from linkwright.sweeps.pace import Told
 
 __all__ = ["compare_over_seeds", "play_seed"]
 
@@ -44,11 +46,14 @@ def play_seed(
         seed: What its jobs are drawn from.
         draw: Which of the seeds it is, from zero, of which a file's jobs are drawn.
     """
-    day = _played(scenario, variant, settings, seed, draw)
-    return measured(day)
+    return measured(_played(*_ready(scenario, variant, settings, seed, draw)))
 
 
-def _played(path: str, variant: str, settings: Mapping[str, object], seed: int, draw: int) -> Day:
+# A scenario with what it plays: the system and the jobs.
+_Ready = tuple[Scenario, System, Sequence[Job]]
+
+
+def _ready(path: str, variant: str, settings: Mapping[str, object], seed: int, draw: int) -> _Ready:
     seeded: dict[str, object] = {**settings, "seed": seed}
     if load_scenario(path, settings).scenario.jobs_seed is not None:
         seeded["jobs.generate.seed"] = seed
@@ -56,8 +61,17 @@ def _played(path: str, variant: str, settings: Mapping[str, object], seed: int, 
     system, jobs, _ = loaded.build()
     if isinstance(loaded.scenario.jobs, str) and draw:
         jobs = _drawn(jobs, seed)
-    result = simulated(loaded.scenario, system, jobs, loaded.scenario.policies[0])
-    return Day(loaded.scenario, system, jobs, result)
+    return loaded.scenario, system, jobs
+
+
+def _played(scenario: Scenario, system: System, jobs: Sequence[Job]) -> Day:
+    return Day(scenario, system, jobs, simulated(scenario, system, jobs, scenario.policies[0]))
+
+
+def _days(named: Sequence[tuple[str, _Ready]]) -> list[Day]:
+    """Days, each by what people call it."""
+    days = [(name, _played(*ready)) for name, ready in named]
+    return [replace(day, result=day.result.named(name)) for name, day in days]
 
 
 def _drawn(jobs: Sequence[Job], seed: int) -> list[Job]:
@@ -81,6 +95,7 @@ def compare_over_seeds(
     checkpoint: PathOrName | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
+    forecast: Told | None = None,
 ) -> Worth:
     """Plays the variants of a scenario of jobs of GPUs on several seeds, and each choice alone.
 
@@ -94,6 +109,7 @@ def compare_over_seeds(
         checkpoint: A file that keeps every finished run, as for `run_sweep`.
         timeline: How many jobs of a variant the run's timeline holds at most.
         progress: Called with what is played, how many runs are done, and how many there are.
+        forecast: Told how long all will take, as for `compare_scenario`.
 
     Raises:
         FileError: If a machine is neither a preset nor a file.
@@ -130,14 +146,15 @@ def compare_over_seeds(
         workers=workers,
         checkpoint=checkpoint,
         progress=progress,
+        forecast=forecast,
         what="runs",
     )
     together = played[0].name
-    days = []
-    for each in played:
-        if machines or each.name in (reference, together):
-            day = _played(str(loaded.path), each.variant, beside, **draws[0])
-            days.append(replace(day, result=day.result.named(each.name)))
+    shown = [
+        (each.name, _ready(str(loaded.path), each.variant, beside, **draws[0]))
+        for each in played
+        if machines or each.name in (reference, together)
+    ]
     system, jobs, _ = built[next(it.variant for it in played if it.name == reference)]
     cautions = [
         caution
@@ -160,7 +177,7 @@ def compare_over_seeds(
         machines=list(machines),
         seeds=listed,
         found={name: found[at :: len(played)] for at, name in enumerate(names)},
-        days=days,
+        first_days=partial(_days, shown),
         manifest=of_comparison(loaded, settings, {"seeds": listed}, names, reference),
         notes=[*own_speed, *notes_of(built)],
         cautions=list(dict.fromkeys(cautions)),

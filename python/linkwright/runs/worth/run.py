@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
+from linkwright.summaries.intervals import estimate
 from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import MEASURES
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Worth"]
 
 # What is printed of each choice; the report and the tables have all.
-PRINTED = ("job_time", "wait", "makespan")
+PRINTED = ("job_time", "run_time", "makespan")
 # A comparison of as few has no interval worth its name.
 FEW = 5
 
@@ -41,7 +43,8 @@ class Worth(OverSeeds, Run):
         scenario: The scenario as written.
         job_count: How many jobs a seed has.
         machines: The servers that were compared; none where choices were.
-        days: The reference and the scenario as written, or each machine, on the first seed.
+        first_days: Plays the reference and the scenario as written, or each machine, on the first
+            seed: for the report and the timeline alone.
         manifest: What repeats the comparison.
         notes: What was left out of recorded jobs, what is assumed of them, and which choices count
             for nothing.
@@ -56,12 +59,17 @@ class Worth(OverSeeds, Run):
     scenario: Scenario
     job_count: int
     machines: Sequence[str]
-    days: Sequence[Day]
+    first_days: Callable[[], Sequence[Day]] = field(repr=False)
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
     cautions: Sequence[str] = ()
     known_errors: Sequence[KnownError] = ()
     timeline_limit: int = 0
+
+    @cached_property
+    def days(self) -> Sequence[Day]:
+        """The reference and the scenario as written, or each machine, on the first seed."""
+        return self.first_days()
 
     @property
     def title(self) -> str:
@@ -93,8 +101,24 @@ class Worth(OverSeeds, Run):
         return (
             f"{who} jobs end {mean.told('sooner', 'later')} than {under} {self.reference} in the "
             f"mean, and the last of {counted(self.job_count, 'job')} "
-            f"{last.told('sooner', 'later')} ({sure})."
+            f"{last.told('sooner', 'later')} ({sure}). {self._made_of(best)}"
         )
+
+    def _made_of(self, variant: str) -> str:
+        """How much of what jobs save is waiting, where both parts are saved; and the run times."""
+        run_times = self.gain(variant, "run_time")
+        told = "of nothing" if run_times is None else run_times.told("shorter", "longer")
+
+        def saving(measure: str) -> float:
+            means = [estimate(self.values(it, measure)) for it in (self.reference, variant)]
+            before, after = (0.0 if it is None else it.mean for it in means)
+            return before - after
+
+        waiting, running = saving("wait"), saving("run_time")
+        if waiting <= 0 or running < 0:
+            return f"Run times are {told}."
+        part = waiting / (waiting + running)
+        return f"Of the time saved {100 * part:.0f} % is waiting; run times are {told}."
 
     @property
     def context(self) -> Sequence[str]:
@@ -165,7 +189,7 @@ class Worth(OverSeeds, Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """What each variant came to, what each choice is worth, and GPUs held by server."""
-        return [sheets.came_to(self), sheets.better_by(self, PRINTED), *sheets.held(self)]
+        return [*sheets.came_to(self), sheets.better_by(self, PRINTED), *sheets.held(self)]
 
     def sections(self) -> Sequence[Section]:
         """The answer's tables and charts, then the first seed's, and what the model leaves out."""
@@ -201,7 +225,7 @@ class Worth(OverSeeds, Run):
                 sheets=[of_seed],
                 charts=gained if self.gains else {},
             ),
-            Section("What each comes to", sheets=[sheets.came_to(self)]),
+            Section("What each comes to", sheets=sheets.came_to(self)),
             Section("Job times and waiting", charts=spread),
             Section("GPUs held per server", sheets=held, charts=of_servers),
             Section(f"{first}: who held which GPU when", charts=occupancies(days)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from linkwright.runs.run import Sheet
 from linkwright.summaries.intervals import estimate, in_percent
 from linkwright.summaries.measures import MEASURES
+from linkwright.summaries.time_parts import PARTS_NOTE
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
@@ -16,12 +17,36 @@ if TYPE_CHECKING:
 __all__ = ["better_by", "came_to", "held"]
 
 
-def came_to(worth: Worth) -> Sheet:
-    """What each variant came to, in the mean over seeds."""
+# What a day comes to, in its parts; the other measures follow in a table of their own.
+PARTS = ("wait", "run_time", "job_time", "makespan", "throughput", "gpu_seconds", "load")
+
+
+def came_to(worth: Worth) -> list[Sheet]:
+    """What each variant came to, in the mean over seeds: where its time goes, then the rest."""
+    count = counted(len(worth.seeds), "seed")
+    parts = _means(
+        worth,
+        PARTS,
+        title=f"What each comes to: means over {count}",
+        note=PARTS_NOTE,
+    )
+    rest = _means(
+        worth,
+        [it.name for it in MEASURES if it.name not in PARTS],
+        title="The slowest jobs, and what was used",
+        note="GPUs: given out until the last job ended; links: what copies from hosts and "
+        "all-reduces carried of what they could have.",
+    )
+    return [parts, rest]
+
+
+def _means(worth: Worth, names: Sequence[str], *, title: str, note: str) -> Sheet:
+    """The means of some measures, of those that any variant has."""
     shown = [
         it
         for it in MEASURES
-        if any(value is not None for name in worth.found for value in worth.values(name, it.name))
+        if it.name in names
+        and any(value is not None for name in worth.found for value in worth.values(name, it.name))
     ]
     rows = []
     for name in worth.found:
@@ -30,15 +55,7 @@ def came_to(worth: Worth) -> Sheet:
             known = estimate(worth.values(name, measure.name))
             cells.append("none" if known is None else _cell(known.mean * measure.factor))
         rows.append(cells)
-    count = counted(len(worth.seeds), "seed")
-    return Sheet(
-        ["variant", *(it.head for it in shown)],
-        rows,
-        ["variant"],
-        title=f"What each comes to: means over {count}",
-        note="Job time is from arrival to end. GPUs: given out until the last job ended; "
-        "links: what copies from hosts and all-reduces carried of what they could have.",
-    )
+    return Sheet(["variant", *(it.head for it in shown)], rows, ["variant"], title, note)
 
 
 def better_by(worth: Worth, names: Sequence[str]) -> Sheet:
@@ -100,4 +117,6 @@ def held(worth: Worth) -> list[Sheet]:
 
 
 def _cell(value: float) -> str:
+    if abs(value) >= 10_000:
+        return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

@@ -1,0 +1,63 @@
+"""Where the time of a day's jobs goes: waiting and running, what GPUs that takes, and the load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["PARTS_NOTE", "SECONDS_PER_HOUR", "TimeParts", "time_parts"]
+
+SECONDS_PER_HOUR = 3600.0
+
+# What the reader of a table of parts must know.
+PARTS_NOTE = (
+    "A job waits from arrival to start and runs from start to end; job time is both. GPU-s: GPUs "
+    "times run time, of all jobs; load: that per GPU-second until the last arrival."
+)
+
+
+@dataclass(frozen=True)
+class TimeParts:
+    """What jobs came to under one policy, in parts.
+
+    Attributes:
+        wait: Mean seconds from a job's arrival to its start.
+        run_time: Mean seconds from its start to its end.
+        job_time: Mean seconds from its arrival to its end, which is the sum of both.
+        throughput: Jobs per hour until the last job ended; None where that takes no time.
+        gpu_seconds: Each job's GPUs times its run time, summed over the jobs.
+        load: Those GPU-seconds per GPU-second that the system has until the last job arrives; None
+            where all arrive at time zero. Above 1 jobs ask for more than the system can give.
+    """
+
+    wait: float
+    run_time: float
+    job_time: float
+    throughput: float | None
+    gpu_seconds: float
+    load: float | None
+
+
+def time_parts(rows: Sequence[Mapping[str, Any]], gpus: int) -> TimeParts:
+    """The parts of at least one job's time.
+
+    Args:
+        rows: A row for each job, with the columns of `SimulationResult.jobs`.
+        gpus: How many GPUs of the system are in order.
+    """
+    count = len(rows)
+    # Sorted, so that sums do not hang on the order of the list.
+    times = sorted(row["finish"] - row["arrival"] for row in rows)
+    waits = sorted(row["wait"] for row in rows)
+    last_end = max(row["finish"] for row in rows)
+    gpu_seconds = sum(row["gpu_count"] * row["run_time"] for row in rows)
+    offered = gpus * max(row["arrival"] for row in rows)
+    return TimeParts(
+        wait=sum(waits) / count,
+        run_time=sum(sorted(row["run_time"] for row in rows)) / count,
+        job_time=sum(times) / count,
+        throughput=SECONDS_PER_HOUR * count / last_end if last_end else None,
+        gpu_seconds=gpu_seconds,
+        load=gpu_seconds / offered if offered else None,
+    )
