@@ -67,9 +67,9 @@ class Kernel:
     def unaskable(self) -> str:
         """Says why `train` has no such kernel; nothing where it has."""
         if self.kind not in ("product", "attention"):
-            return f"{self.kind}: no layer of a network"
+            return f"`train` has no {self.kind}"
         if self.numbers not in choice_names()["precision"]:
-            return f"{self.kind} of {self.numbers}"
+            return f"`train` has no {self.kind} in {self.numbers}"
         return ""
 
     @property

@@ -75,11 +75,12 @@ def unaskable(row: dict[str, str]) -> str:
         "its authors hold the row to be wrong": row["faulty"] == "yes",
         "only adapters are trained, or a model is tuned (LoRA, SFT)": row["stage"]
         != "pre-training",
-        "networks with experts": row["kind"] != "dense",
-        "its precision is not told": not row["precision"],
-        f"numbers of {row['precision']}": row["precision"] not in choice_names()["precision"],
-        "activations are computed again": row["recomputation"] not in ("", "none"),
-        "several layouts at once, or over contexts": layout[1:] != [row["gpus"]]
+        "`train` has no layers of experts": row["kind"] != "dense",
+        "nobody tells its precision": not row["precision"],
+        f"`train` multiplies no {row['precision']}": row["precision"]
+        not in choice_names()["precision"],
+        "`train` does not compute activations again": row["recomputation"] not in ("", "none"),
+        "`train` takes one layout, and none over contexts": layout[1:] != [row["gpus"]]
         or layout[0] not in LAYOUTS,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
