@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from accuracy import __main__ as program
 from accuracy import runs
+from accuracy.kernels import Kernel
 from accuracy.networks import network
 from accuracy.page import in_page, in_readme, readme
 from accuracy.results import asked, stored
 from accuracy.rows import Row, Series, errors_of
+from accuracy.tables import STORED, table
 from accuracy.training import unaskable
 from linkwright.errors import SimulationError
 
@@ -104,6 +107,16 @@ def test_costly_runs_are_read_where_they_were_refused_too(monkeypatch: pytest.Mo
     assert runs.stored_run("good") == 1.5
     with pytest.raises(SimulationError, match="no room"):
         runs.stored_run("bad")
+
+
+def test_the_sample_of_kernels_is_of_the_groups_that_were_asked_whole() -> None:
+    groups = {row["kernel"]: int(row["rows"]) for row in table(STORED / "kernels-groups.csv")}
+    assert sum(groups.values()) == 47_713
+    sampled = Counter(
+        kernel.facets["kernel"] for kernel in map(Kernel.of, table(STORED / "kernels-sample.csv"))
+    )
+    assert sampled.keys() <= groups.keys()
+    assert all(count <= groups[name] // 8 for name, count in sampled.items())
 
 
 def test_the_readme_takes_the_table_between_its_marks() -> None:
