@@ -311,6 +311,9 @@ class Allocator:
             AllocationError: If the GPU is unknown.
         """
 
+    def _repr_html_(self) -> str:
+        """Who holds each GPU, below how many are free."""
+
     def save(self) -> str:
         """The state as JSON text."""
 
@@ -326,6 +329,8 @@ class Allocator:
 @final
 class Explanation:
     """Why a decision came out as it did."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @property
     def rule(self) -> str:
@@ -352,11 +357,15 @@ class Explanation:
     def ranking(self) -> list[Match]:
         """The best candidates by the policy's own order, the chosen one first."""
 
+    def _repr_html_(self) -> str:
+        """The ranking, below what decided."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
 @final
 class Match:
     """A pattern placed on GPUs, with its scores."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @property
     def gpus(self) -> list[int]:
@@ -405,6 +414,7 @@ class Match:
         one is optimal, None where no bound is known.
         """
 
+    def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -789,7 +799,7 @@ class GpuKernel:
     def buffer(
         self,
         name: str,
-        size: int,
+        size: int | str,
         copy: str = "in",
         *,
         data: int | float | bytes | Sequence[int | float] = ...,
@@ -809,7 +819,7 @@ class GpuKernel:
                 are not as many or not copied in.
         """
 
-    def launch(self, name: str, *, lds: int = 0) -> None:
+    def launch(self, name: str, *, lds: int | str = 0) -> None:
         """Begins another launch, which starts when the one before has ended.
 
         Args:
@@ -1294,7 +1304,7 @@ class GpuSystem:
         distribution: DistributionName = "unified",
         remote: Sequence[str] = ...,
         dram: DramName = "ideal",
-        shared_bandwidth: float = 32.0,
+        shared_bandwidth: float | str = 32.0,
         read_lease: int = 10,
         write_lease: int = 5,
         timestamp_bits: int = 16,
@@ -1441,7 +1451,7 @@ class Job:
         arrival: float = 0.0,
         iterations: int | None = None,
         compute_per_iteration: float | None = None,
-        bytes_per_iteration: int | None = None,
+        bytes_per_iteration: int | str | None = None,
     ) -> Job:
         """A job; sensitivity and iterations are the workload's where absent.
 
@@ -1508,7 +1518,7 @@ class Job:
             SimulationError: If the name is blank or the arrival out of range.
         """
 
-    def run_time(self, effective_bandwidth: float) -> float:
+    def run_time(self, effective_bandwidth: float | str) -> float:
         """Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
 
         Raises:
@@ -1618,8 +1628,6 @@ class Owner:
 class Pattern:
     """Which of a job's GPUs talk to which: MAPA's application graph."""
 
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
     def __new__(cls, shape: PatternName, size: int) -> Pattern:
         """A named shape (see `pattern_names`) on `size` GPUs.
 
@@ -1686,6 +1694,7 @@ class Pattern:
     def edges(self) -> list[tuple[int, int]]:
         """Its edges, each once, lower vertex first."""
 
+    def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -2367,6 +2376,8 @@ class CheckReport:
 class Export:
     """A schedule in another format."""
 
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
     @property
     def text(self) -> str:
         """The file's whole text."""
@@ -2374,6 +2385,9 @@ class Export:
     @property
     def notes(self) -> list[str]:
         """What the format could not say and its user must know, each a sentence."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Schedule:
@@ -2554,10 +2568,10 @@ class Schedule:
 
     def time(
         self,
-        size: int,
+        size: int | str,
         *,
         system: System | None = None,
-        chunk: int | None = None,
+        chunk: int | str | None = None,
         protocol: ProtocolName | None = None,
     ) -> Timing:
         """How long it takes on a system's links.
@@ -2578,10 +2592,10 @@ class Schedule:
     def to_msccl_xml(
         self,
         *,
-        min_bytes: int = 0,
-        max_bytes: int | None = None,
+        min_bytes: int | str = 0,
+        max_bytes: int | str | None = None,
         step_limit: int = 64,
-        size: int | None = None,
+        size: int | str | None = None,
     ) -> Export:
         """The file that MSCCL's executors load.
 
@@ -2599,13 +2613,13 @@ class Schedule:
     def to_mscclpp_json(
         self,
         *,
-        min_bytes: int = 0,
-        max_bytes: int | None = None,
+        min_bytes: int | str = 0,
+        max_bytes: int | str | None = None,
         in_place: bool | None = None,
         threads_per_block: int = 1024,
         block_limit: int = 80,
         pieces: int | None = None,
-        size: int = 67108864,
+        size: int | str = 67108864,
     ) -> Export:
         """The execution plan that MSCCL++ loads.
 
@@ -2637,6 +2651,9 @@ class Schedule:
         Columns: rank, block, step, channel, operation, send_to, receive_from, source,
         destination, count and after, the `block.step` of its rank that must have ended first.
         """
+
+    def _repr_html_(self) -> str:
+        """Its steps, below what it is."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -2729,7 +2746,7 @@ class SimulationResult:
         *,
         planner: PlannerName = "packing",
         host_copies: bool = False,
-        bucket: int | None = None,
+        bucket: int | str | None = None,
     ) -> Table:
         """What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
 
@@ -2768,8 +2785,6 @@ class System:
     node of GPUs at each port, all joined to each other. GPU ids count through the first server,
     then the second. Two systems are equal if their parts and the settings of their network are.
     """
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __new__(
         cls,
@@ -3038,6 +3053,7 @@ class System:
     def _repr_html_(self) -> str:
         """A drawing of the system; of a large server that stands alone, its devices."""
 
+    def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -3049,6 +3065,8 @@ class Table:
     column is its field's metadata under the key "unit". A row is a dictionary: `len(t)` counts
     them, iteration goes through them, and `t[0]` is the first. A notebook and `print` show them.
     """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[dict[str, Any]]: ...
@@ -3084,6 +3102,9 @@ class Table:
 
         A requested schema is only a wish, and the protocol lets a producer pass it over.
         """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Floorplan:
@@ -3268,6 +3289,8 @@ class ThermalMap:
 class Timing:
     """How long a schedule takes on a system."""
 
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
     @property
     def size(self) -> int:
         """The data in bytes, as nccl-tests counts it: the longest buffer of a rank."""
@@ -3309,6 +3332,9 @@ class Timing:
         Columns: from, to, kind, bytes and utilisation, which is their share of what the link
         could have carried in the time.
         """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class NeuralNetwork:
@@ -3421,7 +3447,7 @@ class TrainingStep:
         optimizer: OptimizerName = "momentum",
         framework: FrameworkName = "pytorch",
         overlap: bool = True,
-        bucket: int | None = None,
+        bucket: int | str | None = None,
         micro_batches: int | None = None,
         terms: str | None = None,
         measured: str | None = None,
@@ -3583,7 +3609,7 @@ def calibrate(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def time_errors(system: System, gpus: Sequence[int], sizes: Sequence[int]) -> Table:
+def time_errors(system: System, gpus: Sequence[int], sizes: Sequence[int | str]) -> Table:
     """How far off a collective's times are, by size: their error bars.
 
     They are the errors of the measurements that the clock was held against
@@ -3621,7 +3647,7 @@ def expect(
     system: System,
     gpus: Sequence[int],
     collective: CollectiveName,
-    sizes: Sequence[int],
+    sizes: Sequence[int | str],
     *,
     root: int | None = None,
     nccl: str | None = None,
@@ -3629,8 +3655,8 @@ def expect(
     p2p: bool = True,
     algorithm: NcclAlgorithmName | None = None,
     protocol: ProtocolName | None = None,
-    link_bandwidth: float | None = None,
-    network_bandwidth: float | None = None,
+    link_bandwidth: float | str | None = None,
+    network_bandwidth: float | str | None = None,
     processes: ProcessesName | None = None,
     terms: str | None = None,
 ) -> Table:
@@ -3678,7 +3704,7 @@ def nccl_choices(
     system: System,
     gpus: Sequence[int],
     collective: CollectiveName,
-    size: int,
+    size: int | str,
     *,
     root: int | None = None,
     nccl: str | None = None,
@@ -3890,7 +3916,7 @@ def plan(
     algorithm: AlgorithmName = "packing",
     root: int | None = None,
     links: LinksName = "auto",
-    size: int | None = None,
+    size: int | str | None = None,
     protocol: ProtocolName | None = None,
     peer_access_switch: float | None = None,
 ) -> Schedule:
@@ -3971,7 +3997,7 @@ def plan_for_sizes(
     system: System,
     gpus: Sequence[int],
     collective: CollectiveName,
-    sizes: Sequence[int],
+    sizes: Sequence[int | str],
     *,
     algorithm: AlgorithmName = "packing",
     root: int | None = None,
@@ -4081,7 +4107,7 @@ def simulate(
     fidelity: FidelityName = "flow",
     host_copies: bool = False,
     gpu_speed: GpuSpeedName = "reference",
-    bucket: int | None = None,
+    bucket: int | str | None = None,
     progress: Callable[[int, int, float], object] | None = None,
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
@@ -4128,9 +4154,9 @@ def preset_names() -> list[tuple[str, str]]:
 def time_sweep(
     schedule: Schedule,
     system: System | None,
-    sizes: Sequence[int],
+    sizes: Sequence[int | str],
     *,
-    chunk: int | None = None,
+    chunk: int | str | None = None,
     protocol: ProtocolName | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:

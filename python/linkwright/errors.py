@@ -31,7 +31,7 @@ __all__ = [
     "printable",
 ]
 
-# A text that a person pasted is told by so many characters of its first line.
+# An error shows this much of a pasted text: characters of its first line.
 LONGEST_START = 60
 # By such a note PyO3 names the argument that it could not take.
 NAMED = re.compile(r"while processing '(\w+)'")
@@ -68,7 +68,7 @@ class LinkwrightError(Exception):
     remedy: str | None
 
     def __init__(self, problem: str = "", remedy: str | None = None) -> None:
-        # What was pasted as a name is told by its start.
+        # A name that was pasted is told by its start.
         problem = LONG.sub(lambda found: f"`{brief(found[1])}`", problem)
         # The arguments stay as given, so that the error survives pickling between processes.
         super().__init__(problem, remedy)
@@ -95,7 +95,7 @@ class ArgumentError(LinkwrightError, TypeError):
     argument: str
     remedy: str
 
-    def __init__(self, was: str, remedy: str, argument: str = "") -> None:
+    def __init__(self, was: str = "", remedy: str = "", argument: str = "") -> None:
         self._was, self.argument = was, argument
         super().__init__(self._told(), remedy)
         # All of them, for pickling.
@@ -110,7 +110,7 @@ class ArgumentError(LinkwrightError, TypeError):
         if named is None:
             super().add_note(note)
             return
-        # What is there already is a place in the argument.
+        # The place in the argument is there already.
         self.argument = f"{named[1]}{self.argument}"
         self.problem = self._told()
         self.args = (self._was, self.remedy, self.argument)

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from linkwright.arguments import taking, whole
 from linkwright.errors import ArgumentError, FileError, InputError, brief, given, printable
 
 __all__ = [
@@ -43,7 +44,7 @@ LARGEST_TEXT = 16 * 2**20
 # What was read of pipes and the like, by the device and number of each.
 _kept: ContextVar[dict[tuple[int, int], bytes] | None] = ContextVar("_kept", default=None)
 
-# What people name a file by, or something that has a name of its own.
+# People name a file so, or something that has a name of its own.
 PathOrName: TypeAlias = str | os.PathLike[str]
 
 
@@ -52,13 +53,13 @@ def path_of(argument: str, value: object, reader: str | None = None) -> Path:
 
     Args:
         argument: Its name.
-        value: What was given.
+        value: The value that was given.
         reader: What reads a text that was pasted in place of a path.
 
     Raises:
         ArgumentError: If it is neither a text nor a path.
-        FileError: If no file has such a name: it is a pasted text, holds a NUL, or is too long; or
-            if the system does not say whether it is there.
+        FileError: If no file has such a name: it is a pasted text, holds a NUL, or is too long.
+            Also if the system does not say whether it is there.
     """
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(path, str):
@@ -91,6 +92,7 @@ def _no_name(problem: str, path: str, reader: str | None) -> FileError:
     return FileError(f"{problem}: `{brief(path)}`", remedy)
 
 
+@taking(most=whole)
 def read_text(path: PathOrName, most: int = LARGEST_TEXT) -> str:
     """The text of a UTF-8 file of at most so many bytes.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from linkwright import Program, applications, choice_names, read_otf2
+from linkwright.arguments import taking, whole
 from linkwright.errors import (
     ApplicationError,
     FileError,
@@ -43,6 +44,7 @@ HEAD = 1 << 16
 GZIP = b"\x1f\x8b"
 
 
+@taking(ranks=whole)
 @reading_once()
 def load_program(
     name_or_path: PathOrName, *, ranks: int | None = None, **parameters: object

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from linkwright import Fabric, Floorplan, System, fabric_names, import_format_names, preset_names
-from linkwright.arguments import several
+from linkwright.arguments import several, taking, text, whole
 from linkwright.errors import ArgumentError, FileError, MachineError, given, neither, printable
 from linkwright.files import PathOrName, existing, path_of, read_text
 
@@ -21,6 +21,8 @@ __all__ = [
     "load_server",
     "load_system",
     "network_keys",
+    "network_of",
+    "server_of",
 ]
 
 # A server by itself: one that was read, a preset's name, or a file's path.
@@ -36,6 +38,41 @@ KIND = re.compile(r"(?m)^[ \t]*kind[ \t]*=")
 GRAPH = re.compile(r"\ufeff?(\s|//[^\n]*\n|#[^\n]*\n)*(strict|graph|digraph)\b", re.IGNORECASE)
 
 
+def server_of(argument: str, value: object) -> Any:
+    """Reads the server of `load_system`, whose own error names a fault within.
+
+    Raises:
+        ArgumentError: If it is nothing of the kind.
+    """
+    if isinstance(value, System | str | os.PathLike | Iterable) and not isinstance(value, bytes):
+        return value
+    wanted = "give a preset's name, a path, a `System` or a list of these"
+    raise ArgumentError(given(value), wanted, argument)
+
+
+def network_of(argument: str, value: object) -> Any:
+    """Reads the network of `load_system`.
+
+    Raises:
+        ArgumentError: If it is nothing of the kind.
+    """
+    if isinstance(value, Fabric | str | os.PathLike | Mapping):
+        return value
+    wanted = "give a kind's name, a speed, a path, a `Fabric` or a dictionary"
+    raise ArgumentError(given(value), wanted, argument)
+
+
+@taking(
+    server=server_of,
+    servers=whole,
+    network=network_of,
+    gpus=whole,
+    format=text,
+    name=text,
+    nvlink=text,
+    pcie=text,
+    xgmi_links=whole,
+)
 def load_system(
     server: Server | Sequence[Server | tuple[Server, int]] | Mapping[str, object] | None = None,
     servers: int | None = None,
@@ -180,6 +217,7 @@ def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[
     return table, files
 
 
+@taking(ports=whole)
 def load_fabric(
     kind_or_path: PathOrName, *, ports: int | None = None, **parameters: object
 ) -> Fabric:

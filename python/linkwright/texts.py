@@ -75,7 +75,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def size_in(text: str) -> int:
-    """The bytes in `64MiB`, `64M` (the same, as for nccl-tests), `64MB` (10^6 each) or `8`.
+    """Reads the bytes in `64MiB`, `64M` (the same, as for nccl-tests), `64MB` (10^6 each) or `8`.
 
     Raises:
         ValueError: If the text is no such amount, or no whole number of bytes.

@@ -5,22 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from numbers import Number
-from typing import Any
+from typing import Any, cast
 
 from linkwright import Fabric, NeuralNetwork, System
-from linkwright.arguments import bytes_of, several, texts, truth, whole
+from linkwright.arguments import bytes_of, gpus_of, taking, text, texts, truth, whole
 from linkwright.errors import InputError, SimulationError, printable
 from linkwright.files import PathOrName, path_of, portable_name, read_text, sha256
 from linkwright.recipes import LIBRARY, Recipe, load_network
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
 from linkwright.summaries.steps import Scaled
-from linkwright.systems import load_system
+from linkwright.systems import load_system, network_of, server_of
 
 __all__ = ["train"]
 
 
+@taking(
+    machine=server_of,
+    servers=whole,
+    fabric=network_of,
+    gpus=gpus_of,
+    batch=whole,
+    size=whole,
+    tokens=whole,
+    scaling=truth,
+    precision=text,
+    gradients=text,
+    optimizer=text,
+    framework=text,
+    overlap=truth,
+    bucket=bytes_of,
+    micro_batches=whole,
+)
 def train(
     network: NeuralNetwork | PathOrName,
     machine: System | PathOrName = "dgx1-v100",
@@ -81,29 +97,28 @@ def train(
         SimulationError: If the batch does not divide, the machine has fewer GPUs or cannot go
             that way, or a choice is unknown.
     """
-    text: str | None = None
+    own: str | None = None
     what = network
     if not isinstance(network, NeuralNetwork):
-        network, text = load_network(network)
+        network, own = load_network(network)
     if size is not None or tokens is not None:
         network = network.with_input(size=size, tokens=tokens)
-    chosen_gpus = _wanted(gpus)
     if not isinstance(machine, System) or servers is not None or fabric is not None:
-        wanted = chosen_gpus if isinstance(chosen_gpus, int) else None
+        wanted = gpus if isinstance(gpus, int) else None
         machine = load_system(machine, servers, network=fabric, gpus=wanted)
     system = machine
-    chosen = _gpus_of(system, chosen_gpus)
+    chosen = _gpus_of(system, gpus)
     given = {"<terms>": _text_of("terms", terms), "<measured>": _text_of("measured", measured)}
     recipe = Recipe(
         network,
-        whole("batch", batch),
+        batch,
         precision,
         gradients,
         optimizer,
         framework,
-        truth("overlap", overlap),
-        None if bucket is None else bytes_of("bucket", bucket),
-        None if micro_batches is None else whole("micro_batches", micro_batches),
+        overlap,
+        cast("int | None", bucket),
+        micro_batches,
         _held(given["<terms>"]),
         _held(given["<measured>"]),
     )
@@ -119,8 +134,8 @@ def train(
         scaling = len(chosen) <= LARGEST_SCALING and measured is None
     scaled = _scaling(recipe, system, chosen, steps) if scaling and len(chosen) > 1 else []
     manifest: dict[str, Any] = {
-        "network": network.name if text is None else portable_name(str(what)),
-        "sha256": None if text is None else sha256(text.encode()),
+        "network": network.name if own is None else portable_name(str(what)),
+        "sha256": None if own is None else sha256(own.encode()),
         "input": network.input,
         "machine": portable_name(system.name),
         "gpus": list(chosen),
@@ -160,13 +175,6 @@ def _told_of(texts: Mapping[str, _Given | None]) -> Iterator[None]:
         if found is None or found.file is None:
             raise
         raise InputError(found.file, *error.args[1:]) from error
-
-
-def _wanted(gpus: object) -> int | list[int] | None:
-    """How many GPUs are wanted, or which; None for all."""
-    if gpus is None or isinstance(gpus, Number):
-        return None if gpus is None else whole("gpus", gpus)
-    return [whole(f"gpus[{at}]", gpu) for at, gpu in enumerate(several("gpus", gpus, "GPUs"))]
 
 
 def _gpus_of(system: System, gpus: int | Sequence[int] | None) -> list[int]:

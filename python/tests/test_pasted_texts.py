@@ -21,7 +21,7 @@ PASTED = "\tGPU0\tGPU1\n" + "GPU0\tX\tNV12\n" * 500 + SECRET
 PROGRAM = lw.Program.skeleton("kripke", 2)
 SYSTEM = lw.System("dgx1-v100")
 
-# What takes a path, and what its error says reads a text.
+# Calls that take a path, and the reader of texts that their error names.
 PATHS: dict[str, tuple[Callable[[Any], object], str | None]] = {
     "load_system": (lw.load_system, "System.from_text"),
     "load_system of a list": (lambda it: lw.load_system([it]), "System.from_text"),
@@ -71,7 +71,7 @@ def check_brief(error: LinkwrightError) -> None:
     assert len(error.problem) < 200
     assert "GPU0" in told
     assert "\n" not in told
-    # What another process is sent is no longer.
+    # Another process is sent no more.
     assert SECRET not in repr(error)
 
 

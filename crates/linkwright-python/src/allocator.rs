@@ -1,6 +1,7 @@
 //! `linkwright.Allocator`, its decisions and their explanations.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -11,26 +12,36 @@ use linkwright::allocation::{
     PreparedMachine, Request, Selection, ServerState, Ties, policy,
 };
 use linkwright::system::BandwidthProfile;
+use linkwright::table::{self, Column};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::argument::given;
+use crate::cells;
 use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::number;
-use crate::number::{int, ints, optional_ints};
 use crate::owner::{Owner, microseconds};
 use crate::pattern::Pattern;
 use crate::system::System;
+use crate::table::Table;
 
 /// A pattern placed on GPUs, with its scores.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, hash, module = "linkwright")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Match {
     selection: Selection,
     /// The links that the pattern uses, by the machine's names, with their numbers.
     joined_by: Vec<(String, usize)>,
+}
+
+/// Equal matches are of the same GPUs.
+impl Hash for Match {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.selection.chosen.placement.hash(state);
+    }
 }
 
 impl Match {
@@ -117,8 +128,8 @@ impl Match {
 }
 
 /// Why a decision came out as it did.
-#[pyclass(frozen, module = "linkwright")]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Explanation {
     rule: String,
     decided_by: String,
@@ -175,6 +186,25 @@ impl Explanation {
     #[getter]
     fn ranking(&self) -> Vec<Match> {
         self.ranking.clone()
+    }
+
+    /// The ranking, below what decided.
+    fn _repr_html_(&self) -> PyResult<String> {
+        let ids = |it: &Match| it.gpus().iter().map(|gpu| *gpu as u32).collect();
+        let gigabytes =
+            |of: fn(&Match) -> f64| Column::Float64(self.ranking.iter().map(of).collect());
+        let effective = self.ranking.iter().map(Match::effective_bandwidth).collect();
+        let table = table::Table::new()
+            .with("gpus", "", self.ranking.iter().map(ids).collect::<Vec<Vec<u32>>>())
+            .with("effective_bandwidth", "GB/s", Column::OptionalFloat64(effective))
+            .with("aggregated_bandwidth", "GB/s", gigabytes(Match::aggregated_bandwidth))
+            .with("preserved_bandwidth", "GB/s", gigabytes(Match::preserved_bandwidth));
+        Ok(cells::titled(&self.__repr__(), &Table::new(table)?._repr_html_()))
+    }
+
+    fn __repr__(&self) -> String {
+        let (gpus, by) = (self.ranking[0].gpus(), &self.decided_by);
+        format!("<Explanation: GPUs {gpus:?} of {} ranked, by {by}>", self.ranking.len())
     }
 }
 
@@ -305,21 +335,21 @@ impl Allocator {
     ///     InputError: If the state is not what `save` gave, or of another machine.
     #[new]
     #[pyo3(signature = (
-        system, policy: "PolicyName" = "preserve", *, bandwidth_model: "BandwidthModelName" = "sound",
+        system: "System", policy: "PolicyName" = "preserve", *, bandwidth_model: "BandwidthModelName" = "sound",
         bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
-        state = None, state_file = "<state>", lost: "Sequence[int] | None" = None
+        state: "str | None" = None, state_file: "str" = "<state>", lost: "Sequence[int] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         py: Python<'_>,
-        system: &System,
-        policy: &str,
-        bandwidth_model: &str,
-        bandwidth_profile: Option<&str>,
-        ties: &str,
-        state: Option<&str>,
-        state_file: &str,
-        #[pyo3(from_py_with = optional_ints)] lost: Option<Vec<i128>>,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] policy: &str,
+        #[pyo3(from_py_with = given)] bandwidth_model: &str,
+        #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
+        #[pyo3(from_py_with = given)] ties: &str,
+        #[pyo3(from_py_with = given)] state: Option<&str>,
+        #[pyo3(from_py_with = given)] state_file: &str,
+        #[pyo3(from_py_with = given)] lost: Option<Vec<i128>>,
     ) -> PyResult<Self> {
         let server = system.listed()?;
         let origin = Origin {
@@ -382,12 +412,12 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If the job is larger than the machine.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (job, pattern, *, sensitive = true))]
+    #[pyo3(signature = (job: "str", pattern: "Pattern", *, sensitive: "bool" = true))]
     fn decide(
         slf: &Bound<'_, Self>,
-        job: &str,
-        pattern: &Pattern,
-        sensitive: bool,
+        #[pyo3(from_py_with = given)] job: &str,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+        #[pyo3(from_py_with = given)] sensitive: bool,
     ) -> PyResult<Option<Match>> {
         let request = Request { pattern: &pattern.0, sensitive };
         let now = Self::now(slf);
@@ -406,13 +436,13 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If the job is larger than the machine or holds GPUs already.
     ///     KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
-    #[pyo3(signature = (job, pattern, *, sensitive = true, owner = None))]
+    #[pyo3(signature = (job: "str", pattern: "Pattern", *, sensitive: "bool" = true, owner: "Owner | None" = None))]
     fn allocate(
         slf: &Bound<'_, Self>,
-        job: &str,
-        pattern: &Pattern,
-        sensitive: bool,
-        owner: Option<&Bound<'_, Owner>>,
+        #[pyo3(from_py_with = given)] job: &str,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+        #[pyo3(from_py_with = given)] sensitive: bool,
+        #[pyo3(from_py_with = given)] owner: Option<&Owner>,
     ) -> PyResult<Option<Match>> {
         let request = Request { pattern: &pattern.0, sensitive };
         loop {
@@ -420,7 +450,7 @@ impl Allocator {
             let before = next.state().clone();
             let decision = detached(slf.py(), |effort| next.allocate(job, &request, effort))?;
             if let (Some(_), Some(owner)) = (&decision, owner) {
-                let owned = next.state_mut().own(job, owner.get().0.clone());
+                let owned = next.state_mut().own(job, owner.0.clone());
                 owned.map_err(errors::allocation)?;
             }
             let mut allocator = slf.borrow_mut();
@@ -438,13 +468,13 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If the job is larger than the machine.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (job, pattern, *, sensitive = true, limit: "int" = 5))]
+    #[pyo3(signature = (job: "str", pattern: "Pattern", *, sensitive: "bool" = true, limit: "int" = 5))]
     fn explain(
         slf: &Bound<'_, Self>,
-        job: &str,
-        pattern: &Pattern,
-        sensitive: bool,
-        #[pyo3(from_py_with = int)] limit: i128,
+        #[pyo3(from_py_with = given)] job: &str,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+        #[pyo3(from_py_with = given)] sensitive: bool,
+        #[pyo3(from_py_with = given)] limit: i128,
     ) -> PyResult<Option<Explanation>> {
         let limit = number::within("limit", limit, usize::MAX, errors::allocation_choice)?;
         let request = Request { pattern: &pattern.0, sensitive };
@@ -457,11 +487,11 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
-    #[pyo3(signature = (pattern, gpus: "Sequence[int]"))]
+    #[pyo3(signature = (pattern: "Pattern", gpus: "Sequence[int]"))]
     fn score(
         &self,
-        pattern: &Pattern,
-        #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     ) -> PyResult<Match> {
         let gpus = self.checked(pattern, &gpus)?;
         let free = self.0.state().free();
@@ -475,11 +505,11 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (pattern, gpus: "Sequence[int]"))]
+    #[pyo3(signature = (pattern: "Pattern", gpus: "Sequence[int]"))]
     fn best_placement(
         slf: &Bound<'_, Self>,
-        pattern: &Pattern,
-        #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     ) -> PyResult<Match> {
         let gpus = slf.borrow().checked(pattern, &gpus)?;
         let now = Self::now(slf);
@@ -495,7 +525,7 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
     #[pyo3(signature = (gpus: "Sequence[int]"))]
-    fn sound_bandwidth(&self, #[pyo3(from_py_with = ints)] gpus: Vec<i128>) -> PyResult<f64> {
+    fn sound_bandwidth(&self, #[pyo3(from_py_with = given)] gpus: Vec<i128>) -> PyResult<f64> {
         let gpus = self.known(&gpus)?;
         Ok(self.0.machine().sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
     }
@@ -504,7 +534,8 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If it holds none: released before or never allocated.
-    fn release(&mut self, job: &str) -> PyResult<Vec<usize>> {
+    #[pyo3(signature = (job: "str"))]
+    fn release(&mut self, #[pyo3(from_py_with = given)] job: &str) -> PyResult<Vec<usize>> {
         self.0.state_mut().release(job).map_err(errors::allocation)
     }
 
@@ -520,11 +551,11 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the time is negative or too large.
-    #[pyo3(signature = (living, *, since = None))]
+    #[pyo3(signature = (living: "Sequence[str]", *, since: "float | None" = None))]
     fn reconcile(
         &mut self,
-        living: Vec<String>,
-        since: Option<f64>,
+        #[pyo3(from_py_with = given)] living: Vec<String>,
+        #[pyo3(from_py_with = given)] since: Option<f64>,
     ) -> PyResult<BTreeMap<String, Vec<usize>>> {
         let since = since.map_or(Ok(u64::MAX), |since| microseconds("since", since))?;
         let living: BTreeSet<String> = living.into_iter().collect();
@@ -542,7 +573,11 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the time is negative or too large.
-    fn release_overdue(&mut self, now: f64) -> PyResult<BTreeMap<String, Vec<usize>>> {
+    #[pyo3(signature = (now: "float"))]
+    fn release_overdue(
+        &mut self,
+        #[pyo3(from_py_with = given)] now: f64,
+    ) -> PyResult<BTreeMap<String, Vec<usize>>> {
         let ended = Ended::Overdue { now: microseconds("now", now)? };
         Ok(self.0.state_mut().reconcile(ended).into_iter().collect())
     }
@@ -552,7 +587,7 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
     #[pyo3(signature = (gpu: "int"))]
-    fn mark_unhealthy(&mut self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<()> {
+    fn mark_unhealthy(&mut self, #[pyo3(from_py_with = given)] gpu: i128) -> PyResult<()> {
         let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_unhealthy(gpu).map_err(errors::allocation)
     }
@@ -562,9 +597,36 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
     #[pyo3(signature = (gpu: "int"))]
-    fn mark_healthy(&mut self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<()> {
+    fn mark_healthy(&mut self, #[pyo3(from_py_with = given)] gpu: i128) -> PyResult<()> {
         let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_healthy(gpu).map_err(errors::allocation)
+    }
+
+    /// Who holds each GPU, below how many are free.
+    fn _repr_html_(&self) -> PyResult<String> {
+        let (state, server) = (self.0.state(), self.1.system.listed()?);
+        let names = server.gpus().iter().map(|gpu| server.devices()[*gpu].name.clone()).collect();
+        let holder = |gpu: usize| {
+            let job = state.held().iter().find(|(_, held)| held.contains(&gpu));
+            match job {
+                Some((job, _)) => job.clone(),
+                None if state.unhealthy().contains(gpu) => "(unhealthy)".to_owned(),
+                None => "(free)".to_owned(),
+            }
+        };
+        let count = self.0.machine().gpu_count();
+        let table = table::Table::new()
+            .with("gpu", "", Column::UInt64((0..count as u64).collect()))
+            .with("name", "", Column::Utf8(names))
+            .with("held_by", "", Column::Utf8((0..count).map(holder).collect()));
+        Ok(cells::titled(&self.__repr__(), &Table::new(table)?._repr_html_()))
+    }
+
+    fn __repr__(&self) -> String {
+        let (state, count) = (self.0.state(), self.0.machine().gpu_count());
+        let (free, jobs) = (state.free().iter().count(), state.held().len());
+        let (policy, name) = (self.policy(), self.1.system.core().name());
+        format!("<Allocator {policy} on {name:?}: {free} of {count} GPUs free, {jobs} jobs>")
     }
 
     /// The state as JSON text.
@@ -576,12 +638,12 @@ impl Allocator {
     ///
     /// Raises:
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (pattern, *, sensitive = true, repeats: "int" = 20))]
+    #[pyo3(signature = (pattern: "Pattern", *, sensitive: "bool" = true, repeats: "int" = 20))]
     fn measure_decision(
         slf: &Bound<'_, Self>,
-        pattern: &Pattern,
-        sensitive: bool,
-        #[pyo3(from_py_with = int)] repeats: i128,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+        #[pyo3(from_py_with = given)] sensitive: bool,
+        #[pyo3(from_py_with = given)] repeats: i128,
     ) -> PyResult<f64> {
         let repeats = number::within("repeats", repeats, u32::MAX, errors::allocation_choice)?;
         let now = Self::now(slf);
@@ -621,9 +683,9 @@ pub fn tie_names() -> Vec<&'static str> {
 #[pyfunction]
 #[pyo3(signature = (double: "int", single: "int", pcie: "int"))]
 pub fn published_effective_bandwidth(
-    #[pyo3(from_py_with = int)] double: i128,
-    #[pyo3(from_py_with = int)] single: i128,
-    #[pyo3(from_py_with = int)] pcie: i128,
+    #[pyo3(from_py_with = given)] double: i128,
+    #[pyo3(from_py_with = given)] single: i128,
+    #[pyo3(from_py_with = given)] pcie: i128,
 ) -> PyResult<f64> {
     let count = |what, links| number::within(what, links, usize::MAX, errors::allocation_choice);
     let links = LinkCounts {

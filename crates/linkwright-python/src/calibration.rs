@@ -10,11 +10,11 @@ use linkwright::table;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
+use crate::argument::{given, sizes};
 use crate::choices::Choice;
 use crate::errors;
 use crate::expectation::{restricted, version_of};
 use crate::nccl_tests::NcclTestsLog;
-use crate::number::{ints, optional_int};
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
 use crate::table::Table;
@@ -53,25 +53,25 @@ use crate::worker::interruptible;
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, log: "NcclTestsLog", gpus: "Sequence[int]", collective: "CollectiveName", *,
-    root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
+    system: "System", log: "NcclTestsLog", gpus: "Sequence[int]", collective: "CollectiveName", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
     processes: "ProcessesName | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn calibrate(
     py: Python<'_>,
-    system: &System,
-    log: &NcclTestsLog,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    collective: &str,
-    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
-    nccl: Option<&str>,
-    nvls: bool,
-    p2p: bool,
-    algorithm: Option<&str>,
-    protocol: Option<&str>,
-    processes: Option<&str>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] log: &NcclTestsLog,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] processes: Option<&str>,
 ) -> PyResult<(System, Table, Table)> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
@@ -140,11 +140,11 @@ fn rows(rows: &[CalibratedRow]) -> table::Table {
 /// Raises:
 ///     CollectiveError: If the GPUs do not fit the system.
 #[pyfunction]
-#[pyo3(signature = (system, gpus: "Sequence[int]", sizes: "Sequence[int]"))]
+#[pyo3(signature = (system: "System", gpus: "Sequence[int]", sizes: "Sequence[int | str]"))]
 pub fn time_errors(
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let sizes: PyResult<Vec<Bytes>> =

@@ -81,6 +81,11 @@ pub fn html(batch: &RecordBatch) -> String {
     format!("<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>{more}")
 }
 
+/// A table of HTML below a line of text.
+pub fn titled(text: &str, table: &str) -> String {
+    format!("<p>{}</p>\n{table}", escaped(&printable(text)))
+}
+
 /// The heads with their units, and the first rows.
 fn shown(batch: &RecordBatch) -> (Vec<String>, Vec<Vec<String>>) {
     let head = |field: &std::sync::Arc<Field>| match field.metadata().get("unit") {

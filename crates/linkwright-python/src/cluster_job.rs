@@ -9,9 +9,9 @@ use linkwright::simulation::cluster::{self, Mapping};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
+use crate::argument::{Argument, Refusal, as_extracted, given};
 use crate::errors;
 use crate::number;
-use crate::number::{int, ints, optional_real, real};
 use crate::program::Program;
 
 /// A program that runs on some GPUs of a cluster from some time on.
@@ -39,11 +39,26 @@ fn deadline_of(times: f64) -> PyResult<NonZeroU32> {
     })
 }
 
-#[derive(FromPyObject)]
+/// A mapping by its name, or the GPU of each rank.
 pub enum MappingArgument {
     Name(String),
-    Gpus(#[pyo3(from_py_with = ints)] Vec<i128>),
+    Gpus(Vec<i128>),
 }
+
+impl<'a, 'py> Argument<'a, 'py> for MappingArgument {
+    fn words() -> (String, String) {
+        ("a mapping's name, or a list of GPUs".to_owned(), "mappings".to_owned())
+    }
+
+    fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal> {
+        match value.extract() {
+            Ok(name) => Ok(Self::Name(name)),
+            Err(_) => Vec::read(value).map(Self::Gpus),
+        }
+    }
+}
+
+as_extracted!(ClusterJob: "a `ClusterJob`", "values of `ClusterJob`";);
 
 impl MappingArgument {
     fn mapping(self) -> PyResult<Mapping> {
@@ -79,19 +94,19 @@ impl ClusterJob {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     #[pyo3(signature = (
-        program, *, name = None, iterations: "int" = 1, start: "float" = 0.0,
+        program: "Program", *, name: "str | None" = None, iterations: "int" = 1, start: "float" = 0.0,
         computation_scale: "float" = 1.0, priority: "int" = 0,
         mapping: "str | Sequence[int] | None" = None, deadline: "float | None" = None
     ))]
     fn new(
-        program: &Program,
-        name: Option<String>,
-        #[pyo3(from_py_with = int)] iterations: i128,
-        #[pyo3(from_py_with = real)] start: f64,
-        #[pyo3(from_py_with = real)] computation_scale: f64,
-        #[pyo3(from_py_with = int)] priority: i128,
-        mapping: Option<MappingArgument>,
-        #[pyo3(from_py_with = optional_real)] deadline: Option<f64>,
+        #[pyo3(from_py_with = given)] program: &Program,
+        #[pyo3(from_py_with = given)] name: Option<String>,
+        #[pyo3(from_py_with = given)] iterations: i128,
+        #[pyo3(from_py_with = given)] start: f64,
+        #[pyo3(from_py_with = given)] computation_scale: f64,
+        #[pyo3(from_py_with = given)] priority: i128,
+        #[pyo3(from_py_with = given)] mapping: Option<MappingArgument>,
+        #[pyo3(from_py_with = given)] deadline: Option<f64>,
     ) -> PyResult<Self> {
         let count: u32 = number::whole("iterations", iterations, u32::MAX)?;
         let refuse = || errors::range(Diagnosis::of("iterations is 0").remedy("give at least 1"));

@@ -11,11 +11,12 @@ use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::system::SystemError;
 use linkwright::training::TrainingError;
-use pyo3::PyErr;
+use pyo3::prelude::*;
 
 /// The exceptions that `linkwright.errors` defines.
 mod exceptions {
     pyo3::import_exception!(linkwright.errors, AllocationError);
+    pyo3::import_exception!(linkwright.errors, ArgumentError);
     pyo3::import_exception!(linkwright.errors, CollectiveError);
     pyo3::import_exception!(linkwright.errors, InputError);
     pyo3::import_exception!(linkwright.errors, LinkwrightError);
@@ -29,6 +30,18 @@ mod exceptions {
 fn told(error: impl Into<Diagnosis>) -> (String, Option<String>) {
     let Diagnosis { problem, remedy } = error.into();
     (problem, remedy)
+}
+
+/// An argument of another kind; PyO3 tells its name to an exception that has none.
+pub fn argument(value: &Bound<'_, PyAny>, wanted: &str, name: String) -> PyErr {
+    let module = value.py().import("linkwright.errors");
+    match module.and_then(|module| module.call_method1("given", (value,))) {
+        Ok(given) => {
+            let remedy = format!("give {wanted}");
+            exceptions::ArgumentError::new_err((given.unbind(), remedy, name))
+        }
+        Err(error) => error,
+    }
 }
 
 /// A text that no parser accepts.

@@ -8,9 +8,9 @@ use linkwright::collectives::{Protocol, baselines, tables};
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
+use crate::argument::{given, optional_speed, size, sizes};
 use crate::choices::Choice;
 use crate::errors;
-use crate::number::{ints, optional_int, optional_real};
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
 use crate::table::Table;
@@ -54,29 +54,29 @@ use crate::worker::interruptible;
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int]", *,
-    root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
+    system: "System", gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int | str]", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    link_bandwidth: "float | None" = None, network_bandwidth: "float | None" = None,
+    link_bandwidth: "float | str | None" = None, network_bandwidth: "float | str | None" = None,
     processes: "ProcessesName | None" = None, terms: "str | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn expect(
     py: Python<'_>,
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    collective: &str,
-    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
-    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
-    nccl: Option<&str>,
-    nvls: bool,
-    p2p: bool,
-    algorithm: Option<&str>,
-    protocol: Option<&str>,
-    #[pyo3(from_py_with = optional_real)] link_bandwidth: Option<f64>,
-    #[pyo3(from_py_with = optional_real)] network_bandwidth: Option<f64>,
-    processes: Option<&str>,
-    terms: Option<&str>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = optional_speed)] link_bandwidth: Option<f64>,
+    #[pyo3(from_py_with = optional_speed)] network_bandwidth: Option<f64>,
+    #[pyo3(from_py_with = given)] processes: Option<&str>,
+    #[pyo3(from_py_with = given)] terms: Option<&str>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
@@ -135,22 +135,22 @@ pub fn kernel_terms() -> &'static str {
 ///     CollectiveError: As for `expect`.
 #[pyfunction]
 #[pyo3(signature = (
-    system, gpus: "Sequence[int]", collective: "CollectiveName", size: "int", *,
-    root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
+    system: "System", gpus: "Sequence[int]", collective: "CollectiveName", size: "int | str", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn nccl_choices(
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    collective: &str,
-    #[pyo3(from_py_with = crate::number::int)] size: i128,
-    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
-    nccl: Option<&str>,
-    nvls: bool,
-    p2p: bool,
-    algorithm: Option<&str>,
-    protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = size)] size: i128,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
@@ -176,11 +176,11 @@ pub fn nccl_choices(
 /// Raises:
 ///     CollectiveError: If the version cannot be read or the GPUs do not fit the system.
 #[pyfunction]
-#[pyo3(signature = (system, gpus: "Sequence[int]", *, nccl: "str | None" = None))]
+#[pyo3(signature = (system: "System", gpus: "Sequence[int]", *, nccl: "str | None" = None))]
 pub fn nccl_release(
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
 ) -> PyResult<(String, Option<String>)> {
     let gpus = gpu_ids(&gpus, system)?;
     let version = nccl.map(version_of).transpose()?;

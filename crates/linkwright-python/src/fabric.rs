@@ -11,8 +11,9 @@ use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::argument::given;
 use crate::errors;
-use crate::number::{self, optional_int};
+use crate::number;
 use crate::pickle::Source;
 use crate::table::Table;
 use crate::values;
@@ -159,8 +160,8 @@ impl Fabric {
     #[new]
     #[pyo3(signature = (kind: "NetworkName" = "fat-tree", *, ports: "int | None" = None, **parameters))]
     fn new(
-        kind: &str,
-        #[pyo3(from_py_with = optional_int)] ports: Option<i128>,
+        #[pyo3(from_py_with = given)] kind: &str,
+        #[pyo3(from_py_with = given)] ports: Option<i128>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut table = toml::Table::new();
@@ -190,8 +191,11 @@ impl Fabric {
     /// Raises:
     ///     InputError: If the text is no network, with its place.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>"))]
-    fn from_text(text: &str, file: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_text(
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
         let source = Source::new(file.to_owned(), text.to_owned());
         Self::of_text(source).map_err(errors::input)
     }

@@ -14,8 +14,9 @@ use pyo3::types::PyBytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::argument::{Argument, Refusal, as_extracted, given, size};
 use crate::errors;
-use crate::number::{int, whole};
+use crate::number::whole;
 
 /// A kernel of one's own: what each wavefront does, operation by operation.
 ///
@@ -45,22 +46,36 @@ impl<'de> Deserialize<'de> for GpuKernel {
     }
 }
 
-/// A wavefront: its group, or its group and its number there.
-#[derive(FromPyObject)]
-enum Place<'py> {
-    Pair((Bound<'py, PyAny>, Bound<'py, PyAny>)),
-    Group(Bound<'py, PyAny>),
+/// A wavefront: its group, and its number there.
+struct Place(i128, i128);
+
+impl<'a, 'py> Argument<'a, 'py> for Place {
+    fn words() -> (String, String) {
+        let one = "a work-group, or a pair of it and the number of a wavefront";
+        (one.to_owned(), "wavefronts".to_owned())
+    }
+
+    fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal> {
+        if let Ok(group) = i128::read(value) {
+            return Ok(Self(group, 0));
+        }
+        let read: Result<(i128, i128), Refusal> = Argument::read(value);
+        let wavefront = read.map_err(|_| Refusal::wrong(value, Self::words().0))?;
+        Ok(Self(wavefront.0, wavefront.1))
+    }
 }
 
-impl Place<'_> {
+as_extracted!(
+    Word: "a number", "numbers";
+    Values<'py>: "a number, a list of numbers, or bytes", "numbers";
+);
+
+impl Place {
     fn numbers(&self) -> PyResult<(u32, u32)> {
-        let (group, wavefront) = match self {
-            Self::Pair((group, wavefront)) => (int(group)?, int(wavefront)?),
-            Self::Group(group) => (int(group)?, 0),
-        };
+        let Self(group, wavefront) = self;
         Ok((
-            whole("a work-group", group, MOST_GROUPS - 1)?,
-            whole("a wavefront", wavefront, MOST_WAVEFRONTS - 1)?,
+            whole("a work-group", *group, MOST_GROUPS - 1)?,
+            whole("a wavefront", *wavefront, MOST_WAVEFRONTS - 1)?,
         ))
     }
 }
@@ -115,13 +130,13 @@ impl Values<'_> {
 }
 
 /// Where the words of an access are.
-struct Where<'a, 'py> {
+struct Where<'a> {
     buffer: &'a str,
     offset: i128,
     bytes: i128,
     stride: Option<i128>,
     lanes: i128,
-    offsets: Option<Vec<Option<Bound<'py, PyAny>>>>,
+    offsets: Option<Vec<Option<i128>>>,
 }
 
 /// The largest number of bytes that is handed on; the core refuses more than it can.
@@ -133,15 +148,13 @@ impl GpuKernel {
         &self.kernel
     }
 
-    fn touched(&self, at: Where<'_, '_>) -> PyResult<Touched> {
+    fn touched(&self, at: Where<'_>) -> PyResult<Touched> {
         let Where { buffer, offset, bytes, stride, lanes, offsets } = at;
         let offsets = match offsets {
             Some(offsets) => Offsets::Listed(
                 offsets
                     .iter()
-                    .map(|it| {
-                        it.as_ref().map(|it| whole("an offset", int(it)?, WIDEST)).transpose()
-                    })
+                    .map(|it| it.map(|it| whole("an offset", it, WIDEST)).transpose())
                     .collect::<PyResult<_>>()?,
             ),
             None => Offsets::Strided {
@@ -160,7 +173,7 @@ impl GpuKernel {
         self.touched(at)
     }
 
-    fn push(&mut self, wavefront: &Place<'_>, action: Action) -> PyResult<()> {
+    fn push(&mut self, wavefront: &Place, action: Action) -> PyResult<()> {
         let at = wavefront.numbers()?;
         Arc::make_mut(&mut self.kernel).push(at, action).map_err(refused)
     }
@@ -170,7 +183,7 @@ fn refused(error: RecordedError) -> PyErr {
     errors::range(error)
 }
 
-type Offset<'py> = Option<Vec<Option<Bound<'py, PyAny>>>>;
+type Offset = Option<Vec<Option<i128>>>;
 
 #[pymethods]
 impl GpuKernel {
@@ -182,8 +195,8 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If the name is none.
     #[new]
-    #[pyo3(signature = (name = "kernel"))]
-    fn new(name: &str) -> PyResult<Self> {
+    #[pyo3(signature = (name: "str" = "kernel"))]
+    fn new(#[pyo3(from_py_with = given)] name: &str) -> PyResult<Self> {
         Ok(Self { kernel: Arc::new(RecordedKernel::new(name).map_err(refused)?) })
     }
 
@@ -196,8 +209,11 @@ impl GpuKernel {
     /// Raises:
     ///     InputError: If the text is no kernel, with line and column.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>"))]
-    fn from_text(text: &str, file: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_text(
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
         let kernel = recorded::read(file, text).map_err(errors::input)?;
         Ok(Self { kernel: Arc::new(kernel) })
     }
@@ -239,14 +255,14 @@ impl GpuKernel {
     ///     SimulationError: If the name is taken or none, the size is not possible, or the data
     ///         are not as many or not copied in.
     #[pyo3(signature = (
-        name, size: "int", copy = "in", *, data: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0))
+        name: "str", size: "int | str", copy: "str" = "in", *, data: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0))
     ))]
     fn buffer(
         &mut self,
-        name: &str,
-        #[pyo3(from_py_with = int)] size: i128,
-        copy: &str,
-        data: Values<'_>,
+        #[pyo3(from_py_with = given)] name: &str,
+        #[pyo3(from_py_with = size)] size: i128,
+        #[pyo3(from_py_with = given)] copy: &str,
+        #[pyo3(from_py_with = given)] data: Values<'_>,
     ) -> PyResult<()> {
         let copies = Copies::from_name(copy)
             .map_err(|_| errors::unknown_gpu_choice(Copies::WHAT, copy, &Copies::names()))?;
@@ -264,8 +280,12 @@ impl GpuKernel {
     ///
     /// Raises:
     ///     SimulationError: If the name is none, or the bytes are not possible.
-    #[pyo3(signature = (name, *, lds: "int" = 0))]
-    fn launch(&mut self, name: &str, #[pyo3(from_py_with = int)] lds: i128) -> PyResult<()> {
+    #[pyo3(signature = (name: "str", *, lds: "int | str" = 0))]
+    fn launch(
+        &mut self,
+        #[pyo3(from_py_with = given)] name: &str,
+        #[pyo3(from_py_with = size)] lds: i128,
+    ) -> PyResult<()> {
         let lds = Bytes(whole("lds", lds, WIDEST)?);
         Arc::make_mut(&mut self.kernel).launch(name, lds).map_err(refused)
     }
@@ -285,21 +305,21 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, width: "int" = 4,
+        wavefront: "int | tuple[int, int]", buffer: "str", offset: "int" = 0, *, width: "int" = 4,
         stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None,
-        record = None
+        record: "str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn load(
         &mut self,
-        wavefront: Place<'_>,
-        buffer: &str,
-        #[pyo3(from_py_with = int)] offset: i128,
-        #[pyo3(from_py_with = int)] width: i128,
-        #[pyo3(from_py_with = crate::number::optional_int)] stride: Option<i128>,
-        #[pyo3(from_py_with = int)] lanes: i128,
-        offsets: Offset<'_>,
-        record: Option<String>,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] offset: i128,
+        #[pyo3(from_py_with = given)] width: i128,
+        #[pyo3(from_py_with = given)] stride: Option<i128>,
+        #[pyo3(from_py_with = given)] lanes: i128,
+        #[pyo3(from_py_with = given)] offsets: Offset,
+        #[pyo3(from_py_with = given)] record: Option<String>,
     ) -> PyResult<()> {
         let at = Where { buffer, offset, bytes: width, stride, lanes, offsets };
         let action = Action::Load(self.touched(at)?, record);
@@ -318,15 +338,15 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, width: "int" = 4, record = None
+        wavefront: "int | tuple[int, int]", buffer: "str", offset: "int" = 0, *, width: "int" = 4, record: "str | None" = None
     ))]
     fn load_scalar(
         &mut self,
-        wavefront: Place<'_>,
-        buffer: &str,
-        #[pyo3(from_py_with = int)] offset: i128,
-        #[pyo3(from_py_with = int)] width: i128,
-        record: Option<String>,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] offset: i128,
+        #[pyo3(from_py_with = given)] width: i128,
+        #[pyo3(from_py_with = given)] record: Option<String>,
     ) -> PyResult<()> {
         let action = Action::Scalar(self.one(buffer, offset, width)?, record);
         self.push(&wavefront, action)
@@ -349,21 +369,21 @@ impl GpuKernel {
     ///     SimulationError: If there is no such buffer, it does not have these bytes, or the values
     ///         are not as many.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *,
+        wavefront: "int | tuple[int, int]", buffer: "str", offset: "int" = 0, *,
         values: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0)), width: "int" = 4,
         stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn store(
         &mut self,
-        wavefront: Place<'_>,
-        buffer: &str,
-        #[pyo3(from_py_with = int)] offset: i128,
-        values: Values<'_>,
-        #[pyo3(from_py_with = int)] width: i128,
-        #[pyo3(from_py_with = crate::number::optional_int)] stride: Option<i128>,
-        #[pyo3(from_py_with = int)] lanes: i128,
-        offsets: Offset<'_>,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] offset: i128,
+        #[pyo3(from_py_with = given)] values: Values<'_>,
+        #[pyo3(from_py_with = given)] width: i128,
+        #[pyo3(from_py_with = given)] stride: Option<i128>,
+        #[pyo3(from_py_with = given)] lanes: i128,
+        #[pyo3(from_py_with = given)] offsets: Offset,
     ) -> PyResult<()> {
         let at = Where { buffer, offset, bytes: width, stride, lanes, offsets };
         let action = Action::Store(self.touched(at)?, values.words()?);
@@ -387,22 +407,22 @@ impl GpuKernel {
     ///     SimulationError: If there is no such operation or buffer, it does not have these bytes,
     ///         or the values are not as many.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", operation, buffer, offset: "int" = 0, *,
+        wavefront: "int | tuple[int, int]", operation: "str", buffer: "str", offset: "int" = 0, *,
         values: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(1)),
-        stride: "int" = 4, lanes: "int" = 1, offsets: "Sequence[int | None] | None" = None, record = None
+        stride: "int" = 4, lanes: "int" = 1, offsets: "Sequence[int | None] | None" = None, record: "str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn atomic(
         &mut self,
-        wavefront: Place<'_>,
-        operation: &str,
-        buffer: &str,
-        #[pyo3(from_py_with = int)] offset: i128,
-        values: Values<'_>,
-        #[pyo3(from_py_with = int)] stride: i128,
-        #[pyo3(from_py_with = int)] lanes: i128,
-        offsets: Offset<'_>,
-        record: Option<String>,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] operation: &str,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] offset: i128,
+        #[pyo3(from_py_with = given)] values: Values<'_>,
+        #[pyo3(from_py_with = given)] stride: i128,
+        #[pyo3(from_py_with = given)] lanes: i128,
+        #[pyo3(from_py_with = given)] offsets: Offset,
+        #[pyo3(from_py_with = given)] record: Option<String>,
     ) -> PyResult<()> {
         let known = AtomicOperation::from_name(operation).map_err(|_| {
             errors::unknown_gpu_choice(AtomicOperation::WHAT, operation, &AtomicOperation::names())
@@ -424,14 +444,14 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, value: "int | float" = Word::Whole(1)
+        wavefront: "int | tuple[int, int]", buffer: "str", offset: "int" = 0, *, value: "int | float" = Word::Whole(1)
     ))]
     fn spin(
         &mut self,
-        wavefront: Place<'_>,
-        buffer: &str,
-        #[pyo3(from_py_with = int)] offset: i128,
-        value: Word,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] offset: i128,
+        #[pyo3(from_py_with = given)] value: Word,
     ) -> PyResult<()> {
         let action = Action::Spin(self.one(buffer, offset, 4)?, value.bits()?);
         self.push(&wavefront, action)
@@ -448,8 +468,8 @@ impl GpuKernel {
     #[pyo3(signature = (wavefront: "int | tuple[int, int]", instructions: "int"))]
     fn compute(
         &mut self,
-        wavefront: Place<'_>,
-        #[pyo3(from_py_with = int)] instructions: i128,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] instructions: i128,
     ) -> PyResult<()> {
         let count = whole("instructions", instructions, u32::MAX)?;
         self.push(&wavefront, Action::Compute(count))
@@ -466,8 +486,8 @@ impl GpuKernel {
     #[pyo3(signature = (wavefront: "int | tuple[int, int]", accesses: "int"))]
     fn lds(
         &mut self,
-        wavefront: Place<'_>,
-        #[pyo3(from_py_with = int)] accesses: i128,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] accesses: i128,
     ) -> PyResult<()> {
         let count = whole("accesses", accesses, u32::MAX)?;
         self.push(&wavefront, Action::Lds(count))
@@ -481,7 +501,7 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there cannot be such a wavefront.
     #[pyo3(signature = (wavefront: "int | tuple[int, int]"))]
-    fn wait(&mut self, wavefront: Place<'_>) -> PyResult<()> {
+    fn wait(&mut self, #[pyo3(from_py_with = given)] wavefront: Place) -> PyResult<()> {
         self.push(&wavefront, Action::Wait)
     }
 
@@ -493,7 +513,7 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there cannot be such a wavefront.
     #[pyo3(signature = (wavefront: "int | tuple[int, int]"))]
-    fn fence(&mut self, wavefront: Place<'_>) -> PyResult<()> {
+    fn fence(&mut self, #[pyo3(from_py_with = given)] wavefront: Place) -> PyResult<()> {
         self.push(&wavefront, Action::Fence)
     }
 
@@ -505,8 +525,12 @@ impl GpuKernel {
     ///
     /// Raises:
     ///     SimulationError: If there cannot be such a wavefront.
-    #[pyo3(signature = (wavefront: "int | tuple[int, int]", *, launch = false))]
-    fn barrier(&mut self, wavefront: Place<'_>, launch: bool) -> PyResult<()> {
+    #[pyo3(signature = (wavefront: "int | tuple[int, int]", *, launch: "bool" = false))]
+    fn barrier(
+        &mut self,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] launch: bool,
+    ) -> PyResult<()> {
         let scope = if launch { Scope::Launch } else { Scope::Group };
         self.push(&wavefront, Action::Barrier(scope))
     }
@@ -521,13 +545,13 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
     #[pyo3(signature = (
-        buffer, values: "bytes | Sequence[int | float]", *, offset: "int" = 0
+        buffer: "str", values: "bytes | Sequence[int | float]", *, offset: "int" = 0
     ))]
     fn expect(
         &mut self,
-        buffer: &str,
-        values: Values<'_>,
-        #[pyo3(from_py_with = int)] offset: i128,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] values: Values<'_>,
+        #[pyo3(from_py_with = given)] offset: i128,
     ) -> PyResult<()> {
         let words = match values.words()? {
             Words::Ramp { first, .. } => vec![first],

@@ -6,9 +6,9 @@ use linkwright::memory::litmus::{LITMUS_TESTS, Litmus, Played};
 use linkwright::memory::tables;
 use pyo3::prelude::*;
 
+use crate::argument::{callback, given};
 use crate::errors;
 use crate::gpu_run::GpuSystem;
-use crate::number::int;
 use crate::table::Table;
 use crate::worker;
 
@@ -54,19 +54,19 @@ pub fn gpu_litmus_tests() -> PyResult<Table> {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, test: "LitmusTestName", *, seeds: "int" = 1000, first_seed: "int" = 0, warm = false,
-    limit = 1e-3, progress: "Callable[[int, int], object] | None" = None
+    system: "GpuSystem", test: "LitmusTestName", *, seeds: "int" = 1000, first_seed: "int" = 0, warm: "bool" = false,
+    limit: "float" = 1e-3, progress: "Callable[[int, int], object] | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn gpu_litmus(
     py: Python<'_>,
-    system: &GpuSystem,
-    test: &str,
-    #[pyo3(from_py_with = int)] seeds: i128,
-    #[pyo3(from_py_with = int)] first_seed: i128,
-    warm: bool,
-    limit: f64,
-    progress: Option<Py<PyAny>>,
+    #[pyo3(from_py_with = given)] system: &GpuSystem,
+    #[pyo3(from_py_with = given)] test: &str,
+    #[pyo3(from_py_with = given)] seeds: i128,
+    #[pyo3(from_py_with = given)] first_seed: i128,
+    #[pyo3(from_py_with = given)] warm: bool,
+    #[pyo3(from_py_with = given)] limit: f64,
+    #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
     let litmus = Litmus::named(test)
         .ok_or_else(|| errors::unknown_gpu_choice("litmus test", test, &litmus_names()))?;

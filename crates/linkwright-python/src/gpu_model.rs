@@ -6,6 +6,7 @@ use linkwright::system::gpus::{self, GpuError, NumberType};
 use linkwright::units::OperationRate;
 use pyo3::prelude::*;
 
+use crate::argument::given;
 use crate::errors;
 
 /// What is known of one model of GPU, by data sheets and whitepapers.
@@ -44,8 +45,11 @@ impl GpuModel {
     /// Raises:
     ///     InputError: If the text is no model, with line and column.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>"))]
-    fn from_toml(text: &str, file: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_toml(
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
         gpus::read(file, text).map(Self).map_err(errors::input)
     }
 
@@ -178,6 +182,7 @@ pub fn gpu_models() -> Vec<GpuModel> {
 /// Raises:
 ///     MachineError: If there is none; the message names the nearest.
 #[pyfunction]
-pub fn gpu_model(name: &str) -> PyResult<GpuModel> {
+#[pyo3(signature = (name: "str"))]
+pub fn gpu_model(#[pyo3(from_py_with = given)] name: &str) -> PyResult<GpuModel> {
     known(gpus::find(name)).cloned().map(GpuModel)
 }

@@ -19,11 +19,12 @@ use pyo3::types::PyBytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::argument::{as_extracted, callback, given, speed};
 use crate::choices::Choice;
 use crate::errors;
 use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::GpuModel;
-use crate::number::{self, int, optional_int, real};
+use crate::number;
 use crate::table::Table;
 use crate::worker;
 
@@ -50,6 +51,11 @@ pub enum NamedModel {
     Model(Py<GpuModel>),
     Name(String),
 }
+
+as_extracted!(
+    NamedModel: "a model's name or a `GpuModel`", "models";
+    Wanted<'py>: "a benchmark's name or a `GpuKernel`", "benchmarks";
+);
 
 /// The largest bandwidth of a switch of shared memory, in GB/s for each GPU.
 const MOST_BANDWIDTH: f64 = 1e6;
@@ -82,22 +88,22 @@ impl GpuSystem {
     #[new]
     #[pyo3(signature = (
         model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus: "int" = 1, memory: "MemorySystemName" = "rdma", *,
-        distribution: "DistributionName" = "unified", remote: "Sequence[str]" = Vec::new(), dram: "DramName" = "ideal", shared_bandwidth: "float" = 32.0,
-        read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16, code = true
+        distribution: "DistributionName" = "unified", remote: "Sequence[str]" = Vec::new(), dram: "DramName" = "ideal", shared_bandwidth: "float | str" = 32.0,
+        read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16, code: "bool" = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
-        model: NamedModel,
-        #[pyo3(from_py_with = int)] gpus: i128,
-        memory: &str,
-        distribution: &str,
-        remote: Vec<String>,
-        dram: &str,
-        #[pyo3(from_py_with = real)] shared_bandwidth: f64,
-        #[pyo3(from_py_with = int)] read_lease: i128,
-        #[pyo3(from_py_with = int)] write_lease: i128,
-        #[pyo3(from_py_with = int)] timestamp_bits: i128,
-        code: bool,
+        #[pyo3(from_py_with = given)] model: NamedModel,
+        #[pyo3(from_py_with = given)] gpus: i128,
+        #[pyo3(from_py_with = given)] memory: &str,
+        #[pyo3(from_py_with = given)] distribution: &str,
+        #[pyo3(from_py_with = given)] remote: Vec<String>,
+        #[pyo3(from_py_with = given)] dram: &str,
+        #[pyo3(from_py_with = speed)] shared_bandwidth: f64,
+        #[pyo3(from_py_with = given)] read_lease: i128,
+        #[pyo3(from_py_with = given)] write_lease: i128,
+        #[pyo3(from_py_with = given)] timestamp_bits: i128,
+        #[pyo3(from_py_with = given)] code: bool,
     ) -> PyResult<Self> {
         let model = match model {
             NamedModel::Model(model) => model.get().clone(),
@@ -254,7 +260,7 @@ impl GpuSystem {
     ///     TimeLimitError: If a kernel has not ended in time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        benchmark: "BenchmarkName | GpuKernel", size: "int | None" = None, *, data = true,
+        benchmark: "BenchmarkName | GpuKernel", size: "int | None" = None, *, data: "bool" = true,
         limit: "float" = 1.0, timeline: "int" = 0,
         progress: "Callable[[int, float], object] | None" = None
     ))]
@@ -262,12 +268,12 @@ impl GpuSystem {
     fn run(
         &self,
         py: Python<'_>,
-        benchmark: Wanted<'_>,
-        #[pyo3(from_py_with = optional_int)] size: Option<i128>,
-        data: bool,
-        #[pyo3(from_py_with = real)] limit: f64,
-        #[pyo3(from_py_with = int)] timeline: i128,
-        progress: Option<Py<PyAny>>,
+        #[pyo3(from_py_with = given)] benchmark: Wanted<'_>,
+        #[pyo3(from_py_with = given)] size: Option<i128>,
+        #[pyo3(from_py_with = given)] data: bool,
+        #[pyo3(from_py_with = given)] limit: f64,
+        #[pyo3(from_py_with = given)] timeline: i128,
+        #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     ) -> PyResult<GpuRun> {
         let timeline: u64 = number::whole("timeline", timeline, u64::MAX)?;
         if !(limit > 0.0 && limit.is_finite()) {
@@ -607,7 +613,12 @@ impl GpuRun {
     /// Raises:
     ///     KeyError: If there is no such buffer.
     ///     SimulationError: If the run had no data.
-    fn buffer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+    #[pyo3(signature = (name: "str"))]
+    fn buffer<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = given)] name: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let Some(image) = &self.run.image else {
             let without = Diagnosis::of("the run had no data").remedy("run with data=True");
             return Err(errors::range(without));

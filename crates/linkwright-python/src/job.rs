@@ -8,15 +8,17 @@ use linkwright::training::{MOST_SAMPLES, Workload};
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
+use crate::argument::{as_extracted, given, optional_size, speed};
 use crate::errors;
 use crate::number;
-use crate::number::{int, optional_int, optional_real, real};
 use crate::table::Table;
 
 /// One job of a shared server.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
 #[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Job(pub simulation::Job);
+
+as_extracted!(Job: "a `Job`", "values of `Job`";);
 
 #[pymethods]
 impl Job {
@@ -38,21 +40,21 @@ impl Job {
     ///     AllocationError: If the pattern is unknown.
     #[new]
     #[pyo3(signature = (
-        name, workload: "WorkloadName", gpus: "int", *, pattern: "PatternName" = "ring", sensitive = None,
+        name: "str", workload: "WorkloadName", gpus: "int", *, pattern: "PatternName" = "ring", sensitive: "bool | None" = None,
         arrival: "float" = 0.0, iterations: "int | None" = None,
-        compute_per_iteration: "float | None" = None, bytes_per_iteration: "int | None" = None
+        compute_per_iteration: "float | None" = None, bytes_per_iteration: "int | str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
-        name: String,
-        workload: &str,
-        #[pyo3(from_py_with = int)] gpus: i128,
-        pattern: &str,
-        sensitive: Option<bool>,
-        #[pyo3(from_py_with = real)] arrival: f64,
-        #[pyo3(from_py_with = optional_int)] iterations: Option<i128>,
-        #[pyo3(from_py_with = optional_real)] compute_per_iteration: Option<f64>,
-        #[pyo3(from_py_with = optional_int)] bytes_per_iteration: Option<i128>,
+        #[pyo3(from_py_with = given)] name: String,
+        #[pyo3(from_py_with = given)] workload: &str,
+        #[pyo3(from_py_with = given)] gpus: i128,
+        #[pyo3(from_py_with = given)] pattern: &str,
+        #[pyo3(from_py_with = given)] sensitive: Option<bool>,
+        #[pyo3(from_py_with = given)] arrival: f64,
+        #[pyo3(from_py_with = given)] iterations: Option<i128>,
+        #[pyo3(from_py_with = given)] compute_per_iteration: Option<f64>,
+        #[pyo3(from_py_with = optional_size)] bytes_per_iteration: Option<i128>,
     ) -> PyResult<Self> {
         let gpus = number::whole("gpus", gpus, u32::MAX)?;
         let workload =
@@ -139,8 +141,12 @@ impl Job {
     ///
     /// Raises:
     ///     SimulationError: If the name is blank or the arrival out of range.
-    #[pyo3(signature = (name, arrival: "float"))]
-    fn again(&self, name: String, #[pyo3(from_py_with = real)] arrival: f64) -> PyResult<Self> {
+    #[pyo3(signature = (name: "str", arrival: "float"))]
+    fn again(
+        &self,
+        #[pyo3(from_py_with = given)] name: String,
+        #[pyo3(from_py_with = given)] arrival: f64,
+    ) -> PyResult<Self> {
         if name.trim().is_empty() {
             return Err(errors::range(Diagnosis::of("a job needs a name")));
         }
@@ -153,8 +159,8 @@ impl Job {
     /// Raises:
     ///     SimulationError: If the bandwidth is negative or no number, or so small that the job
     ///         would run for more than 213 days.
-    #[pyo3(signature = (effective_bandwidth: "float"))]
-    fn run_time(&self, #[pyo3(from_py_with = real)] effective_bandwidth: f64) -> PyResult<f64> {
+    #[pyo3(signature = (effective_bandwidth: "float | str"))]
+    fn run_time(&self, #[pyo3(from_py_with = speed)] effective_bandwidth: f64) -> PyResult<f64> {
         let bandwidth = number::bandwidth("the effective bandwidth", effective_bandwidth)?;
         self.0.run_time(bandwidth).map(Picoseconds::as_seconds).map_err(errors::simulation)
     }
@@ -202,11 +208,11 @@ pub fn workloads() -> PyResult<Table> {
 ///     InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
 ///         and column.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>", *, healthy_gpus: "int | None" = None))]
+#[pyo3(signature = (text: "str", file: "str" = "<text>", *, healthy_gpus: "int | None" = None))]
 pub fn read_jobs(
-    text: &str,
-    file: &str,
-    #[pyo3(from_py_with = optional_int)] healthy_gpus: Option<i128>,
+    #[pyo3(from_py_with = given)] text: &str,
+    #[pyo3(from_py_with = given)] file: &str,
+    #[pyo3(from_py_with = given)] healthy_gpus: Option<i128>,
 ) -> PyResult<Vec<Job>> {
     let gpus = match healthy_gpus {
         Some(gpus) => number::whole("healthy_gpus", gpus, usize::MAX)?,
@@ -219,7 +225,8 @@ pub fn read_jobs(
 
 /// The jobs as text that `read_jobs` reads back to equal jobs.
 #[pyfunction]
-pub fn write_jobs(jobs: Vec<Job>) -> String {
+#[pyo3(signature = (jobs: "Sequence[Job]"))]
+pub fn write_jobs(#[pyo3(from_py_with = given)] jobs: Vec<Job>) -> String {
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
     job_file::write(&jobs)
 }
@@ -248,14 +255,14 @@ pub fn write_jobs(jobs: Vec<Job>) -> String {
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn generate_jobs(
-    #[pyo3(from_py_with = int)] seed: i128,
-    #[pyo3(from_py_with = int)] count: i128,
-    #[pyo3(from_py_with = int)] max_gpus: i128,
-    workloads: Option<Vec<String>>,
-    #[pyo3(from_py_with = optional_real)] mean_interarrival: Option<f64>,
-    train: Option<Vec<String>>,
-    #[pyo3(from_py_with = int)] samples_per_gpu: i128,
-    #[pyo3(from_py_with = optional_int)] iterations: Option<i128>,
+    #[pyo3(from_py_with = given)] seed: i128,
+    #[pyo3(from_py_with = given)] count: i128,
+    #[pyo3(from_py_with = given)] max_gpus: i128,
+    #[pyo3(from_py_with = given)] workloads: Option<Vec<String>>,
+    #[pyo3(from_py_with = given)] mean_interarrival: Option<f64>,
+    #[pyo3(from_py_with = given)] train: Option<Vec<String>>,
+    #[pyo3(from_py_with = given)] samples_per_gpu: i128,
+    #[pyo3(from_py_with = given)] iterations: Option<i128>,
 ) -> PyResult<Vec<Job>> {
     let default = MixOptions::default();
     let time = |mean| number::time("the mean interarrival", mean);

@@ -4,6 +4,7 @@
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
+mod argument;
 mod calibration;
 mod cells;
 mod choices;

@@ -3,8 +3,9 @@
 use linkwright::program::workload;
 use pyo3::prelude::*;
 
+use crate::argument::given;
 use crate::errors;
-use crate::number::{self, int, ints};
+use crate::number;
 
 /// Reads a mapping file: the index of one GPU for each rank, a line each.
 ///
@@ -22,12 +23,12 @@ use crate::number::{self, int, ints};
 ///         lines or too many; with line and column.
 ///     SimulationError: If a count is below zero or above 2^32 - 1.
 #[pyfunction]
-#[pyo3(signature = (text, ranks: "Sequence[int]", gpus: "int", file = "<text>"))]
+#[pyo3(signature = (text: "str", ranks: "Sequence[int]", gpus: "int", file: "str" = "<text>"))]
 pub fn read_mapping(
-    text: &str,
-    #[pyo3(from_py_with = ints)] ranks: Vec<i128>,
-    #[pyo3(from_py_with = int)] gpus: i128,
-    file: &str,
+    #[pyo3(from_py_with = given)] text: &str,
+    #[pyo3(from_py_with = given)] ranks: Vec<i128>,
+    #[pyo3(from_py_with = given)] gpus: i128,
+    #[pyo3(from_py_with = given)] file: &str,
 ) -> PyResult<Vec<Vec<u32>>> {
     let ranks: PyResult<Vec<u32>> =
         ranks.into_iter().map(|size| number::whole("a job's ranks", size, u32::MAX)).collect();

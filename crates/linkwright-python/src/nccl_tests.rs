@@ -6,7 +6,9 @@ use linkwright::table;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
+use crate::argument::given;
 use crate::errors;
+use crate::number;
 use crate::plan::wanted_collective;
 use crate::table::Table;
 use crate::worker::interruptible;
@@ -66,7 +68,12 @@ impl NcclTestsLog {
     ///     InputError: If it is of others, with the line that tells.
     ///     CollectiveError: If the name is unknown.
     #[pyo3(signature = (collective: "CollectiveName", gpus: "int"))]
-    fn check(&self, collective: &str, gpus: usize) -> PyResult<()> {
+    fn check(
+        &self,
+        #[pyo3(from_py_with = given)] collective: &str,
+        #[pyo3(from_py_with = given)] gpus: i128,
+    ) -> PyResult<()> {
+        let gpus = number::whole("gpus", gpus, usize::MAX)?;
         let wanted = wanted_collective(collective, None, &[])?;
         self.0.check(wanted, gpus).map_err(errors::input)
     }
@@ -122,8 +129,12 @@ impl NcclTestsLog {
 ///     InputError: If no row can be read: of another tool, or of a run that failed before its first
 ///         size; with the line.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>"))]
-pub fn read_nccl_tests(py: Python<'_>, text: String, file: &str) -> PyResult<NcclTestsLog> {
+#[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+pub fn read_nccl_tests(
+    py: Python<'_>,
+    #[pyo3(from_py_with = given)] text: String,
+    #[pyo3(from_py_with = given)] file: &str,
+) -> PyResult<NcclTestsLog> {
     let file = file.to_owned();
     let read = interruptible(py, move || nccl_tests::read(&file, &text))?;
     read.map(NcclTestsLog).map_err(errors::input)
@@ -134,7 +145,8 @@ pub fn read_nccl_tests(py: Python<'_>, text: String, file: &str) -> PyResult<Ncc
 /// Args:
 ///     rows: For each size its bytes, the measured and the expected seconds.
 #[pyfunction]
-pub fn explain_difference(rows: Vec<(u64, f64, f64)>) -> String {
+#[pyo3(signature = (rows: "Sequence[tuple[int, float, float]]"))]
+pub fn explain_difference(#[pyo3(from_py_with = given)] rows: Vec<(u64, f64, f64)>) -> String {
     let compared = |(size, measured, expected)| Compared { size: Bytes(size), measured, expected };
     let rows: Vec<Compared> = rows.into_iter().map(compared).collect();
     difference(&rows).to_string()

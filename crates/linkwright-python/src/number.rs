@@ -1,69 +1,18 @@
 //! Numbers from Python that the core cannot count with.
 //!
 //! Left to PyO3, a number that is negative or too large raises `OverflowError` and names no
-//! argument. Arguments are therefore taken as wide as they come and narrowed here: what does not
-//! fit the widest type counts as the last number of it, which is out of every range.
+//! argument. Arguments are therefore taken as wide as they come, and narrowed here.
 
 use linkwright::diagnostic::Diagnosis;
 use std::fmt::Display;
 
 use linkwright::units::{Bandwidth, Picoseconds};
-use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use crate::errors;
 
 /// The widest effective bandwidth that is taken, in GB/s; the core counts bytes in 64 bits.
 const WIDEST: f64 = 1e9;
-
-/// A whole number, however large.
-pub fn int(value: &Bound<'_, PyAny>) -> PyResult<i128> {
-    let read: PyResult<i128> = value.extract();
-    match read {
-        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-            Ok(if value.lt(0)? { i128::MIN } else { i128::MAX })
-        }
-        read => read,
-    }
-}
-
-/// The same, or None.
-pub fn optional_int(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
-    if value.is_none() { Ok(None) } else { int(value).map(Some) }
-}
-
-/// A list of whole numbers, however large.
-pub fn ints(value: &Bound<'_, PyAny>) -> PyResult<Vec<i128>> {
-    let items: Vec<Bound<'_, PyAny>> = value.extract()?;
-    items.iter().map(int).collect()
-}
-
-/// The same, or None.
-pub fn optional_ints(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<i128>>> {
-    if value.is_none() { Ok(None) } else { ints(value).map(Some) }
-}
-
-/// A list of pairs of whole numbers, however large.
-pub fn int_pairs(value: &Bound<'_, PyAny>) -> PyResult<Vec<(i128, i128)>> {
-    let pairs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = value.extract()?;
-    pairs.iter().map(|(a, b)| Ok((int(a)?, int(b)?))).collect()
-}
-
-/// A number; a whole one that is too large for a float counts as infinite.
-pub fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let read: PyResult<f64> = value.extract();
-    match read {
-        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-            Ok(if value.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY })
-        }
-        read => read,
-    }
-}
-
-/// The same, or None.
-pub fn optional_real(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
-    if value.is_none() { Ok(None) } else { real(value).map(Some) }
-}
 
 /// A whole number from zero to the most that its type or its meaning allows.
 pub fn whole<T>(what: &str, value: i128, most: T) -> PyResult<T>

@@ -5,8 +5,9 @@ use linkwright::diagnostic::Diagnosis;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::argument::given;
 use crate::errors;
-use crate::number::{self, int};
+use crate::number;
 
 /// Who asked for a job's GPUs on a live server, and for how long.
 #[pyclass(frozen, eq, module = "linkwright")]
@@ -41,12 +42,12 @@ impl Owner {
     /// Raises:
     ///     AllocationError: If a number is negative or too large.
     #[new]
-    #[pyo3(signature = (pid: "int", host, time, lease = None))]
+    #[pyo3(signature = (pid: "int", host: "str", time: "float", lease: "float | None" = None))]
     fn new(
-        #[pyo3(from_py_with = int)] pid: i128,
-        host: String,
-        time: f64,
-        lease: Option<f64>,
+        #[pyo3(from_py_with = given)] pid: i128,
+        #[pyo3(from_py_with = given)] host: String,
+        #[pyo3(from_py_with = given)] time: f64,
+        #[pyo3(from_py_with = given)] lease: Option<f64>,
     ) -> PyResult<Self> {
         let pid = number::within("pid", pid, u32::MAX, errors::allocation_choice)?;
         let time = microseconds("time", time)?;
@@ -82,7 +83,8 @@ impl Owner {
     ///
     /// Raises:
     ///     AllocationError: If the time is negative or too large.
-    fn is_over(&self, now: f64) -> PyResult<bool> {
+    #[pyo3(signature = (now: "float"))]
+    fn is_over(&self, #[pyo3(from_py_with = given)] now: f64) -> PyResult<bool> {
         Ok(self.0.is_over(microseconds("now", now)?))
     }
 

@@ -5,8 +5,8 @@ use linkwright::allocation::{self, PatternShape};
 use linkwright::diagnostic::Diagnosis;
 use pyo3::prelude::*;
 
+use crate::argument::given;
 use crate::errors;
-use crate::number::{int, int_pairs};
 use crate::program::Program;
 use crate::system::System;
 
@@ -14,8 +14,8 @@ use crate::system::System;
 type Traffic = (usize, usize, u64, u64);
 
 /// Which of a job's GPUs talk to which: MAPA's application graph.
-#[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
+#[pyclass(frozen, eq, hash, module = "linkwright")]
+#[derive(PartialEq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Pattern(pub allocation::Pattern);
 
 #[pymethods]
@@ -26,7 +26,10 @@ impl Pattern {
     ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
     #[new]
     #[pyo3(signature = (shape: "PatternName", size: "int"))]
-    fn new(shape: &str, #[pyo3(from_py_with = int)] size: i128) -> PyResult<Self> {
+    fn new(
+        #[pyo3(from_py_with = given)] shape: &str,
+        #[pyo3(from_py_with = given)] size: i128,
+    ) -> PyResult<Self> {
         let shape = PatternShape::from_name(shape).map_err(errors::allocation)?;
         let size = pattern_size(size)?;
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
@@ -39,8 +42,8 @@ impl Pattern {
     #[staticmethod]
     #[pyo3(signature = (size: "int", edges: "Sequence[tuple[int, int]]"))]
     fn from_edges(
-        #[pyo3(from_py_with = int)] size: i128,
-        #[pyo3(from_py_with = int_pairs)] edges: Vec<(i128, i128)>,
+        #[pyo3(from_py_with = given)] size: i128,
+        #[pyo3(from_py_with = given)] edges: Vec<(i128, i128)>,
     ) -> PyResult<Self> {
         let size = pattern_size(size)?;
         let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
@@ -61,8 +64,11 @@ impl Pattern {
     /// Raises:
     ///     InputError: If a line is no edge, with its place.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>"))]
-    fn from_edge_list(text: &str, file: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_edge_list(
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
         allocation::Pattern::read_edge_list(file, text).map(Self).map_err(errors::allocation)
     }
 
@@ -74,7 +80,8 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If the program has more than 128 ranks.
     #[staticmethod]
-    fn from_program(program: &Program) -> PyResult<Self> {
+    #[pyo3(signature = (program: "Program"))]
+    fn from_program(#[pyo3(from_py_with = given)] program: &Program) -> PyResult<Self> {
         allocation::Pattern::of_program(&program.0).map(Self).map_err(errors::allocation)
     }
 
@@ -93,10 +100,11 @@ impl Pattern {
     ///     InputError: If a line is no counter, a counter went backwards, or the traffic
     ///         fits no pattern or several.
     #[staticmethod]
+    #[pyo3(signature = (before: "tuple[str, str]", after: "tuple[str, str]", system: "System"))]
     fn from_counters(
-        before: (String, String),
-        after: (String, String),
-        system: &System,
+        #[pyo3(from_py_with = given)] before: (String, String),
+        #[pyo3(from_py_with = given)] after: (String, String),
+        #[pyo3(from_py_with = given)] system: &System,
     ) -> PyResult<(Self, Vec<usize>, Vec<Traffic>)> {
         let server = system.listed()?;
         let derived = pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &server)

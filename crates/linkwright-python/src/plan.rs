@@ -13,9 +13,9 @@ use linkwright::system;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
+use crate::argument::{given, optional_size, sizes};
 use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
-use crate::number::{int, ints, optional_int, optional_real};
 use crate::schedule::Schedule;
 use crate::system::System;
 use crate::timing::bytes;
@@ -197,23 +197,23 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, gpus: "Sequence[int]", collective: "CollectiveName", *,
+    system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,
     algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "LinksName" = "auto",
-    size: "int | None" = None, protocol: "ProtocolName | None" = None,
+    size: "int | str | None" = None, protocol: "ProtocolName | None" = None,
     peer_access_switch: "float | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
     py: Python<'_>,
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    collective: &str,
-    algorithm: &str,
-    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
-    links: &str,
-    #[pyo3(from_py_with = optional_int)] size: Option<i128>,
-    protocol: Option<&str>,
-    #[pyo3(from_py_with = optional_real)] peer_access_switch: Option<f64>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = given)] algorithm: &str,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] links: &str,
+    #[pyo3(from_py_with = optional_size)] size: Option<i128>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] peer_access_switch: Option<f64>,
 ) -> PyResult<Schedule> {
     let gpus = gpu_ids(&gpus, system)?;
     let links = WantedLinks::named(links)?;
@@ -291,19 +291,19 @@ fn planned(
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int]", *,
-    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links = "auto"
+    system: "System", gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int | str]", *,
+    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "str" = "auto"
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan_for_sizes(
     py: Python<'_>,
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    collective: &str,
-    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
-    algorithm: &str,
-    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
-    links: &str,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = given)] algorithm: &str,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] links: &str,
 ) -> PyResult<Vec<Schedule>> {
     let gpus = gpu_ids(&gpus, system)?;
     let links = Links::named(links)?;
@@ -332,12 +332,12 @@ pub fn plan_for_sizes(
 ///     CollectiveError: If the GPUs do not fit the system or the links do not join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (system, gpus: "Sequence[int]", *, links: "LinksName" = "auto"))]
+#[pyo3(signature = (system: "System", gpus: "Sequence[int]", *, links: "LinksName" = "auto"))]
 pub fn packing_rate(
     py: Python<'_>,
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    links: &str,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] links: &str,
 ) -> PyResult<(f64, &'static str)> {
     let gpus = gpu_ids(&gpus, system)?;
     let links = Links::named(links)?;
@@ -360,13 +360,13 @@ pub fn packing_rate(
 /// Raises:
 ///     CollectiveError: If a name is unknown, or the system has no such GPU.
 #[pyfunction]
-#[pyo3(signature = (system, gpus: "Sequence[int]", collective: "CollectiveName", *,
+#[pyo3(signature = (system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,
     algorithm: "AlgorithmName" = "packing"))]
 pub fn planning_seconds(
-    system: &System,
-    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-    collective: &str,
-    algorithm: &str,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = given)] algorithm: &str,
 ) -> PyResult<f64> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, None, &gpus)?;
@@ -448,7 +448,9 @@ pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
 ///     CollectiveError: If there is no such algorithm.
 #[pyfunction]
 #[pyo3(signature = (algorithm: "AlgorithmName") -> "list[ProtocolName]")]
-pub fn algorithm_protocols(algorithm: &str) -> PyResult<Vec<&'static str>> {
+pub fn algorithm_protocols(
+    #[pyo3(from_py_with = given)] algorithm: &str,
+) -> PyResult<Vec<&'static str>> {
     let known = |name| known_algorithm(name).map(Algorithm::protocols);
     let protocols = if algorithm == AUTO { &Protocol::ALL } else { known(algorithm)? };
     Ok(protocols.iter().map(|protocol| protocol.name()).collect())
@@ -478,7 +480,10 @@ pub fn collective_names() -> Vec<&'static str> {
 ///     CollectiveError: If there is no such collective or no GPU takes part.
 #[pyfunction]
 #[pyo3(signature = (collective: "CollectiveName", gpus: "int"))]
-pub fn bus_factor(collective: &str, #[pyo3(from_py_with = int)] gpus: i128) -> PyResult<f64> {
+pub fn bus_factor(
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = given)] gpus: i128,
+) -> PyResult<f64> {
     let ranks = u32::try_from(gpus).ok().filter(|ranks| *ranks > 0).ok_or_else(|| {
         errors::collective(
             Diagnosis::of(format!("the number of GPUs is {gpus}"))

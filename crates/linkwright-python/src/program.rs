@@ -17,9 +17,9 @@ use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::argument::given;
 use crate::errors;
 use crate::number;
-use crate::number::{int, real};
 use crate::table::Table;
 use crate::values;
 use crate::worker;
@@ -46,8 +46,8 @@ impl Program {
     #[pyo3(signature = (application: "ApplicationName", ranks: "int", **options))]
     fn skeleton(
         py: Python<'_>,
-        application: String,
-        #[pyo3(from_py_with = int)] ranks: i128,
+        #[pyo3(from_py_with = given)] application: String,
+        #[pyo3(from_py_with = given)] ranks: i128,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let ranks = number::whole("ranks", ranks, u32::MAX)?;
@@ -67,12 +67,12 @@ impl Program {
     ///     InputError: If the text is no GOAL, with line and column.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>", *, time_unit: "float" = 1e-9))]
+    #[pyo3(signature = (text: "str", file: "str" = "<text>", *, time_unit: "float" = 1e-9))]
     fn from_goal(
         py: Python<'_>,
-        text: String,
-        file: &str,
-        #[pyo3(from_py_with = real)] time_unit: f64,
+        #[pyo3(from_py_with = given)] text: String,
+        #[pyo3(from_py_with = given)] file: &str,
+        #[pyo3(from_py_with = given)] time_unit: f64,
     ) -> PyResult<Self> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         let options = goal::Options { time_unit };
@@ -93,12 +93,12 @@ impl Program {
     ///     SimulationError: If the archive records no program that can be played again.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
-    #[pyo3(signature = (path, *, name = None, main_loop = None))]
+    #[pyo3(signature = (path: "str | PathLike[str]", *, name: "str | None" = None, main_loop: "str | None" = None))]
     fn from_otf2(
         py: Python<'_>,
-        path: PathBuf,
-        name: Option<String>,
-        main_loop: Option<String>,
+        #[pyo3(from_py_with = given)] path: PathBuf,
+        #[pyo3(from_py_with = given)] name: Option<String>,
+        #[pyo3(from_py_with = given)] main_loop: Option<String>,
     ) -> PyResult<Self> {
         Ok(read_otf2(py, path, name, main_loop)?.0)
     }
@@ -152,7 +152,7 @@ impl Program {
     /// Raises:
     ///     SimulationError: If there is no such rank.
     #[pyo3(signature = (rank: "int"))]
-    fn operations_of(&self, #[pyo3(from_py_with = int)] rank: i128) -> PyResult<Table> {
+    fn operations_of(&self, #[pyo3(from_py_with = given)] rank: i128) -> PyResult<Table> {
         let found = usize::try_from(rank).ok().and_then(|rank| self.0.ranks.get(rank));
         let found = found.ok_or_else(|| {
             let ranks = self.0.ranks.len();
@@ -169,7 +169,7 @@ impl Program {
     /// Raises:
     ///     SimulationError: If GOAL cannot say it.
     #[pyo3(signature = (*, time_unit: "float" = 1e-9))]
-    fn to_goal(&self, #[pyo3(from_py_with = real)] time_unit: f64) -> PyResult<String> {
+    fn to_goal(&self, #[pyo3(from_py_with = given)] time_unit: f64) -> PyResult<String> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         goal::write(&self.0, &goal::Options { time_unit }, &ByDefault).map_err(errors::program)
     }
@@ -194,12 +194,12 @@ impl Program {
 ///     SimulationError: If the archive records no program that can be played again.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (path, *, name = None, main_loop = None))]
+#[pyo3(signature = (path: "str | PathLike[str]", *, name: "str | None" = None, main_loop: "str | None" = None))]
 pub fn read_otf2(
     py: Python<'_>,
-    path: PathBuf,
-    name: Option<String>,
-    main_loop: Option<String>,
+    #[pyo3(from_py_with = given)] path: PathBuf,
+    #[pyo3(from_py_with = given)] name: Option<String>,
+    #[pyo3(from_py_with = given)] main_loop: Option<String>,
 ) -> PyResult<(Program, Vec<String>)> {
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let anchor = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -258,7 +258,7 @@ pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
 ///     SimulationError: If the seed is not 0 to 2^64 - 1.
 #[pyfunction]
 #[pyo3(signature = (seed: "int"))]
-pub fn random_mixes(#[pyo3(from_py_with = int)] seed: i128) -> PyResult<Vec<Vec<(String, u32)>>> {
+pub fn random_mixes(#[pyo3(from_py_with = given)] seed: i128) -> PyResult<Vec<Vec<(String, u32)>>> {
     let seed = number::whole("seed", seed, u64::MAX)?;
     let mixes = workload::random_mixes(&MixRules::default(), seed);
     let jobs = |mix: Vec<workload::MixJob>| {

@@ -13,9 +13,9 @@ use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::argument::{given, named};
 use crate::errors;
 use crate::number;
-use crate::number::{int, ints, optional_int};
 use crate::program::Program;
 
 /// The most ranks of a program, as of skeletons.
@@ -90,8 +90,11 @@ impl ProgramBuilder {
     /// Raises:
     ///     SimulationError: If there are no ranks, or too many.
     #[new]
-    #[pyo3(signature = (ranks: "int", name = "program"))]
-    fn new(#[pyo3(from_py_with = int)] ranks: i128, name: &str) -> PyResult<Self> {
+    #[pyo3(signature = (ranks: "int", name: "str" = "program"))]
+    fn new(
+        #[pyo3(from_py_with = given)] ranks: i128,
+        #[pyo3(from_py_with = given)] name: &str,
+    ) -> PyResult<Self> {
         let fits = u32::try_from(ranks).ok().filter(|ranks| (1..=MOST_RANKS).contains(ranks));
         let refuse = || {
             errors::range(
@@ -127,16 +130,16 @@ impl ProgramBuilder {
     ///     SimulationError: If there is no such rank, a number is out of range, or an operation of
     ///         `after` is of another rank or builder.
     #[pyo3(signature = (
-        rank: "int", duration: "float | str", *, stream: "int" = 0, blocking = true,
+        rank: "int", duration: "float | str", *, stream: "int" = 0, blocking: "bool" = true,
         after: "Sequence[ProgramOperation] | None" = None
     ))]
     fn compute(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
         duration: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let duration = self.duration(rank, duration)?;
@@ -158,16 +161,16 @@ impl ProgramBuilder {
     /// Raises:
     ///     SimulationError: As for `compute`.
     #[pyo3(signature = (
-        rank: "int", duration: "float | str", *, stream: "int" = 0, blocking = true,
+        rank: "int", duration: "float | str", *, stream: "int" = 0, blocking: "bool" = true,
         after: "Sequence[ProgramOperation] | None" = None
     ))]
     fn delay(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
         duration: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let duration = self.duration(rank, duration)?;
@@ -196,21 +199,21 @@ impl ProgramBuilder {
     ///         out of range, or an operation of `after` is of another rank or builder.
     #[pyo3(signature = (
         rank: "int", to: "int", size: "int | str", *, tag: "int" = 0, communicator: "int" = 0,
-        route: "Literal['fabric', 'host', 'network', 'any']" = "any", stream: "int" = 0, blocking = true,
+        route: "Literal['fabric', 'host', 'network', 'any']" = "any", stream: "int" = 0, blocking: "bool" = true,
         after: "Sequence[ProgramOperation] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn send(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
-        #[pyo3(from_py_with = int)] to: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
+        #[pyo3(from_py_with = given)] to: i128,
         size: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = int)] tag: i128,
-        #[pyo3(from_py_with = int)] communicator: i128,
-        route: &str,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] tag: i128,
+        #[pyo3(from_py_with = given)] communicator: i128,
+        #[pyo3(from_py_with = given)] route: &str,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let (size, route) = (self.size(rank, size)?, named_route(route)?);
@@ -241,20 +244,20 @@ impl ProgramBuilder {
     ///         an operation of `after` is of another rank or builder.
     #[pyo3(signature = (
         rank: "int", source: "int | None", size: "int | str", *, tag: "int | None" = Some(0),
-        communicator: "int" = 0, stream: "int" = 0, blocking = true,
+        communicator: "int" = 0, stream: "int" = 0, blocking: "bool" = true,
         after: "Sequence[ProgramOperation] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn receive(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
-        #[pyo3(from_py_with = optional_int)] source: Option<i128>,
+        #[pyo3(from_py_with = given)] rank: i128,
+        #[pyo3(from_py_with = given)] source: Option<i128>,
         size: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = optional_int)] tag: Option<i128>,
-        #[pyo3(from_py_with = int)] communicator: i128,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] tag: Option<i128>,
+        #[pyo3(from_py_with = given)] communicator: i128,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let size = self.size(rank, size)?;
@@ -291,20 +294,20 @@ impl ProgramBuilder {
         rank: "int",
         direction: "Literal['host-to-device', 'device-to-host', 'peer']",
         size: "int | str", *, peer: "int | None" = None,
-        route: "Literal['fabric', 'host', 'network', 'any']" = "any", stream: "int" = 0, blocking = true,
+        route: "Literal['fabric', 'host', 'network', 'any']" = "any", stream: "int" = 0, blocking: "bool" = true,
         after: "Sequence[ProgramOperation] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn copy(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
-        direction: &str,
+        #[pyo3(from_py_with = given)] rank: i128,
+        #[pyo3(from_py_with = given)] direction: &str,
         size: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = optional_int)] peer: Option<i128>,
-        route: &str,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] peer: Option<i128>,
+        #[pyo3(from_py_with = given)] route: &str,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let (size, route) = (self.size(rank, size)?, named_route(route)?);
@@ -348,16 +351,16 @@ impl ProgramBuilder {
     ///         `after` is of another rank or builder.
     #[pyo3(signature = (
         rank: "int", size: "int | str", *, rate: "float | str | None" = None,
-        stream: "int" = 0, blocking = true, after: "Sequence[ProgramOperation] | None" = None
+        stream: "int" = 0, blocking: "bool" = true, after: "Sequence[ProgramOperation] | None" = None
     ))]
     fn reduce(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
         size: &Bound<'_, PyAny>,
         rate: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let size = self.size(rank, size)?;
@@ -385,18 +388,18 @@ impl ProgramBuilder {
     ///         of range, or an operation of `after` is of no rank of it or of another builder.
     #[pyo3(signature = (
         kind: "str", size: "int | str", *, root: "int | None" = None, communicator: "int" = 0,
-        stream: "int" = 0, blocking = true, after: "Sequence[ProgramOperation] | None" = None
+        stream: "int" = 0, blocking: "bool" = true, after: "Sequence[ProgramOperation] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn collective(
         &mut self,
-        kind: &str,
+        #[pyo3(from_py_with = given)] kind: &str,
         size: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = optional_int)] root: Option<i128>,
-        #[pyo3(from_py_with = int)] communicator: i128,
-        #[pyo3(from_py_with = int)] stream: i128,
-        blocking: bool,
-        after: Option<Handles<'_>>,
+        #[pyo3(from_py_with = given)] root: Option<i128>,
+        #[pyo3(from_py_with = given)] communicator: i128,
+        #[pyo3(from_py_with = given)] stream: i128,
+        #[pyo3(from_py_with = given)] blocking: bool,
+        #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<Vec<ProgramOperation>> {
         let known = CollectiveKind::ALL.map(CollectiveKind::name);
         let found = CollectiveKind::ALL.into_iter().find(|known| known.name() == kind);
@@ -451,9 +454,9 @@ impl ProgramBuilder {
     #[pyo3(signature = (rank: "int", after: "Sequence[ProgramOperation]", *, stream: "int" = 0))]
     fn wait(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
-        after: Handles<'_>,
-        #[pyo3(from_py_with = int)] stream: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
+        #[pyo3(from_py_with = given)] after: Handles<'_>,
+        #[pyo3(from_py_with = given)] stream: i128,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         let order = Order { stream, blocking: true, after: Some(after) };
@@ -464,12 +467,12 @@ impl ProgramBuilder {
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank.
-    #[pyo3(signature = (rank: "int", name, *, stream: "int" = 0))]
+    #[pyo3(signature = (rank: "int", name: "str", *, stream: "int" = 0))]
     fn enter(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
-        name: &str,
-        #[pyo3(from_py_with = int)] stream: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
+        #[pyo3(from_py_with = given)] name: &str,
+        #[pyo3(from_py_with = given)] stream: i128,
     ) -> PyResult<ProgramOperation> {
         let (rank, region) = (self.rank(rank)?, self.region(name));
         let order = Order { stream, blocking: true, after: None };
@@ -480,12 +483,12 @@ impl ProgramBuilder {
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank, or no rank has entered such a region.
-    #[pyo3(signature = (rank: "int", name, *, stream: "int" = 0))]
+    #[pyo3(signature = (rank: "int", name: "str", *, stream: "int" = 0))]
     fn leave(
         &mut self,
-        #[pyo3(from_py_with = int)] rank: i128,
-        name: &str,
-        #[pyo3(from_py_with = int)] stream: i128,
+        #[pyo3(from_py_with = given)] rank: i128,
+        #[pyo3(from_py_with = given)] name: &str,
+        #[pyo3(from_py_with = given)] stream: i128,
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         if !self.regions.iter().any(|known| known == name) {
@@ -511,7 +514,7 @@ impl ProgramBuilder {
     #[pyo3(signature = (ranks: "Sequence[int]"))]
     fn communicator(
         &mut self,
-        #[pyo3(from_py_with = ints)] ranks: Vec<i128>,
+        #[pyo3(from_py_with = given)] ranks: Vec<i128>,
     ) -> PyResult<CommunicatorId> {
         let members =
             ranks.into_iter().map(|rank| self.rank(rank)).collect::<PyResult<Vec<_>>>()?;
@@ -706,7 +709,7 @@ impl ProgramBuilder {
     fn size(&self, rank: Rank, value: &Bound<'_, PyAny>) -> PyResult<Bytes> {
         let size = match value.cast::<PyString>() {
             Ok(text) => text.to_str()?.parse::<Bytes>().map_err(errors::program)?,
-            Err(_) => Bytes(number::whole("the size", int(value)?, u64::MAX)?),
+            Err(_) => Bytes(number::whole("the size", named("size", value)?, u64::MAX)?),
         };
         if size > MOST_MESSAGE {
             let large = Diagnosis::of(format!("is of {size}"));
@@ -721,14 +724,17 @@ impl ProgramBuilder {
                 let parsed = text.to_str()?.parse::<Picoseconds>();
                 parsed.map_err(|error| self.refuse(rank, error.diagnosis().within("has no time")))
             }
-            Err(_) => number::time("the duration", number::real(value)?),
+            Err(_) => number::time("the duration", named("duration", value)?),
         }
     }
 
     fn rate(&self, rank: Rank, value: &Bound<'_, PyAny>) -> PyResult<Bandwidth> {
         let rate = match value.cast::<PyString>() {
             Ok(text) => text.to_str()?.parse::<Bandwidth>().map_err(errors::program)?,
-            Err(_) => Bandwidth(number::real(value)?.round().clamp(0.0, u64::MAX as f64) as u64),
+            Err(_) => {
+                let rate: f64 = named("rate", value)?;
+                Bandwidth(rate.round().clamp(0.0, u64::MAX as f64) as u64)
+            }
         };
         if rate == Bandwidth(0) {
             return Err(self.refuse(

@@ -16,6 +16,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
+use crate::argument::given;
 use crate::choices::Choice;
 use crate::cluster_job::ClusterJob;
 use crate::errors;
@@ -281,7 +282,12 @@ impl Scenario {
     /// Raises:
     ///     InputError: If it has none of that name.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    fn variant(&self, py: Python<'_>, name: String) -> PyResult<Self> {
+    #[pyo3(signature = (name: "str"))]
+    fn variant(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] name: String,
+    ) -> PyResult<Self> {
         Self::read(py, Source { variant: Some(name), ..self.1.clone() })
     }
 
@@ -295,10 +301,14 @@ impl Scenario {
     ///     InputError: If it is no scenario then; the file is `<settings>` where one of them is wrong.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (settings: "dict[str, Any]"))]
-    fn with_settings(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+    fn with_settings(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] settings: Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
         // What was read as a table once is one still.
         let mut table: Table = self.1.settings.parse().unwrap_or_default();
-        for (path, value) in values::table(Some(settings))? {
+        for (path, value) in values::table(Some(&settings))? {
             let keys: Vec<&str> = path.split('.').collect();
             put(&mut table, &keys, value);
         }
@@ -322,7 +332,7 @@ impl Scenario {
     fn build(
         &self,
         py: Python<'_>,
-        files: BTreeMap<String, Vec<u8>>,
+        #[pyo3(from_py_with = given)] files: BTreeMap<String, Vec<u8>>,
     ) -> PyResult<(System, Vec<Py<PyAny>>, Vec<String>)> {
         let scenario = Arc::clone(&self.0);
         let given = files.clone();
@@ -400,7 +410,11 @@ fn of_settings(
 ///     InputError: If the text is no scenario, with line and column.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
-pub fn read_scenario(py: Python<'_>, text: String, file: String) -> PyResult<Scenario> {
+#[pyo3(signature = (text: "str", file: "str" = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
+pub fn read_scenario(
+    py: Python<'_>,
+    #[pyo3(from_py_with = given)] text: String,
+    #[pyo3(from_py_with = given)] file: String,
+) -> PyResult<Scenario> {
     Scenario::read(py, Source::new(file, text))
 }

@@ -13,11 +13,12 @@ use linkwright::system;
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 
+use crate::argument::{given, optional_size, size};
+use crate::cells;
 use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::execution;
 use crate::number;
-use crate::number::{int, optional_int, optional_ints};
 use crate::plan::{Tree, Tried};
 use crate::system::System;
 use crate::table::Table;
@@ -99,8 +100,8 @@ impl Schedule {
 }
 
 /// A schedule in another format.
-#[pyclass(frozen, module = "linkwright")]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Export(export::Export);
 
 #[pymethods]
@@ -201,11 +202,11 @@ impl Schedule {
     ///     InputError: If the text is no such algorithm, with line and column.
     ///     CollectiveError: If the GPUs are not one for each rank, each once.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>", *, gpus: "Sequence[int] | None" = None))]
+    #[pyo3(signature = (text: "str", file: "str" = "<text>", *, gpus: "Sequence[int] | None" = None))]
     fn from_msccl_xml(
-        text: &str,
-        file: &str,
-        #[pyo3(from_py_with = optional_ints)] gpus: Option<Vec<i128>>,
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+        #[pyo3(from_py_with = given)] gpus: Option<Vec<i128>>,
     ) -> PyResult<Self> {
         let mut schedule = read_msccl_xml(file, text).map_err(errors::input)?;
         if let Some(gpus) = gpus {
@@ -399,14 +400,14 @@ impl Schedule {
     ///     CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum", *, in_place = false
+        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum", *, in_place: "bool" = false
     ) -> "list[NDArray[Any]]")]
     fn execute(
         &self,
         py: Python<'_>,
-        arrays: Vec<Bound<'_, PyAny>>,
-        reduction: &str,
-        in_place: bool,
+        #[pyo3(from_py_with = given)] arrays: Vec<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = given)] reduction: &str,
+        #[pyo3(from_py_with = given)] in_place: bool,
     ) -> PyResult<Vec<Py<PyAny>>> {
         execution::execute(py, self, &arrays, reduction, in_place).map(|(outputs, _)| outputs)
     }
@@ -420,14 +421,14 @@ impl Schedule {
     ///     CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum", *, in_place = false
+        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum", *, in_place: "bool" = false
     ) -> "tuple[list[NDArray[Any]], float]")]
     fn execute_timed(
         &self,
         py: Python<'_>,
-        arrays: Vec<Bound<'_, PyAny>>,
-        reduction: &str,
-        in_place: bool,
+        #[pyo3(from_py_with = given)] arrays: Vec<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = given)] reduction: &str,
+        #[pyo3(from_py_with = given)] in_place: bool,
     ) -> PyResult<(Vec<Py<PyAny>>, f64)> {
         execution::execute(py, self, &arrays, reduction, in_place)
     }
@@ -445,8 +446,8 @@ impl Schedule {
     fn reference(
         &self,
         py: Python<'_>,
-        arrays: Vec<Bound<'_, PyAny>>,
-        reduction: &str,
+        #[pyo3(from_py_with = given)] arrays: Vec<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = given)] reduction: &str,
     ) -> PyResult<Vec<Py<PyAny>>> {
         execution::reference(py, self, &arrays, reduction)
     }
@@ -465,16 +466,16 @@ impl Schedule {
     ///         connection, or the schedule waits for ever.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        size: "int", *, system = None, chunk: "int | None" = None,
+        size: "int | str", *, system: "System | None" = None, chunk: "int | str | None" = None,
         protocol: "ProtocolName | None" = None
     ))]
     fn time(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = int)] size: i128,
-        system: Option<&System>,
-        #[pyo3(from_py_with = optional_int)] chunk: Option<i128>,
-        protocol: Option<&str>,
+        #[pyo3(from_py_with = size)] size: i128,
+        #[pyo3(from_py_with = given)] system: Option<&System>,
+        #[pyo3(from_py_with = optional_size)] chunk: Option<i128>,
+        #[pyo3(from_py_with = given)] protocol: Option<&str>,
     ) -> PyResult<Timing> {
         timing::time_schedule(py, self, size, system, chunk, protocol)
     }
@@ -491,16 +492,16 @@ impl Schedule {
     /// Raises:
     ///     CollectiveError: If a limit of the executors would be passed, with the limit.
     #[pyo3(signature = (
-        *, min_bytes: "int" = 0, max_bytes: "int | None" = None, step_limit: "int" = 64,
-        size: "int | None" = None
+        *, min_bytes: "int | str" = 0, max_bytes: "int | str | None" = None, step_limit: "int" = 64,
+        size: "int | str | None" = None
     ))]
     fn to_msccl_xml(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = int)] min_bytes: i128,
-        #[pyo3(from_py_with = optional_int)] max_bytes: Option<i128>,
-        #[pyo3(from_py_with = int)] step_limit: i128,
-        #[pyo3(from_py_with = optional_int)] size: Option<i128>,
+        #[pyo3(from_py_with = size)] min_bytes: i128,
+        #[pyo3(from_py_with = optional_size)] max_bytes: Option<i128>,
+        #[pyo3(from_py_with = given)] step_limit: i128,
+        #[pyo3(from_py_with = optional_size)] size: Option<i128>,
     ) -> PyResult<Export> {
         let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
         let step_limit = option("step_limit", step_limit)?;
@@ -531,21 +532,21 @@ impl Schedule {
     /// Raises:
     ///     CollectiveError: If the format has no such collective, or a limit would be passed.
     #[pyo3(signature = (
-        *, min_bytes: "int" = 0, max_bytes: "int | None" = None, in_place = None,
+        *, min_bytes: "int | str" = 0, max_bytes: "int | str | None" = None, in_place: "bool | None" = None,
         threads_per_block: "int" = 1024, block_limit: "int" = 80, pieces: "int | None" = None,
-        size: "int" = 67_108_864
+        size: "int | str" = 67_108_864
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn to_mscclpp_json(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = int)] min_bytes: i128,
-        #[pyo3(from_py_with = optional_int)] max_bytes: Option<i128>,
-        in_place: Option<bool>,
-        #[pyo3(from_py_with = int)] threads_per_block: i128,
-        #[pyo3(from_py_with = int)] block_limit: i128,
-        #[pyo3(from_py_with = optional_int)] pieces: Option<i128>,
-        #[pyo3(from_py_with = int)] size: i128,
+        #[pyo3(from_py_with = size)] min_bytes: i128,
+        #[pyo3(from_py_with = optional_size)] max_bytes: Option<i128>,
+        #[pyo3(from_py_with = given)] in_place: Option<bool>,
+        #[pyo3(from_py_with = given)] threads_per_block: i128,
+        #[pyo3(from_py_with = given)] block_limit: i128,
+        #[pyo3(from_py_with = given)] pieces: Option<i128>,
+        #[pyo3(from_py_with = size)] size: i128,
     ) -> PyResult<Export> {
         let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
         let threads_per_block = option("threads_per_block", threads_per_block)?;
@@ -595,6 +596,11 @@ impl Schedule {
     /// destination, count and after, the `block.step` of its rank that must have ended first.
     fn steps(&self) -> PyResult<Table> {
         Table::new(tables::steps(self.data()))
+    }
+
+    /// Its steps, below what it is.
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(cells::titled(&self.__repr__(), &self.steps()?._repr_html_()))
     }
 
     fn __repr__(&self) -> String {

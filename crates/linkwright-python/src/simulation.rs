@@ -13,11 +13,11 @@ use linkwright::system;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
+use crate::argument::{callback, given, optional_size};
 use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::job::Job;
 use crate::number;
-use crate::number::{optional_int, optional_ints};
 use crate::system::System;
 use crate::table::Table;
 use crate::worker;
@@ -99,15 +99,15 @@ impl SimulationResult {
     ///     SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
     ///         makes no plan, or a plan cannot be had.
     #[pyo3(signature = (
-        system, *, planner: "PlannerName" = "packing", host_copies: "bool" = false,
-        bucket: "int | None" = None
+        system: "System", *, planner: "PlannerName" = "packing", host_copies: "bool" = false,
+        bucket: "int | str | None" = None
     ))]
     fn links(
         &self,
-        system: &System,
-        planner: &str,
-        host_copies: bool,
-        #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] planner: &str,
+        #[pyo3(from_py_with = given)] host_copies: bool,
+        #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
     ) -> PyResult<Table> {
         let core = system.core();
         let planner = Planner::named(planner).map_err(errors::range)?;
@@ -123,7 +123,8 @@ impl SimulationResult {
     }
 
     /// The same under another name in place of the policy's, as one of several that are compared.
-    fn named(&self, name: String) -> Self {
+    #[pyo3(signature = (name: "str"))]
+    fn named(&self, #[pyo3(from_py_with = given)] name: String) -> Self {
         Self { policy: name, ..self.clone() }
     }
 
@@ -137,7 +138,8 @@ impl SimulationResult {
     /// Raises:
     ///     SimulationError: If the text is none.
     #[staticmethod]
-    fn from_json(text: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str"))]
+    fn from_json(#[pyo3(from_py_with = given)] text: &str) -> PyResult<Self> {
         serde_json::from_str(text).map_err(|error| {
             errors::range(
                 Diagnosis::of(format!("this is no result of this version: {error}"))
@@ -207,35 +209,35 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, jobs, policy: "PolicyName" = "preserve", *,
+    system: "System", jobs: "Sequence[Job]", policy: "PolicyName" = "preserve", *,
     bandwidth_model: "BandwidthModelName" = "sound",
     bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
     discipline: "DisciplineName" = "fifo", servers: "ServerChoiceName" = "first-fit",
     unhealthy: "Sequence[int] | None" = None,
     run_time: "RunTimeName" = "formula", planner: "PlannerName" = "packing",
     fidelity: "FidelityName" = "flow", host_copies: "bool" = false,
-    gpu_speed: "GpuSpeedName" = "reference", bucket: "int | None" = None,
+    gpu_speed: "GpuSpeedName" = "reference", bucket: "int | str | None" = None,
     progress: "Callable[[int, int, float], object] | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
     py: Python<'_>,
-    system: &System,
-    jobs: Vec<Job>,
-    policy: &str,
-    bandwidth_model: &str,
-    bandwidth_profile: Option<&str>,
-    ties: &str,
-    discipline: &str,
-    servers: &str,
-    #[pyo3(from_py_with = optional_ints)] unhealthy: Option<Vec<i128>>,
-    run_time: &str,
-    planner: &str,
-    fidelity: &str,
-    host_copies: bool,
-    gpu_speed: &str,
-    #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
-    progress: Option<Py<PyAny>>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] jobs: Vec<Job>,
+    #[pyo3(from_py_with = given)] policy: &str,
+    #[pyo3(from_py_with = given)] bandwidth_model: &str,
+    #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
+    #[pyo3(from_py_with = given)] ties: &str,
+    #[pyo3(from_py_with = given)] discipline: &str,
+    #[pyo3(from_py_with = given)] servers: &str,
+    #[pyo3(from_py_with = given)] unhealthy: Option<Vec<i128>>,
+    #[pyo3(from_py_with = given)] run_time: &str,
+    #[pyo3(from_py_with = given)] planner: &str,
+    #[pyo3(from_py_with = given)] fidelity: &str,
+    #[pyo3(from_py_with = given)] host_copies: bool,
+    #[pyo3(from_py_with = given)] gpu_speed: &str,
+    #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
+    #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
     let core = system.core();

@@ -1,6 +1,7 @@
 //! `linkwright.System`.
 
 use linkwright::diagnostic::Diagnosis;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use linkwright::scenario::Files;
@@ -23,6 +24,7 @@ use linkwright::system::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::argument::{callback, given};
 use crate::choices::{Choice, profile_of};
 use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::{ClusterRun, Play};
@@ -30,8 +32,7 @@ use crate::errors;
 use crate::fabric::Fabric;
 use crate::gpu_place::GpuPlace;
 use crate::number;
-use crate::number::{int, optional_int};
-use crate::system_origin::{Arguments, NetworkArgument, Origin, ServerArgument, of_server};
+use crate::system_origin::{Arguments, Kind, NetworkArgument, Origin, ServerArgument, of_server};
 use crate::table::Table;
 use crate::values;
 
@@ -43,12 +44,19 @@ const MOST_LISTED: u32 = 1024;
 /// One server stands alone. Several are on a network; a network without described servers has a
 /// node of GPUs at each port, all joined to each other. GPU ids count through the first server,
 /// then the second. Two systems are equal if their parts and the settings of their network are.
-#[pyclass(frozen, eq, module = "linkwright")]
+#[pyclass(frozen, eq, hash, module = "linkwright")]
 #[derive(Clone)]
 pub struct System {
     cluster: Arc<Cluster>,
     origin: Arc<Origin>,
     listed: Arc<OnceLock<Arc<Server>>>,
+}
+
+/// Equal systems have one name and as many GPUs.
+impl Hash for System {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.core().name(), self.gpu_count()).hash(state);
+    }
 }
 
 impl PartialEq for System {
@@ -188,12 +196,12 @@ impl System {
         files: "dict[str, bytes] | None" = None
     ))]
     fn py_new(
-        server: Option<ServerArgument<'_>>,
-        #[pyo3(from_py_with = optional_int)] servers: Option<i128>,
-        network: Option<NetworkArgument<'_>>,
-        files: Option<Files>,
+        #[pyo3(from_py_with = given)] server: Option<ServerArgument>,
+        #[pyo3(from_py_with = given)] servers: Option<i128>,
+        #[pyo3(from_py_with = given)] network: Option<NetworkArgument<'_>>,
+        #[pyo3(from_py_with = given)] files: Option<Files>,
     ) -> PyResult<Self> {
-        if let (Some(ServerArgument::Preset(name)), None | Some(1), None) =
+        if let (Some(ServerArgument::Kind(Kind::Preset(name))), None | Some(1), None) =
             (&server, servers, &network)
         {
             return presets::preset(name).map(Self::of_server).map_err(errors::system);
@@ -220,17 +228,17 @@ impl System {
     ///     MachineError: If there is no such format or kind of link.
     #[staticmethod]
     #[pyo3(signature = (
-        text, file = "<text>", *, format: "ImportFormatName | None" = None, name = None, nvlink = None, pcie = None,
+        text: "str", file: "str" = "<text>", *, format: "ImportFormatName | None" = None, name: "str | None" = None, nvlink: "str | None" = None, pcie: "str | None" = None,
         xgmi_links: "int | None" = None
     ))]
     fn from_text(
-        text: &str,
-        file: &str,
-        format: Option<&str>,
-        name: Option<String>,
-        nvlink: Option<&str>,
-        pcie: Option<&str>,
-        #[pyo3(from_py_with = optional_int)] xgmi_links: Option<i128>,
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+        #[pyo3(from_py_with = given)] format: Option<&str>,
+        #[pyo3(from_py_with = given)] name: Option<String>,
+        #[pyo3(from_py_with = given)] nvlink: Option<&str>,
+        #[pyo3(from_py_with = given)] pcie: Option<&str>,
+        #[pyo3(from_py_with = given)] xgmi_links: Option<i128>,
     ) -> PyResult<Self> {
         let format = format.map(str::parse::<ImportFormat>).transpose();
         let xgmi_links = xgmi_links
@@ -340,7 +348,7 @@ impl System {
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
     #[pyo3(signature = (gpu: "int"))]
-    fn server_of(&self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<u32> {
+    fn server_of(&self, #[pyo3(from_py_with = given)] gpu: i128) -> PyResult<u32> {
         let gpu = number::gpu_of(self.gpu_count() as usize, gpu)?;
         Ok(self.core().gpu(gpu as u32).server)
     }
@@ -439,7 +447,8 @@ impl System {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
-    fn cpuset(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
+    #[pyo3(signature = (gpus: "Sequence[int]"))]
+    fn cpuset(&self, #[pyo3(from_py_with = given)] gpus: Vec<i128>) -> PyResult<Option<String>> {
         let server = self.listed()?;
         let cores = system::cpuset(&server, &self.known(&gpus)?);
         Ok(cores.map(|cores| cores.to_string()))
@@ -449,7 +458,11 @@ impl System {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
-    fn numa_nodes(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
+    #[pyo3(signature = (gpus: "Sequence[int]"))]
+    fn numa_nodes(
+        &self,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    ) -> PyResult<Option<String>> {
         let server = self.listed()?;
         let nodes = system::numa_nodes(&server, &self.known(&gpus)?);
         Ok(nodes.map(|nodes| nodes.to_string()))
@@ -473,7 +486,10 @@ impl System {
     /// Raises:
     ///     MachineError: If no path joins two GPUs.
     #[pyo3(signature = (bandwidth_profile: "BandwidthProfileName | None" = None))]
-    fn gpu_matrix(&self, bandwidth_profile: Option<&str>) -> PyResult<Vec<Vec<(String, f64)>>> {
+    fn gpu_matrix(
+        &self,
+        #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
+    ) -> PyResult<Vec<Vec<(String, f64)>>> {
         let server = self.listed()?;
         let profile = profile_of(&server, bandwidth_profile)?;
         let graph = GpuGraph::new(&server, profile).map_err(errors::system)?;
@@ -497,7 +513,11 @@ impl System {
     }
 
     /// Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None.
-    fn renumbering(&self, other: &Self) -> PyResult<Option<Vec<usize>>> {
+    #[pyo3(signature = (other: "System"))]
+    fn renumbering(
+        &self,
+        #[pyo3(from_py_with = given)] other: &Self,
+    ) -> PyResult<Option<Vec<usize>>> {
         let (own, other) = (self.listed()?, other.listed()?);
         let graph = |server| LabelledGraph::of_gpu_links(server);
         Ok(renumbering(&graph(&own), &graph(&other)))
@@ -528,26 +548,26 @@ impl System {
     ///         rank, call, peer, tag and time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        jobs, *, mapping: "MappingName" = "linear", fidelity: "FidelityName" = "packet", protocol = None,
-        collectives = None, seed: "int | None" = None, timeline: "int" = 0,
+        jobs: "Sequence[ClusterJob]", *, mapping: "MappingName" = "linear", fidelity: "FidelityName" = "packet", protocol: "dict[str, Any] | None" = None,
+        collectives: "dict[str, Any] | None" = None, seed: "int | None" = None, timeline: "int" = 0,
         progress: "Callable[[int, int, float, int], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn replay(
         &self,
         py: Python<'_>,
-        jobs: Vec<ClusterJob>,
-        mapping: &str,
-        fidelity: &str,
-        protocol: Option<&Bound<'_, PyDict>>,
-        collectives: Option<&Bound<'_, PyDict>>,
-        #[pyo3(from_py_with = optional_int)] seed: Option<i128>,
-        #[pyo3(from_py_with = int)] timeline: i128,
-        progress: Option<Py<PyAny>>,
+        #[pyo3(from_py_with = given)] jobs: Vec<ClusterJob>,
+        #[pyo3(from_py_with = given)] mapping: &str,
+        #[pyo3(from_py_with = given)] fidelity: &str,
+        #[pyo3(from_py_with = given)] protocol: Option<Bound<'_, PyDict>>,
+        #[pyo3(from_py_with = given)] collectives: Option<Bound<'_, PyDict>>,
+        #[pyo3(from_py_with = given)] seed: Option<i128>,
+        #[pyo3(from_py_with = given)] timeline: i128,
+        #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     ) -> PyResult<ClusterRun> {
         let mapping = named_mapping(mapping)?;
         let seed = number::whole("the seed", seed.unwrap_or(0), u64::MAX)?;
-        let play = Play::new(fidelity, protocol, collectives, seed)?;
+        let play = Play::new(fidelity, protocol.as_ref(), collectives.as_ref(), seed)?;
         let most: usize = number::whole("timeline", timeline, usize::MAX)?;
         let jobs: Vec<cluster::ClusterJob> = jobs.into_iter().map(|job| job.0).collect();
         let wanted: Vec<(&str, u32, &Mapping)> = jobs

@@ -9,13 +9,13 @@ use linkwright::system::fabric::FABRICS;
 use linkwright::system::{Server, presets, toml_format};
 use linkwright::units::Bandwidth;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::argument::{Argument, Refusal, as_extracted};
 use crate::errors;
 use crate::fabric::Fabric;
-use crate::number::int;
 use crate::pickle::Source;
 use crate::system::System;
 use crate::values;
@@ -198,28 +198,65 @@ fn built(text: &str, files: &Files) -> Result<Cluster, InputError> {
 }
 
 /// A server, by itself: one that was read, a preset's name, or GPUs all to all.
-#[derive(FromPyObject)]
-pub enum ServerArgument<'py> {
-    System(PyRef<'py, System>),
-    Preset(String),
-    Node(Bound<'py, PyDict>),
-    Listed(Vec<Row<'py>>),
+pub enum ServerArgument {
+    Kind(Kind),
+    Node(Py<PyDict>),
+    Listed(Vec<Row>),
+}
+
+impl<'a, 'py> Argument<'a, 'py> for ServerArgument {
+    fn words() -> (String, String) {
+        let one = "a preset's name, a `System`, a list of these, or a dictionary of a node";
+        (one.to_owned(), "servers".to_owned())
+    }
+
+    fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal> {
+        if let Ok(kind) = value.extract() {
+            return Ok(Self::Kind(kind));
+        }
+        if let Ok(node) = value.cast::<PyDict>() {
+            return Ok(Self::Node(node.clone().unbind()));
+        }
+        match Vec::read(value) {
+            Ok(rows) => Ok(Self::Listed(rows)),
+            // A list says which of its items is none.
+            Err(refusal) if value.is_instance_of::<PyList>() => Err(refusal),
+            Err(_) => Err(Refusal::wrong(value, Self::words().0)),
+        }
+    }
 }
 
 /// Equal servers in a row.
-#[derive(FromPyObject)]
-pub enum Row<'py> {
-    System(PyRef<'py, System>),
-    Preset(String),
-    Counted(Kind<'py>, #[pyo3(from_py_with = int)] i128),
+pub struct Row(Kind, i128);
+
+impl<'a, 'py> Argument<'a, 'py> for Row {
+    fn words() -> (String, String) {
+        let one = "a preset's name, a `System`, or a pair of either and a whole number";
+        (one.to_owned(), "servers".to_owned())
+    }
+
+    fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal> {
+        if let Ok(kind) = value.extract() {
+            return Ok(Self(kind, 1));
+        }
+        let read: Result<(Kind, i128), Refusal> = Argument::read(value);
+        let (kind, count) = read.map_err(|_| Refusal::wrong(value, Self::words().0))?;
+        Ok(Self(kind, count))
+    }
 }
 
 /// A server that there may be several of.
 #[derive(FromPyObject)]
-pub enum Kind<'py> {
-    System(PyRef<'py, System>),
+pub enum Kind {
+    System(Py<System>),
     Preset(String),
 }
+
+as_extracted!(
+    Kind: "a preset's name or a `System`", "servers";
+    NetworkArgument<'py>: "the name of a kind, a speed, a `Fabric`, or a dictionary", "networks";
+    Files: "a dictionary of names and bytes", "files";
+);
 
 /// What joins servers: a network that was made, its kind or speed, or all of its settings.
 #[derive(FromPyObject)]
@@ -238,7 +275,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn new(
-        server: Option<ServerArgument<'_>>,
+        server: Option<ServerArgument>,
         servers: Option<i128>,
         network: Option<NetworkArgument<'_>>,
         files: Files,
@@ -275,13 +312,9 @@ impl Arguments {
                 return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
             }
             None => {}
-            Some(ServerArgument::Node(node)) => made.set_node(&node)?,
-            Some(ServerArgument::System(system)) => {
-                let name = made.add(&system)?;
-                made.name_server(name, servers);
-            }
-            Some(ServerArgument::Preset(name)) => {
-                let name = known(name)?;
+            Some(ServerArgument::Node(node)) => Python::attach(|py| made.set_node(node.bind(py)))?,
+            Some(ServerArgument::Kind(kind)) => {
+                let name = made.name_of(kind)?;
                 made.name_server(name, servers);
             }
             Some(ServerArgument::Listed(_)) if servers.is_some() => {
@@ -378,15 +411,10 @@ impl Arguments {
         }
     }
 
-    fn list_servers(&mut self, rows: Vec<Row<'_>>) -> PyResult<()> {
+    fn list_servers(&mut self, rows: Vec<Row>) -> PyResult<()> {
         let mut entries = Vec::with_capacity(rows.len());
-        for row in rows {
-            let (kind, count) = match row {
-                Row::System(system) => (self.add(&system)?, 1),
-                Row::Preset(name) => (known(name)?, 1),
-                Row::Counted(Kind::System(system), count) => (self.add(&system)?, count),
-                Row::Counted(Kind::Preset(name), count) => (known(name)?, count),
-            };
+        for Row(kind, count) in rows {
+            let kind = self.name_of(kind)?;
             let count = u32::try_from(count).map_err(|_| {
                 errors::machine(
                     Diagnosis::of(format!("{count} servers are not possible"))
@@ -405,6 +433,13 @@ impl Arguments {
         let servers = Table::from_iter([("server".to_owned(), Value::Array(entries))]);
         self.table.insert("system".to_owned(), Value::Table(servers));
         Ok(())
+    }
+
+    fn name_of(&mut self, kind: Kind) -> PyResult<String> {
+        match kind {
+            Kind::System(system) => self.add(system.get()),
+            Kind::Preset(name) => known(name),
+        }
     }
 
     /// A preset's name; else hands over the server's text, by a name that no other has.

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::argument::given;
 use crate::errors;
 use crate::table::Table;
 use crate::worker;
@@ -24,8 +25,11 @@ impl Floorplan {
     ///     InputError: If the text is no floorplan, or blocks overlap or leave the interposer, with
     ///         line and column.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>"))]
-    fn from_toml(text: &str, file: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_toml(
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
         thermal::Floorplan::read(file, text).map(Self).map_err(errors::input)
     }
 
@@ -109,7 +113,8 @@ impl Floorplan {
     ///
     /// Raises:
     ///     SimulationError: If no sink has that resistance.
-    fn with_sink(&self, resistance: f64) -> PyResult<Self> {
+    #[pyo3(signature = (resistance: "float"))]
+    fn with_sink(&self, #[pyo3(from_py_with = given)] resistance: f64) -> PyResult<Self> {
         self.0.with_sink(resistance).map(Self).map_err(errors::range)
     }
 
@@ -117,7 +122,8 @@ impl Floorplan {
     ///
     /// Raises:
     ///     SimulationError: If no air has that temperature.
-    fn with_ambient(&self, temperature: f64) -> PyResult<Self> {
+    #[pyo3(signature = (temperature: "float"))]
+    fn with_ambient(&self, #[pyo3(from_py_with = given)] temperature: f64) -> PyResult<Self> {
         self.0.with_ambient(temperature).map(Self).map_err(errors::range)
     }
 
@@ -129,8 +135,12 @@ impl Floorplan {
     /// Raises:
     ///     SimulationError: If there are none, or more than memory holds.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (cells = 256))]
-    fn solve(&self, py: Python<'_>, cells: i128) -> PyResult<ThermalMap> {
+    #[pyo3(signature = (cells: "int" = 256))]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] cells: i128,
+    ) -> PyResult<ThermalMap> {
         let of = Of { plan: self.clone(), cells: usize::try_from(cells).unwrap_or(0) };
         ThermalMap::of(py, of)
     }
@@ -145,8 +155,13 @@ impl Floorplan {
     /// Raises:
     ///     SimulationError: If no sink does, or as for `solve`.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (temperature, cells = 256))]
-    fn sink_for(&self, py: Python<'_>, temperature: f64, cells: i128) -> PyResult<ThermalMap> {
+    #[pyo3(signature = (temperature: "float", cells: "int" = 256))]
+    fn sink_for(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] temperature: f64,
+        #[pyo3(from_py_with = given)] cells: i128,
+    ) -> PyResult<ThermalMap> {
         let (plan, cells) = (self.0.clone(), usize::try_from(cells).unwrap_or(0));
         let found = worker::interruptible(py, move || plan.sink_for(temperature, cells))?;
         let map = found.map_err(errors::range)?;
@@ -275,7 +290,8 @@ impl ThermalMap {
     ///
     /// Raises:
     ///     SimulationError: If there is no such layer.
-    fn temperatures(&self, layer: &str) -> PyResult<Table> {
+    #[pyo3(signature = (layer: "str"))]
+    fn temperatures(&self, #[pyo3(from_py_with = given)] layer: &str) -> PyResult<Table> {
         tables::cells(&self.map, layer).map_err(errors::range).and_then(Table::new)
     }
 

@@ -9,9 +9,9 @@ use linkwright::system;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
+use crate::argument::{callback, given, optional_size, sizes};
 use crate::choices::Choice;
 use crate::errors;
-use crate::number::{ints, optional_int};
 use crate::plan::peer_access_time;
 use crate::schedule::Schedule;
 use crate::system::System;
@@ -19,8 +19,8 @@ use crate::table::Table;
 use crate::worker::interruptible;
 
 /// How long a schedule takes on a system.
-#[pyclass(frozen, module = "linkwright")]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Timing {
     system: System,
     protocol: Protocol,
@@ -185,18 +185,18 @@ pub fn time_schedule(
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    schedule, system, sizes: "Sequence[int]", *, chunk: "int | None" = None,
+    schedule: "Schedule", system: "System | None", sizes: "Sequence[int | str]", *, chunk: "int | str | None" = None,
     protocol: "ProtocolName | None" = None,
     progress: "Callable[[int, int], object] | None" = None
 ))]
 pub fn time_sweep(
     py: Python<'_>,
-    schedule: &Schedule,
-    system: Option<&System>,
-    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
-    #[pyo3(from_py_with = optional_int)] chunk: Option<i128>,
-    protocol: Option<&str>,
-    progress: Option<Py<PyAny>>,
+    #[pyo3(from_py_with = given)] schedule: &Schedule,
+    #[pyo3(from_py_with = given)] system: Option<&System>,
+    #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = optional_size)] chunk: Option<i128>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
     for size in &sizes {
         divided(schedule.data(), *size)?;

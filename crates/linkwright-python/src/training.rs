@@ -14,9 +14,10 @@ use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::argument::{given, optional_size};
 use crate::choices::Choice;
 use crate::errors;
-use crate::number::{int, ints, optional_int, whole};
+use crate::number::whole;
 use crate::program::Program;
 use crate::system::System;
 use crate::table::Table;
@@ -52,7 +53,8 @@ impl NeuralNetwork {
     /// Raises:
     ///     SimulationError: If there is none; the message names the nearest.
     #[staticmethod]
-    fn find(name: &str) -> PyResult<Self> {
+    #[pyo3(signature = (name: "str"))]
+    fn find(#[pyo3(from_py_with = given)] name: &str) -> PyResult<Self> {
         let found = Network::find(name).map_err(errors::training)?;
         Ok(Self(Arc::new(found.clone())))
     }
@@ -62,8 +64,11 @@ impl NeuralNetwork {
     /// Raises:
     ///     InputError: If the text is no network, or its layers do not meet, with line and column.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>"))]
-    fn from_toml(text: &str, file: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+    fn from_toml(
+        #[pyo3(from_py_with = given)] text: &str,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
         let read = Network::read(file, text).map_err(errors::input)?;
         Ok(Self(Arc::new(read)))
     }
@@ -147,9 +152,9 @@ impl NeuralNetwork {
     #[pyo3(signature = (*, size: "int | None" = None, channels: "int | None" = None, tokens: "int | None" = None))]
     fn with_input(
         &self,
-        #[pyo3(from_py_with = optional_int)] size: Option<i128>,
-        #[pyo3(from_py_with = optional_int)] channels: Option<i128>,
-        #[pyo3(from_py_with = optional_int)] tokens: Option<i128>,
+        #[pyo3(from_py_with = given)] size: Option<i128>,
+        #[pyo3(from_py_with = given)] channels: Option<i128>,
+        #[pyo3(from_py_with = given)] tokens: Option<i128>,
     ) -> PyResult<Self> {
         let extent = |what, value: Option<i128>| {
             value.map(|value| whole(what, value, training::MOST_EXTENT)).transpose()
@@ -240,25 +245,25 @@ impl TrainingStep {
         network: "NeuralNetwork", system: "System", gpus: "Sequence[int]", *, batch: "int",
         way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
         gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
-        overlap = true, bucket: "int | None" = None, micro_batches: "int | None" = None,
+        overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
         terms: "str | None" = None, measured: "str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
-        network: &NeuralNetwork,
-        system: &System,
-        #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
-        #[pyo3(from_py_with = int)] batch: i128,
-        way: &str,
-        precision: &str,
-        gradients: Option<&str>,
-        optimizer: &str,
-        framework: &str,
-        overlap: bool,
-        #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
-        #[pyo3(from_py_with = optional_int)] micro_batches: Option<i128>,
-        terms: Option<&str>,
-        measured: Option<&str>,
+        #[pyo3(from_py_with = given)] network: &NeuralNetwork,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = given)] batch: i128,
+        #[pyo3(from_py_with = given)] way: &str,
+        #[pyo3(from_py_with = given)] precision: &str,
+        #[pyo3(from_py_with = given)] gradients: Option<&str>,
+        #[pyo3(from_py_with = given)] optimizer: &str,
+        #[pyo3(from_py_with = given)] framework: &str,
+        #[pyo3(from_py_with = given)] overlap: bool,
+        #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
+        #[pyo3(from_py_with = given)] micro_batches: Option<i128>,
+        #[pyo3(from_py_with = given)] terms: Option<&str>,
+        #[pyo3(from_py_with = given)] measured: Option<&str>,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
@@ -341,8 +346,8 @@ impl TrainingStep {
     #[pyo3(signature = (system: "System", times: "Sequence[tuple[str, int, float]]"))]
     fn representatives(
         &self,
-        system: &System,
-        times: Vec<(String, u64, f64)>,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] times: Vec<(String, u64, f64)>,
     ) -> PyResult<Option<(Program, Vec<Standing>)>> {
         let of = &*system.cluster().system;
         ranks_on(of.gpus(), &self.gpus.iter().map(|gpu| i128::from(*gpu)).collect::<Vec<_>>())?;
@@ -401,7 +406,8 @@ impl TrainingStep {
     ///
     /// Raises:
     ///     SimulationError: If none of the GPUs is of that model.
-    fn layers(&self, model: &str) -> PyResult<Table> {
+    #[pyo3(signature = (model: "str"))]
+    fn layers(&self, #[pyo3(from_py_with = given)] model: &str) -> PyResult<Table> {
         let times = self.times.get(model).ok_or_else(|| {
             let known: Vec<&str> = self.times.keys().map(String::as_str).collect();
             errors::unknown_choice("GPU of the step", model, &known)
@@ -420,7 +426,8 @@ impl TrainingStep {
 
     /// Seconds that a GPU of a model computes: forward, backward, and new weights, which a framework may update
     /// all at once.
-    fn computing(&self, model: &str) -> PyResult<(f64, f64, f64)> {
+    #[pyo3(signature = (model: "str"))]
+    fn computing(&self, #[pyo3(from_py_with = given)] model: &str) -> PyResult<(f64, f64, f64)> {
         let times = self.times.get(model).into_iter().flatten();
         let of = |part: fn(&LayerTime) -> Picoseconds| {
             times.clone().map(|time| part(time).as_seconds()).sum()

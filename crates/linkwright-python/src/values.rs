@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use toml::{Table, Value};
 
+use crate::argument::Argument as _;
 use crate::errors;
 
 /// A table of the arguments; those that are None count as absent.
@@ -51,12 +52,23 @@ fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value
     if let Ok(inner) = argument.cast::<PyDict>() {
         return table_at(depth + 1, Some(inner)).map(Value::Table);
     }
+    if argument.len().is_err() {
+        // A number of numpy, which is none of Python's.
+        if let Ok(truth) = bool::read(argument) {
+            return Ok(Value::Boolean(truth));
+        }
+        if argument.hasattr("__index__")? {
+            return Ok(Value::Integer(argument.call_method0("__index__")?.extract()?));
+        }
+        if let Ok(number) = f64::read(argument) {
+            return Ok(Value::Float(number));
+        }
+    }
     if let Ok(items) = argument.try_iter() {
         let values = items.map(|item| value(depth + 1, key, &item?));
         return Ok(Value::Array(values.collect::<PyResult<_>>()?));
     }
-    let other = Diagnosis::of(format!("`{key}` is {argument}"));
-    Err(errors::range(other.remedy("give a number, a text, or a list of them")))
+    Err(errors::argument(argument, "a number, a text, or a list of them", key.to_owned()))
 }
 
 /// A table as a dictionary.

@@ -11,8 +11,9 @@ from concurrent.futures import Executor
 from dataclasses import replace
 
 from linkwright import SimulationResult
+from linkwright.arguments import callback, mapping_of, taking, text, texts, whole
 from linkwright.errors import SimulationError
-from linkwright.files import PathOrName, reading_once
+from linkwright.files import PathOrName, path_of, reading_once
 from linkwright.names import PolicyName
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.compared import Comparison, Outcome
@@ -27,6 +28,7 @@ from linkwright.runs.worth.run import Worth
 from linkwright.summaries.measures import gpus_in_order
 from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Forecast, Told
+from linkwright.sweeps.workers import workers_of
 
 __all__ = ["compare_scenario", "play_variant"]
 
@@ -53,6 +55,17 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
     }
 
 
+@taking(
+    policies=texts,
+    settings=mapping_of,
+    reference=text,
+    workers=workers_of,
+    checkpoint=path_of,
+    timeline=whole,
+    progress=callback,
+    seeds=whole,
+    machines=texts,
+)
 @reading_once()
 def compare_scenario(
     path: PathOrName,

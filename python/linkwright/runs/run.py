@@ -9,11 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from linkwright import System, Table
 from linkwright.documents import write_json
+from linkwright.errors import printable
 from linkwright.files import PathOrName, path_of
 from linkwright.writing import staged
 
@@ -183,6 +185,31 @@ class Run(ABC):
     def timeline(self) -> Timeline | None:
         """What happened when; None where the run kept nothing of it."""
         return None
+
+    def _repr_html_(self) -> str:
+        """The answer and the tables that are printed, as a notebook shows them."""
+        tables = "".join(_table_of(sheet) for sheet in self.sheets())
+        return f"<p><b>{_escaped(self.title)}</b></p>\n<p>{_escaped(self.headline)}</p>\n{tables}"
+
+
+def _table_of(sheet: Sheet) -> str:
+    """Writes a sheet as a table of HTML below its title."""
+
+    def row(kind: str, cells: Sequence[str]) -> str:
+        sides = ["left" if head in sheet.words else "right" for head in sheet.heads]
+        return "".join(
+            f'<{kind} style="text-align: {side}">{_escaped(cell)}</{kind}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+
+    rows = "".join(f"<tr>{row('td', cells)}</tr>\n" for cells in sheet.rows)
+    title = f"<p>{_escaped(sheet.title)}</p>\n" if sheet.title else ""
+    head = f"<thead><tr>{row('th', sheet.heads)}</tr></thead>"
+    return f"{title}<table>\n{head}\n<tbody>\n{rows}</tbody>\n</table>\n"
+
+
+def _escaped(text: str) -> str:
+    return escape(printable(text.replace("\n", " ")))
 
 
 def write_run(run: Run, directory: PathOrName) -> list[Path]:

@@ -25,7 +25,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-from linkwright.errors import SweepError
+from linkwright.errors import ArgumentError, SweepError, given
 
 __all__ = [
     "Pool",
@@ -35,6 +35,7 @@ __all__ = [
     "is_lost_worker",
     "local_processes",
     "local_threads",
+    "workers_of",
 ]
 
 # A scheduler that has not answered by then is not there; in seconds.
@@ -176,6 +177,17 @@ def dask_cluster(address: str) -> Workers:
             client.close()
 
     return Workers(opened, _check_nothing)
+
+
+def workers_of(argument: str, value: object) -> Any:
+    """Reads `Workers`, or an executor.
+
+    Raises:
+        ArgumentError: If it is neither.
+    """
+    if isinstance(value, Workers) or callable(getattr(value, "submit", None)):
+        return value
+    raise ArgumentError(given(value), "give `Workers` or an executor", argument)
 
 
 def given_executor(executor: Executor, count: int | None = None) -> Workers:

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import ClusterJob, System, read_mapping
-from linkwright.errors import SimulationError, printable
+from linkwright.arguments import (
+    callback,
+    mapping_of,
+    path_or_name,
+    real,
+    taking,
+    text,
+    whole,
+)
+from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
 from linkwright.runs.cluster.run import Replay
@@ -25,6 +34,33 @@ SIZED = (
 )
 
 
+def system_of(argument: str, value: object) -> Any:
+    """Reads a system, or a function that makes one for a number of ranks.
+
+    Raises:
+        ArgumentError: If it is neither.
+    """
+    if isinstance(value, System) or callable(value):
+        return value
+    wanted = "give a `System`, or a function that makes one for a number of ranks"
+    raise ArgumentError(given(value), wanted, argument)
+
+
+@taking(
+    trace=path_or_name,
+    system=system_of,
+    mapping=path_or_name,
+    ranks=whole,
+    parameters=mapping_of,
+    iterations=whole,
+    computation_scale=real,
+    fidelity=text,
+    protocol=mapping_of,
+    collectives=mapping_of,
+    seed=whole,
+    timeline=whole,
+    progress=callback,
+)
 @reading_once()
 def replay_trace(
     trace: PathOrName,
@@ -125,6 +161,7 @@ def replay_trace(
     return Replay(job.name, system, [job], run, manifest, notes)
 
 
+@taking(settings=mapping_of, timeline=whole, progress=callback)
 @reading_once()
 def replay_scenario(
     path: PathOrName,

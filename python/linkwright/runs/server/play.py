@@ -13,6 +13,7 @@ from linkwright import (
     policy_names,
     simulate,
 )
+from linkwright.arguments import callback, mapping_of, taking, texts, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, reading_once
 from linkwright.names import PolicyName
@@ -25,6 +26,7 @@ from linkwright.summaries.known_error import known_errors
 __all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
 
 
+@taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback)
 @reading_once()
 def run_scenario(
     path: PathOrName,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import Floorplan, Table, ThermalMap, __version__
+from linkwright.arguments import real, taking, text, whole
 from linkwright.files import (
     LARGEST_TEXT,
     PathOrName,
@@ -187,6 +188,7 @@ def _temperatures(row: Mapping[str, Any], *, is_hottest: bool = False) -> list[s
     return [Best(maximum) if is_hottest else maximum, f"{row['mean']:.1f}", f"{row['minimum']:.1f}"]
 
 
+@taking(cells=whole, sink=real, ambient=real, target=real, limit=real, layer=text)
 @reading_once()
 def find_heat(
     path: PathOrName,

@@ -28,7 +28,7 @@ __all__ = ["TrainingRun"]
 REPORTED = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingRun(Run):
     """Steps of training a network, by one way to communicate or several.
 
@@ -47,6 +47,9 @@ class TrainingRun(Run):
     steps: Sequence[Played]
     scaling: Sequence[Scaled] = ()
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<TrainingRun: {self.title}, {duration(self.best.time)} a step>"
 
     @property
     def best(self) -> Played:
