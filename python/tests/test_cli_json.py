@@ -30,6 +30,7 @@ TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 # A command line of each command that prints JSON; a new command needs one here.
 CASES: dict[str, list[str]] = {
     "machine list": [],
+    "examples": [],
     "machine show": ["dgx2"],
     "machine import": [str(EXAMPLES / "pair.toml")],
     "jobs generate": ["--count", "3"],

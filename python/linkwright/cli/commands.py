@@ -30,6 +30,7 @@ COMMANDS = {
     "gpu": "linkwright.cli.gpu:app",
     "thermal": "linkwright.cli.thermal:thermal",
     "study": "linkwright.cli.study:app",
+    "examples": "linkwright.cli.examples:examples",
 }
 
 SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
