@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 # left out. One check covers all, benchmarks included.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
 
-.PHONY: demo test test-rust test-python check-python pytest check-coherence stub stub-check calibrate calibrate-training accuracy bench docs format lock clean install
+.PHONY: demo test test-rust test-python check-python pytest check-coherence stub stub-check calibrate calibrate-training accuracy wheel bench docs format lock clean install
 .DEFAULT_GOAL := test
 
 install: $(EXTENSION)
@@ -92,6 +92,11 @@ calibrate-training: install
 # Asks the model about every row that was measured, and writes docs/accuracy.md: under a minute.
 accuracy: install
 	PYTHONPATH=scripts $(BIN)/python -m accuracy
+
+# A wheel and a source distribution as an index takes them, audited and tried where nothing else is
+# installed: ten minutes the first time. No part of `make test`.
+wheel:
+	$(PYTHON) scripts/wheel.py
 
 bench: install
 	cargo bench --package linkwright-bench --locked

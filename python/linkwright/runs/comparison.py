@@ -63,6 +63,7 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
     checkpoint=path_of,
     timeline=whole,
     progress=callback,
+    forecast=callback,
     seeds=whole,
     machines=texts,
 )
