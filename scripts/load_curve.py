@@ -62,7 +62,7 @@ SEEDS = tuple(range(1, 21))
 NETWORKS = ("alexnet", "vgg-16", "googlenet", "inception-v3", "resnet-50")
 TRAINING_LOADS = (0.35, 0.7)
 TRAINING_SEEDS = tuple(range(1, 6))
-CLUSTER_SEEDS = tuple(range(1, 5))
+CLUSTER_SEEDS = tuple(range(1, 13))
 
 
 def play(scenario: str, settings: Mapping[str, object], seed: int) -> Parts:
