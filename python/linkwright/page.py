@@ -13,14 +13,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import linkwright
+from linkwright.limits import check_room
 from linkwright.markdown import blocks, code_marked, line
 from linkwright.specification import chart_specification
 from linkwright.zoom import HINT, interactive
 
-__all__ = ["DARK", "EmbeddedCharts", "chart_page", "embed", "render"]
+__all__ = ["CONVERTER", "DARK", "EmbeddedCharts", "chart_page", "embed", "render"]
 
 # Charts are drawn for white paper. Turned over, lights are dark and hues stay what they were.
 DARK = "filter: invert(.9) hue-rotate(180deg);"
+
+# What the converter of charts opens and starts; it panics, or waits for ever, where it may not.
+CONVERTER = {"files": 32, "threads": 16, "space": 3 * 2**30}
 
 # What the bundle of scripts ends with: it lets the page's own script draw charts.
 PUBLISH = "window.vegaEmbed = vegaEmbed;"
@@ -46,6 +50,7 @@ def embed(charts: Mapping[str, alt.TopLevelMixin]) -> EmbeddedCharts:
 
 @cache
 def _drawing_script() -> str:
+    check_room(**CONVERTER)
     # An end tag inside the script would end it: in JavaScript `<\/` means the same.
     return vl_convert.javascript_bundle(PUBLISH).replace("</script", "<\\/script")
 
@@ -78,4 +83,5 @@ def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
     page = environment.get_template(template)
     hint = HINT if charts.names else ""
     known = {"charts": charts, "hint": hint, "dark": DARK, "version": linkwright.__version__}
-    return page.render(**known, **values).encode()
+    # What is no UTF-8, as a file's name may be, is shown by its escapes.
+    return page.render(**known, **values).encode(errors="backslashreplace")

@@ -17,12 +17,16 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from linkwright.files import PathOrName, path_of
-from linkwright.page import DARK, chart_page
+from linkwright.limits import check_room
+from linkwright.page import CONVERTER, DARK, chart_page
 from linkwright.quartiles import Quartiles
 from linkwright.specification import chart_specification
 from linkwright.writing import replace_file
 
 __all__ = ["boxes", "chart_title", "inline_chart", "rounded", "save_chart"]
+
+# Bytes of addresses that the converter reserves for what it draws itself, by its sandbox.
+DRAWING = 64 * 2**30
 
 INK = "#1C2430"
 GREY = "#8C8C8C"
@@ -138,6 +142,8 @@ def save_chart(chart: alt.TopLevelMixin, path: PathOrName) -> None:
     """
     specification = chart_specification(chart)
     path = path_of("path", path)
+    if path.suffix.lower() in (".png", ".svg"):
+        check_room(**CONVERTER | {"space": DRAWING})
     match path.suffix.lower():
         case ".html":
             content = chart_page(chart)

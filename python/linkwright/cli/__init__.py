@@ -6,6 +6,7 @@ all of them share when they end: the exit code and the one line on standard erro
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -15,6 +16,8 @@ def main() -> None:
     """The program `linkwright`."""
     from linkwright.cli import interruption
 
+    # What numpy's library of linear algebra would start threads for, nothing here asks of it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Ctrl-C may come while the commands are still being loaded, before any of them can catch it.
     try:
         interruption.obey_termination()

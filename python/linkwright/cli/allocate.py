@@ -41,6 +41,7 @@ from linkwright.cli.options import (
 from linkwright.cli.program import NotNowError
 from linkwright.cli.standard_input import given_machine
 from linkwright.cli.streams import is_quiet
+from linkwright.cli.tables import Table
 from linkwright.errors import printable
 from linkwright.names import PatternName
 from linkwright.texts import counted
@@ -166,6 +167,14 @@ def allocate(
         "ties": ties,
     }
     best = limit if explain else None
+    worth: list[Table] = []
+
+    def prepare() -> Callable[[], None]:
+        # Remarks are worked out before the answer, too: who has printed one must not fail.
+        if not json and not is_quiet():
+            worth.append(_ranking_table(_ranking(match, why), server_machine))
+        return _answer(server_machine, policy, job, match, why, json)
+
     if state is None:
         allocator = Allocator(server_machine, **choices)
         # Nothing is kept, so that it matters only that these GPUs cannot be had.
@@ -174,7 +183,7 @@ def allocate(
         for gpu in [*gpu_ids(busy), *sorted(others)]:
             allocator.mark_unhealthy(gpu)
         match, why = _decide(allocator, "job", wanted, sensitive, best)
-        _answer(server_machine, policy, job, match, why, json)()
+        prepare()()
     else:
         assert job is not None, "checked above"
         # What a decision alone does not need.
@@ -186,12 +195,9 @@ def allocate(
             match, why = _decide(stored.allocator, job, wanted, sensitive, best, owner)
             stored.commit()
         # Others need not wait for the packing rate, nor for whoever reads the answer.
-        server.tell(
-            lambda: _answer(server_machine, policy, job, match, why, json),
-            lambda: stored.withdraw(job, server_machine),
-        )
-    if not json and not is_quiet():
-        _print(match, why, server_machine)
+        server.tell(prepare, lambda: stored.withdraw(job, server_machine))
+    for made in worth:
+        _print_remarks(made, match, why, server_machine)
 
 
 def _answer(
@@ -368,18 +374,12 @@ def _explained(why: Explanation | None, machine: System) -> dict[str, object]:
     return {"explanation": explained}
 
 
-def _print(match: Match, why: Explanation | None, machine: System) -> None:
-    console = output.console(stderr=True)
-    if why is None:
-        _print_ranking([match], machine)
-        return
-    console.print(why.rule)
-    console.print(f"Decided by {why.decided_by}: {why.verdict}")
-    console.print()
-    _print_ranking(why.ranking, machine)
+def _ranking(match: Match, why: Explanation | None) -> list[Match]:
+    return [match] if why is None else why.ranking
 
 
-def _print_ranking(ranking: list[Match], machine: System) -> None:
+def _ranking_table(ranking: list[Match], machine: System) -> Table:
+    """What the GPUs are worth, and the other candidates."""
     heads = ["GPUs", "links", "effective\nbusbw", "packing\nbusbw", "aggregated", "preserved"]
     made = output.table(heads, left=["GPUs", "links"])
     for match in ranking:
@@ -393,8 +393,17 @@ def _print_ranking(ranking: list[Match], machine: System) -> None:
             f"{match.aggregated_bandwidth:g}",
             f"{match.preserved_bandwidth:g}",
         )
-    output.print_table(made, stderr=True)
+    return made
+
+
+def _print_remarks(made: Table, match: Match, why: Explanation | None, machine: System) -> None:
     console = output.console(stderr=True)
+    ranking = _ranking(match, why)
+    if why is not None:
+        console.print(why.rule)
+        console.print(f"Decided by {why.decided_by}: {why.verdict}")
+        console.print()
+    output.print_table(made, stderr=True)
     console.print(f"{_competition(ranking)}; bandwidths in GB/s.")
     if len(ranking[0].gpus) > 1:
         console.print(

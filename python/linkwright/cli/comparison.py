@@ -111,16 +111,16 @@ def compare(
     ids = gpus_of(whole, gpus)
     [bar] = error_bars(whole, ids, [data])
     title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
+    if plot is not None:
+        from linkwright.collective_plot import bandwidth_by_algorithm
+
+        save_plot(bandwidth_by_algorithm(rows, title), plot)
     if json:
         document = {"machine": whole.name, "gpus": ids, "collective": collective, "size": data}
         document |= {"error": bar}
         output.print_json(document | {"algorithms": rows, "refused": refused, "notes": rounded})
     else:
         _print_comparison(title, rows, refused, rounded, bar)
-    if plot is not None:
-        from linkwright.collective_plot import bandwidth_by_algorithm
-
-        save_plot(bandwidth_by_algorithm(rows, title), plot)
 
 
 def _none_of(refusals: Mapping[str, CollectiveError]) -> CollectiveError:

@@ -189,6 +189,11 @@ def expected(
     library, note = nccl_release(whole, ids, nccl=nccl)
     notes = [note] if note else []
     bars = error_bars(whole, ids, sizes)
+    if plot is not None:
+        from linkwright.collective_plot import bandwidth_by_size
+
+        title = f"{collective} on {job_text(ids, whole)}"
+        save_plot(bandwidth_by_size({f"{library}'s choice": rows}, title), plot)
     if json:
         rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": library}
@@ -212,11 +217,6 @@ def expected(
         output.print_table(made)
         print_legend(bars)
         output.notes("Notes", notes, stderr=True)
-    if plot is not None:
-        from linkwright.collective_plot import bandwidth_by_size
-
-        title = f"{collective} on {job_text(ids, whole)}"
-        save_plot(bandwidth_by_size({f"{library}'s choice": rows}, title), plot)
 
 
 def _print_log(
@@ -237,19 +237,6 @@ def _print_log(
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
     notes += [note] if note else []
-    if json:
-        fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
-        found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
-        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
-        rows = [
-            vars(row) | {"ratio": row.ratio, "error": bar}
-            for row, bar in zip(compared.rows, bars, strict=True)
-        ]
-        output.print_json(fields | found | {"notes": notes, "sweep": rows})
-    else:
-        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
-        _print_comparison(compared, bars, _title(collective, gpus, machine, library))
-        output.notes("Notes on the log", notes, stderr=True)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
@@ -266,6 +253,19 @@ def _print_log(
             for name, which in curves.items()
         }
         save_plot(bandwidth_by_size(series, f"{collective} on {job_text(gpus, machine)}"), plot)
+    if json:
+        fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
+        found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
+        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
+        rows = [
+            vars(row) | {"ratio": row.ratio, "error": bar}
+            for row, bar in zip(compared.rows, bars, strict=True)
+        ]
+        output.print_json(fields | found | {"notes": notes, "sweep": rows})
+    else:
+        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
+        _print_comparison(compared, bars, _title(collective, gpus, machine, library))
+        output.notes("Notes on the log", notes, stderr=True)
 
 
 def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title: str) -> None:

@@ -19,6 +19,7 @@ from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
 from linkwright.errors import printable
 from linkwright.extras import advice
 from linkwright.files import reading_once
+from linkwright.limits import limit_of
 
 __all__ = ["EPILOG", "EXIT_CODES", "GIVEN_BY", "BusyError", "NotNowError", "Program"]
 
@@ -51,6 +52,9 @@ GIVEN_BY = {
 
 # What shows where a fault of the program's own arose.
 TRACEBACK = "LINKWRIGHT_TRACEBACK"
+
+# What Python says of bytes that are no UTF-8, where they stand for a text.
+SURROGATES = "surrogates not allowed"
 
 # The most characters of an unforeseen error's own words that are shown.
 MOST_TOLD = 200
@@ -117,21 +121,17 @@ class Program(TyperGroup):
             except BusyError as error:
                 code = _fail(str(error), BUSY)
             except (InputError, FileError) as error:
-                code = _fail(str(error), MISUSED)
+                limit = limit_of(error)
+                code = _fail(f"{error}; {limit}" if limit else str(error), MISUSED)
             except LinkwrightError as error:
                 code = _fail(str(error), FAILED)
             except ModuleNotFoundError as error:
                 missing = advice(error)
                 code = _fault(error) if missing is None else _fail(missing, FAILED)
-            except OSError as error:
-                code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
-            except MemoryError:
-                code = _fail("the memory that this computer gives is too little for it", FAILED)
             except (SystemExit, GeneratorExit):
                 raise
             except BaseException as error:
-                # A panic of the core is no Exception; what reaches this line is a mistake of ours.
-                code = _fault(error)
+                code = _unforeseen(error)
             if code == INTERRUPTED:
                 # Typer gives this code for whatever interrupts it.
                 code = _fail("interrupted", interruption_code())
@@ -144,6 +144,19 @@ def _misused(error: typer.TyperException) -> int:
         typer.echo(error.format_message(), err=True)
         return MISUSED
     return _fail(error.format_message(), error.exit_code)
+
+
+def _unforeseen(error: BaseException) -> int:
+    limit = limit_of(error)
+    if limit is not None:
+        return _fail(str(limit), FAILED)
+    if isinstance(error, OSError):
+        return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
+    if isinstance(error, UnicodeEncodeError) and SURROGATES in error.reason:
+        # What was typed, which the system hands on as it is.
+        return _fail(f"`{error.object[:MOST_TOLD]}` is no UTF-8; type it in UTF-8", MISUSED)
+    # A panic of the core is no Exception; what reaches this line is a mistake of ours.
+    return _fault(error)
 
 
 def _fault(error: BaseException) -> int:

@@ -69,6 +69,11 @@ def time(
     rows = _sweep(schedules, sizes, chunk_of(chunk), protocol)
     schedule = schedules[-1]
     bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows])
+    if plot is not None:
+        from linkwright.collective_plot import bandwidth_by_size
+
+        title = f"{schedule.collective} on {job_text(schedule.gpus, whole)}"
+        save_plot(bandwidth_by_size({schedule.algorithm or "": rows}, title), plot)
     if json:
         sweep = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         output.print_json(plan_fields(schedule, whole) | {"sweep": sweep})
@@ -90,11 +95,6 @@ def time(
         output.print_table(made)
         print_legend(bars)
         output.notes("Notes", schedule.notes)
-    if plot is not None:
-        from linkwright.collective_plot import bandwidth_by_size
-
-        title = f"{schedule.collective} on {job_text(schedule.gpus, whole)}"
-        save_plot(bandwidth_by_size({schedule.algorithm or "": rows}, title), plot)
 
 
 def _sizes(least: int, most: int, factor: int) -> list[int]:

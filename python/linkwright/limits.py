@@ -1,0 +1,117 @@
+"""Limits of this computer that a program runs into: each named, with what raises it.
+
+They are nobody's mistake: a shell, a container or a scheduler sets them (`ulimit -a` shows them).
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import re
+import sys
+from threading import Event, Thread
+
+from linkwright.errors import LinkwrightError
+
+# Where no other file may be opened, it could not be loaded.
+if sys.platform != "win32":
+    import resource
+
+__all__ = ["check_room", "limit_of"]
+
+# How programs of others say that they ran into a limit, where they raise no error of the system's.
+MEMORY = re.compile(r"failed to map segment|annot allocate memory|annot apply additional memory")
+FILES = re.compile(r"[Tt]oo many open files")
+THREADS = re.compile(r"can't start new thread|kind: WouldBlock|Resource temporarily unavailable")
+
+
+def limit_of(error: BaseException) -> LinkwrightError | None:
+    """The limit that an error, or one of its causes, tells of; None where it tells of none."""
+    # A file that is not ready gives the same number as a process that may not be made.
+    if isinstance(error, BlockingIOError) and error.errno == errno.EAGAIN:
+        return _threads()
+    cause: BaseException | None = error
+    while cause is not None:
+        number = cause.errno if isinstance(cause, OSError) else None
+        text = "" if isinstance(cause, OSError | LinkwrightError) else str(cause)
+        if isinstance(cause, MemoryError) or number == errno.ENOMEM or MEMORY.search(text):
+            return _memory()
+        if number in (errno.EMFILE, errno.ENFILE) or FILES.search(text):
+            return _files()
+        if THREADS.search(text):
+            return _threads()
+        cause = cause.__cause__
+    return None
+
+
+def check_room(*, files: int, threads: int, space: int) -> None:
+    """Refuses, before it is half done, what needs so many more open files and threads.
+
+    Args:
+        files: How many it opens at once.
+        threads: How many it starts.
+        space: How many bytes of addresses it reserves, beside them.
+
+    Raises:
+        LinkwrightError: If a limit leaves fewer, with its name.
+    """
+    opened: list[int] = []
+    started: list[Thread] = []
+    enough = Event()
+    try:
+        if sys.platform != "win32":
+            # Read-only and private, it is reserved and takes nothing.
+            kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+            mmap.mmap(-1, space, flags=kind, prot=mmap.PROT_READ).close()
+        for _ in range(files):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(threads):
+            thread = Thread(target=enough.wait)
+            thread.start()
+            started.append(thread)
+    except (OSError, RuntimeError) as error:
+        limit = limit_of(error)
+        if limit is None:
+            raise
+        raise limit from error
+    finally:
+        enough.set()
+        for descriptor in opened:
+            os.close(descriptor)
+        for thread in started:
+            thread.join()
+
+
+def _memory() -> LinkwrightError:
+    limit = _soft("RLIMIT_AS")
+    held = "" if limit is None else f": its address space is limited to {limit / 2**20:,.0f} MiB"
+    return LinkwrightError(
+        f"the memory that this computer gives is too little for it{held}",
+        "ask for less, or raise the limit (ulimit -v, a container's memory)",
+    )
+
+
+def _files() -> LinkwrightError:
+    limit = _soft("RLIMIT_NOFILE")
+    counted = "too many files are open" if limit is None else f"only {limit} files may be open"
+    return LinkwrightError(f"{counted} at once", "raise the limit, as by ulimit -n 1024")
+
+
+def _threads() -> LinkwrightError:
+    limit = _soft("RLIMIT_NPROC")
+    held = "" if limit is None else f": this user may have {limit}"
+    # Every thread has a stack among the addresses.
+    more = "" if _soft("RLIMIT_AS") is None else ", or that of addresses, ulimit -v"
+    return LinkwrightError(
+        f"no other thread or process may be made{held}",
+        f"raise the limit (ulimit -u, a container's pids{more})",
+    )
+
+
+def _soft(name: str) -> int | None:
+    """A limit of this process; None where there is none."""
+    if sys.platform == "win32":
+        return None
+    limit = resource.getrlimit(getattr(resource, name))[0]
+    return None if limit == resource.RLIM_INFINITY else limit
