@@ -90,6 +90,7 @@ from linkwright._core import (
     workloads,
     write_jobs,
 )
+from linkwright.docstrings import keep_docstrings
 from linkwright.errors import (
     AllocationError,
     ArgumentError,
@@ -268,6 +269,7 @@ _WHERE = {
 
 
 name_missing()
+keep_docstrings()
 
 # What has another name since the last release, for who looks for it.
 _NOW = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from commands import fails, linkwright, parsed, program
+from commands import fails, linkwright, parsed, program, write_scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -195,6 +195,27 @@ def test_quiet_leaves_the_answer_alone(words: list[str]) -> None:
 
 def test_quiet_still_says_what_went_wrong() -> None:
     assert "there are 4 GPUs" not in fails(3, "-q", *DECIDE, "--busy", "0,1,2,3,4,5,6")
+
+
+def test_texts_stay_where_python_drops_docstrings(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    code = (
+        "import sys\nfrom linkwright.cli.commands import app\n"
+        "assert False, 'is dropped, too'\n"
+        "for words in (['run', '--help'], ['run', sys.argv[1], '-o', sys.argv[2]]):\n"
+        "    try:\n        app(words)\n    except SystemExit as end:\n"
+        "        if end.code:\n            raise\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", code, scenario, tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Play a scenario's jobs and sum up what they felt." in done.stdout
+    assert (tmp_path / "out" / "report.html").stat().st_size > 100_000
 
 
 def test_the_package_is_a_program() -> None:
