@@ -114,7 +114,7 @@ def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
         InputError: If the file is no network, with its place.
     """
     try:
-        return NeuralNetwork.find(str(name_or_path)), None
+        return NeuralNetwork.find(printable(str(name_or_path))), None
     except SimulationError as error:
         path = existing("network", name_or_path, "NeuralNetwork.from_toml")
         if path is not None:

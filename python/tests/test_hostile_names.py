@@ -195,6 +195,57 @@ def test_names_never_reach_the_terminal_raw(
                 json.loads(result.stdout)
 
 
+NO_UTF8 = os.fsdecode(b"\xff\xfe")
+# Commands with a file of such a name: what it holds, and the arguments, of which `{}` is the file.
+UNDECODED: list[tuple[str, str]] = [
+    ("machine.toml", "machine show {}"),
+    ("machine.toml", "machine import {} --output {}.o"),
+    ("machine.toml", "allocate -m {} -k 2 --state {}.state --job a"),
+    ("machine.toml", "collective plan all-reduce -m {}"),
+    ("schedule.xml", "collective check {}"),
+    ("server.toml", "run {} -o {}.d"),
+    ("server.toml", "compare {}"),
+    ("cluster.toml", "run {} -o {}.d"),
+    ("package.toml", "thermal {} --cells 4"),
+    ("machine.toml", "train {}"),
+    ("machine.toml", "train lenet --measured {} --terms {}"),
+    ("machine.toml", "replay {}"),
+    ("machine.toml", "replay kripke --ranks 8 --mapping {}"),
+    ("machine.toml", "replay kripke --ranks 8 --network {}"),
+    ("machine.toml", "replay kripke --ranks 8 --set {}=3"),
+    ("machine.toml", "replay kripke --ranks 8 --parameter message={}"),
+    ("machine.toml", "gpu run {}"),
+    ("machine.toml", "gpu run relu --size 64 --preset {}"),
+    ("machine.toml", "allocate -m dgx2 --edges {}"),
+    ("machine.toml", "allocate -m dgx2 --counters {} {}"),
+    ("machine.toml", "allocate -m dgx2 -k 2 --program {}"),
+    ("machine.toml", "collective expect all-reduce -m dgx2 --log {}"),
+    ("machine.toml", "train {}.none"),
+    ("machine.toml", "{}"),
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are texts there")
+@pytest.mark.parametrize(("held", "line"), UNDECODED, ids=[line for _, line in UNDECODED])
+def test_a_file_s_name_may_be_no_utf8(
+    held: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path, "plain")
+    file = f"{NO_UTF8}.toml"
+    os.rename(held, file)  # noqa: PTH104
+    result = linkwright(*(word.format(*[file] * 2) for word in line.split()))
+    assert "a fault of Linkwright" not in result.stderr
+    check_obeyed_by_no_terminal(result.stdout + result.stderr)
+    if held == "machine.toml" and not line.startswith(
+        ("machine", "allocate -m {", "collective plan")
+    ):
+        assert result.exit_code in (1, 2)
+        assert len(result.stderr.splitlines()) == 1
+    else:
+        assert result.exit_code == 0, result.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("form", ["toml", "json", "dot"])
 def test_a_terminal_is_shown_documents_with_escapes(form: str, tmp_path: Path) -> None:

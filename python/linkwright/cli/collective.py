@@ -38,6 +38,7 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import standard_input
+from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT
 
 app = typer.Typer(
@@ -217,7 +218,7 @@ def check(
     text, name = (
         (standard_input(LARGEST_INPUT), "<stdin>")
         if file == "-"
-        else (read_text(file, LARGEST_INPUT), file)
+        else (read_text(file, LARGEST_INPUT), printable(file))
     )
     schedule = Schedule.from_msccl_xml(text, name, gpus=gpu_ids(gpus) or None)
     report = schedule.check()

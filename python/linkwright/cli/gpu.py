@@ -44,6 +44,7 @@ from linkwright.cli.gpu_options import (
 from linkwright.cli.options import Json, among
 from linkwright.cli.runs import Wanted, save_timeline
 from linkwright.cli.standard_input import DASH, standard_input
+from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT, read_text
 from linkwright.texts import counted, duration, percent
 
@@ -184,7 +185,7 @@ def _what(given: str) -> names.BenchmarkName | GpuKernel:
         return GpuKernel.from_text(standard_input(LARGEST_INPUT), "<stdin>")
     path = Path(given)
     if path.exists() or path.name != given or path.suffix:
-        return GpuKernel.from_text(read_text(path, LARGEST_INPUT), given)
+        return GpuKernel.from_text(read_text(path, LARGEST_INPUT), printable(given))
     among("benchmark or file", BENCHMARKS)(given)
     raise AssertionError(given)
 

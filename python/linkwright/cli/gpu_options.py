@@ -12,6 +12,7 @@ import typer
 from linkwright import GpuModel, GpuSystem, choice_names, names
 from linkwright.cli import output
 from linkwright.cli.options import among
+from linkwright.errors import printable
 from linkwright.files import read_text
 from linkwright.texts import duration
 
@@ -154,7 +155,7 @@ def _model(preset: str) -> GpuModel | str:
     path = Path(preset)
     if path.suffix != ".toml":
         return preset
-    return GpuModel.from_toml(read_text(path), preset)
+    return GpuModel.from_toml(read_text(path), printable(preset))
 
 
 @contextmanager

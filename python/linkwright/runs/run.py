@@ -250,4 +250,6 @@ def _write_tables(run: Run, directory: Path) -> None:
     import pyarrow.parquet as pq
 
     for name, table in run.tables().items():
-        pq.write_table(pa.table(table), directory / f"{name}.parquet")
+        # By a file of ours: Arrow takes no name that is not UTF-8.
+        with (directory / f"{name}.parquet").open("wb") as file:
+            pq.write_table(pa.table(table), file)

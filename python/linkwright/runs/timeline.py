@@ -135,7 +135,8 @@ def write_timeline(timeline: Timeline, path: Path) -> None:
     Raises:
         OSError: If the file cannot be written.
     """
-    replace_file(path, timeline_text(timeline).encode())
+    # What is no UTF-8, as a file's name may be, becomes an escape of JSON's.
+    replace_file(path, timeline_text(timeline).encode(errors="backslashreplace"))
 
 
 def whole_nanoseconds(seconds: float) -> int:
