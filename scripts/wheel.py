@@ -12,7 +12,9 @@ it needs Rust's standard library for that target (`rustup target add`).
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,7 +30,8 @@ DIST = WORK / "dist"
 REQUIREMENTS = Path(__file__).with_name("wheel-requirements.txt")
 
 # The oldest glibc that the wheel runs on: that of every distribution which is still looked after.
-PLATFORM = "manylinux_2_28"
+GLIBC = (2, 28)
+PLATFORM = "manylinux_{}_{}".format(*GLIBC)
 # In bytes: PyPI's own limit is 100 MB, and a wheel that grew tenfold should not go unseen.
 LARGEST = 8_000_000
 # No installed package has these: symbols, and sections that debuggers read.
@@ -106,12 +109,13 @@ def audit(wheel: Path) -> None:
     Raises:
         SystemExit: If it breaks one.
     """
-    audited = run(TOOLS / "bin" / "auditwheel", "show", wheel)
-    # Lines are wrapped anywhere between words.
-    told = " ".join(audited.split())
+    audited = run(TOOLS / "bin" / "auditwheel", "show", "--json", wheel)
+    tag = json.loads(audited)["overall_tag"]
+    glibc = re.match(r"manylinux_(\d+)_(\d+)_", tag)
     sections = set(run(TOOLS / "bin" / "python", "-c", SECTIONS, wheel).split())
     faults = {
-        f"auditwheel finds no {PLATFORM}: {told}": f'platform tag: "{PLATFORM}' not in told,
+        f"auditwheel finds {tag}, not {PLATFORM}": glibc is None
+        or (int(glibc[1]), int(glibc[2])) > GLIBC,
         "it is not for every Python from 3.11 on": f"-cp311-abi3-{PLATFORM}_" not in wheel.name,
         f"it holds more than {LARGEST:,} bytes": wheel.stat().st_size > LARGEST,
         "it holds symbols": bool(sections & DEBUGGING),

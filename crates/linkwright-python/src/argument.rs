@@ -1,8 +1,8 @@
-//! Arguments from Python, each refused in words by its name.
+//! Reads arguments from Python, and refuses each in words by its name.
 //!
-//! PyO3 says which argument it cannot take in a note of the exception, and what it cannot take in words of Rust.
-//! Every argument is therefore read by [`given`]: what it refuses is an `ArgumentError`, which takes its name from the
-//! note, and says what was given and what would do.
+//! PyO3 names an argument in a note of the exception alone, and describes it in words of Rust. Every argument is
+//! therefore read by [`given`]. It raises `ArgumentError`, which takes its name from the note, and says which value was
+//! given and which would do.
 
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::PyClass;
@@ -15,9 +15,9 @@ use crate::errors;
 
 /// Why a value is no argument.
 pub enum Refusal {
-    /// It is of another kind: the place in the argument, what is there, and what would do.
+    /// It is of another kind: the place in the argument, the value there, and one that would do.
     Wrong(String, Py<PyAny>, String),
-    /// Python raised an exception of its own.
+    /// Python has raised an exception.
     Raised(PyErr),
 }
 
@@ -33,7 +33,7 @@ impl Refusal {
         Self::Wrong(String::new(), value.clone().unbind(), wanted.into())
     }
 
-    /// The same of an item of a list.
+    /// Says the same of an item of a list.
     fn within(self, index: usize) -> Self {
         match self {
             Self::Wrong(place, value, wanted) => {
@@ -54,16 +54,16 @@ impl Refusal {
     }
 }
 
-/// What an argument is read as.
+/// A kind of argument has this.
 pub trait Argument<'a, 'py>: Sized {
-    /// What would do: one, and several of them.
+    /// Gives the words for one, and for several.
     fn words() -> (String, String);
 
-    /// What the value is.
+    /// Reads the value.
     fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal>;
 }
 
-/// An argument, for `from_py_with`.
+/// Reads an argument, for `from_py_with`.
 pub fn given<'a, 'py, T: Argument<'a, 'py>>(value: &'a Bound<'py, PyAny>) -> PyResult<T> {
     named("", value)
 }
@@ -76,7 +76,7 @@ pub fn named<'a, 'py, T: Argument<'a, 'py>>(
     T::read(value).map_err(|refusal| refusal.raise(value.py(), name))
 }
 
-/// What PyO3 makes of a value; `wanted` says what would do.
+/// Reads a value by PyO3; `wanted` says which would do.
 pub fn extracted<'a, 'py, T: FromPyObject<'a, 'py>>(
     value: &'a Bound<'py, PyAny>,
     wanted: &str,
@@ -121,7 +121,7 @@ as_extracted!(
     std::path::PathBuf: "a path, as a str or a pathlib.Path", "paths";
 );
 
-/// An object of a class that never changes.
+/// Takes an object of a class that never changes.
 impl<'a, 'py, T: PyClass<Frozen = True> + Sync> Argument<'a, 'py> for &'a T {
     fn words() -> (String, String) {
         class_words::<T>()
@@ -168,8 +168,8 @@ fn is_truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyBool>() || name == "bool" || name == "bool_")
 }
 
-/// A whole number, however large: of Python, of numpy, or a float without a fraction. What does not fit the widest type
-/// counts as the last number of it, which is out of every range.
+/// A whole number, however large: of Python, of numpy, or a float without a fraction. One that does not fit the widest type
+/// counts as its last number, which is out of every range.
 impl<'a, 'py> Argument<'a, 'py> for i128 {
     fn words() -> (String, String) {
         pair("a whole number", "whole numbers")
@@ -292,7 +292,7 @@ tuples!(
     "a triple", "triples": A 0, B 1, C 2;
 );
 
-/// Bytes: a whole number, or a text.
+/// Holds bytes, from a whole number or a text.
 struct Size(i128);
 
 impl<'a, 'py> Argument<'a, 'py> for Size {
@@ -312,7 +312,7 @@ impl<'a, 'py> Argument<'a, 'py> for Size {
     }
 }
 
-/// Gigabytes per second: a number, or a text.
+/// Holds gigabytes per second, from a number or a text.
 struct Speed(f64);
 
 impl<'a, 'py> Argument<'a, 'py> for Speed {
@@ -332,35 +332,35 @@ impl<'a, 'py> Argument<'a, 'py> for Speed {
     }
 }
 
-/// Bytes, for `from_py_with`.
+/// Reads bytes, for `from_py_with`.
 pub fn size(value: &Bound<'_, PyAny>) -> PyResult<i128> {
     given(value).map(|Size(size)| size)
 }
 
-/// The same, or None.
+/// Reads the same, or None.
 pub fn optional_size(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
     let read: Option<Size> = given(value)?;
     Ok(read.map(|Size(size)| size))
 }
 
-/// A list of sizes.
+/// Reads a list of sizes.
 pub fn sizes(value: &Bound<'_, PyAny>) -> PyResult<Vec<i128>> {
     let read: Vec<Size> = given(value)?;
     Ok(read.into_iter().map(|Size(size)| size).collect())
 }
 
-/// Gigabytes per second, for `from_py_with`.
+/// Reads gigabytes per second, for `from_py_with`.
 pub fn speed(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     given(value).map(|Speed(speed)| speed)
 }
 
-/// The same, or None.
+/// Reads the same, or None.
 pub fn optional_speed(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     let read: Option<Speed> = given(value)?;
     Ok(read.map(|Speed(speed)| speed))
 }
 
-/// What is called while a simulation runs, or None.
+/// Reads a function that is called while a simulation runs, or None.
 pub fn callback(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     if value.is_none() {
         return Ok(None);

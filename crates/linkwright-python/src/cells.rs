@@ -81,7 +81,7 @@ pub fn html(batch: &RecordBatch) -> String {
     format!("<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>{more}")
 }
 
-/// A table of HTML below a line of text.
+/// Writes a table of HTML below a line of text.
 pub fn titled(text: &str, table: &str) -> String {
     format!("<p>{}</p>\n{table}", escaped(&printable(text)))
 }

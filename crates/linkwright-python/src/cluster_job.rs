@@ -39,7 +39,7 @@ fn deadline_of(times: f64) -> PyResult<NonZeroU32> {
     })
 }
 
-/// A mapping by its name, or the GPU of each rank.
+/// A mapping is named, or lists the GPU of each rank.
 pub enum MappingArgument {
     Name(String),
     Gpus(Vec<i128>),
