@@ -212,6 +212,17 @@ def test_a_doubtful_machine_is_warned_of_before_every_answer() -> None:
     assert not System.from_text(added.stdout).warnings
 
 
+def test_gpus_that_mig_slices_are_warned_of(tmp_path: Path) -> None:
+    paste = (PASTES.parent / "dgx1-v100.nvidia-smi.txt").read_text(encoding="utf-8")
+    gpu, others = paste.split("\n", 1)
+    sliced = tmp_path / "sliced.txt"
+    cut = "  MIG 1g.10gb     Device  0: (UUID: MIG-1)"
+    sliced.write_text(f"{gpu}\n{cut}\n{others}", encoding="utf-8")
+    for words in (["machine", "import", sliced], ["allocate", "-m", sliced, "--gpus", 2]):
+        said = linkwright(*words).stderr
+        assert "- MIG slices these GPUs: GPU0 (1 of 1g.10gb). A job there gets a slice" in said
+
+
 def test_a_file_larger_than_any_machine_is_refused_unread(tmp_path: Path) -> None:
     huge = tmp_path / "huge.txt"
     with huge.open("wb") as stream:

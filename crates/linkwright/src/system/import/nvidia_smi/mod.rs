@@ -7,6 +7,7 @@
 
 mod cells;
 mod matrix;
+mod mig;
 mod names;
 mod nvlink;
 mod peer_access;
@@ -57,6 +58,9 @@ pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Server
         ServerBuilder::new(options.name.as_deref().unwrap_or("nvidia-smi"), "nvidia-smi topo -m");
     for warning in &fabric.warnings {
         builder.warn(warning.as_str());
+    }
+    if let Some(warning) = mig::warning(&lines) {
+        builder.warn(warning);
     }
     if lines.iter().any(asks_for_pcie_only) {
         builder.warn(

@@ -502,3 +502,17 @@ fn what_is_shown_is_nvidia_s() {
     assert_eq!(vendors.iter().filter(|vendor| **vendor == Some("10de")).count(), 8);
     assert_eq!(vendors.iter().flatten().count(), 8, "nothing is said of other devices");
 }
+
+#[test]
+fn slices_of_gpus_are_warned_of_and_change_nothing_else() {
+    let listed = |slices: &str| {
+        let gpu = |gpu| format!("GPU {gpu}: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n{slices}");
+        format!("{}{HGX_H100}", (0..8).map(gpu).collect::<String>())
+    };
+    let whole = plain(&listed("")).unwrap();
+    let sliced = plain(&listed("  MIG 1g.10gb     Device  0: (UUID: MIG-1)\n")).unwrap();
+    assert_eq!(whole.warnings(), [""; 0]);
+    let [warning] = sliced.warnings() else { panic!("{:?}", sliced.warnings()) };
+    assert!(warning.contains("GPU0 (1 of 1g.10gb), GPU1 (1 of 1g.10gb), "), "{warning}");
+    assert_eq!((sliced.devices(), sliced.links()), (whole.devices(), whole.links()));
+}
