@@ -21,6 +21,7 @@ from commands import bridged, fails, linkwright, parsed, program
 from linkwright import AllocationError, Allocator, Owner, Pattern, System, packing_rate
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such locks, links and signals")
 
 
@@ -114,6 +115,34 @@ def test_an_answer_that_fails_leaves_to_another_what_was_given_anew(
     result = linkwright("allocate", *at(file), "-k", 2, "--job", "mine", "--json")
     assert result.exit_code == 130
     assert len(held(file)["mine"]) == 4
+
+
+def test_a_fresh_paste_under_another_name_is_told_how_to_keep_both(
+    file: Path, tmp_path: Path
+) -> None:
+    paste = EXAMPLES / "dgx1-v100.nvidia-smi.txt"
+    fresh = tmp_path / "fresh.txt"
+    fresh.write_bytes(paste.read_bytes())
+    parsed("allocate", "-m", paste, "--state", file, "-k", 2, "--job", "a")
+    before = file.read_bytes()
+    asked = ["allocate", "-k", 2, "--job", "b"]
+    said = fails(2, *asked, "-m", fresh, "--state", file)
+    assert "this one is `fresh`, and its GPUs and links are the same: `dgx1-v100`" in said
+    assert "`machine import --name`" in said
+    assert "delete" not in said
+    assert file.read_bytes() == before
+    # The same machine goes on under the state's name, and another has a file of its own.
+    named = tmp_path / "named.toml"
+    assert linkwright("machine", "import", fresh, "--name", "dgx1-v100", "-o", named).exit_code == 0
+    parsed(*asked, "-m", named, "--state", file)
+    parsed(*asked, "-m", fresh, "--state", tmp_path / "fresh.json")
+    assert set(parsed("state", "show", "-m", paste, "--state", file)["held"]) == {"a", "b"}
+    fresh.write_text(fresh.read_text().replace("NV2", "NV1"))
+    renewed = tmp_path / "dgx1-v100.txt"
+    fresh.rename(renewed)
+    said = fails(2, *asked, "-m", renewed, "--state", file)
+    assert "GPUs 1 and 2 are joined by 2 of nvlink2 (50 GB/s) and the host" in said
+    assert "in the state, by 1 of nvlink2 (25 GB/s) and the host" in said
 
 
 def test_a_state_is_one_state_by_whatever_link(file: Path, tmp_path: Path) -> None:

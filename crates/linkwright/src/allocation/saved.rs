@@ -30,7 +30,7 @@ struct Saved {
 }
 
 const RESTORE: &str = "restore a file that was saved, or delete it to start afresh";
-const ANOTHER: &str = "restore it on its own machine, or delete the file to start afresh";
+const ANOTHER: &str = "keep this machine's state in a file of its own, and both stay";
 
 impl ServerState {
     /// The state as JSON, for [`Self::restore`].
@@ -92,18 +92,31 @@ impl ServerState {
         };
         let mut state = Self::new(machine, graph);
         if saved.machine != machine {
-            let problem = format!("the state is of another machine; this one is `{machine}`");
-            let remedy = "restore it on its own machine, whose text may be new but keeps its name, \
-                          or delete the file to start afresh";
-            return Err(refuse("machine", problem, &saved.machine, remedy));
+            let differs = differences(&saved, &state);
+            let remedy = if differs.is_some() {
+                ANOTHER.to_owned()
+            } else {
+                format!(
+                    "if it is the same machine, give it the name of the state (`machine import \
+                     --name`); else {ANOTHER}"
+                )
+            };
+            let differs = differs.unwrap_or_else(|| "its GPUs and links are the same".to_owned());
+            let problem =
+                format!("the state is of another machine; this one is `{machine}`, and {differs}");
+            return Err(refuse("machine", problem, &saved.machine, &remedy));
         }
         if saved.gpus == state.gpu_count() && saved.fingerprint != state.fingerprint {
-            let problem = format!(
-                "the state is of a machine whose GPUs are named or joined otherwise; this one has \
-                 the fingerprint {}",
-                state.fingerprint
+            let mut problem =
+                "the state is of a machine whose GPUs are named or joined otherwise".to_owned();
+            if let Some(differs) = differences(&saved, &state) {
+                problem = format!("{problem}: {differs}");
+            }
+            let remedy = format!(
+                "restore it with the machine's text of before, where that is still true; else \
+                 {ANOTHER}"
             );
-            return Err(refuse("fingerprint", problem, &saved.fingerprint, ANOTHER));
+            return Err(refuse("fingerprint", problem, &saved.fingerprint, &remedy));
         }
         if saved.gpus != state.gpu_count() {
             let (slots, whole) = left(&saved, &state, lost).map_err(|(problem, remedy)| {
@@ -163,6 +176,19 @@ impl ServerState {
         }
         Ok(state)
     }
+}
+
+/// What tells the machine of a state from this one beside its name, as far as the state says.
+fn differences(saved: &Saved, now: &ServerState) -> Option<String> {
+    if saved.gpus != now.gpu_count() {
+        return Some(format!("it has {} GPUs instead of {}", now.gpu_count(), saved.gpus));
+    }
+    if saved.fingerprint == now.fingerprint {
+        return None;
+    }
+    let before = saved.wiring.as_ref().filter(|whole| whole.is_whole(saved.gpus));
+    let told = before.and_then(|whole| whole.difference(&now.wiring));
+    told.or_else(|| Some(format!("its fingerprint is {}", now.fingerprint)))
 }
 
 /// The ids of before of all GPUs: first those that are left, then the lost ones; and how the
@@ -366,6 +392,33 @@ mod tests {
         assert!(named(&preset("dgx-a100").unwrap(), &[]).contains("otherwise"));
         assert!(named(&preset("summit-node").unwrap(), &[]).contains("another machine"));
         assert!(named(&preset("dgx2").unwrap(), &[]).contains("another machine"));
+    }
+
+    #[test]
+    fn another_machine_is_told_by_what_differs_and_both_can_be_kept() {
+        let whole = preset("dgx1-v100").unwrap();
+        let saved = ServerState::new("mine", &graph(&whole)).save();
+        let on = |name: &str, machine: &Server| {
+            let restored = ServerState::restore("s.json", &saved, name, &graph(machine), &[]);
+            restored.unwrap_err().to_string()
+        };
+        let renamed = on("paste", &whole);
+        let start = "s.json:2:3: the state is of another machine; this one is `paste`, and its \
+                     GPUs and links are the same: `mine`; if it is the same machine, give it";
+        assert!(renamed.starts_with(start), "{renamed}");
+        let toml = crate::system::toml_format::write(&whole).replace("count = 2", "count = 1");
+        let slower = crate::system::toml_format::read("m.toml", &toml).unwrap();
+        let differs = "GPUs 1 and 2 are joined by 2 of nvlink2 (50 GB/s) and the host";
+        let of_another = on("paste", &slower);
+        assert!(of_another.contains(&format!("`paste`, and {differs}")), "{of_another}");
+        assert!(of_another.contains("by 1 of nvlink2 (25 GB/s) and the host"), "{of_another}");
+        let changed = on("mine", &slower);
+        assert!(changed.contains(&format!("joined otherwise: {differs}")), "{changed}");
+        let smaller = on("paste", &preset("summit-node").unwrap());
+        assert!(smaller.contains("and it has 6 GPUs instead of 8"), "{smaller}");
+        for refused in [renamed, of_another, changed, smaller] {
+            assert!(refused.ends_with(ANOTHER) && !refused.contains("delete"), "{refused}");
+        }
     }
 
     #[test]

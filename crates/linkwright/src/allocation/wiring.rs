@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::system::{GpuGraph, PairLink};
+use crate::units::Bandwidth;
 
 /// The most ways to leave GPUs out that are told apart.
 const MOST_WAYS: usize = 4096;
@@ -75,6 +76,33 @@ impl KeptWiring {
         let mut comparisons = 0;
         among.len() == part.names.len()
             && (0..among.len()).all(|at| self.fits(part, among, at, &mut comparisons))
+    }
+
+    /// What the first GPU or pair that differs is here and in a machine with as many GPUs, and how
+    /// many others differ, in words; `None` where nothing does.
+    #[must_use]
+    pub fn difference(&self, now: &Self) -> Option<String> {
+        let pairs = (0..self.names.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let pairs = pairs.filter_map(|(a, b)| {
+            let (before, now) = (self.pair(a, b)?, now.pair(a, b)?);
+            let told = || {
+                let (before, now) = (in_words(before), in_words(now));
+                format!("GPUs {a} and {b} are joined by {before} in the state, by {now} here")
+            };
+            (before != now).then(told)
+        });
+        let names = self.names.iter().zip(&now.names).enumerate();
+        let names = names.filter_map(|(gpu, (before, now))| {
+            let told = || format!("GPU {gpu} is named `{before}` in the state, `{now}` here");
+            (before != now).then(told)
+        });
+        let mut all = names.chain(pairs);
+        let first = all.next()?;
+        Some(match all.count() {
+            0 => first,
+            1 => format!("{first}; another differs, too"),
+            more => format!("{first}; {more} others differ, too"),
+        })
     }
 
     /// The ways in which `part` is this machine without some GPUs, by what tells them best:
@@ -161,6 +189,28 @@ pub(super) const fn way(link: PairLink) -> (&'static str, &'static str, u32) {
         PairLink::Switched { kind, count } => ("switched", kind.name(), count),
         PairLink::Host { .. } => ("host", "", 0),
     }
+}
+
+/// What [`joined`] wrote, as people read it: `2 of nvlink2 (50 GB/s) and the host (12.5 GB/s)`.
+fn in_words(joined: &str) -> String {
+    let rate = |bytes: &str| {
+        let bytes = bytes.parse().map_or(0.0, |it| Bandwidth(it).as_gigabytes_per_second());
+        format!("{bytes} GB/s")
+    };
+    let parts = joined.split("; ").filter_map(|part| {
+        let words: Vec<&str> = part.split(' ').collect();
+        match words.as_slice() {
+            ["host", "0"] => None,
+            ["host", bandwidth] => Some(format!("the host ({})", rate(bandwidth))),
+            ["switched", kind, count, bandwidth] => {
+                Some(format!("{count} of {kind} to a switch ({})", rate(bandwidth)))
+            }
+            [_, kind, count, bandwidth] => Some(format!("{count} of {kind} ({})", rate(bandwidth))),
+            _ => Some(part.to_owned()),
+        }
+    });
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join(" and ") }
 }
 
 /// All that joins two GPUs, which no bandwidth profile changes.
