@@ -25,7 +25,7 @@ def keep_docstrings() -> None:
 
 class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
-        """The module's code, from its source: what is cached has no docstrings."""
+        """The module's code, from its source: the cached one has no docstrings."""
         del fullname
         source = self.get_data(self.path)
         code: CodeType = compile(source, self.path, "exec", dont_inherit=True, optimize=0)

@@ -41,7 +41,7 @@ LARGEST_INPUT = 64 * 2**20
 # real one, and what is refused for its size is refused before it takes 100 MB.
 LARGEST_TEXT = 16 * 2**20
 
-# What was read of pipes and the like, by the device and number of each.
+# Contents of pipes and the like, by the device and number of each.
 _kept: ContextVar[dict[tuple[int, int], bytes] | None] = ContextVar("_kept", default=None)
 
 # People name a file so, or something that has a name of its own.
@@ -132,7 +132,7 @@ def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:
 
 
 def read_head(path: Path, count: int) -> bytes:
-    """The first so many bytes of a file at most.
+    """Reads the first bytes of a file, at most `count`.
 
     Raises:
         OSError: If there is no such file, or it cannot be read.

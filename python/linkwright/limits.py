@@ -46,7 +46,7 @@ def limit_of(error: BaseException) -> LinkwrightError | None:
 
 
 def check_room(*, files: int, threads: int, space: int) -> None:
-    """Refuses, before it is half done, what needs so many more open files and threads.
+    """Refuses, before it is half done, what needs more of the computer than is left.
 
     Args:
         files: How many it opens at once.

@@ -23,7 +23,7 @@ __all__ = ["CONVERTER", "DARK", "EmbeddedCharts", "chart_page", "embed", "render
 # Charts are drawn for white paper. Turned over, lights are dark and hues stay what they were.
 DARK = "filter: invert(.9) hue-rotate(180deg);"
 
-# What the converter of charts opens and starts; it panics, or waits for ever, where it may not.
+# The converter of charts takes this much; where it may not, it panics or waits for ever.
 CONVERTER = {"files": 32, "threads": 16, "space": 3 * 2**30}
 
 # What the bundle of scripts ends with: it lets the page's own script draw charts.
@@ -83,5 +83,5 @@ def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
     page = environment.get_template(template)
     hint = HINT if charts.names else ""
     known = {"charts": charts, "hint": hint, "dark": DARK, "version": linkwright.__version__}
-    # What is no UTF-8, as a file's name may be, is shown by its escapes.
+    # A file's name that is no UTF-8 is shown by its escapes.
     return page.render(**known, **values).encode(errors="backslashreplace")

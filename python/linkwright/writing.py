@@ -147,9 +147,8 @@ def turn(
 
     Args:
         folder: The folder.
-        wait: Seconds after which a turn that others do not give up is waited for no more; None
-            for no end.
-        remark: Called once, when the turn has been waited for over a second.
+        wait: The most seconds to wait; None for no end.
+        remark: Called once, when a second has been waited for.
 
     Raises:
         TimeoutError: If the wait was too short.

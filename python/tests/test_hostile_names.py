@@ -196,7 +196,7 @@ def test_names_never_reach_the_terminal_raw(
 
 
 NO_UTF8 = os.fsdecode(b"\xff\xfe")
-# Commands with a file of such a name: what it holds, and the arguments, of which `{}` is the file.
+# Commands with a file of such a name: the input that it is, and the words; `{}` is the file.
 UNDECODED: list[tuple[str, str]] = [
     ("machine.toml", "machine show {}"),
     ("machine.toml", "machine import {} --output {}.o"),

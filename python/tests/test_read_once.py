@@ -1,4 +1,4 @@
-"""What can be read only once, such as `<(...)`: every command that takes a file takes it.
+"""Every command that takes a file takes what can be read only once, such as `<(...)`.
 
 Whoever opens a pipe anew waits for ever, since nobody writes into it again: an alarm ends the test.
 """
@@ -91,7 +91,7 @@ def example(name: str) -> str:
 RUN = ["--gpus", "2"]
 PAIR = ["all-reduce", "--on", "0,3"]
 SMALL = ["-b", "1KiB", "-e", "1KiB"]
-# What a command is given, with `{}` for the pipe, and what the pipe holds.
+# The arguments of a command, with `{}` for the pipe, and the text that it holds.
 COMMANDS: list[tuple[list[str], str]] = [
     (["machine", "show", "{}"], MACHINE),
     (["machine", "show", "{}"], NETWORK),

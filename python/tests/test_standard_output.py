@@ -1,7 +1,7 @@
 """Standard output is written whole, or the exit code says that it was not.
 
-Held for both ways in which Python writes, since the unbuffered one (PYTHONUNBUFFERED=1, usual in
-containers) takes a part that the system has written for the whole.
+Python writes in two ways. The unbuffered one (PYTHONUNBUFFERED=1, usual in containers) takes a part
+that the system has written for the whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BUFFERINGS = ["", "1"]
 
 @pytest.fixture(scope="module")
 def whole() -> bytes:
-    """What the command prints where nothing stands in its way."""
+    """Prints all of it, where nothing stands in its way."""
     code, out, said = ended(LONG, "")
     assert (code, said) == (0, b"")
     assert len(out) > SMALL
@@ -36,7 +36,7 @@ def whole() -> bytes:
 
 
 def ended(words: list[str], unbuffered: str, **options: Any) -> tuple[int, bytes, bytes]:
-    """The exit code of a command, and what it wrote into pipes."""
+    """Runs a command; gives its exit code and the texts that went into pipes."""
     done = subprocess.run(
         [sys.executable, "-m", "linkwright", *words],
         env=surroundings() | {"PYTHONUNBUFFERED": unbuffered},
@@ -116,7 +116,7 @@ def test_a_disk_that_becomes_full_is_told(unbuffered: str, whole: bytes, tmp_pat
         )
         assert 0 < file.stat().st_size < len(whole)
         file.unlink()
-        # What goes to a file of its own is there whole, or not at all.
+        # A file of its own is there whole, or not at all.
         code, out, said = ended([*LONG, "--output", str(file)], unbuffered)
         assert (code, out) == (2, b"")
         assert said.startswith(b"error: cannot write `")

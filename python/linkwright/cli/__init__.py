@@ -16,7 +16,7 @@ def main() -> None:
     """The program `linkwright`."""
     from linkwright.cli import interruption
 
-    # What numpy's library of linear algebra would start threads for, nothing here asks of it.
+    # Nothing here asks numpy's library of linear algebra for more, and each thread takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Ctrl-C may come while the commands are still being loaded, before any of them can catch it.
     try:

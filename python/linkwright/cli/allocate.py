@@ -379,7 +379,7 @@ def _ranking(match: Match, why: Explanation | None) -> list[Match]:
 
 
 def _ranking_table(ranking: list[Match], machine: System) -> Table:
-    """What the GPUs are worth, and the other candidates."""
+    """Makes the table that says how much the GPUs are worth, and the other candidates."""
     heads = ["GPUs", "links", "effective\nbusbw", "packing\nbusbw", "aggregated", "preserved"]
     made = output.table(heads, left=["GPUs", "links"])
     for match in ranking:

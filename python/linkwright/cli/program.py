@@ -53,7 +53,7 @@ GIVEN_BY = {
 # What shows where a fault of the program's own arose.
 TRACEBACK = "LINKWRIGHT_TRACEBACK"
 
-# What Python says of bytes that are no UTF-8, where they stand for a text.
+# Python says this of bytes that are no UTF-8, where they stand for a text.
 SURROGATES = "surrogates not allowed"
 
 # The most characters of an unforeseen error's own words that are shown.
@@ -153,7 +153,7 @@ def _unforeseen(error: BaseException) -> int:
     if isinstance(error, OSError):
         return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
     if isinstance(error, UnicodeEncodeError) and SURROGATES in error.reason:
-        # What was typed, which the system hands on as it is.
+        # The system hands on as it is what was typed.
         return _fail(f"`{error.object[:MOST_TOLD]}` is no UTF-8; type it in UTF-8", MISUSED)
     # A panic of the core is no Exception; what reaches this line is a mistake of ours.
     return _fault(error)

@@ -37,9 +37,9 @@ class Stored:
 
     Attributes:
         allocator: The state, to be changed.
-        name: Its file as the user gave it.
-        file: The file that it leads to.
-        wait: Seconds for which another program may keep it locked.
+        name: Its file as given.
+        file: Where that leads.
+        wait: Seconds that others may keep it locked.
     """
 
     allocator: Allocator
@@ -235,7 +235,7 @@ def describe(allocator: Allocator) -> dict[str, object]:
 def _locked(name: Path, wait: float) -> Iterator[tuple[Path, bytes | None]]:
     """The file that a name leads to, and what it holds, while no other program may change it.
 
-    Another program may keep it locked for so many seconds before that.
+    Another program may keep it locked for `wait` seconds before that.
 
     Symbolic links are followed first, so that a state is one state by whatever name.
     """

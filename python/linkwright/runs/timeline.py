@@ -135,7 +135,7 @@ def write_timeline(timeline: Timeline, path: Path) -> None:
     Raises:
         OSError: If the file cannot be written.
     """
-    # What is no UTF-8, as a file's name may be, becomes an escape of JSON's.
+    # A file's name that is no UTF-8 becomes escapes of JSON's.
     replace_file(path, timeline_text(timeline).encode(errors="backslashreplace"))
 
 
