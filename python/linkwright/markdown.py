@@ -1,4 +1,4 @@
-"""Markdown as HTML: what the texts of studies and runs say, with all else escaped.
+"""Markdown as HTML, for the texts of studies and runs; all else is escaped.
 
 Studies are written in Markdown, which their pages in the documentation show. Texts of runs quote
 names from files, in which nothing but code is a mark.
@@ -21,17 +21,17 @@ STUDIES = "studies"
 
 
 def blocks(text: str) -> Markup:
-    """Paragraphs, lists and tables."""
+    """Renders paragraphs, lists and tables."""
     return Markup(_of_studies().render(text))
 
 
 def line(text: str) -> Markup:
-    """Marks within a line, such as a title or a cell."""
+    """Renders the marks within a line, such as a title or a cell."""
     return Markup(_of_studies().renderInline(text))
 
 
 def code_marked(text: str) -> Markup:
-    """A text in which the words between backquotes are code."""
+    """Renders a text in which the words between backquotes are code."""
     return Markup(_of_runs().renderInline(text))
 
 

@@ -398,7 +398,7 @@ def test_columns_without_room_are_left_out_and_named(monkeypatch: pytest.MonkeyP
     rows = [line for line in narrow if line.startswith(("packing", "nccl-", "blink", "one-hop"))]
     assert len(rows) == 6
     assert max(map(len, rows)) <= 70
-    # What is asked for before the command holds for it, too, and a pipe has no width.
+    # An option before the command holds for it, too, and a pipe has no width.
     whole = linkwright(*words, "--wide").stdout.splitlines()
     assert linkwright("--wide", *words).stdout.splitlines() == whole
     monkeypatch.delenv("COLUMNS")

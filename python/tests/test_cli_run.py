@@ -311,7 +311,7 @@ def test_the_demo_warns_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "examples").symlink_to(EXAMPLES)
     monkeypatch.chdir(tmp_path)
     for words in commands:
-        # What is warned of is printed as well as written, which takes longer.
+        # Warnings are printed as well as written, and a report takes longer.
         done = linkwright(*words[: words.index("--output")])
         assert done.exit_code == 0, done.output
         assert "warning" not in done.output.lower()

@@ -230,7 +230,7 @@ TEXT = st.lists(st.sampled_from(LETTERS), max_size=8).map(lambda parts: "".join(
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """Tables of words and numbers, their heads on one line or two."""
+    """Draws tables of words and numbers, their heads on one line or two."""
     heads = draw(
         st.lists(
             st.from_regex(r"[a-z]{1,5}([\n ][a-z]{1,7})?", fullmatch=True),

@@ -72,7 +72,7 @@ def test_a_missing_package_is_named_with_what_brings_it(words: list[str], extra:
     assert done.stderr.count("\n") == 1
 
 
-# What the Python API offers of charts, reports and tables, and which extra brings it.
+# Charts, reports and tables of the Python API, and which extra brings them.
 CALLS = {
     "import linkwright.plot": "plot",
     "import linkwright.plots.jobs": "plot",

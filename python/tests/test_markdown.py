@@ -17,7 +17,7 @@ from linkwright.studies.tables import Section, StudyTable
 
 RUNS = Path(__file__).resolve().parents[2] / "docs" / "studies" / "data" / "memory.csv"
 DOCUMENTATION = "https://github.com/linkwright/linkwright/blob/main/docs/"
-# What nobody writes but as a mark of Markdown.
+# Nobody writes these but as marks of Markdown.
 RAW = re.compile(r"`|\*\*|\]\(|(?<!\w)\*\w|^ *[-*] |\| *---", re.MULTILINE)
 
 
@@ -27,7 +27,7 @@ ELEMENTS |= {"ol", "p", "pre", "strong", "table", "tbody", "td", "th", "thead", 
 
 
 class Seen(HTMLParser):
-    """What a reader of a page sees, its links, and which elements it is made of."""
+    """The text that a reader of a page sees, its links, and the elements that make it."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

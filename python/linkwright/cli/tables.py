@@ -1,6 +1,6 @@
 """Tables as text: on a terminal as wide as it is, in a pipe as wide as they are.
 
-A terminal's table folds its words and, where need be, the heads of its numbers; columns that still
+A terminal's table folds its words and, where need be, the heads of its numbers. Columns that still
 have no room are left out and named. Rich prints it, which takes longer to import than a quick
 command takes to run. A pipe has no width.
 """
@@ -32,7 +32,7 @@ class Table:
         columns: The heads, each of one or more lines.
         left: The columns of words, which stand to the left; numbers stand to the right.
         whole: Columns of words that are never folded; numbers are not either.
-        kept: Columns of numbers that a narrow terminal leaves out last, as it does words.
+        kept: Columns of numbers that a narrow terminal leaves out last.
         show_header: Whether the heads are shown.
         gap: The blanks between two columns.
         rows: The cells of each row.
@@ -73,8 +73,8 @@ class Table:
 def fitted(table: Table, width: int) -> tuple[Table, Sequence[str]]:
     """The table for a terminal of this width, and the heads of the columns that it leaves out.
 
-    Numbers are left out from the right, and words after them: these tell what a row is of, and what
-    came of it. The first column stays, however narrow the terminal is.
+    Numbers are left out from the right, and words after them, which tell one row from another.
+    The first column stays, however narrow the terminal is.
     """
     for narrower in (lambda it: replace(it, gap=NARROW), _with_folded_heads):
         if _least(table) > width:
@@ -109,7 +109,7 @@ def _with_folded_heads(table: Table) -> Table:
             max(room, 1), break_long_words=False, break_on_hyphens=False
         ).wrap
         lines = [line for part in column.split("\n") for line in wrap(part)]
-        # What stands at an end tells two heads of the same words apart.
+        # A blank at an end tells two heads of the same words apart.
         return "\n".join(lines) + column[len(column.rstrip()) :]
 
     heads = [folded(at, column) for at, column in enumerate(table.columns)]
@@ -152,7 +152,7 @@ def rich_table(table: Table, width: int | None = None) -> tuple[rich.table.Table
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         show_edge=False,
-        # What stands between columns is one blank wide.
+        # Rich puts one blank between two columns by itself.
         padding=(0, 1, 0, table.gap - 2),
         show_header=table.show_header,
     )

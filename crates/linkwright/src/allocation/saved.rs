@@ -178,7 +178,7 @@ impl ServerState {
     }
 }
 
-/// What tells the machine of a state from this one beside its name, as far as the state says.
+/// Tells the machine of a state from this one beside its name, as far as the state says.
 fn differences(saved: &Saved, now: &ServerState) -> Option<String> {
     if saved.gpus != now.gpu_count() {
         return Some(format!("it has {} GPUs instead of {}", now.gpu_count(), saved.gpus));
@@ -404,7 +404,7 @@ mod tests {
         };
         let renamed = on("paste", &whole);
         let start = "s.json:2:3: the state is of another machine; this one is `paste`, and its \
-                     GPUs and links are the same: `mine`; if it is the same machine, give it";
+                     GPUs and links are the same: `mine`; if";
         assert!(renamed.starts_with(start), "{renamed}");
         let toml = crate::system::toml_format::write(&whole).replace("count = 2", "count = 1");
         let slower = crate::system::toml_format::read("m.toml", &toml).unwrap();

@@ -78,8 +78,8 @@ impl KeptWiring {
             && (0..among.len()).all(|at| self.fits(part, among, at, &mut comparisons))
     }
 
-    /// What the first GPU or pair that differs is here and in a machine with as many GPUs, and how
-    /// many others differ, in words; `None` where nothing does.
+    /// Tells the first GPU or pair that differs in a machine with as many GPUs, and how many others
+    /// do; `None` where none does.
     #[must_use]
     pub fn difference(&self, now: &Self) -> Option<String> {
         let pairs = (0..self.names.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
@@ -191,7 +191,7 @@ pub(super) const fn way(link: PairLink) -> (&'static str, &'static str, u32) {
     }
 }
 
-/// What [`joined`] wrote, as people read it: `2 of nvlink2 (50 GB/s) and the host (12.5 GB/s)`.
+/// Writes for people how two GPUs are [`joined`]: `2 of nvlink2 (50 GB/s) and the host (12.5 GB/s)`.
 fn in_words(joined: &str) -> String {
     let rate = |bytes: &str| {
         let bytes = bytes.parse().map_or(0.0, |it| Bandwidth(it).as_gigabytes_per_second());

@@ -27,9 +27,9 @@ def figure(
     Args:
         name: Of its file.
         values: For each memory system its values by benchmark.
-        title: What was measured.
-        subtitle: How.
-        axis: What the value is.
+        title: Of the chart.
+        subtitle: How it was measured.
+        axis: The title of the values' axis.
     """
     rows = [
         {"benchmark": benchmark, "memory": memory, "value": value}

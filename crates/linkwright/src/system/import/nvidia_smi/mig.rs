@@ -8,7 +8,7 @@ use crate::system::import::paste::{self, Line};
 /// `nvidia-smi` alone has none.
 type Slices<'a> = BTreeMap<u32, Vec<&'a str>>;
 
-/// What a reader of the machine must know, where the paste shows slices.
+/// Warns who asks about the machine, where the paste shows slices.
 ///
 /// That slices reach no other GPU is from NVIDIA's MIG user guide ("GPU P2P").
 pub(super) fn warning(lines: &[Line]) -> Option<String> {
