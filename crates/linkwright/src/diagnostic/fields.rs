@@ -31,14 +31,15 @@ pub(crate) struct QuoteError<'a> {
 
 /// Splits a line at its commas outside quotes.
 pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, QuoteError<'_>> {
-    let column = |offset| Position::of_offset(line, offset).column;
     let error = |offset, problem| QuoteError {
-        column: column(offset),
+        column: Position::of_offset(line, offset).column,
         problem,
         value: line.get(offset..).unwrap_or_default(),
     };
     let mut fields = Vec::new();
     let mut offset = 0;
+    // Counted from field to field, since a line may have a great many.
+    let (mut counted, mut column) = (0, 1);
     loop {
         let start = line.len() - line[offset..].trim_start().len();
         let (value, end) = if line[start..].starts_with('"') {
@@ -53,7 +54,9 @@ pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, QuoteError<'_>> {
             let end = line[start..].find(',').map_or(line.len(), |comma| start + comma);
             (Cow::Borrowed(line[start..end].trim_end()), end)
         };
-        fields.push(Field { value, column: column(start) });
+        column += line[counted..start].chars().count();
+        counted = start;
+        fields.push(Field { value, column });
         if end == line.len() {
             return Ok(fields);
         }

@@ -85,12 +85,13 @@ impl<'e, 'a> Expansion<'e, 'a> {
     ) -> Result<Option<usize>, InputError> {
         let mut ends: BTreeMap<String, Option<usize>> = BTreeMap::new();
         ends.insert(INPUT.to_owned(), scope.input);
+        let mut numbers = Numbered::new();
         let mut last = scope.input;
         for entry in layers {
             let keys = Keys::of(scope.source, entry, "a layer")?;
             let inputs = inputs(&keys, &ends)?;
             let given = if inputs.is_empty() { vec![last] } else { inputs };
-            let name = own_name(&keys, &ends)?;
+            let name = own_name(&keys, &ends, &mut numbers)?;
             last = if keys.get("use").is_some() {
                 self.used(&keys, &name, given, scope)?
             } else {
@@ -236,8 +237,15 @@ fn inputs(
     keys.texts("from")?.into_iter().map(find).collect()
 }
 
+/// Of each kind or block, the number from which on none of its entries has been named.
+type Numbered = BTreeMap<String, usize>;
+
 /// An entry's name, or its kind's or block's, with a number where that is taken.
-fn own_name(keys: &Keys<'_>, ends: &BTreeMap<String, Option<usize>>) -> Result<String, InputError> {
+fn own_name(
+    keys: &Keys<'_>,
+    ends: &BTreeMap<String, Option<usize>>,
+    numbers: &mut Numbered,
+) -> Result<String, InputError> {
     if let Some((name, span)) = keys.text("name")? {
         if ends.contains_key(name) {
             let problem = "this name is taken";
@@ -249,9 +257,14 @@ fn own_name(keys: &Keys<'_>, ends: &BTreeMap<String, Option<usize>>) -> Result<S
         Some(used) => used,
         None => keys.text("kind")?.unwrap_or_default(),
     };
-    let numbered = (2..).map(|number| format!("{what}-{number}"));
-    let mut names = std::iter::once(what.to_owned()).chain(numbered);
-    Ok(names.find(|name| !ends.contains_key(name)).unwrap_or_default())
+    let number = numbers.entry(what.to_owned()).or_insert(1);
+    loop {
+        let name = if *number == 1 { what.to_owned() } else { format!("{what}-{number}") };
+        *number += 1;
+        if !ends.contains_key(&name) {
+            return Ok(name);
+        }
+    }
 }
 
 /// How tensor parallelism cuts a layer, as its entry says.
