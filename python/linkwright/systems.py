@@ -31,11 +31,12 @@ Server = System | PathOrName
 # A speed begins with a digit and names its unit.
 SPEED = re.compile(r"\d[\d.]*\s*[kKMGT]?i?[bB]/s$")
 
-# How a text of Graphviz begins, behind comments.
 TABLE = re.compile(r"(?m)^[ \t]*\[")
 SWITCHES = re.compile(r"(?m)^[ \t]*\[\[[ \t]*switch[ \t]*\]\]")
 KIND = re.compile(r"(?m)^[ \t]*kind[ \t]*=")
-GRAPH = re.compile(r"\ufeff?(\s|//[^\n]*\n|#[^\n]*\n)*(strict|graph|digraph)\b", re.IGNORECASE)
+# The first that is no comment, and how a text of Graphviz begins there.
+BEGINNING = re.compile(r"(?m)^[^\S\n]*(?!//|#)\S")
+GRAPH = re.compile(r"(strict|graph|digraph)\b", re.IGNORECASE)
 
 
 def server_of(argument: str, value: object) -> Any:
@@ -271,7 +272,18 @@ def is_network(text: str) -> bool:
     It is DOT, or TOML with a kind at its head, or with switches that have names. The text is not
     parsed: what is no TOML, or too deep, is for its reader to refuse.
     """
-    if GRAPH.match(text) or SWITCHES.search(text):
+    # Each search is asked only where its word stands at all: a text may have millions of lines.
+    if _is_graph(text) or ("switch" in text and SWITCHES.search(text)):
         return True
-    head = TABLE.split(text, maxsplit=1)[0]
-    return KIND.search(head) is not None
+    head = TABLE.split(text, maxsplit=1)[0] if "[" in text else text
+    return "kind" in head and KIND.search(head) is not None
+
+
+def _is_graph(text: str) -> bool:
+    """Whether a text begins as one of Graphviz does, behind blanks and comments."""
+    lowered = text.lower()
+    if "graph" not in lowered and "strict" not in lowered:
+        return False
+    text = text.removeprefix("\ufeff").lstrip()
+    begins = BEGINNING.search(text)
+    return begins is not None and GRAPH.match(text, begins.end() - 1) is not None

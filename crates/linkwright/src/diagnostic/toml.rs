@@ -13,12 +13,15 @@ pub const DEEPEST_TOML: usize = 32;
 /// The most values and lines that a text holds. A network's file with a line for each of half a
 /// million links is far above what can be simulated; a parser takes some 200 bytes for each.
 pub const MOST_TOML_VALUES: usize = 1_000_000;
+/// The most words that a text holds, remarks and quoted texts left out: two for each value. A parser
+/// keeps 48 bytes of each and the blanks behind it, before it looks at the first.
+const MOST_WORDS: usize = 2 * MOST_TOML_VALUES;
 
 /// Parses a TOML text; `file` names it in errors.
 ///
 /// # Errors
-/// What is no TOML, or not a `T`; more than [`DEEPEST_TOML`] levels or [`MOST_TOML_VALUES`]
-/// values and lines, which is said before the text is parsed. Each with line and column.
+/// What is no TOML, or not a `T`; more than [`DEEPEST_TOML`] levels, [`MOST_TOML_VALUES`]
+/// values and lines, or twice as many words, which is said before the text is parsed. Each with line and column.
 pub fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputError> {
     check(file, text)?;
     ::toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))
@@ -40,7 +43,7 @@ fn check(file: &str, text: &str) -> Result<(), InputError> {
         Err(InputError::at(file, position, problem, &text[offset..], remedy))
     };
     let bytes = text.as_bytes();
-    let (mut depth, mut parts, mut values) = (0_usize, 0, 0);
+    let (mut depth, mut parts, mut values, mut words) = (0_usize, 0, 0, 0);
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
@@ -64,6 +67,7 @@ fn check(file: &str, text: &str) -> Result<(), InputError> {
                 values += 1;
                 parts = 0;
             }
+            b' ' | b'\t' => words += usize::from(!matches!(bytes.get(at + 1), Some(b' ' | b'\t'))),
             _ => {}
         }
         if depth.max(parts) > DEEPEST_TOML {
@@ -72,6 +76,10 @@ fn check(file: &str, text: &str) -> Result<(), InputError> {
         }
         if values > MOST_TOML_VALUES {
             let problem = format!("more than {MOST_TOML_VALUES} values and lines");
+            return refuse(at, problem, "describe less in one file");
+        }
+        if words > MOST_WORDS {
+            let problem = format!("more than {MOST_WORDS} words");
             return refuse(at, problem, "describe less in one file");
         }
         at += 1;
@@ -142,6 +150,8 @@ mod tests {
         assert!(refused(&"\n".repeat(MOST_TOML_VALUES + 1)).starts_with("a.toml:1000001:1: "));
         let lines: String = (0..=MOST_TOML_VALUES).map(|at| format!("a{at}=1\n")).collect();
         assert!(refused(&lines).starts_with("a.toml:500001:"));
+        let error = refused(&"a ".repeat(MOST_WORDS + 1));
+        assert!(error.starts_with("a.toml:1:4000002: more than 2000000 words"), "{error}");
     }
 
     #[test]

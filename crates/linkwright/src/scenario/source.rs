@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnosis, InputError, Position};
+use crate::diagnostic::{Diagnosis, InputError, MOST_TOML_VALUES, Position};
 
 /// What errors call the settings that were given beside a file.
 pub const SETTINGS_FILE: &str = "<settings>";
@@ -64,7 +64,8 @@ pub(super) struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     pub fn new(file: &'a str, text: &'a str, settings: &'a str) -> Self {
-        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        // A text of more lines is refused before anything of it is placed.
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1).take(MOST_TOML_VALUES);
         let lines = std::iter::once(0).chain(ends).collect();
         Self { file, text, settings, lines }
     }

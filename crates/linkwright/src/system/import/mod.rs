@@ -110,9 +110,7 @@ pub fn detect(text: &str) -> Option<ImportFormat> {
         return Some(ImportFormat::RocmSmi);
     }
     let is_matrix = text.contains("nvidia-smi topo")
-        || text.lines().any(|line| {
-            paste::words(line).first().is_some_and(|line| paste::is_gpu_name(line.first()))
-        });
+        || text.lines().any(|line| paste::is_gpu_name(&paste::first_word(line)));
     is_matrix.then_some(ImportFormat::NvidiaSmi)
 }
 

@@ -55,24 +55,57 @@ impl Line {
 
 /// More than any tool prints of a server: the matrix of 512 devices takes half of it.
 const MOST_BYTES: usize = 4 << 20;
+/// Words and lines, likewise: three matrices of 512 GPUs have three quarters of a million words.
+const MOST_WORDS: usize = 1 << 20;
+
+/// More devices than any server has; their matrix has a quarter of a million cells.
+const MOST_DEVICES: usize = 512;
+
+/// Whether a header that has named so many devices can name another.
+///
+/// # Errors
+/// More than 512 devices.
+pub(in crate::system) fn has_room(
+    file: &str,
+    devices: usize,
+    next: &Token,
+) -> Result<(), InputError> {
+    if devices < MOST_DEVICES {
+        return Ok(());
+    }
+    let problem = format!("the header names more than {MOST_DEVICES} devices");
+    Err(next.refuse(file, problem, "paste the matrix of one server"))
+}
 
 /// The lines of a text, blank ones included.
 ///
 /// # Errors
-/// A text of more than 4 MiB.
+/// A text of more than 4 MiB, or of more than a million words and lines.
 pub(in crate::system) fn lines(file: &str, text: &str) -> Result<Vec<Line>, InputError> {
-    if text.len() > MOST_BYTES {
-        let problem = format!("the paste has {} bytes, more than any server's", text.len());
+    let refuse = |count: usize, what: &str, most: &str| {
+        let problem = format!("the paste has {count} {what}, more than any server's");
         let start = Position { line: 1, column: 1 };
-        let remedy = "paste the output of one server, of at most 4 MiB";
-        return Err(InputError::at(file, start, problem, "", remedy));
+        let remedy = format!("paste the output of one server, of at most {most}");
+        InputError::at(file, start, problem, "", remedy)
+    };
+    if text.len() > MOST_BYTES {
+        return Err(refuse(text.len(), "bytes", "4 MiB"));
     }
-    Ok(words(text))
+    let words = text.lines().map(|line| line.split_whitespace().count() + 1).sum();
+    if words > MOST_WORDS {
+        return Err(refuse(words, "words and lines", &MOST_WORDS.to_string()));
+    }
+    Ok(words_by_line(text))
 }
 
 /// The same, however long.
-pub(in crate::system) fn words(text: &str) -> Vec<Line> {
+pub(in crate::system) fn words_by_line(text: &str) -> Vec<Line> {
     text.lines().enumerate().map(|(index, line)| split(line, index + 1)).collect()
+}
+
+/// The first word of a line, as a [`Token`] has it; nothing on a blank line.
+pub(in crate::system) fn first_word(line: &str) -> String {
+    Words::new(line, 1).next().map_or_else(String::new, |token| token.text)
 }
 
 /// The place just past the last line.
@@ -81,50 +114,80 @@ pub(in crate::system) fn end(lines: &[Line]) -> Position {
 }
 
 fn split(line: &str, number: usize) -> Line {
-    let characters: Vec<char> = line.chars().collect();
-    let mut tokens: Vec<Token> = Vec::new();
-    let mut inside = false;
-    let mut end = 1;
-    let mut at = 0;
-    let mut unseen = 0;
-    let mut tabs = 0;
-    while at < characters.len() {
-        if let Some(length) = colour_code(&characters[at..]) {
-            at += length;
-            unseen += length;
-            continue;
-        }
-        let character = characters[at];
-        at += 1;
-        let quote = character == '>' && tokens.is_empty();
-        if quote || character.is_whitespace() || character == '\u{feff}' {
-            inside = false;
-            tabs += usize::from(character == '\t');
-            continue;
-        }
-        if !inside {
-            let position = Position { line: number, column: at };
-            tokens.push(Token { text: String::new(), position, seen_at: at - unseen, tabs });
-            inside = true;
-        }
-        if let Some(token) = tokens.last_mut() {
-            token.text.push(character);
-        }
-        end = at + 1;
-    }
-    Line { tokens, end: Position { line: number, column: end } }
+    let mut words = Words::new(line, number);
+    let tokens = words.by_ref().collect();
+    Line { tokens, end: Position { line: number, column: words.end } }
 }
 
-/// The length of a colour code such as `ESC[4m` at the start of the characters. Issue
-/// trackers drop the escape character and keep the rest.
-fn colour_code(characters: &[char]) -> Option<usize> {
-    let start = usize::from(characters.first() == Some(&'\u{1b}'));
-    if characters.get(start) != Some(&'[') {
-        return (start == 1).then_some(1);
+/// The words of a line, one after another.
+struct Words<'a> {
+    /// What has not been looked at.
+    rest: &'a str,
+    line: usize,
+    /// The characters before the rest, how many of them are colour codes, and how many tabs.
+    before: usize,
+    unseen: usize,
+    tabs: usize,
+    /// The column past the last word.
+    end: usize,
+    has_begun: bool,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a str, line: usize) -> Self {
+        Self { rest: text, line, before: 0, unseen: 0, tabs: 0, end: 1, has_begun: false }
     }
-    let rest = &characters[start + 1..];
-    let digits = rest.iter().take_while(|c| c.is_ascii_digit() || **c == ';').count();
-    let is_colour = rest.get(digits) == Some(&'m');
+}
+
+impl Iterator for Words<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let mut word: Option<Token> = None;
+        while let Some(character) = self.rest.chars().next() {
+            if let Some(length) = colour_code(self.rest) {
+                self.rest = &self.rest[length..];
+                self.before += length;
+                self.unseen += length;
+                continue;
+            }
+            let quote = character == '>' && !self.has_begun;
+            let is_blank = quote || character.is_whitespace() || character == '\u{feff}';
+            if is_blank && word.is_some() {
+                break;
+            }
+            self.rest = &self.rest[character.len_utf8()..];
+            self.before += 1;
+            if is_blank {
+                self.tabs += usize::from(character == '\t');
+                continue;
+            }
+            let token = word.get_or_insert_with(|| Token {
+                text: String::new(),
+                position: Position { line: self.line, column: self.before },
+                seen_at: self.before - self.unseen,
+                tabs: self.tabs,
+            });
+            token.text.push(character);
+            self.has_begun = true;
+            self.end = self.before + 1;
+        }
+        word
+    }
+}
+
+/// The length of a colour code such as `ESC[4m` at the start of a text. Issue
+/// trackers drop the escape character and keep the rest.
+fn colour_code(text: &str) -> Option<usize> {
+    let (start, code) = match text.strip_prefix('\u{1b}') {
+        Some(code) => (1, code),
+        None => (0, text),
+    };
+    let Some(code) = code.strip_prefix('[') else {
+        return (start == 1).then_some(1);
+    };
+    let digits = code.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    let is_colour = code.as_bytes().get(digits) == Some(&b'm');
     is_colour.then_some(start + digits + 2).or((start == 1).then_some(1))
 }
 
@@ -146,7 +209,7 @@ mod tests {
 
     #[test]
     fn colour_codes_and_odd_spaces_vanish() {
-        let lines = words("\u{1b}[4mGPU0\tGPU1\u{1b}[0m\r\n  [4mA\u{a0}B[0m\n\n");
+        let lines = words_by_line("\u{1b}[4mGPU0\tGPU1\u{1b}[0m\r\n  [4mA\u{a0}B[0m\n\n");
         assert_eq!(lines[0].joined(), "GPU0 GPU1");
         assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 5 });
         assert_eq!(lines[1].joined(), "A B");
@@ -156,7 +219,7 @@ mod tests {
 
     #[test]
     fn quotation_marks_vanish_from_the_start_of_a_line() {
-        let lines = words("> GPU0\tX\n>> >GPU1 > X\n>\n");
+        let lines = words_by_line("> GPU0\tX\n>> >GPU1 > X\n>\n");
         assert_eq!(lines[0].joined(), "GPU0 X");
         assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 3 });
         assert_eq!(lines[1].joined(), "GPU1 > X");

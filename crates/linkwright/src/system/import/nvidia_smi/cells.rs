@@ -129,6 +129,9 @@ impl Search<'_> {
     }
 }
 
+/// The most bytes of a word that is cut: some thirty cells, where real ones run together by threes.
+const LONGEST_GLUED: usize = 128;
+
 /// One way to cut a word into cells; `rest` is an affinity that the last of them ran into.
 struct Split {
     cells: Vec<Token>,
@@ -139,7 +142,7 @@ fn splits(word: &Token) -> Vec<Split> {
     let mut found = Vec::new();
     if is_whole(&word.text) {
         found.push(Split { cells: vec![word.clone()], rest: None });
-    } else {
+    } else if word.text.len() <= LONGEST_GLUED {
         cut(word, 0, &mut Vec::new(), &mut found);
     }
     found
@@ -195,7 +198,7 @@ mod tests {
     use super::*;
 
     fn read(row: usize, width: usize, text: &str) -> Vec<(Vec<String>, Vec<String>)> {
-        let line = paste::words(&format!("{text}\n")).remove(0);
+        let line = paste::words_by_line(&format!("{text}\n")).remove(0);
         let words = |tokens: &[Token]| tokens.iter().map(|token| token.text.clone()).collect();
         let all = readings(&line.tokens, row, width, 3);
         all.iter().map(|reading| (words(&reading.cells), words(&reading.rest))).collect()

@@ -12,8 +12,6 @@ const WHOLE_PASTE: &str =
     "paste the whole output of `nvidia-smi topo -m`, every row to its last column";
 const WHOLE_HEADER: &str = "paste the whole output of `nvidia-smi topo -m`, every row to its last \
     column; if no device is missing, end the header with CPU Affinity and each GPU's row with N/A";
-/// More devices than any server has; their matrix has a quarter of a million cells.
-const MOST_DEVICES: usize = 512;
 const KNOWN_CELLS: &str = "the cells are X, NV#, PIX, PXB, PHB, NODE, SYS and SOC";
 
 /// A column of the matrix, and the row of the same name.
@@ -152,11 +150,7 @@ fn read_header(file: &str, line: &Line) -> Result<(Vec<Device>, Vec<Title>), Inp
             let problem = "no device of a header can have this name";
             return Err(token.refuse(file, problem, "give the NIC another name, such as NIC0"));
         }
-        if devices.len() == MOST_DEVICES {
-            let problem = format!("the header names more than {MOST_DEVICES} devices");
-            let remedy = "paste the matrix of one server";
-            return Err(token.refuse(file, problem, remedy));
-        }
+        paste::has_room(file, devices.len(), token)?;
         let is_gpu = paste::is_gpu_name(name);
         devices.push(Device { name: token.clone(), is_gpu, numa: None, cores: None });
         rest = &rest[1..];

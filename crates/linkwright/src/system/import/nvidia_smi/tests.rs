@@ -28,7 +28,7 @@ fn links_of_kind(machine: &Server, kind: LinkKind) -> Vec<(&str, &str, u32)> {
 
 /// Asserts that every PCIe cell of the paste is the machine's relation.
 fn assert_explains(text: &str, machine: &Server) {
-    let matrix = matrix::read("paste", text, &paste::words(text)).unwrap();
+    let matrix = matrix::read("paste", text, &paste::words_by_line(text)).unwrap();
     let id = |n: usize| machine.device(&matrix.devices[n].name.text).unwrap();
     for (row, cells) in matrix.cells.iter().enumerate() {
         for (column, cell) in cells.iter().enumerate() {
@@ -331,7 +331,7 @@ fn affinities_stay_with_their_devices() {
     let shown = |cores: &str, node: u32| {
         format!("{{\"cpu_affinity\":\"{cores}\",\"numa_affinity\":\"{node}\"}}")
     };
-    let expected: Vec<String> = matrix::read("paste", HGX_H100, &paste::words(HGX_H100))
+    let expected: Vec<String> = matrix::read("paste", HGX_H100, &paste::words_by_line(HGX_H100))
         .unwrap()
         .devices
         .iter()

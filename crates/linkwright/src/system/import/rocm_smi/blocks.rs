@@ -169,6 +169,7 @@ fn check_no_stray_line(file: &str, lines: &[Line], blocks: &[&Square]) -> Result
 
 fn check_header(file: &str, header: &[Token]) -> Result<(), InputError> {
     for (index, gpu) in header.iter().enumerate() {
+        paste::has_room(file, index, gpu)?;
         if !paste::is_gpu_name(&gpu.text) {
             return Err(gpu.refuse(file, "this column is no GPU", WHOLE_PASTE));
         }
