@@ -56,6 +56,8 @@ app = typer.Typer(
 BENCHMARKS = choice_names()["benchmark"]
 # Words of a load that are printed.
 SHOWN = 8
+# Of so many loads.
+MOST_LOADS = 64
 # Those that the dissertation's Table 3.2 lists.
 STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")
 
@@ -404,8 +406,10 @@ def _print_loads(rows: list[dict[str, Any]]) -> None:
     if not loads:
         return
     made = output.table(["load", "launch", "wavefront", "GPU", "words"], left=["load", "words"])
-    for (load, launch, group, wavefront, gpu), values in loads.items():
+    for (load, launch, group, wavefront, gpu), values in list(loads.items())[:MOST_LOADS]:
         shown_words = " ".join(str(value) for value in values[:SHOWN])
         more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
         made.add_row(load, f"{launch}", f"{group}.{wavefront}", f"{gpu}", shown_words + more)
     output.print_table(made)
+    if len(loads) > MOST_LOADS:
+        output.say(f"and {len(loads) - MOST_LOADS:,} more loads, which --json has")

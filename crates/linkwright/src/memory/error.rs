@@ -71,8 +71,8 @@ pub enum GpuRunError {
 /// The most GPUs of a run.
 pub const MOST_GPUS: u32 = 32;
 
-/// The most bytes of a run with data.
-pub const MOST_DATA: Bytes = Bytes(4 << 30);
+/// The most bytes of a run with data, which are kept: five times the largest of a benchmark in full.
+pub const MOST_DATA: Bytes = Bytes(1 << 30);
 
 impl Diagnose for GpuRunError {
     fn diagnosis(&self) -> Diagnosis {

@@ -410,7 +410,7 @@ fn what_cannot_run_is_refused() {
     let many = GpuOptions { gpus: 4, with_data: true, ..rdma };
     assert_eq!(
         refused(&large, &many),
-        "the buffers' 8 GiB are more data than the 4 GiB that a run moves; run it without data: its \
+        "the buffers' 8 GiB are more data than the 1 GiB that a run moves; run it without data: its \
          times are the same"
     );
 }

@@ -30,6 +30,10 @@ pub const MOST_WAVEFRONTS: u32 = 64;
 pub const MOST_BYTES: u64 = 1 << 40;
 /// Buffers, launches, and lines of what is expected, at most.
 const MOST_PARTS: usize = 1 << 16;
+/// Operations of all wavefronts, at most: each takes some 120 bytes.
+pub const MOST_OPERATIONS: u64 = 1 << 19;
+/// Words that loads keep under names, at most: those of 4,096 loads of a whole wavefront.
+pub const MOST_KEPT: u64 = 1 << 18;
 /// Characters of a name, at most.
 const MOST_OF_NAME: usize = 64;
 /// Bytes of an access of a work-item, at most: four words.
@@ -182,6 +186,21 @@ pub enum Action {
     Barrier(Scope),
 }
 
+impl Action {
+    /// The name under which it keeps the words that it reads, and how many these are.
+    fn kept(&self) -> Option<(&str, u64)> {
+        let (touched, name, each) = match self {
+            Self::Load(touched, Some(name)) => (touched, name, u64::from(touched.width / 4)),
+            Self::Scalar(touched, Some(name)) => {
+                return Some((name, u64::from(touched.width / 4)));
+            }
+            Self::Atomic(_, touched, _, Some(name)) => (touched, name, 1),
+            _ => return None,
+        };
+        Some((name, touched.offsets.count() * each))
+    }
+}
+
 /// One launch.
 #[derive(Debug, Clone)]
 pub struct RecordedLaunch {
@@ -223,6 +242,12 @@ pub struct RecordedKernel {
     buffers: Vec<RecordedBuffer>,
     launches: Vec<RecordedLaunch>,
     expected: Vec<Expected>,
+    /// The buffers' places by their names.
+    places: BTreeMap<String, usize>,
+    /// How many operations all wavefronts have together.
+    operations: u64,
+    /// How many words all loads keep together.
+    kept: u64,
 }
 
 impl RecordedKernel {
@@ -232,7 +257,15 @@ impl RecordedKernel {
     /// A name that is none.
     pub fn new(name: &str) -> Result<Self, RecordedError> {
         let name = checked(name)?;
-        Ok(Self { name, buffers: Vec::new(), launches: Vec::new(), expected: Vec::new() })
+        Ok(Self {
+            name,
+            buffers: Vec::new(),
+            launches: Vec::new(),
+            expected: Vec::new(),
+            places: BTreeMap::new(),
+            operations: 0,
+            kept: 0,
+        })
     }
 
     /// What people call it.
@@ -256,8 +289,7 @@ impl RecordedKernel {
     /// How many operations all wavefronts have together.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        let lists = self.launches.iter().flat_map(|launch| launch.wavefronts.values());
-        lists.map(|actions| actions.len() as u64).sum()
+        self.operations
     }
 
     /// Whether it says what buffers must hold at the end.
@@ -271,8 +303,7 @@ impl RecordedKernel {
     /// # Errors
     /// A name that no buffer has.
     pub fn buffer(&self, name: &str) -> Result<usize, RecordedError> {
-        let found = self.buffers.iter().position(|buffer| buffer.name == name);
-        found.ok_or_else(|| RecordedError::NoBuffer {
+        self.places.get(name).copied().ok_or_else(|| RecordedError::NoBuffer {
             name: name.to_owned(),
             known: self.buffers.iter().map(|buffer| buffer.name.clone()).collect(),
         })
@@ -285,7 +316,7 @@ impl RecordedKernel {
     /// as many, or are not copied in.
     pub fn add_buffer(&mut self, buffer: RecordedBuffer) -> Result<(), RecordedError> {
         checked(&buffer.name)?;
-        if self.buffers.iter().any(|other| other.name == buffer.name) {
+        if self.places.contains_key(&buffer.name) {
             return Err(RecordedError::Taken { name: buffer.name });
         }
         within("buffers", self.buffers.len() as u64 + 1, 0, MOST_PARTS as u64)?;
@@ -296,6 +327,7 @@ impl RecordedKernel {
         if matches!(buffer.copies, Copies::Out | Copies::Scratch) && buffer.initial != zeros {
             return Err(RecordedError::NotCopied { name: buffer.name });
         }
+        self.places.insert(buffer.name.clone(), self.buffers.len());
         self.buffers.push(buffer);
         Ok(())
     }
@@ -316,8 +348,9 @@ impl RecordedKernel {
     /// Adds an operation of a wavefront of the last launch, which begins where there is none.
     ///
     /// # Errors
-    /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds, and
-    /// values that are not as many as the words.
+    /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds,
+    /// values that are not as many as the words, more than [`MOST_OPERATIONS`], and more than
+    /// [`MOST_KEPT`] words that are kept.
     pub fn push(
         &mut self,
         (group, wavefront): (u32, u32),
@@ -326,12 +359,17 @@ impl RecordedKernel {
         within("the work-group", group.into(), 0, u64::from(MOST_GROUPS) - 1)?;
         within("the wavefront", wavefront.into(), 0, u64::from(MOST_WAVEFRONTS) - 1)?;
         self.check(&action)?;
+        let kept = self.kept + action.kept().map_or(0, |(_, words)| words);
+        within("the words that all loads keep", kept, 0, MOST_KEPT)?;
+        within("operations", self.operations + 1, 0, MOST_OPERATIONS)?;
         if self.launches.is_empty() {
             self.launch(&self.name.clone(), Bytes(0))?;
         }
         if let Some(launch) = self.launches.last_mut() {
             launch.wavefronts.entry((group, wavefront)).or_default().push(action);
         }
+        self.operations += 1;
+        self.kept = kept;
         Ok(())
     }
 
@@ -361,37 +399,26 @@ impl RecordedKernel {
     }
 
     fn check(&self, action: &Action) -> Result<(), RecordedError> {
-        let name = match action {
-            Action::Load(touched, name) => {
-                self.check_touched(touched, MOST_WIDTH)?;
-                name
-            }
-            Action::Scalar(touched, name) => {
-                // A line at most, and from one address.
-                self.check_touched(touched, 64)?;
-                name
-            }
+        match action {
+            Action::Load(touched, _) => self.check_touched(touched, MOST_WIDTH)?,
+            // A line at most, and from one address.
+            Action::Scalar(touched, _) => self.check_touched(touched, 64)?,
             Action::Store(touched, words) => {
                 self.check_touched(touched, MOST_WIDTH)?;
                 as_many(words, touched.offsets.count() * u64::from(touched.width / 4))?;
-                &None
             }
-            Action::Atomic(_, touched, words, name) => {
+            Action::Atomic(_, touched, words, _) => {
                 self.check_touched(touched, 4)?;
                 as_many(words, touched.offsets.count())?;
-                name
             }
-            Action::Spin(touched, _) => {
-                self.check_touched(touched, 4)?;
-                &None
-            }
+            Action::Spin(touched, _) => self.check_touched(touched, 4)?,
             Action::Compute(_)
             | Action::Lds(_)
             | Action::Wait
             | Action::Fence
-            | Action::Barrier(_) => &None,
-        };
-        name.as_deref().map_or(Ok(()), |name| checked(name).map(|_| ()))
+            | Action::Barrier(_) => {}
+        }
+        action.kept().map_or(Ok(()), |(name, _)| checked(name).map(|_| ()))
     }
 
     fn check_touched(&self, touched: &Touched, widest: u64) -> Result<(), RecordedError> {

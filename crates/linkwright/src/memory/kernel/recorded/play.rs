@@ -1,6 +1,6 @@
 //! A kernel of one's own as a workload.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,6 +25,40 @@ pub struct LoadedWords {
 
 type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 
+/// Loads of all spinning wavefronts together, and of one of them, that brought nothing new while no
+/// other wavefront could store: of any more than these, nothing new is to be expected.
+const MOST_IN_VAIN: (u64, u64) = (50_000, 64);
+
+/// Who of a launch can still change what others spin on.
+#[derive(Debug, Default)]
+struct Others {
+    /// Wavefronts that have begun, and neither ended nor wait for others.
+    busy: Cell<u64>,
+    /// Loads of spinning wavefronts since one was.
+    in_vain: Cell<u64>,
+}
+
+impl Others {
+    fn begin(&self) {
+        self.busy.set(self.busy.get() + 1);
+        self.in_vain.set(0);
+    }
+
+    fn end(&self) {
+        self.busy.set(self.busy.get() - 1);
+    }
+
+    /// Whether nobody can have changed the word that a wavefront has loaded so often.
+    fn are_done(&self, own: u64) -> bool {
+        if self.busy.get() > 0 {
+            self.in_vain.set(0);
+            return false;
+        }
+        self.in_vain.set(self.in_vain.get() + 1);
+        self.in_vain.get() > MOST_IN_VAIN.0 && own > MOST_IN_VAIN.1
+    }
+}
+
 impl RecordedKernel {
     /// The kernel as a workload over pages of so many bytes, and where its loads are kept.
     #[must_use]
@@ -47,11 +81,12 @@ impl RecordedKernel {
             let last = |of: fn(&(u32, u32)) -> u32| launch.wavefronts.keys().map(of).max();
             let count = |of| last(of).map_or(0, |last| last + 1);
             let shape = (u64::from(count(|at| at.0)), count(|at| at.1));
-            let (kernel, addresses, kept) =
-                (Arc::clone(self), Rc::clone(&addresses), Rc::clone(&kept));
+            let kernel = Arc::clone(self);
+            let (addresses, kept, others) =
+                (Rc::clone(&addresses), Rc::clone(&kept), Rc::default());
+            let part = Part { kernel, launch: number, addresses, kept, others };
             Launch::new(launch.name.clone(), shape, move |wavefront| {
-                let (addresses, kept) = (Rc::clone(&addresses), Rc::clone(&kept));
-                let part = Part { kernel: Arc::clone(&kernel), launch: number, addresses, kept };
+                let part = part.clone();
                 async move { part.play(&wavefront).await }
             })
             .sharing(launch.lds)
@@ -80,11 +115,13 @@ impl RecordedKernel {
 }
 
 /// What a wavefront of a launch does.
+#[derive(Clone)]
 struct Part {
     kernel: Arc<RecordedKernel>,
     launch: usize,
     addresses: Rc<[u64]>,
     kept: Kept,
+    others: Rc<Others>,
 }
 
 impl Part {
@@ -95,6 +132,7 @@ impl Part {
         let Some(actions) = launch.wavefronts.get(&number) else { return };
         let lines = launch.lines.get(&number).map_or(&[][..], Vec::as_slice);
         let mut open: Vec<(Loaded, &Action)> = Vec::new();
+        self.others.begin();
         for (at, action) in actions.iter().enumerate() {
             wavefront.at_line(lines.get(at).copied());
             match action {
@@ -123,21 +161,42 @@ impl Part {
                     let loaded = wavefront.atomic(*operation, self.at(touched), operand).await;
                     open.push((loaded, action));
                 }
-                Action::Spin(touched, value) => loop {
-                    let loaded = wavefront.load(1, self.at(touched)).await;
-                    let seen = wavefront.arrived(loaded).await;
-                    if seen.word(0, 0) == *value || !wavefront.with_data() {
-                        break;
-                    }
-                    // Some protocols drop copies at fences alone.
-                    wavefront.fence().await;
-                },
+                Action::Spin(touched, value) => self.spin(wavefront, touched, *value).await,
                 Action::Wait => self.take(wavefront, &mut open).await,
                 Action::Fence => wavefront.fence().await,
-                Action::Barrier(scope) => wavefront.barrier(*scope).await,
+                Action::Barrier(scope) => {
+                    self.others.end();
+                    wavefront.barrier(*scope).await;
+                    self.others.begin();
+                }
             }
         }
         self.take(wavefront, &mut open).await;
+        self.others.end();
+    }
+
+    /// Loads a word until it has a value.
+    ///
+    /// Where nobody is left who could store it, the loads become rarer and rarer, so that a run which
+    /// never ends comes to the end of its time at once.
+    async fn spin(&self, wavefront: &Wavefront, touched: &Touched, value: u32) {
+        self.others.end();
+        let (mut loads, mut pause) = (0, 1_u32);
+        loop {
+            let loaded = wavefront.load(1, self.at(touched)).await;
+            let seen = wavefront.arrived(loaded).await;
+            if seen.word(0, 0) == value || !wavefront.with_data() {
+                break;
+            }
+            // Some protocols drop copies at fences alone.
+            wavefront.fence().await;
+            loads += 1;
+            if self.others.are_done(loads) {
+                wavefront.compute(pause).await;
+                pause = pause.saturating_mul(2);
+            }
+        }
+        self.others.begin();
     }
 
     /// The address of each work-item that takes part.

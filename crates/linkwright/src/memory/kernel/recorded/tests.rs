@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
 use crate::system::gpus;
+use crate::units::Picoseconds;
 
 /// A message by a flag: each of two groups on a GPU of its own.
 const MESSAGE: &str = "\
@@ -56,6 +57,51 @@ fn a_text_runs_and_its_loads_are_kept() {
         assert_eq!(kept[1].place.gpu, 1);
         assert_eq!(kept[2].words, [(0, 0, 0), (2, 0, 0), (3, 0, 0)]);
     }
+}
+
+#[test]
+fn who_waits_for_a_busy_wavefront_sees_at_once_what_it_stores() {
+    let text = |spins: &str| {
+        format!(
+            "buffer flag 64 in\n0 compute 2000000\n0 exchange flag 4 = 1\n1 load flag 4\n{spins}"
+        )
+    };
+    let (alone, _) = play(&text(""), MemorySystem::TsmCoherent, 2, true);
+    let (waited, _) = play(&text("1 spin flag 4 = 1\n"), MemorySystem::TsmCoherent, 2, true);
+    assert!(waited.time >= alone.time);
+    assert!(waited.time.0 - alone.time.0 < 5 * Picoseconds::SECOND.0 / 1_000_000, "{waited:?}");
+}
+
+#[test]
+fn who_waits_for_nobody_comes_to_the_end_of_its_time_in_few_events() {
+    let kernel = Arc::new(read("own", "buffer flag 64 in\n0 spin flag 4 = 7\n").unwrap());
+    let hierarchy = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
+    let mut events = 0;
+    let (workload, _) = kernel.workload(hierarchy.page);
+    let ended = run(
+        hierarchy,
+        &workload,
+        &GpuOptions::default(),
+        Some(&mut |at| {
+            events = at.events;
+            std::ops::ControlFlow::Continue(())
+        }),
+    );
+    let error = ended.unwrap_err().to_string();
+    assert!(error.contains("has not ended after 1 s: wavefront 0 of group 0"), "{error}");
+    assert!(events < 10_000_000, "{events}");
+}
+
+#[test]
+fn what_would_take_the_computers_memory_is_refused() {
+    let kept = format!("buffer a 256 in\n{}", "0 load a 256 as x\n".repeat(4_097));
+    let error = read("own", &kept).unwrap_err().to_string();
+    let expected = "own:4098:8: the words that all loads keep: 262208 is not possible: `a`; 0 to \
+                    262144 are";
+    assert_eq!(error, expected);
+    let operations = format!("buffer a 256 in\n{}", "0 wait\n".repeat(1 << 19 | 1));
+    let error = read("own", &operations).unwrap_err().to_string();
+    assert!(error.contains("operations: 524289 is not possible"), "{error}");
 }
 
 #[test]
