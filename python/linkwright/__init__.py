@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright._core import (
     MOST_JOBS,
+    MOST_PAIRED_GPUS,
     MOST_PLANNED_GPUS,
     Allocator,
     CheckReport,
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_JOBS",
+    "MOST_PAIRED_GPUS",
     "MOST_PLANNED_GPUS",
     "AllocationError",
     "Allocator",

@@ -9,12 +9,22 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from linkwright import MOST_JOBS, InputError, LinkwrightError, generate_jobs, read_scenario
+from linkwright import (
+    MOST_JOBS,
+    InputError,
+    LinkwrightError,
+    MachineError,
+    NeuralNetwork,
+    System,
+    generate_jobs,
+    read_scenario,
+)
 
 if sys.platform == "win32":
     pytest.skip("needs the limits of POSIX", allow_module_level=True)
@@ -83,7 +93,31 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "state": lambda file: ["state", "show", "-m", "dgx1-v100", "--state", file],
     "edges": lambda file: ["allocate", "-m", "dgx1-v100", "--edges", file],
     "mapping": lambda file: ["replay", "kripke", "--ranks", "8", "--mapping", file],
+    "train": lambda file: ["train", file],
+    "measured": lambda file: ["train", "alexnet", "--measured", file],
+    "kernel": lambda file: ["gpu", "run", file],
 }
+
+
+def star(gpus: int) -> str:
+    """A machine of so many GPUs at one CPU."""
+    names = ", ".join(f'"GPU{at}"' for at in range(gpus))
+    pairs = ", ".join(f'["GPU{at}", "CPU0"]' for at in range(gpus))
+    return (
+        'name = "star"\n[[device]]\nkind = "cpu"\nnames = ["CPU0"]\n'
+        f'[[device]]\nkind = "gpu"\nnames = [{names}]\n'
+        f'[[link]]\nkind = "pcie4"\nbetween = [{pairs}]\n'
+    )
+
+
+def layers(count: int) -> str:
+    listed = '{ kind = "relu" }, ' * count
+    return (
+        'name = "deep"\ninput = { channels = 1, height = 2, width = 2 }\n'
+        f'[[variant]]\nname = "only"\nlayers = [{listed}]\n'
+    )
+
+
 TOML = ("run", "compare", "machine", "network")
 TEXTS: dict[str, tuple[Callable[[], str], tuple[str, ...]]] = {
     # A trace and an algorithm may have 64 MiB, which are read before they are refused.
@@ -113,6 +147,50 @@ TEXTS: dict[str, tuple[Callable[[], str], tuple[str, ...]]] = {
     "DOT on one line": (lambda: "graph {" * MANY, ("network",)),
     "DOT of subgraphs": (lambda: "graph a {" + "subgraph b {" * MANY, ("network",)),
     "a long ring": (lambda: ring(20_000), ("network",)),
+    "15 MiB of newlines": (lambda: "\n" * 15 * 2**20, ("machine", "run", "train")),
+    "10 MB of tabs": (lambda: "\t" * 10_000_000, ("machine",)),
+    "15 MB of words": (lambda: "a " * 7_500_000, ("machine", "run")),
+    "a paste of words": (lambda: "GPU0\tGPU1\n" + "a " * 2_000_000, ("machine",)),
+    "columns of a paste": (
+        lambda: (
+            "ROCm\n== Link Type between two GPUs ==\n"
+            + " ".join(map("GPU{}".format, range(MANY // 4)))
+        ),
+        ("machine",),
+    ),
+    "cells that run together": (
+        lambda: "\tGPU0\tGPU1\nGPU0\t X " + "PIX" * MANY + "\n",
+        ("machine",),
+    ),
+    "60,000 GPUs": (lambda: star(60_000), ("machine",)),
+    "100,000 servers": (
+        lambda: '[system]\nserver = "dgx1-v100"\nservers = 100000\n',
+        ("run",),
+    ),
+    "a list of servers": (
+        lambda: '[[system.server]]\nkind = "dgx1-v100"\n' * 20_000,
+        ("run",),
+    ),
+    "a million switches": (
+        lambda: 'kind = "torus"\ndimensions = [100, 100, 100]\n',
+        ("machine", "network"),
+    ),
+    "20,000 layers": (lambda: layers(20_000), ("train",)),
+    "columns of a table": (lambda: "layer," + "," * 3 * MANY, ("measured",)),
+    "names of columns": (
+        lambda: "layer,forward,backward," + ",".join(map("c{}".format, range(MANY))),
+        ("measured",),
+    ),
+    "a buffer of 4 GB": (lambda: "buffer a 4000000000 in = 1:1\n0 load a 256\n", ("kernel",)),
+    "loads that are kept": (
+        lambda: "buffer a 256 in\n" + "0 load a 256 as x\n" * 200_000,
+        ("kernel",),
+    ),
+    "buffers": (
+        lambda: "".join(f"buffer a{at} 64 in\n" for at in range(100_000)),
+        ("kernel",),
+    ),
+    "a wait for nobody": (lambda: "buffer a 64 in\n0 spin a 4 = 7\n", ("kernel",)),
     "no ranks": (lambda: "num_ranks 4000000000\n", ("trace",)),
     "an exabyte": (
         lambda: (
@@ -167,3 +245,55 @@ def test_a_parameter_brings_no_traceback(value: str, tmp_path: Path) -> None:
     assert code in (1, 2)
     assert len(said.splitlines()) == 1
     assert "a fault of Linkwright" not in said
+
+
+@pytest.mark.parametrize("separator", [",", "|"])
+def test_columns_of_recorded_jobs_are_read_at_once(separator: str, tmp_path: Path) -> None:
+    columns = ["JobID", "ElapsedRaw", "AllocTRES", *(f"c{at}" for at in range(MANY // 2))]
+    (tmp_path / "jobs").write_text(separator.join(columns), encoding="utf-8")
+    scenario = '[machine]\npreset = "dgx1-v100"\n[jobs]\nfile = "jobs"\n'
+    (tmp_path / "day.toml").write_text(scenario, encoding="utf-8")
+    code, said, memory = run(tmp_path, "run", "day.toml")
+    assert code == 2
+    assert said.startswith("error: jobs:1:1: no column says when jobs were submitted")
+    assert memory < 2 * MOST_MEMORY + 100 * 2**20
+
+
+def test_servers_beyond_counting_are_refused_before_they_are_built(
+    tmp_path: Path, plain: dict[str, int]
+) -> None:
+    code, said, memory = run(tmp_path, "train", "alexnet", "--servers", "100000")
+    assert code == 2
+    assert "100000" in said
+    assert "16384" in said
+    assert memory < plain["train"] + MOST_MEMORY
+
+
+def test_a_machine_of_16384_gpus_is_shown_without_its_pairs(tmp_path: Path) -> None:
+    (tmp_path / "star.toml").write_text(star(16_384), encoding="utf-8")
+    code, said, memory = run(tmp_path, "machine", "show", "star.toml")
+    assert code == 0
+    assert "The matrix of 16,384 GPUs is left out" in said
+    assert "GPU0 to GPU16383 (16384)" in said
+    assert memory < 2 * MOST_MEMORY
+    machine = System.from_text(star(1_025))
+    with pytest.raises(MachineError, match=r"each pair of 1025 GPUs .* 1024 GPUs are the most"):
+        machine.gpu_matrix()
+    with pytest.raises(MachineError, match=r"1024 GPUs are the most"):
+        System("dgx1-v100", servers=1_024).proximity()
+
+
+def test_layers_are_read_in_a_time_that_grows_with_their_number() -> None:
+    before = time.process_time()
+    network = NeuralNetwork.from_toml(layers(10_000))
+    assert time.process_time() - before < 2
+    names = network.layers()["name"]
+    assert (names[0], names[1], names[-1]) == ("relu", "relu-2", "relu-10000")
+
+
+def test_ids_that_are_named_again_and_again_are_refused(tmp_path: Path) -> None:
+    ids = ",".join(["0-65534"] * 10_000)
+    code, said, memory = run(tmp_path, "allocate", "-m", "dgx1-v100", "-k", "1", "--on", ids)
+    assert code == 2
+    assert "write each once" in said
+    assert memory < 2 * MOST_MEMORY

@@ -117,6 +117,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::silence_panics();
         module.add("MOST_JOBS", linkwright::simulation::MOST_JOBS)?;
+        module.add("MOST_PAIRED_GPUS", linkwright::system::views::gpu_graph::MOST_PAIRED)?;
         module.add("MOST_PLANNED_GPUS", linkwright::simulation::cluster::MOST_PLANNED_GPUS)?;
         crate::pickle::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from rich.table import Table
 from rich.text import Text
 
-from linkwright import System
+from linkwright import MOST_PAIRED_GPUS, System
 from linkwright.cli import output
 from linkwright.cli.streams import is_wide
 from linkwright.errors import printable
@@ -38,13 +38,20 @@ def print_machine(machine: System, bandwidth_profile: BandwidthProfileName | Non
     console.print(Text(printable(machine.name), style="bold"))
     console.print(Text(printable(machine.source), style="dim"))
     console.print()
-    _print_matrix(machine, bandwidth_profile)
+    if machine.gpu_count > MOST_PAIRED_GPUS:
+        count = counted(machine.gpu_count, "GPU")
+        console.print(
+            Text(f"The matrix of {count} is left out: {MOST_PAIRED_GPUS:,} GPUs are the most.")
+        )
+    else:
+        _print_matrix(machine, bandwidth_profile)
     console.print()
     facts = Table.grid(padding=(0, 2))
     for kind, names, known in _devices(machine):
         facts.add_row(Text(kind, style="bold"), Text(printable(f"{names}  {known}".rstrip())))
     for socket, gpus in _sockets(machine).items():
-        facts.add_row(Text("socket", style="bold"), Text(printable(f"{socket}: {', '.join(gpus)}")))
+        names = ", ".join(gpus) if machine.gpu_count <= MOST_PAIRED_GPUS else _range(gpus)
+        facts.add_row(Text("socket", style="bold"), Text(printable(f"{socket}: {names}")))
     console.print(facts)
     if machine.assumptions:
         console.print()
@@ -165,10 +172,12 @@ def _sockets(machine: System) -> dict[str, list[str]]:
     kinds = {row["name"]: row["kind"] for row in machine.devices()}
     if Counter(kinds.values())["cpu"] < 2:
         return {}
-    neighbours: dict[str, list[str]] = {name: [] for name in kinds}
+    # Another GPU's host is no host of this one.
+    onward: dict[str, list[str]] = {name: [] for name in kinds}
     for link in machine.links():
-        neighbours[link["a"]].append(link["b"])
-        neighbours[link["b"]].append(link["a"])
+        for here, there in ((link["a"], link["b"]), (link["b"], link["a"])):
+            if kinds[there] != "gpu":
+                onward[here].append(there)
     sockets: dict[str, list[str]] = {name: [] for name, kind in kinds.items() if kind == "cpu"}
     for gpu in machine.gpu_names:
         seen, queue = {gpu}, deque([gpu])
@@ -177,8 +186,7 @@ def _sockets(machine: System) -> dict[str, list[str]]:
             if at in sockets:
                 sockets[at].append(gpu)
                 break
-            # Another GPU's host is no host of this one.
-            onward = [n for n in neighbours[at] if n not in seen and kinds[n] != "gpu"]
-            seen.update(onward)
-            queue.extend(onward)
+            new = [name for name in onward[at] if name not in seen]
+            seen.update(new)
+            queue.extend(new)
     return sockets

@@ -76,6 +76,8 @@ def gpu_ids(text: str | None) -> list[int]:
             if low > high:
                 raise typer.BadParameter(f"`{part}` runs backwards; write {high}-{low}.")
             ids += range(low, high + 1)
+            if len(ids) > MOST_GPUS + 1:
+                raise typer.BadParameter(f"more than {MOST_GPUS + 1:,} ids; write each once.")
         elif text:
             raise typer.BadParameter(f"`{part}` is no GPU id; write ids like 0,3 or 0-3.")
     return ids

@@ -26,6 +26,7 @@ use super::files::{Files, text_of};
 use super::network::{GpuBandwidth, factor};
 use super::tree::Item;
 use crate::diagnostic::{Diagnosis, InputError, instead_of};
+use crate::system::composition::MOST_SERVERS;
 use crate::system::import::ImportFormat;
 use crate::system::presets::{NAMES, preset};
 use crate::system::{AbstractNode, ImportOptions, NodeError, Server, SystemError, import};
@@ -127,6 +128,10 @@ pub(super) fn read(system: &Fields<'_>) -> Result<Vec<ServerEntry>, InputError> 
             entry.into_iter().collect()
         }
     };
+    let all: u64 = entries.iter().map(|entry| u64::from(entry.count)).sum();
+    if all > u64::from(MOST_SERVERS) {
+        return Err(system.refuse("server", &too_many(all), few_enough()));
+    }
     if entries.is_empty() && system.has("servers") {
         let remedy = "say which with `server`, a preset or a file; of nodes, the network's size \
                       says how many there are";
@@ -142,9 +147,18 @@ pub(super) fn read(system: &Fields<'_>) -> Result<Vec<ServerEntry>, InputError> 
 
 fn count(fields: &Fields<'_>, key: &str) -> Result<u32, InputError> {
     match fields.or(key, 1_u32)? {
-        0 => Err(fields.refuse(key, "no server", "give 1 or more")),
-        count => Ok(count),
+        0 => Err(fields.refuse(key, "no server", few_enough())),
+        count @ ..=MOST_SERVERS => Ok(count),
+        count => Err(fields.refuse(key, &too_many(count.into()), few_enough())),
     }
+}
+
+fn too_many(count: u64) -> String {
+    format!("{count} servers are too many")
+}
+
+fn few_enough() -> String {
+    format!("give 1 to {MOST_SERVERS} in all")
 }
 
 /// The server of a table; None of a node.

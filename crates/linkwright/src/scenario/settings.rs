@@ -18,7 +18,7 @@ use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity,
 use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::Planner;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
-use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
+use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, MOST_SERVERS, PortOrder};
 use crate::system::fabric::FABRICS;
 use crate::system::{BandwidthProfile, NetworkKind, presets};
 use crate::training::{MOST_SAMPLES, Network, Workload};
@@ -163,6 +163,7 @@ fn applications() -> Vec<&'static str> {
 
 const WHOLE: Kind = Kind::Whole { least: 0, most: u64::MAX >> 1 };
 const COUNT: Kind = Kind::Whole { least: 1, most: u32::MAX as u64 };
+const SERVERS: Kind = Kind::Whole { least: 1, most: MOST_SERVERS as u64 };
 
 macro_rules! settings {
     ($($table:literal $key:ident: $kind:expr, $absent:literal, $help:literal;)*) => {
@@ -208,7 +209,7 @@ settings! {
     "system" server: Kind::NameOr(|| presets::NAMES.to_vec()), "nodes of one GPU",
         "the server: a preset, a file in any format that machines are read from, the table of a \
          node, or a list of kinds";
-    "system" servers: COUNT, "1", "how many of `server`";
+    "system" servers: SERVERS, "1", "how many of `server`";
     "system" port_order: Kind::Name(PortOrder::names), "plain",
         "which port of the network the servers' interfaces take: all of the first server, of \
          the second, ..., or in rails: the first of every server, the second of every server, \
@@ -224,7 +225,7 @@ settings! {
     "system.server" file: Kind::File, "", "a server in any format that machines are read from";
     "system.server" kind: Kind::NameOr(|| presets::NAMES.to_vec()), "",
         "of a list: a preset's name or a file";
-    "system.server" count: COUNT, "1", "of a list: how many of this kind in a row";
+    "system.server" count: SERVERS, "1", "of a list: how many of this kind in a row";
     "system.server" gpus: Kind::Whole { least: 1, most: MOST_NODE_GPUS as u64 }, "1",
         "of a node, whose GPUs are joined all to all: how many share its interface";
     "system.server" bandwidth: Kind::Bandwidth, "as `bandwidth_scale` says",

@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::system::composition::NodeError;
 use crate::system::fabric::FabricError;
 use crate::system::server::ServerError;
+use crate::system::views::gpu_graph::MOST_PAIRED;
 
 /// Any failure of the system layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -75,6 +76,11 @@ pub enum SystemError {
     NoServer,
     /// More GPUs, devices or channels than indices.
     TooManyParts,
+    /// More GPUs than [`MOST_PAIRED`], where each pair is looked at.
+    TooManyPairs {
+        /// How many there are.
+        gpus: usize,
+    },
     /// A fabric too small for its servers.
     TooFewPorts {
         /// Ports of the fabric.
@@ -127,6 +133,10 @@ impl Diagnose for SystemError {
                      numbered",
             )
             .remedy("give fewer"),
+            Self::TooManyPairs { gpus } => Diagnosis::of(format!(
+                "each pair of {gpus} GPUs is too much to list: {MOST_PAIRED} GPUs are the most"
+            ))
+            .remedy("ask it of fewer, such as one of the servers by itself"),
             Self::TooFewPorts { ports, nics, missing } => Diagnosis::of(format!(
                 "the fabric has {ports} ports and the servers have {nics} network interfaces: \
                      {missing} ports are missing"

@@ -117,6 +117,10 @@ impl Link {
     }
 }
 
+/// The most GPUs of a machine that lists each: hundreds of times those of any server, since one may
+/// stand for several.
+pub const MOST_GPUS: usize = 1 << 14;
+
 /// The most bandwidth that one bundle, and all bundles of one GPU together, may have: some
 /// fifty times that of a GPU with 18 NVLinks of Blackwell, and little enough that every sum of
 /// pairs is exact: over the 120 pairs of 16 GPUs in a 64-bit float, over the 8,128 of 128
@@ -172,6 +176,8 @@ pub enum ServerError {
     },
     /// No GPU at all.
     NoGpu,
+    /// More GPUs than [`MOST_GPUS`].
+    TooManyGpus(usize),
 }
 
 impl Diagnose for ServerError {
@@ -219,6 +225,10 @@ impl Diagnose for ServerError {
             .remedy("leave the discipline out, so that all are pipes"),
             Self::NoGpu => Diagnosis::of("the machine has no GPU")
                 .remedy("list at least one device of kind \"gpu\""),
+            Self::TooManyGpus(count) => {
+                Diagnosis::of(format!("{count} GPUs are more than the {MOST_GPUS} of one machine"))
+                    .remedy("describe one server, and say how many there are with `servers`")
+            }
         }
     }
 }
@@ -569,6 +579,9 @@ impl ServerBuilder {
         let gpus: Vec<DeviceId> = (0..self.devices.len()).filter(is_gpu).collect();
         if gpus.is_empty() {
             return Err(ServerError::NoGpu);
+        }
+        if gpus.len() > MOST_GPUS {
+            return Err(ServerError::TooManyGpus(gpus.len()));
         }
         Ok(Server {
             name: self.name,

@@ -388,6 +388,7 @@ fn system_error() -> String {
         },
         &SystemError::NoServer,
         &SystemError::TooManyParts,
+        &SystemError::TooManyPairs { gpus: 1025 },
         &SystemError::TooFewPorts { ports: 3, nics: 3, missing: 3 },
     ])
 }
@@ -444,6 +445,7 @@ fn server_error() -> String {
         &ServerError::MixedDisciplines { switch: "x".to_owned(), link: 3 },
         &ServerError::ParallelPackets { a: "x".to_owned(), b: "x".to_owned(), link: 3 },
         &ServerError::NoGpu,
+        &ServerError::TooManyGpus(16_385),
     ])
 }
 

@@ -37,6 +37,10 @@ use super::server::{DeviceId, Server};
 use crate::units::{Bandwidth, Picoseconds};
 use numbers::{Counts, Numbers};
 
+/// The most described servers that a system is asked for: several times those of the largest that
+/// are run.
+pub const MOST_SERVERS: u32 = 1 << 14;
+
 /// A server that a system uses, with what is counted of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerKind {

@@ -41,9 +41,9 @@ pub(super) fn positive(parameter: &'static str, value: u32) -> Result<(), Fabric
 /// The most ports of a switch: far beyond real ones, and the square is a count of cores.
 pub(super) const LARGEST_RADIX: u32 = 1 << 15;
 
-/// The most links that a generator makes, which take about a gigabyte: a mistyped size is an
-/// error and not the end of the program.
-pub(super) const MOST_LINKS: usize = 1 << 24;
+/// The most links that a generator makes, which take about 100 MB: a mistyped size is an error and
+/// not the end of the program. A fat-tree of 16,384 ports has 49,152.
+pub(super) const MOST_LINKS: usize = 1 << 20;
 
 /// Refuses a network with more links; None is a count that left 64 bits.
 pub(super) fn numberable(links: Option<u64>) -> Result<(), FabricError> {

@@ -50,6 +50,9 @@ impl BandwidthProfile {
     }
 }
 
+/// The most GPUs whose pairs are looked at one by one, which takes some 100 MB; 16 servers of 64.
+pub const MOST_PAIRED: usize = 1024;
+
 /// MAPA, SC'21, Table 1: peak bandwidth of 16 lanes of PCIe Gen 3.
 const MAPA_PCIE3: Bandwidth = Bandwidth::gigabytes_per_second(12);
 
@@ -114,6 +117,14 @@ pub struct FabricPath {
     pub widest_link: Bandwidth,
 }
 
+/// Whether so many GPUs can be looked at by pairs.
+///
+/// # Errors
+/// [`SystemError::TooManyPairs`] for more than [`MOST_PAIRED`].
+pub fn few_enough(gpus: usize) -> Result<(), SystemError> {
+    if gpus > MOST_PAIRED { Err(SystemError::TooManyPairs { gpus }) } else { Ok(()) }
+}
+
 /// What joins each pair of a machine's GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuGraph {
@@ -127,11 +138,12 @@ impl GpuGraph {
     /// Labels every pair of GPUs.
     ///
     /// # Errors
-    /// [`SystemError::NotConnected`] where no path joins two GPUs, and
-    /// [`SystemError::SeveralServers`] where a network may.
+    /// [`SystemError::NotConnected`] where no path joins two GPUs,
+    /// [`SystemError::SeveralServers`] where a network may, and [`SystemError::TooManyPairs`].
     pub fn new(machine: &Server, profile: BandwidthProfile) -> Result<Self, SystemError> {
         let gpus = machine.gpus();
         let count = gpus.len();
+        few_enough(count)?;
         let names: Vec<String> =
             gpus.iter().map(|gpu| machine.devices()[*gpu].name.clone()).collect();
         let injections = switch_injections(machine);
@@ -144,6 +156,7 @@ impl GpuGraph {
                 let host = host_paths[gpus[b]].as_ref();
                 let mut paths = direct(machine, &adjacency[gpus[a]], gpus[b]);
                 paths.extend(switched(&injections[a], &injections[b]));
+                paths.shrink_to_fit();
                 let host_label = host.map(|path| label_host(path, profile));
                 // Of equally wide ones the first: a bundle of their own before NVSwitches.
                 let fabric = paths.iter().rev().max_by_key(|path| path.bandwidth);
