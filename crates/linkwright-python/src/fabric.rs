@@ -193,11 +193,12 @@ impl Fabric {
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
     fn from_text(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {
         let source = Source::new(file.to_owned(), text.to_owned());
-        Self::of_text(source).map_err(errors::input)
+        py.detach(|| Self::of_text(source)).map_err(errors::input)
     }
 
     /// Its name, such as `fat-tree-2048`.

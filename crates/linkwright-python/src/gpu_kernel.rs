@@ -211,10 +211,11 @@ impl GpuKernel {
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
     fn from_text(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {
-        let kernel = recorded::read(file, text).map_err(errors::input)?;
+        let kernel = py.detach(|| recorded::read(file, text)).map_err(errors::input)?;
         Ok(Self { kernel: Arc::new(kernel) })
     }
 

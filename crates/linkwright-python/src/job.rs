@@ -12,6 +12,7 @@ use crate::argument::{as_extracted, given, optional_size, speed};
 use crate::errors;
 use crate::number;
 use crate::table::Table;
+use crate::worker::interruptible;
 
 /// One job of a shared server.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
@@ -210,6 +211,7 @@ pub fn workloads() -> PyResult<Table> {
 #[pyfunction]
 #[pyo3(signature = (text: "str", file: "str" = "<text>", *, healthy_gpus: "int | None" = None))]
 pub fn read_jobs(
+    py: Python<'_>,
     #[pyo3(from_py_with = given)] text: &str,
     #[pyo3(from_py_with = given)] file: &str,
     #[pyo3(from_py_with = given)] healthy_gpus: Option<i128>,
@@ -219,16 +221,18 @@ pub fn read_jobs(
         None => usize::MAX,
     };
     let most = job_file::Most { gpus, ..job_file::Most::default() };
-    let jobs = job_file::read_for(file, text, most).map_err(errors::simulation)?;
+    let jobs = py.detach(|| job_file::read_for(file, text, most)).map_err(errors::simulation)?;
     Ok(jobs.into_iter().map(Job).collect())
 }
 
 /// The jobs as text that `read_jobs` reads back to equal jobs.
 #[pyfunction]
 #[pyo3(signature = (jobs: "Sequence[Job]"))]
-pub fn write_jobs(#[pyo3(from_py_with = given)] jobs: Vec<Job>) -> String {
-    let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
-    job_file::write(&jobs)
+pub fn write_jobs(py: Python<'_>, #[pyo3(from_py_with = given)] jobs: Vec<Job>) -> String {
+    py.detach(|| {
+        let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+        job_file::write(&jobs)
+    })
 }
 
 /// The paper's uniform mix, or one like it.
@@ -255,6 +259,7 @@ pub fn write_jobs(#[pyo3(from_py_with = given)] jobs: Vec<Job>) -> String {
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn generate_jobs(
+    py: Python<'_>,
     #[pyo3(from_py_with = given)] seed: i128,
     #[pyo3(from_py_with = given)] count: i128,
     #[pyo3(from_py_with = given)] max_gpus: i128,
@@ -285,6 +290,6 @@ pub fn generate_jobs(
         iterations,
         mean_interarrival: mean,
     };
-    let jobs = generate(&options).map_err(errors::simulation)?;
+    let jobs = interruptible(py, move || generate(&options))?.map_err(errors::simulation)?;
     Ok(jobs.into_iter().map(Job).collect())
 }

@@ -169,9 +169,14 @@ impl Program {
     /// Raises:
     ///     SimulationError: If GOAL cannot say it.
     #[pyo3(signature = (*, time_unit: "float" = 1e-9))]
-    fn to_goal(&self, #[pyo3(from_py_with = given)] time_unit: f64) -> PyResult<String> {
+    fn to_goal(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] time_unit: f64,
+    ) -> PyResult<String> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
-        goal::write(&self.0, &goal::Options { time_unit }, &ByDefault).map_err(errors::program)
+        let options = goal::Options { time_unit };
+        py.detach(|| goal::write(&self.0, &options, &ByDefault)).map_err(errors::program)
     }
 
     fn __repr__(&self) -> String {

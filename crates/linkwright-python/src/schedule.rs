@@ -204,11 +204,12 @@ impl Schedule {
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>", *, gpus: "Sequence[int] | None" = None))]
     fn from_msccl_xml(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
         #[pyo3(from_py_with = given)] gpus: Option<Vec<i128>>,
     ) -> PyResult<Self> {
-        let mut schedule = read_msccl_xml(file, text).map_err(errors::input)?;
+        let mut schedule = py.detach(|| read_msccl_xml(file, text)).map_err(errors::input)?;
         if let Some(gpus) = gpus {
             let ranks = schedule.ranks();
             if gpus.len() != ranks {

@@ -129,8 +129,9 @@ impl SimulationResult {
     }
 
     /// The whole result as JSON, which `from_json` reads back to the last bit.
-    fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(self).map_err(|error| errors::range(Diagnosis::of(error.to_string())))
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        let text = py.detach(|| serde_json::to_string(self));
+        text.map_err(|error| errors::range(Diagnosis::of(error.to_string())))
     }
 
     /// The result that `to_json` of this version wrote.
@@ -139,8 +140,8 @@ impl SimulationResult {
     ///     SimulationError: If the text is none.
     #[staticmethod]
     #[pyo3(signature = (text: "str"))]
-    fn from_json(#[pyo3(from_py_with = given)] text: &str) -> PyResult<Self> {
-        serde_json::from_str(text).map_err(|error| {
+    fn from_json(py: Python<'_>, #[pyo3(from_py_with = given)] text: &str) -> PyResult<Self> {
+        py.detach(|| serde_json::from_str(text)).map_err(|error| {
             errors::range(
                 Diagnosis::of(format!("this is no result of this version: {error}"))
                     .remedy("play it again"),

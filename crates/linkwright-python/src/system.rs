@@ -1,9 +1,11 @@
 //! `linkwright.System`.
 
-use linkwright::diagnostic::Diagnosis;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use linkwright::diagnostic::Diagnosis;
 use linkwright::scenario::Files;
 use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
 use linkwright::system::composition::{lists_network, split};
@@ -14,6 +16,7 @@ use linkwright::system::{
     toml_format,
     views::{
         export,
+        gpu_graph::few_enough,
         listed::listed,
         parts::{assumed, said, sources},
         svg,
@@ -21,6 +24,7 @@ use linkwright::system::{
         tables,
     },
 };
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -157,6 +161,12 @@ impl System {
         Ok(Arc::clone(self.listed.get_or_init(|| Arc::new(found.renamed(&name)))))
     }
 
+    /// The same, of GPUs that are few enough to look at each pair.
+    fn listed_by_pairs(&self) -> PyResult<Arc<Server>> {
+        few_enough(self.gpu_count() as usize).map_err(errors::system)?;
+        self.listed()
+    }
+
     /// The GPUs by their ids.
     fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
         let count = self.gpu_count() as usize;
@@ -196,6 +206,7 @@ impl System {
         files: "dict[str, bytes] | None" = None
     ))]
     fn py_new(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] server: Option<ServerArgument>,
         #[pyo3(from_py_with = given)] servers: Option<i128>,
         #[pyo3(from_py_with = given)] network: Option<NetworkArgument<'_>>,
@@ -207,7 +218,7 @@ impl System {
             return presets::preset(name).map(Self::of_server).map_err(errors::system);
         }
         let arguments = Arguments::new(server, servers, network, files.unwrap_or_default())?;
-        arguments.build().map(|(cluster, origin)| Self::new(cluster, origin))
+        arguments.build(py).map(|(cluster, origin)| Self::new(cluster, origin))
     }
 
     /// A server from `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL's XML, or our TOML.
@@ -232,6 +243,7 @@ impl System {
         xgmi_links: "int | None" = None
     ))]
     fn from_text(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
         #[pyo3(from_py_with = given)] format: Option<&str>,
@@ -246,14 +258,15 @@ impl System {
             .transpose()?;
         let options =
             ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
-        let machine = system::import(file, text, format.map_err(errors::system)?, &options)
-            .map_err(errors::system)?;
+        let format = format.map_err(errors::system)?;
+        let machine = py.detach(|| system::import(file, text, format, &options));
+        let machine = machine.map_err(errors::system)?;
         if !lists_network(&machine) {
             return Ok(Self::of_server(machine));
         }
         // What is wrong with the network is said of the machine, and not of a setting.
         split(&machine).map_err(errors::system)?;
-        let (cluster, origin) = Arguments::of_machine(&machine).build()?;
+        let (cluster, origin) = Arguments::of_machine(&machine).build(py)?;
         Ok(Self::new(cluster, origin))
     }
 
@@ -481,32 +494,46 @@ impl System {
 
     /// For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
     ///
-    /// A GPU with itself is `("X", 0.0)`.
+    /// A GPU with itself is `("X", 0.0)`. Of 1,024 GPUs at most, since the pairs grow with their square:
+    /// of a larger system ask one of its `servers()`.
     ///
     /// Raises:
-    ///     MachineError: If no path joins two GPUs.
-    #[pyo3(signature = (bandwidth_profile: "BandwidthProfileName | None" = None))]
-    fn gpu_matrix(
+    ///     MachineError: If no path joins two GPUs, or there are more than 1,024.
+    #[pyo3(signature = (bandwidth_profile: "BandwidthProfileName | None" = None) -> "list[list[tuple[str, float]]]")]
+    fn gpu_matrix<'py>(
         &self,
+        py: Python<'py>,
         #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
-    ) -> PyResult<Vec<Vec<(String, f64)>>> {
-        let server = self.listed()?;
+    ) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
+        let server = self.listed_by_pairs()?;
         let profile = profile_of(&server, bandwidth_profile)?;
-        let graph = GpuGraph::new(&server, profile).map_err(errors::system)?;
-        let cell = |a, b| {
-            graph.pair(a, b).map_or(("X".to_owned(), 0.0), |pair| {
+        let graph = py.detach(|| GpuGraph::new(&server, profile)).map_err(errors::system)?;
+        // Many pairs are alike, and Python's tuples are large.
+        let mut made: BTreeMap<(String, u64), Bound<'py, PyAny>> = BTreeMap::new();
+        let mut cell = |a, b| {
+            let (label, bandwidth) = graph.pair(a, b).map_or(("X".to_owned(), 0.0), |pair| {
                 (pair.link.label(), pair.bandwidth.as_gigabytes_per_second())
-            })
+            });
+            match made.entry((label, bandwidth.to_bits())) {
+                Entry::Occupied(known) => Ok(known.get().clone()),
+                Entry::Vacant(new) => {
+                    let cell = (new.key().0.as_str(), bandwidth).into_bound_py_any(py)?;
+                    Ok(new.insert(cell).clone())
+                }
+            }
         };
         let count = graph.len();
-        Ok((0..count).map(|a| (0..count).map(|b| cell(a, b)).collect()).collect())
+        (0..count).map(|a| (0..count).map(|b| cell(a, b)).collect()).collect()
     }
 
     /// For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
     ///
     /// X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
+    ///
+    /// Raises:
+    ///     MachineError: If there are more than 1,024 GPUs.
     fn proximity(&self) -> PyResult<Vec<Vec<&'static str>>> {
-        let server = self.listed()?;
+        let server = self.listed_by_pairs()?;
         let table = proximity(&server);
         let word = |cell: &Option<system::Proximity>| cell.map_or("X", |near| near.name());
         Ok(table.iter().map(|row| row.iter().map(word).collect()).collect())
@@ -593,13 +620,13 @@ impl System {
     }
 
     /// The system as JSON: all devices, and links by the names of the devices that they join.
-    fn to_json(&self) -> String {
-        export::to_json(self.core())
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| export::to_json(self.core()))
     }
 
     /// The system as a Graphviz drawing.
-    fn to_dot(&self) -> String {
-        export::to_dot(self.core())
+    fn to_dot(&self, py: Python<'_>) -> String {
+        py.detach(|| export::to_dot(self.core()))
     }
 
     /// A drawing of the system; of a large server that stands alone, its devices.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network};
 use linkwright::simulation::cluster::Cluster;
+use linkwright::system::composition::MOST_SERVERS;
 use linkwright::system::fabric::FABRICS;
 use linkwright::system::{Server, presets, toml_format};
 use linkwright::units::Bandwidth;
@@ -19,6 +20,7 @@ use crate::fabric::Fabric;
 use crate::pickle::Source;
 use crate::system::System;
 use crate::values;
+use crate::worker::interruptible;
 
 /// What errors of arguments name as their file.
 pub const SETTINGS: &str = SETTINGS_FILE;
@@ -291,13 +293,16 @@ impl Arguments {
         }
         let servers = servers.map(|count| {
             let refuse = || {
-                let last = u32::MAX;
+                let last = MOST_SERVERS;
                 errors::machine(
                     Diagnosis::of(format!("servers is {count}"))
                         .remedy(format!("give 1 to {last}")),
                 )
             };
-            u32::try_from(count).ok().filter(|count| *count > 0).ok_or_else(refuse)
+            u32::try_from(count)
+                .ok()
+                .filter(|it| (1..=MOST_SERVERS).contains(it))
+                .ok_or_else(refuse)
         });
         let servers = servers.transpose()?;
         match server {
@@ -336,9 +341,10 @@ impl Arguments {
     }
 
     /// The system that they describe.
-    pub fn build(self) -> PyResult<(Cluster, Origin)> {
+    pub fn build(self, py: Python<'_>) -> PyResult<(Cluster, Origin)> {
         let text = self.table.to_string();
-        let cluster = built(&text, &self.files).map_err(|mut error| {
+        let (given, files) = (text.clone(), self.files.clone());
+        let cluster = interruptible(py, move || built(&given, &files))?.map_err(|mut error| {
             if error.file == SETTINGS {
                 name_key(&mut error, &text);
             }

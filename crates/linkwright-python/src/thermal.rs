@@ -27,10 +27,11 @@ impl Floorplan {
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
     fn from_toml(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {
-        thermal::Floorplan::read(file, text).map(Self).map_err(errors::input)
+        py.detach(|| thermal::Floorplan::read(file, text)).map(Self).map_err(errors::input)
     }
 
     /// What it is called.

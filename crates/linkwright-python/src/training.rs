@@ -66,10 +66,11 @@ impl NeuralNetwork {
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
     fn from_toml(
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
         #[pyo3(from_py_with = given)] file: &str,
     ) -> PyResult<Self> {
-        let read = Network::read(file, text).map_err(errors::input)?;
+        let read = py.detach(|| Network::read(file, text)).map_err(errors::input)?;
         Ok(Self(Arc::new(read)))
     }
 
@@ -178,8 +179,9 @@ impl NeuralNetwork {
 
     /// All of it as JSON: its input's shape, and every layer with its keys, its inputs by their places in the list
     /// (null is the network's), its output's shape and what follows from them.
-    fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&*self.0).map_err(|error| PyValueError::new_err(error.to_string()))
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| serde_json::to_string(&*self.0))
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn __repr__(&self) -> String {
@@ -310,6 +312,9 @@ impl TrainingStep {
         let (mut times, mut updates) = (BTreeMap::new(), BTreeMap::new());
         for gpu in &gpus {
             let model = model_of(of, *gpu).map_err(errors::training)?;
+            if times.contains_key(&model.product) {
+                continue;
+            }
             let layers = training.layers(model, gpus.len()).map_err(errors::training)?;
             times.insert(model.product.clone(), layers);
             let update = training.update(model, gpus.len()).map_err(errors::training)?;
