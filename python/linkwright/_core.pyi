@@ -47,6 +47,7 @@ from linkwright.names import (
 
 __all__ = [
     "MOST_JOBS",
+    "MOST_PAIRED_GPUS",
     "MOST_PLANNED_GPUS",
     "Allocator",
     "CheckReport",
@@ -134,6 +135,7 @@ __all__ = [
 ]
 
 MOST_JOBS: int
+MOST_PAIRED_GPUS: int
 MOST_PLANNED_GPUS: int
 __version__: str
 
@@ -2984,16 +2986,20 @@ class System:
     ) -> list[list[tuple[str, float]]]:
         """For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
 
-        A GPU with itself is `("X", 0.0)`.
+        A GPU with itself is `("X", 0.0)`. Of 1,024 GPUs at most, since the pairs grow with their square:
+        of a larger system ask one of its `servers()`.
 
         Raises:
-            MachineError: If no path joins two GPUs.
+            MachineError: If no path joins two GPUs, or there are more than 1,024.
         """
 
     def proximity(self) -> list[list[str]]:
         """For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
 
         X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
+
+        Raises:
+            MachineError: If there are more than 1,024 GPUs.
         """
 
     def renumbering(self, other: System) -> list[int] | None:

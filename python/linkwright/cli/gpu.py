@@ -56,7 +56,7 @@ app = typer.Typer(
 BENCHMARKS = choice_names()["benchmark"]
 # Words of a load that are printed.
 SHOWN = 8
-# Of so many loads.
+# Loads whose words are printed.
 MOST_LOADS = 64
 # Those that the dissertation's Table 3.2 lists.
 STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")

@@ -13,15 +13,15 @@ pub const DEEPEST_TOML: usize = 32;
 /// The most values and lines that a text holds. A network's file with a line for each of half a
 /// million links is far above what can be simulated; a parser takes some 200 bytes for each.
 pub const MOST_TOML_VALUES: usize = 1_000_000;
-/// The most words that a text holds, remarks and quoted texts left out: two for each value. A parser
-/// keeps 48 bytes of each and the blanks behind it, before it looks at the first.
+/// A text holds at most two words for each value; remarks and quoted texts do not count. A parser
+/// keeps 48 bytes of each word, and of the blanks behind it, before it looks at the first.
 const MOST_WORDS: usize = 2 * MOST_TOML_VALUES;
 
 /// Parses a TOML text; `file` names it in errors.
 ///
 /// # Errors
-/// What is no TOML, or not a `T`; more than [`DEEPEST_TOML`] levels, [`MOST_TOML_VALUES`]
-/// values and lines, or twice as many words, which is said before the text is parsed. Each with line and column.
+/// What is no TOML, or not a `T`; each with line and column. Before the text is parsed, more than
+/// [`DEEPEST_TOML`] levels, [`MOST_TOML_VALUES`] values and lines, or twice that number of words.
 pub fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputError> {
     check(file, text)?;
     ::toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))

@@ -117,8 +117,7 @@ impl Link {
     }
 }
 
-/// The most GPUs of a machine that lists each: hundreds of times those of any server, since one may
-/// stand for several.
+/// A machine has at most this number of GPUs, and may stand for hundreds of servers.
 pub const MOST_GPUS: usize = 1 << 14;
 
 /// The most bandwidth that one bundle, and all bundles of one GPU together, may have: some
@@ -176,7 +175,7 @@ pub enum ServerError {
     },
     /// No GPU at all.
     NoGpu,
-    /// More GPUs than [`MOST_GPUS`].
+    /// The machine has more GPUs than [`MOST_GPUS`].
     TooManyGpus(usize),
 }
 

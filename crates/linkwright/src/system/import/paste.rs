@@ -55,13 +55,13 @@ impl Line {
 
 /// More than any tool prints of a server: the matrix of 512 devices takes half of it.
 const MOST_BYTES: usize = 4 << 20;
-/// Words and lines, likewise: three matrices of 512 GPUs have three quarters of a million words.
+/// A paste has at most this number of words and lines; three matrices of 512 GPUs have 790,000.
 const MOST_WORDS: usize = 1 << 20;
 
-/// More devices than any server has; their matrix has a quarter of a million cells.
+/// No server has more devices; their matrix has a quarter of a million cells.
 const MOST_DEVICES: usize = 512;
 
-/// Whether a header that has named so many devices can name another.
+/// Checks that a header can name another device.
 ///
 /// # Errors
 /// More than 512 devices.
@@ -119,16 +119,16 @@ fn split(line: &str, number: usize) -> Line {
     Line { tokens, end: Position { line: number, column: words.end } }
 }
 
-/// The words of a line, one after another.
+/// Goes through the words of a line.
 struct Words<'a> {
-    /// What has not been looked at.
+    /// The part that is still to be looked at.
     rest: &'a str,
     line: usize,
     /// The characters before the rest, how many of them are colour codes, and how many tabs.
     before: usize,
     unseen: usize,
     tabs: usize,
-    /// The column past the last word.
+    /// The column where the last word has ended.
     end: usize,
     has_begun: bool,
 }

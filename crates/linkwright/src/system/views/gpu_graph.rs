@@ -50,7 +50,7 @@ impl BandwidthProfile {
     }
 }
 
-/// The most GPUs whose pairs are looked at one by one, which takes some 100 MB; 16 servers of 64.
+/// Pairs of at most this number of GPUs are looked at one by one, which takes some 100 MB.
 pub const MOST_PAIRED: usize = 1024;
 
 /// MAPA, SC'21, Table 1: peak bandwidth of 16 lanes of PCIe Gen 3.
@@ -117,7 +117,7 @@ pub struct FabricPath {
     pub widest_link: Bandwidth,
 }
 
-/// Whether so many GPUs can be looked at by pairs.
+/// Checks that GPUs are few enough to look at each pair.
 ///
 /// # Errors
 /// [`SystemError::TooManyPairs`] for more than [`MOST_PAIRED`].

@@ -30,9 +30,9 @@ pub const MOST_WAVEFRONTS: u32 = 64;
 pub const MOST_BYTES: u64 = 1 << 40;
 /// Buffers, launches, and lines of what is expected, at most.
 const MOST_PARTS: usize = 1 << 16;
-/// Operations of all wavefronts, at most: each takes some 120 bytes.
+/// A kernel has at most this number of operations; each takes some 120 bytes.
 pub const MOST_OPERATIONS: u64 = 1 << 19;
-/// Words that loads keep under names, at most: those of 4,096 loads of a whole wavefront.
+/// All loads keep at most this number of words under names, as 4,096 loads of a whole wavefront do.
 pub const MOST_KEPT: u64 = 1 << 18;
 /// Characters of a name, at most.
 const MOST_OF_NAME: usize = 64;
@@ -348,9 +348,9 @@ impl RecordedKernel {
     /// Adds an operation of a wavefront of the last launch, which begins where there is none.
     ///
     /// # Errors
-    /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds,
-    /// values that are not as many as the words, more than [`MOST_OPERATIONS`], and more than
-    /// [`MOST_KEPT`] words that are kept.
+    /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds, and
+    /// values that are not as many as the words. More than [`MOST_OPERATIONS`], or than
+    /// [`MOST_KEPT`] words.
     pub fn push(
         &mut self,
         (group, wavefront): (u32, u32),

@@ -25,8 +25,8 @@ pub struct LoadedWords {
 
 type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 
-/// Loads of all spinning wavefronts together, and of one of them, that brought nothing new while no
-/// other wavefront could store: of any more than these, nothing new is to be expected.
+/// After this number of loads of all spinning wavefronts, and of one, nothing new is expected, if no
+/// other wavefront could store meanwhile.
 const MOST_IN_VAIN: (u64, u64) = (50_000, 64);
 
 /// Who of a launch can still change what others spin on.
@@ -48,7 +48,7 @@ impl Others {
         self.busy.set(self.busy.get() - 1);
     }
 
-    /// Whether nobody can have changed the word that a wavefront has loaded so often.
+    /// Whether nobody can have changed the word that a wavefront loads again and again.
     fn are_done(&self, own: u64) -> bool {
         if self.busy.get() > 0 {
             self.in_vain.set(0);
@@ -177,8 +177,8 @@ impl Part {
 
     /// Loads a word until it has a value.
     ///
-    /// Where nobody is left who could store it, the loads become rarer and rarer, so that a run which
-    /// never ends comes to the end of its time at once.
+    /// Where nobody is left who could store it, the loads become rarer and rarer. So a run that never
+    /// ends soon comes to the end of its time.
     async fn spin(&self, wavefront: &Wavefront, touched: &Touched, value: u32) {
         self.others.end();
         let (mut loads, mut pause) = (0, 1_u32);
