@@ -1,10 +1,12 @@
 //! Kernels of one's own: texts, what they do on GPUs, and what cannot be.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::engine::{Hook, Progress};
 use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
 use crate::system::gpus;
 use crate::units::Picoseconds;
@@ -78,15 +80,12 @@ fn who_waits_for_nobody_comes_to_the_end_of_its_time_in_few_events() {
     let hierarchy = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
     let mut events = 0;
     let (workload, _) = kernel.workload(hierarchy.page);
-    let ended = run(
-        hierarchy,
-        &workload,
-        &GpuOptions::default(),
-        Some(&mut |at| {
-            events = at.events;
-            std::ops::ControlFlow::Continue(())
-        }),
-    );
+    let mut count = |at: Progress| {
+        events = at.events;
+        ControlFlow::Continue(())
+    };
+    let hook: Hook<'_> = &mut count;
+    let ended = run(hierarchy, &workload, &GpuOptions::default(), Some(hook));
     let error = ended.unwrap_err().to_string();
     assert!(error.contains("has not ended after 1 s: wavefront 0 of group 0"), "{error}");
     assert!(events < 10_000_000, "{events}");
@@ -99,7 +98,7 @@ fn what_would_take_the_computers_memory_is_refused() {
     let expected = "own:4098:8: the words that all loads keep: 262208 is not possible: `a`; 0 to \
                     262144 are";
     assert_eq!(error, expected);
-    let operations = format!("buffer a 256 in\n{}", "0 wait\n".repeat(1 << 19 | 1));
+    let operations = format!("buffer a 256 in\n{}", "0 wait\n".repeat((1 << 19) + 1));
     let error = read("own", &operations).unwrap_err().to_string();
     assert!(error.contains("operations: 524289 is not possible"), "{error}");
 }
