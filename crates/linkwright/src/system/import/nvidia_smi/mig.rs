@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Option<String> {
-        warning(&paste::words(text))
+        warning(&paste::words_by_line(text))
     }
 
     #[test]
