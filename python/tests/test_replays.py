@@ -138,7 +138,7 @@ def test_a_timeline_of_a_recorded_run(stencil: Replay) -> None:
     names = [event["name"] for event in found if event["ph"] == "X"]
     assert "compute" in names
     assert "communicate" in names
-    assert "TRACER_Loop" in names
+    assert "main_loop" in names
     arrows = sum(event["ph"] == "s" for event in found)
     assert arrows == stencil.run.timeline_counts[1] > 0
     ranks = {event["tid"] for event in found if event["ph"] == "X"}

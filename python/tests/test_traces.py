@@ -1,5 +1,9 @@
 """Programs from OTF2 archives and back."""
 
+import re
+import runpy
+import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -63,6 +67,49 @@ def test_the_recorded_stencil() -> None:
     table = pa.table(program.operations_of(1))
     assert table.schema.field("duration").metadata == {b"unit": b"ps"}
     assert {row["size"] for row in rows(program, 1) if row["kind"] == "send"} == {131072}
+
+
+def script_of_the_stencil() -> dict[str, Any]:
+    pytest.importorskip("_otf2", reason="the package otf2 has no wheel here")
+    return runpy.run_path(str(STENCIL.parents[1] / "record_stencil4d.py"))
+
+
+def test_the_stencil_is_recorded_the_same_way_again(tmp_path: Path) -> None:
+    script = script_of_the_stencil()
+    script["write"](tmp_path)
+    assert script["files_of"](tmp_path) == script["files_of"](STENCIL.parent)
+    script["check"]()
+    (tmp_path / "traces" / "7.evt").unlink()
+    script["check"].__globals__["FOLDER"] = tmp_path
+    with pytest.raises(SystemExit, match=r"differs from what this script records: traces/7\.evt"):
+        script["check"]()
+
+
+def test_another_reader_agrees_on_events_messages_and_bytes() -> None:
+    reader = shutil.which("otf2-print")
+    if reader is None:
+        pytest.skip("otf2-print is not installed")
+    printed = subprocess.run([reader, STENCIL], capture_output=True, text=True, check=True).stdout
+    kinds: Counter[str] = Counter()
+    sizes: Counter[tuple[str, int]] = Counter()
+    for line in printed.splitlines():
+        kind = line.split(" ", 1)[0]
+        if re.fullmatch(r"[A-Z0-9_]{5,}", kind):
+            kinds[kind] += 1
+            length = re.search(r"Length: (\d+)", line)
+            if length is not None:
+                sizes[kind, int(length[1])] += 1
+    program = Program.from_otf2(STENCIL)
+    ours: Counter[str] = Counter()
+    for rank in range(program.ranks):
+        ours.update(row["kind"] for row in rows(program, rank))
+    messages = program.ranks * 2 * 8
+    assert kinds["MPI_SEND"] == kinds["MPI_IRECV"] == ours["send"] == ours["receive"] == messages
+    assert sizes == {("MPI_SEND", 131072): messages, ("MPI_IRECV", 131072): messages}
+    assert kinds["MPI_COLLECTIVE_END"] == ours["collective"] == 3 * program.ranks
+    listing = (STENCIL.parents[3] / "validation" / "otf2" / "stencil4d-32.listing").read_text()
+    events = re.findall(r"^\d+ \d+ [A-Z]", listing, re.MULTILINE)
+    assert sum(kinds.values()) == len(events) == 4450
 
 
 def test_a_program_without_the_region_or_the_rank() -> None:

@@ -1,4 +1,4 @@
-"""Writes the small archive beside this file, with what the recorded one lacks.
+"""Writes the small archive beside this file, with what that of the stencil lacks.
 
 Usage: python write.py FOLDER, with the package `otf2` of PyPI (3.2) installed.
 

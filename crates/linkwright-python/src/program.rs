@@ -86,7 +86,7 @@ impl Program {
     /// Args:
     ///     path: The anchor file, such as `traces.otf2`; the other files lie beside it.
     ///     name: The program's name; the folder's where absent.
-    ///     main_loop: The region that iterations repeat; `TRACER_Loop` where absent and there.
+    ///     main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
     ///
     /// Raises:
     ///     InputError: If a file is missing, cut or damaged; the message names it.

@@ -10,10 +10,10 @@ import pyarrow as pa
 from linkwright import Program
 from linkwright.errors import SimulationError
 
-__all__ = ["LOOP", "NO_ROOT", "Record", "records_of"]
+__all__ = ["LOOPS", "NO_ROOT", "Record", "records_of"]
 
-# What TraceR calls the region of a main loop.
-LOOP = "TRACER_Loop"
+# What readers take for the region of a main loop, the first that is there; TraceR knows one.
+LOOPS = ("TRACER_Loop", "main_loop")
 # OTF2's number for a collective without a root.
 NO_ROOT = 2**32 - 1
 
@@ -93,17 +93,18 @@ class RankRecords:
         marked = bool(loop) and self.enters_loop(self.rows[loop[0]])
         for index, row in enumerate(self.rows):
             if loop and index == loop[0] and not marked:
-                self.add("Enter", LOOP)
+                self.add("Enter", LOOPS[0])
             self.operation(index, row)
             if loop and index == loop[-1] and not marked:
-                self.add("Leave", LOOP)
+                self.add("Leave", LOOPS[0])
         self.wait(list(self.requests))
         self.add("MeasurementOnOff", "OFF")
         return self.records
 
     def enters_loop(self, row: Row) -> bool:
-        """Whether an operation enters a region of the loop's name."""
-        return row["kind"] == "enter" and self.regions[row["region"]] == LOOP
+        """Whether an operation enters the region that a reader takes for the main loop."""
+        known = next((name for name in LOOPS if name in self.regions), None)
+        return row["kind"] == "enter" and self.regions[row["region"]] == known
 
     def operation(self, index: int, row: Row) -> None:
         """Writes the events of an operation, behind the wait for what it needs."""

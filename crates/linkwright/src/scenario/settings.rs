@@ -338,7 +338,7 @@ settings! {
         "a skeleton of an application";
     "job" goal: Kind::File, "", "a file of GOAL text";
     "job" trace: Kind::File, "", "the anchor of an OTF2 archive";
-    "job" main_loop: Kind::Text, "TRACER_Loop", "the region of a trace that is its main loop";
+    "job" main_loop: Kind::Text, "TRACER_Loop or main_loop", "the region of a trace that is its main loop";
     "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
     "job" workload: Kind::Name(workloads), "", "a published workload, as played jobs of `[jobs]` run it";
     "job" host_copies: Kind::Truth, "false",

@@ -58,9 +58,10 @@ use note::Counts;
 use rank::{Context, write_rank};
 use steps::Steps;
 
-/// The region that marks the main loop in traces made for TraceR (its user guide, "Marking the
-/// regions": the name of a loop begins with `TRACER_Loop`).
-pub const TRACER_LOOP: &str = "TRACER_Loop";
+/// The regions that mark the main loop where no other is named; the first that an archive has.
+/// `TRACER_Loop` is that of traces made for TraceR (its user guide, "Marking the regions": the name
+/// of a loop begins so).
+pub const MAIN_LOOPS: [&str; 2] = ["TRACER_Loop", "main_loop"];
 
 /// How a trace is to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub struct TraceOptions {
     /// The program's name.
     pub name: String,
     /// The region of the main loop, from its first entry to its last exit; any region of the
-    /// archive but an MPI call. Absent, it is [`TRACER_LOOP`] where there is such a region.
+    /// archive but an MPI call. Absent, it is one of [`MAIN_LOOPS`] where there is such a region.
     pub main_loop: Option<String>,
 }
 
@@ -129,9 +130,17 @@ pub fn program_of(archive: &Archive, options: &TraceOptions) -> Result<TraceProg
     Ok(TraceProgram { program, notes: counts.into_notes() })
 }
 
+/// The name of the region that is the main loop: the one that the options name, or the first of
+/// [`MAIN_LOOPS`] that the archive has.
+fn main_loop<'a>(archive: &Archive, options: &'a TraceOptions) -> &'a str {
+    let there = |name: &str| archive.regions.values().any(|region| &*region.name == name);
+    let usual = || MAIN_LOOPS.into_iter().find(|name| there(name)).unwrap_or(MAIN_LOOPS[0]);
+    options.main_loop.as_deref().unwrap_or_else(usual)
+}
+
 /// The names of the regions that are kept, and the index of each in them by its id.
 fn regions(archive: &Archive, options: &TraceOptions) -> (Vec<String>, BTreeMap<u32, u32>) {
-    let main_loop = options.main_loop.as_deref().unwrap_or(TRACER_LOOP);
+    let main_loop = main_loop(archive, options);
     let kept = archive.regions.iter().filter(|(_, region)| {
         let named = &*region.name == main_loop && !calls::is_call(region);
         region.paradigm == Paradigm::User || named

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::TraceOptions;
 use super::calls::{OpenCalls, call_name, is_call};
 use super::collectives::{self, Sizes};
 use super::communicators::Communicators;
 use super::error::{CallFault, TraceError};
 use super::note::{Counts, is_mpi};
 use super::steps::{Action, Step, Steps};
-use super::{TRACER_LOOP, TraceOptions};
 use crate::network::RouteClass;
 use crate::program::otf2::{
     Archive, CollectiveRecord, EventKind, Location, Members, MessageEnd, Root,
@@ -38,7 +38,7 @@ pub fn bodies(
     steps: &[Steps],
     counts: &mut Counts,
 ) -> Result<Vec<Option<Body>>, TraceError> {
-    let region = options.main_loop.as_deref().unwrap_or(TRACER_LOOP);
+    let region = super::main_loop(archive, options);
     let mut bodies = Vec::new();
     for (rank, steps) in steps.iter().enumerate() {
         let location = &archive.locations[archive.ranks[rank]];
