@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,28 @@ def test_a_recorded_job_runs_alone_as_long_as_it_did(tmp_path: Path) -> None:
 )
 def test_a_wrong_day_is_refused_with_its_place(tmp_path: Path, day: str, told: str) -> None:
     assert told in fails(2, "run", written(tmp_path, day))
+
+
+def test_a_record_of_300_days_is_cut_and_then_runs(tmp_path: Path) -> None:
+    start = date(2024, 1, 1)
+    rows = [f"d{day},{start + timedelta(day)}T06:00:00,1,01:00:00\n" for day in range(300)]
+    path = written(tmp_path, "job,submit,gpus,duration\n" + "".join(rows))
+    refused = fails(2, "run", path)
+    assert "day.csv:216:1: this is more than 213 days after the first job" in refused
+    assert "`jobs.from` and `jobs.days`" in refused
+    assert "simulated time ends after 213 days (2^64 ps)" in refused
+    for begin in ("2024-03-01", "60"):
+        cut = ["--set", f"jobs.from={begin}", "--set", "jobs.days=30"]
+        found = parsed("run", path, *cut)
+        # A job each day, at the same hour.
+        assert 29 * 86_400 < found["policies"][0]["makespan"] < 29.1 * 86_400
+        assumed, outside = found["notes"]
+        assert "its 30 jobs ran vgg-16" in assumed
+        assert "270 jobs outside of the part" in outside
+    whole = fails(2, "run", path, "--set", "jobs.days=214")
+    assert "jobs.days: simulated time ends after 213 days (2^64 ps)" in whole
+    late = fails(2, "run", path, "--set", "jobs.from=2026-01-01")
+    assert "300 jobs outside of the part; give another `jobs.from` or `jobs.days`" in late
 
 
 def test_a_workload_is_told_the_nearest(tmp_path: Path) -> None:

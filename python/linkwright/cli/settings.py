@@ -6,6 +6,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date, time
 from functools import cache, wraps
 from typing import Annotated, Any
 
@@ -162,12 +163,13 @@ def pairs(texts: list[str] | None) -> dict[str, object]:
 
 
 def value_of(text: str) -> object:
-    """A number, a list or a truth value where the text is one in TOML; else the text."""
+    """A number, a list or a truth value where the text is one in TOML; else text, as of a date."""
     # The reader's memory grows with the square of a text's dots, and its stack with brackets.
     if len(text) > LONGEST_VALUE or len(text.split(".")) + text.count("[") > DEEPEST_VALUE:
         return text
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
+        return text if isinstance(value, date | time) else value
     except tomllib.TOMLDecodeError:
         return text
 

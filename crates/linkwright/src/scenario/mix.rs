@@ -21,12 +21,16 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use toml::Value;
+
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::generated;
 use super::iteration;
 use super::network::NetworkSettings;
-use super::recorded::{Columns, Limits, Machine, Recorded, is_record, tells_workloads};
+use super::recorded::{
+    Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, is_record, tells_workloads,
+};
 use super::source::{Place, Source};
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
 use crate::collectives::plan::Algorithm;
@@ -298,7 +302,8 @@ fn as_input(error: SimulationError, scenario: &str, place: Place) -> InputError 
 /// How jobs that were recorded are read; only a file has such.
 fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError> {
     if !table.has("file")
-        && let Some(key) = ["workload", "columns"].into_iter().find(|key| table.has(key))
+        && let Some(key) =
+            ["workload", "columns", "from", "days"].into_iter().find(|key| table.has(key))
     {
         let problem = "this is of jobs that a file says ran";
         let remedy = "name the file as `file`, or write `workloads` or `train` in `generate`";
@@ -322,8 +327,35 @@ fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError
             state: columns.optional("state")?,
             workload: columns.optional("workload")?,
         },
+        cut: cut(table)?,
         machine,
     })
+}
+
+/// Which part of a record is played.
+fn cut(table: &Fields<'_>) -> Result<Cut, InputError> {
+    let from = match table.value("from") {
+        None => None,
+        Some(value) => {
+            let start = match &value {
+                Value::String(text) => Start::read(text),
+                Value::Datetime(time) => Start::read(&time.to_string()),
+                Value::Integer(days) => u32::try_from(*days).ok().map(Start::Days),
+                _ => None,
+            };
+            let refuse = || {
+                let remedy = "write a date such as \"2024-03-01\", a time such as \"2024-03-01T08:15:30\", \
+                              or a number of days after the first job";
+                table.refuse("from", "neither a time nor a number of days", remedy)
+            };
+            Some(start.ok_or_else(refuse)?)
+        }
+    };
+    let days = table.has("days").then(|| {
+        let too_many = "simulated time ends after 213 days (2^64 ps)";
+        table.count("days", 1, MOST_DAYS, too_many)
+    });
+    Ok(Cut { from, days: days.transpose()? })
 }
 
 fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {

@@ -7,6 +7,7 @@
 use serde::de::DeserializeOwned;
 use toml::Value;
 
+use super::recorded::MOST_DAYS;
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
 use crate::diagnostic::Named;
 use crate::network::RoutingKind;
@@ -306,6 +307,11 @@ settings! {
     "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
         "what jobs that a file says ran are taken to have done: their durations split into computing and \
          communication as its iterations do";
+    "jobs" from: Kind::Text, "the first job",
+        "where the played part of a file of jobs that ran begins: a date, a time, or a number of days \
+         after its first job";
+    "jobs" days: Kind::Whole { least: 1, most: MOST_DAYS as u64 }, "to the last job",
+        "how many days of submissions that part has";
     "jobs" columns: Kind::Table, "", "what a file of jobs that ran calls its columns";
     "jobs.columns" job: Kind::Text, "JobID, job or id", "the column of a job's id";
     "jobs.columns" submit: Kind::Text, "Submit or submitted", "of when it was submitted";

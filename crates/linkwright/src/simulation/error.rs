@@ -133,7 +133,10 @@ impl SimulationError {
     /// Of a job that ends beyond what is counted.
     pub(super) fn end_too_late(job: &str) -> Self {
         let what = format!("the end of job `{}`", shown(job));
-        Self::TimeTooLong { what, remedy: "lower its iterations or its arrival" }
+        Self::TimeTooLong {
+            what,
+            remedy: "lower its iterations or its arrival, or play a part of a record by `jobs.days`",
+        }
     }
 }
 

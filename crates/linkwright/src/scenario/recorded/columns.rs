@@ -255,8 +255,13 @@ impl Row<'_> {
         self.field(Role::Job).unwrap_or(&self.fields[0])
     }
 
-    pub(super) fn submit_field(&self) -> &Field<'_> {
+    fn submit_field(&self) -> &Field<'_> {
         self.field(Role::Submit).unwrap_or(&self.fields[0])
+    }
+
+    /// Refuses when it was submitted.
+    pub(super) fn refuse_submit(&self, problem: &str, remedy: &str) -> InputError {
+        self.line.refuse(self.submit_field(), problem, remedy)
     }
 
     fn moment(&self, field: &Field<'_>) -> Result<Moment, InputError> {

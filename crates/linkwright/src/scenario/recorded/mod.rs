@@ -16,12 +16,14 @@
 //!
 //! Columns are known by their names, whatever their case, or by those that a scenario's
 //! `[jobs.columns]` gives; all others are passed over. Left out, and counted, are the steps of a job,
-//! jobs that never started or have not ended, jobs without GPUs, and jobs of no length. What a job
-//! waited is not read: when it starts is what a simulation is to say.
+//! jobs that never started or have not ended, jobs without GPUs, and jobs of no length; also jobs
+//! outside of the part that is [played](Cut). What a job waited is not read: when it starts is what a
+//! simulation is to say.
 //!
 //! What such a job does nobody recorded: `work` says what is assumed of it.
 
 mod columns;
+mod cut;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -31,6 +33,8 @@ use std::collections::BTreeMap;
 
 pub use columns::Columns;
 use columns::{Header, Role, other_separator};
+pub use cut::Cut;
+pub(super) use cut::{MOST_DAYS, Start};
 pub(super) use work::{Limits, Machine, Recorded};
 
 use crate::diagnostic::fields::{Field, split};
@@ -68,6 +72,8 @@ pub struct LeftOut {
     pub without_gpus: usize,
     /// Jobs that ended as they started.
     pub without_length: usize,
+    /// Jobs outside of the part that is played.
+    pub outside: usize,
 }
 
 impl LeftOut {
@@ -80,6 +86,7 @@ impl LeftOut {
             (self.unfinished, "job that had not ended", "jobs that had not ended"),
             (self.without_gpus, "job without GPUs", "jobs without GPUs"),
             (self.without_length, "job of no length", "jobs of no length"),
+            (self.outside, "job outside of the part", "jobs outside of the part"),
         ];
         let told = counts.iter().filter(|(count, ..)| *count > 0);
         let told = told.map(|(count, one, several)| {
@@ -148,7 +155,7 @@ impl<'a> Line<'a> {
 const BAR: char = '|';
 
 /// The lines that say something.
-fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
+fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> + Clone {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines()
         .zip(1..)
@@ -177,14 +184,21 @@ pub(super) fn tells_workloads(text: &str) -> bool {
     })
 }
 
-/// Reads recorded jobs, none of which may have had more GPUs than `most`; `file` names the text in
-/// errors.
+/// Reads recorded jobs, or a part of them, none of which may have had more GPUs than `most`; `file` names
+/// the text in errors.
 ///
 /// # Errors
 /// A header without what is needed, rows of another length, fields that are no value of their column,
-/// times of which some have a zone and some none, jobs that were submitted 213 days after another, two
-/// of one name, more GPUs, no job at all or more than [`MOST_JOBS`]: each with line and column.
-pub fn read(file: &str, text: &str, columns: &Columns, most: usize) -> Result<Record, InputError> {
+/// times of which some have a zone and some none, jobs of the part that were submitted 213 days after
+/// another, two of one name, more GPUs, no job at all or more than [`MOST_JOBS`]: each with line and
+/// column.
+pub fn read(
+    file: &str,
+    text: &str,
+    columns: &Columns,
+    cut: Cut,
+    most: usize,
+) -> Result<Record, InputError> {
     let mut lines = lines(file, text);
     let Some(first) = lines.next() else {
         let line = Line { file, number: 1, text: "" };
@@ -193,6 +207,7 @@ pub fn read(file: &str, text: &str, columns: &Columns, most: usize) -> Result<Re
         return Err(line.refuse_all("the file has no header", remedy));
     };
     let header = Header::read(first, columns)?;
+    let window = cut.window(&header, lines.clone())?;
     let mut left_out = LeftOut::default();
     let mut jobs: Vec<RecordedJob> = Vec::new();
     let mut moments = Vec::new();
@@ -200,6 +215,10 @@ pub fn read(file: &str, text: &str, columns: &Columns, most: usize) -> Result<Re
     for line in lines {
         let row = header.row(line)?;
         let Some(found) = row.job(&mut left_out)? else { continue };
+        if !window.holds(&row, &found)? {
+            left_out.outside += 1;
+            continue;
+        }
         if found.gpus as usize > most {
             let remedy = format!("leave it out, or choose a larger system; it has {most} at most");
             let problem = "the job had more GPUs than are healthy, so it can never start";
@@ -222,7 +241,7 @@ pub fn read(file: &str, text: &str, columns: &Columns, most: usize) -> Result<Re
         {
             let problem = "times of which some have a zone and some none, or are seconds";
             let remedy = "write all in one way, such as 2024-03-01T08:15:30";
-            return Err(line.refuse(row.submit_field(), problem, remedy));
+            return Err(row.refuse_submit(problem, remedy));
         }
         moments.push((line, found.submit));
         jobs.push(RecordedJob {
@@ -238,6 +257,8 @@ pub fn read(file: &str, text: &str, columns: &Columns, most: usize) -> Result<Re
         let told = left_out.told();
         let why = if told.is_empty() {
             "add a row for each job below the header".to_owned()
+        } else if left_out.outside > 0 {
+            format!("all rows were left out: {told}; give another `jobs.from` or `jobs.days`")
         } else {
             format!(
                 "all rows were left out: {told}; Slurm counts GPUs where `AccountingStorageTRES` \
@@ -249,7 +270,7 @@ pub fn read(file: &str, text: &str, columns: &Columns, most: usize) -> Result<Re
     for (job, (line, moment)) in jobs.iter_mut().zip(&moments) {
         let after = u64::try_from(moment.picoseconds - earliest).map_err(|_| {
             let problem = "this is more than 213 days after the first job";
-            line.refuse_all(problem, "keep jobs that lie nearer to one another")
+            line.refuse_all(problem, window.remedy())
         })?;
         job.submit = Picoseconds(after);
     }

@@ -22,7 +22,109 @@ const SACCT: &str = "JobID|Submit|Start|End|ElapsedRaw|Elapsed|AllocTRES|ReqTRES
     18|2024-03-01T09:30:00|2024-03-01T09:31:00|2024-03-01T09:41:00|600|00:10:00|gres/gpu=1|gres/gpu=1|CANCELLED by 7|cy\n";
 
 fn parsed(text: &str) -> Result<Record, InputError> {
-    read("jobs.txt", text, &Columns::default(), 8)
+    read("jobs.txt", text, &Columns::default(), Cut::default(), 8)
+}
+
+/// The jobs of a part: their names, and when each was submitted after the first.
+fn part(text: &str, cut: Cut) -> Result<(Vec<(String, f64)>, usize), String> {
+    let record =
+        read("jobs.txt", text, &Columns::default(), cut, 8).map_err(|it| it.to_string())?;
+    let jobs = record.jobs.into_iter().map(|it| (it.name, it.submit.as_seconds()));
+    Ok((jobs.collect(), record.left_out.outside))
+}
+
+/// Submits a job on each of 300 days, whose number names it.
+fn year(submit: impl Fn(u32) -> String) -> String {
+    let rows = (0..300).map(|day| format!("d{day},{},1,3600\n", submit(day)));
+    std::iter::once("id,submit,gpus,duration\n".to_owned()).chain(rows).collect()
+}
+
+#[test]
+fn a_record_of_more_than_213_days_is_cut() {
+    let seconds = year(|day| (day * 86_400).to_string());
+    // 2024 is a leap year: its sixtieth day is the last of February.
+    let months = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30].into_iter().zip(1..);
+    let days: Vec<String> = months
+        .flat_map(|(length, month)| {
+            (1..=length).map(move |day| format!("2024-{month:02}-{day:02} 06:00:00"))
+        })
+        .collect();
+    let dates = year(|day| days[day as usize].clone());
+    for text in [&seconds, &dates] {
+        let error = part(text, Cut::default()).unwrap_err();
+        let limit = "216:1: this is more than 213 days after the first job";
+        assert!(error.contains(limit), "{error}");
+        for told in ["`jobs.from`", "`jobs.days`", "2^64 ps"] {
+            assert!(error.contains(told), "{error}");
+        }
+        let from_day = Cut { from: Some(Start::Days(250)), days: None };
+        let (jobs, outside) = part(text, from_day).unwrap();
+        assert_eq!((jobs.len(), outside), (50, 250));
+        assert_eq!((jobs[0].clone(), jobs[49].1), (("d250".to_owned(), 0.0), 49.0 * 86_400.0));
+        let (jobs, outside) = part(text, Cut { from: None, days: Some(7) }).unwrap();
+        assert_eq!((jobs.len(), &*jobs[6].0, outside), (7, "d6", 293));
+        let both = Cut { from: Some(Start::Days(10)), days: Some(1) };
+        assert_eq!(part(text, both).unwrap(), (vec![("d10".to_owned(), 0.0)], 299));
+        let error = part(text, Cut { from: Some(Start::Days(5)), days: None }).unwrap_err();
+        assert!(error.contains("221:1: this is more than 213 days"), "{error}");
+        assert!(error.contains("`jobs.days` beside `jobs.from`"), "{error}");
+        let error = part(text, Cut { from: Some(Start::Days(301)), days: None }).unwrap_err();
+        let nothing =
+            "all rows were left out: 300 jobs outside of the part; give another `jobs.from`";
+        assert!(error.contains(nothing), "{error}");
+    }
+    let cut = |from: &str| Cut::new(Some(from), Some(2)).expect("a time");
+    let march = vec![("d60".to_owned(), 0.0), ("d61".to_owned(), 86_400.0)];
+    assert_eq!(part(&dates, cut("2024-03-01")).unwrap(), (march.clone(), 298));
+    assert_eq!(part(&dates, cut("2024-03-01T06:00")).unwrap(), (march, 298));
+    assert_eq!(part(&dates, cut("2024-03-01 06:00:01")).unwrap().0[0].0, "d61");
+    for (text, from) in [(&seconds, "2024-03-01"), (&dates, "2024-03-01T00:00:00Z")] {
+        let error = part(text, cut(from)).unwrap_err();
+        assert!(error.contains("2:4: `jobs.from` is a time of another kind than this"), "{error}");
+    }
+    assert_eq!(Cut::new(Some("90"), None), None);
+    assert_eq!(Cut::new(Some("March"), None), None);
+}
+
+#[test]
+fn what_lies_outside_of_the_part_need_not_fit() {
+    let text = "id,submit,gpus,duration\na,0,99,60\nb,86400,2,60\nb,172800,2,60\n";
+    assert!(parsed(text).unwrap_err().to_string().contains("more GPUs than are healthy"));
+    let one = Cut { from: Some(Start::Days(1)), days: Some(1) };
+    assert_eq!(part(text, one).unwrap(), (vec![("b".to_owned(), 0.0)], 2));
+}
+
+#[test]
+fn the_part_is_a_scenario_s() {
+    let day = "system.server = \"dgx2\"\n[jobs]\nfile = \"a.csv\"\nworkload = \"vgg-16\"\n";
+    let seconds = year(|day| (day * 86_400).to_string());
+    let files: Files = [("a.csv".to_owned(), seconds.into_bytes())].into();
+    let build = |keys: &str| {
+        let found = read_scenario(&format!("{day}{keys}"));
+        found.and_then(|it| it.build(&files)).map_err(|error| error.to_string())
+    };
+    let error = build("").map(drop).unwrap_err();
+    assert!(error.contains("simulated time ends after 213 days (2^64 ps)"), "{error}");
+    let built = build("from = 40\ndays = 30\n").unwrap();
+    let Built { work: ReadyJobs::Mix(jobs), notes, .. } = built else { panic!("a mix") };
+    assert_eq!((jobs.len(), &*jobs[0].name), (30, "d40"));
+    assert!(notes.iter().any(|it| it.ends_with("270 jobs outside of the part.")), "{notes:?}");
+    for (keys, expected) in [
+        ("from = -1", "s.toml:5:8: neither a time nor a number of days: `-1`; write a date"),
+        ("from = \"soon\"", "neither a time nor a number of days: `\"soon\"`"),
+        ("from = true", "neither a time nor"),
+        ("days = 0", "this cannot be zero: `0`; write a whole number from 1 to 213"),
+        ("days = 214", "simulated time ends after 213 days (2^64 ps): `214`; write a whole number"),
+        ("days = 1.5", "no whole number"),
+    ] {
+        let error = build(keys).map(drop).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let asked = |from: &str| read_scenario(&format!("{day}from = {from}\n")).unwrap().asked;
+    assert_eq!(asked("2024-03-01"), asked("\"2024-03-01\""));
+    let generated = "system.server = \"dgx2\"\n[jobs]\ngenerate = {}\ndays = 3\n";
+    let error = read_scenario(generated).unwrap_err().to_string();
+    assert!(error.contains("this is of jobs that a file says ran"), "{error}");
 }
 
 fn refusal(text: &str) -> String {
@@ -39,8 +141,14 @@ fn what_sacct_prints_is_read_and_the_rest_is_counted() {
     let record = parsed(SACCT).unwrap();
     let expected = [("11", 60.0, 4, 3600.0), ("14_1", 0.0, 2, 93_600.0), ("18", 5460.0, 1, 600.0)];
     assert_eq!(short(&record), expected);
-    let left_out =
-        LeftOut { steps: 2, never_started: 2, unfinished: 1, without_gpus: 1, without_length: 1 };
+    let left_out = LeftOut {
+        steps: 2,
+        never_started: 2,
+        unfinished: 1,
+        without_gpus: 1,
+        without_length: 1,
+        outside: 0,
+    };
     assert_eq!(record.left_out, left_out);
     assert_eq!(
         left_out.told(),
@@ -75,9 +183,10 @@ fn a_scenario_may_name_the_columns() {
     };
     let text = "queued,lasted,cards,duration\n10,60,2,9\n";
     assert!(is_record(text, &columns));
-    let record = read("a.csv", text, &columns, 8).unwrap();
+    let record = read("a.csv", text, &columns, Cut::default(), 8).unwrap();
     assert_eq!(short(&record), [("job-001", 0.0, 2, 60.0)]);
-    let error = read("a.csv", "queued,last,cards\n1,2,3\n", &columns, 8).unwrap_err().to_string();
+    let text = "queued,last,cards\n1,2,3\n";
+    let error = read("a.csv", text, &columns, Cut::default(), 8).unwrap_err().to_string();
     assert!(error.contains("lacks the column `lasted`") && error.contains("`last`?"), "{error}");
     // A list of jobs is none.
     assert!(!is_record("job,workload,gpus\na,gmm,1\n", &Columns::default()));

@@ -4,7 +4,7 @@ use crate::units::Picoseconds;
 
 /// When something happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(in crate::scenario) struct Moment {
     /// Since 1970 in the moment's zone, in that of all where it has none, or since any zero.
     pub(super) picoseconds: i128,
     kind: Kind,

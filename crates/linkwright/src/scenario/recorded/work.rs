@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Columns, Record, RecordedJob, read};
+use super::{Columns, Cut, Record, RecordedJob, read};
 use crate::allocation::{BandwidthModel, PreparedMachine, policy};
 use crate::diagnostic::InputError;
 use crate::scenario::files::{Files, text_of};
@@ -49,6 +49,8 @@ pub(in crate::scenario) struct Recorded {
     /// What they ran, and where the scenario says so.
     pub workload: Option<(String, Place)>,
     pub columns: Columns,
+    /// Which part of the record is played.
+    pub cut: Cut,
     pub machine: Machine,
 }
 
@@ -77,7 +79,8 @@ impl Recorded {
         most: Limits,
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let text = text_of(scenario, file, files)?;
-        let Record { jobs: recorded, left_out } = read(&file.name, text, &self.columns, most.gpus)?;
+        let read = read(&file.name, text, &self.columns, self.cut, most.gpus)?;
+        let Record { jobs: recorded, left_out } = read;
         let cluster = self.machine.network.build(scenario, files)?;
         let mut lengths = Lengths { machine: &self.machine, cluster, known: BTreeMap::new() };
         let mut jobs = Vec::with_capacity(recorded.len());

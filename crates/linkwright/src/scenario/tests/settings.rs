@@ -18,7 +18,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         || ["system.unhealthy", "fidelity"].contains(&path.as_str());
     let jobs = match (is_mix, setting.key) {
         (true, _) if setting.table == "jobs.generate" => "system.server = \"dgx2\"\n".to_owned(),
-        (true, "workload") if setting.table == "jobs" => {
+        (true, "workload" | "days") if setting.table == "jobs" => {
             "system.server = \"dgx2\"\njobs.file = \"a.csv\"\n".to_owned()
         }
         (true, "generate" | "file") => "system.server = \"dgx2\"\n".to_owned(),
