@@ -1807,7 +1807,8 @@ class Program:
             main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
 
         Raises:
-            InputError: If a file is missing, cut or damaged; the message names it.
+            InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
+                plain file or has more than 64 MiB, or all have more than 1 GiB.
             SimulationError: If the archive records no program that can be played again.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
@@ -4078,7 +4079,8 @@ def read_otf2(
     sentence.
 
     Raises:
-        InputError: If a file is missing, cut or damaged; the message names it.
+        InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
+            plain file or has more than 64 MiB, or all have more than 1 GiB.
         SimulationError: If the archive records no program that can be played again.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """

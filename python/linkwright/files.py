@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -28,6 +28,7 @@ __all__ = [
     "portable_name",
     "read_bytes",
     "read_head",
+    "read_members",
     "read_named",
     "read_stream",
     "read_text",
@@ -40,6 +41,8 @@ LARGEST_INPUT = 64 * 2**20
 # Of what people write, or a tool prints of one machine or network: a hundred times the largest
 # real one, and what is refused for its size is refused before it takes 100 MB.
 LARGEST_TEXT = 16 * 2**20
+# Of all files of an archive: more than 64 KiB of each of 16,384 ranks.
+LARGEST_ARCHIVE = 2**30
 
 # Contents of pipes and the like, by the device and number of each.
 _kept: ContextVar[dict[tuple[int, int], bytes] | None] = ContextVar("_kept", default=None)
@@ -174,6 +177,33 @@ def lasting(path: Path, content: bytes) -> Iterator[Path]:
         copy = Path(folder) / path.name
         copy.write_bytes(content)
         yield copy
+
+
+def read_members(paths: Sequence[Path]) -> list[bytes]:
+    """The contents of an archive's files; all are looked at before the first is read.
+
+    Raises:
+        FileError: If one cannot be read, is no plain file, or is larger than `LARGEST_INPUT`; or if
+            all are larger than `LARGEST_ARCHIVE`.
+    """
+    whole = 0
+    for path in paths:
+        if is_read_once(path):
+            # A pipe would wait for its writer, and a device has no end.
+            raise FileError(f"`{path}` is no plain file", "put the archive's own file there")
+        # Reading it says why there is no size.
+        size_of = path.stat().st_size if path.exists() else 0
+        whole += size_of
+        for size, most, what in (
+            (size_of, LARGEST_INPUT, f"`{path}` has"),
+            (whole, LARGEST_ARCHIVE, f"the archive's files up to `{path}` have"),
+        ):
+            if size > most:
+                raise FileError(
+                    f"{what} more than {most // 2**20:,} MiB",
+                    "record fewer iterations or fewer calls",
+                )
+    return [read_bytes(path) for path in paths]
 
 
 def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:

@@ -19,10 +19,11 @@ import pytest
 from commands import fails, linkwright, parsed
 from interrupts import interrupt, running
 
-from linkwright import Program, SimulationError, System
+from linkwright import FileError, InputError, Program, SimulationError, System
 from linkwright.cli import output, runs
 from linkwright.cli.settings import describe
 from linkwright.runs.cluster.play import replay_trace
+from linkwright.runs.scenarios import read_trace_files
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -317,6 +318,46 @@ def test_a_cut_archive_names_the_file(tmp_path: Path) -> None:
     assert ": cut/traces/7.evt:1:" in fails(2, "run", scenario)
     file.unlink()
     assert "7.evt" in fails(2, "replay", copy, *FOUR)
+
+
+@pytest.mark.parametrize("member", ["traces.otf2", "traces.def", "traces/7.def", "traces/7.evt"])
+def test_a_member_that_is_no_plain_file_is_not_opened(member: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(STENCIL, copy)
+    scenario = tmp_path / "copy.toml"
+    scenario.write_text('[[job]]\ntrace = "copy/traces.otf2"\n', encoding="utf-8")
+    file = copy / member
+
+    def refused(said: str) -> None:
+        for words in (["replay", copy], ["replay", copy / "traces.otf2"], ["run", scenario]):
+            line = fails(2, *words)
+            assert member in line
+            assert said in line
+        with pytest.raises(InputError, match=said):
+            Program.from_otf2(copy / "traces.otf2")
+
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    refused("no plain file")
+    file.unlink()
+    os.mkfifo(file)
+    refused("no plain file")
+    file.unlink()
+    with file.open("wb") as stream:
+        stream.truncate(64 * 2**20 + 1)
+    refused("more than 64 MiB")
+
+
+def test_an_archive_has_a_most_size(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(STENCIL, copy)
+    for rank in range(32):
+        with (copy / "traces" / f"{rank}.evt").open("r+b") as stream:
+            stream.truncate(60 * 2**20)
+    # 17 of them are 1,020 MiB, and nothing of them is held.
+    said = r"the archive's files up to `.*evt` have more than 1,024 MiB"
+    with pytest.raises(FileError, match=said):
+        read_trace_files(copy / "traces.otf2")
 
 
 def test_a_send_without_a_receive_says_who_and_when(pair: Path) -> None:

@@ -7,6 +7,7 @@ of a plain `--version` is what the package itself takes.
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -225,6 +226,24 @@ def test_ranks_are_compared_with_gpus_before_programs_are_made(
     assert "65536 ranks" in said
     assert "GPUs" in said
     assert memory < plain["network"] + MOST_MEMORY
+
+
+@pytest.mark.parametrize("command", ["replay", "run"])
+def test_a_member_of_an_archive_is_looked_at_before_it_is_read(
+    command: str, tmp_path: Path, plain: dict[str, int]
+) -> None:
+    shutil.copytree(ROOT / "examples" / "traces" / "stencil4d-32", tmp_path / "archive")
+    (tmp_path / "day.toml").write_text('[[job]]\ntrace = "archive/traces.otf2"\n')
+    with (tmp_path / "archive" / "traces" / "7.evt").open("r+b") as member:
+        # It takes no room on the disk.
+        member.truncate(4 * 10**9)
+    code, said, memory = run(tmp_path, command, "archive" if command == "replay" else "day.toml")
+    assert code == 2
+    assert len(said.splitlines()) == 1
+    assert "7.evt" in said
+    assert "more than 64 MiB" in said
+    assert "record fewer iterations or fewer calls" in said
+    assert memory < plain["trace"] + MOST_MEMORY
 
 
 def test_jobs_beyond_counting_are_refused() -> None:

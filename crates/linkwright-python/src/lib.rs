@@ -4,6 +4,7 @@
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
+mod archive_folder;
 mod argument;
 mod calibration;
 mod cells;

@@ -1,14 +1,11 @@
 //! `linkwright.Program`.
 
-use std::borrow::Cow;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use linkwright::collectives::mpi::ByDefault;
 use linkwright::diagnostic::{Diagnosis, InputError};
-use linkwright::program::otf2::{Archive, ArchiveFiles};
+use linkwright::program::otf2::Archive;
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
 use linkwright::program::trace::{TraceError, TraceOptions, archive_name, program_of};
 use linkwright::program::workload::{self, MixRules};
@@ -17,6 +14,7 @@ use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::archive_folder::ArchiveFolder;
 use crate::argument::given;
 use crate::errors;
 use crate::number;
@@ -89,7 +87,8 @@ impl Program {
     ///     main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
     ///
     /// Raises:
-    ///     InputError: If a file is missing, cut or damaged; the message names it.
+    ///     InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
+    ///         plain file or has more than 64 MiB, or all have more than 1 GiB.
     ///     SimulationError: If the archive records no program that can be played again.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
@@ -195,7 +194,8 @@ impl Program {
 /// sentence.
 ///
 /// Raises:
-///     InputError: If a file is missing, cut or damaged; the message names it.
+///     InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
+///         plain file or has more than 64 MiB, or all have more than 1 GiB.
 ///     SimulationError: If the archive records no program that can be played again.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
@@ -211,7 +211,8 @@ pub fn read_otf2(
     let name = name.unwrap_or_else(|| archive_name(&path.to_string_lossy()).to_owned());
     let options = TraceOptions { name, main_loop };
     let traced = worker::interruptible(py, move || {
-        let archive = Archive::read(&anchor, &Folder(folder)).map_err(ReadError::Input)?;
+        let archive =
+            Archive::read(&anchor, &ArchiveFolder::new(folder)).map_err(ReadError::Input)?;
         program_of(&archive, &options).map_err(ReadError::Trace)
     })?;
     let traced = traced.map_err(|error| match error {
@@ -226,19 +227,6 @@ pub fn read_otf2(
 enum ReadError {
     Input(InputError),
     Trace(TraceError),
-}
-
-/// The files of an archive in a folder.
-struct Folder(PathBuf);
-
-impl ArchiveFiles for Folder {
-    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, String> {
-        match fs::read(self.0.join(name)) {
-            Ok(bytes) => Ok(Some(Cow::Owned(bytes))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.to_string()),
-        }
-    }
 }
 
 /// Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.

@@ -16,6 +16,7 @@ from linkwright.files import (
     path_of,
     portable_name,
     read_bytes,
+    read_members,
     sha256,
 )
 from linkwright.programs import refuse_other_formats, trace_of
@@ -113,13 +114,15 @@ def read_trace_files(anchor: PathOrName) -> dict[str, bytes]:
         anchor: The path of the anchor file, which ends in `.otf2`.
 
     Raises:
-        FileError: If a file cannot be read.
+        FileError: If a file cannot be read, is no plain file, or one or all together are too large.
     """
     anchor = path_of("anchor", anchor)
     parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
     wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
     found = [part for part in wanted if part == anchor or part.exists()]
-    return {part.relative_to(anchor.parent).as_posix(): read_bytes(part) for part in found}
+    contents = read_members(found)
+    names = (part.relative_to(anchor.parent).as_posix() for part in found)
+    return dict(zip(names, contents, strict=True))
 
 
 def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::fields::FileName;
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{Diagnosis, InputError, Position};
 use crate::program::otf2::ArchiveFiles;
 
 /// The content of files, by the names that the scenario gives them.
@@ -59,7 +59,7 @@ impl<'a> Beside<'a> {
 }
 
 impl ArchiveFiles for Beside<'_> {
-    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, String> {
+    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Diagnosis> {
         let found = self.files.get(&format!("{}{name}", self.folder));
         Ok(found.map(|bytes| Cow::Borrowed(bytes.as_slice())))
     }

@@ -13,7 +13,7 @@ use super::files::ArchiveFiles;
 use super::global::{self, LocationDefinition};
 use super::kinds::{LocationKind, Paradigm, RegionRole};
 use super::local::{self, LocalDefinitions};
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{Diagnosis, InputError, Position};
 
 /// A trace: what is defined, and what happened at each location.
 #[derive(Debug, Clone, PartialEq)]
@@ -251,9 +251,9 @@ fn optional<'a>(
     files: &'a dyn ArchiveFiles,
     name: &str,
 ) -> Result<Option<Content<'a>>, InputError> {
-    let unreadable =
-        |reason: String| about(name, "the file cannot be read", &reason, "see that it may be read");
-    files.read(name).map_err(unreadable)
+    files.read(name).map_err(|Diagnosis { problem, remedy }| {
+        about(name, &problem, name, remedy.as_deref().unwrap_or("see that it may be read"))
+    })
 }
 
 fn required<'a>(files: &'a dyn ArchiveFiles, name: &str) -> Result<Content<'a>, InputError> {

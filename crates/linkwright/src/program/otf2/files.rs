@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::diagnostic::Diagnosis;
+
 /// The files of an archive, by name.
 ///
 /// The names are relative to the folder of the anchor file, with `/` between their parts: for the
@@ -12,13 +14,13 @@ pub trait ArchiveFiles {
     /// The content of a file, or `None` where there is no such file.
     ///
     /// # Errors
-    /// Why a file that is there cannot be read, as a sentence for the user.
-    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, String>;
+    /// The problem with a file that is there, and a remedy.
+    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Diagnosis>;
 }
 
 /// Files in memory.
 impl ArchiveFiles for BTreeMap<String, Vec<u8>> {
-    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, String> {
+    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Diagnosis> {
         Ok(self.get(name).map(|bytes| Cow::Borrowed(bytes.as_slice())))
     }
 }

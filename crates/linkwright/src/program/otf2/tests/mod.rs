@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use self::writer::Field::{Byte, Fixed, Number, Text};
 use self::writer::{Order, Sample, bare, record};
 use super::*;
+use crate::diagnostic::Diagnosis;
 use crate::units::Bytes;
 
 const ORDER: Order = Order::LittleEndian;
@@ -182,12 +183,14 @@ fn a_location_without_events_needs_no_file() {
 fn a_file_that_cannot_be_read_says_why() {
     struct Locked;
     impl ArchiveFiles for Locked {
-        fn read(&self, _name: &str) -> Result<Option<std::borrow::Cow<'_, [u8]>>, String> {
-            Err("permission denied".to_owned())
+        fn read(&self, _name: &str) -> Result<Option<std::borrow::Cow<'_, [u8]>>, Diagnosis> {
+            Err(Diagnosis::of("this is no plain file").remedy("put the archive's own file there"))
         }
     }
     let error = Archive::read("traces.otf2", &Locked).expect_err("nothing can be read");
-    assert_eq!(error.value, "permission denied");
+    let told =
+        "traces.otf2:1:1: this is no plain file: `traces.otf2`; put the archive's own file there";
+    assert_eq!(error.to_string(), told);
 }
 
 #[test]
