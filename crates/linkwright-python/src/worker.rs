@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use linkwright::engine::{Hook, Progress};
@@ -11,7 +13,27 @@ use pyo3::prelude::*;
 /// How long Python waits between two looks at its signals, or two reports.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// Work that a thread takes, or, where the system makes no thread, whoever wanted one.
+struct Taken<W>(Arc<Mutex<Option<W>>>);
+
+impl<W> Taken<W> {
+    fn new(work: W) -> Self {
+        Self(Arc::new(Mutex::new(Some(work))))
+    }
+
+    fn share(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    /// The work, for the first who asks.
+    fn take(&self) -> Option<W> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// What the work gives, with the interpreter free for other threads meanwhile.
+///
+/// Where a limit of processes leaves no thread, it is done without one, and Ctrl-C waits for it.
 ///
 /// # Errors
 /// What a signal's handler raised. The work then goes on to its end, unseen: planning, timing
@@ -21,10 +43,20 @@ pub fn interruptible<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::channel();
-    let worker = std::thread::spawn(move || {
-        // Nobody receives after an interruption, and then the result is not wanted.
-        let _ = sender.send(work());
+    let work = Taken::new(work);
+    let theirs = work.share();
+    let spawned = thread::Builder::new().spawn(move || {
+        if let Some(work) = theirs.take() {
+            // Nobody receives after an interruption, and then the result is not wanted.
+            let _ = sender.send(work());
+        }
     });
+    let Ok(worker) = spawned else {
+        let work = work.take().expect("no thread has taken it");
+        let done = py.detach(work);
+        py.check_signals()?;
+        return Ok(done);
+    };
     py.detach(move || {
         loop {
             match receiver.recv_timeout(INTERVAL) {
@@ -42,6 +74,7 @@ pub fn interruptible<T: Send + 'static>(
 /// What a run gives that asks a hook now and then, with the interpreter free meanwhile.
 ///
 /// About every 100 ms, `progress` learns how far the run is, and Python looks at its signals.
+/// Where a limit of processes leaves no thread, the run itself does so.
 ///
 /// # Errors
 /// What a signal's handler or `progress` raised; the run has ended by then.
@@ -51,38 +84,36 @@ pub fn watched<T: Send>(
     run: impl FnOnce(Hook<'_>) -> T + Send,
 ) -> PyResult<T> {
     let stop = AtomicBool::new(false);
-    let run = |report: mpsc::Sender<Progress>| {
-        let mut last = Instant::now();
-        run(&mut |progress| {
-            if last.elapsed() >= INTERVAL {
-                last = Instant::now();
-                // The receiver lives until this thread has ended.
-                let _ = report.send(progress);
-            }
-            if stop.load(Ordering::Relaxed) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
-    };
     let mut failure = None;
+    let mut look = |at: Option<Progress>| {
+        let outcome = Python::attach(|py| {
+            py.check_signals()?;
+            at.map_or(Ok(()), |at| progress(py, at))
+        });
+        if let Err(error) = outcome {
+            stop.store(true, Ordering::Relaxed);
+            failure.get_or_insert(error);
+        }
+    };
+    let run = Taken::new(run);
     let done = py.detach(|| {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
-            let worker = scope.spawn(|| run(sender));
+            let (theirs, stop) = (run.share(), &stop);
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
+                let mut report = |at| {
+                    // The receiver lives until this thread has ended.
+                    let _ = sender.send(at);
+                };
+                theirs.take().map(|run| hooked(run, &mut report, stop))
+            });
+            let Ok(worker) = spawned else {
+                return Ok(run.take().map(|run| hooked(run, &mut |at| look(Some(at)), stop)));
+            };
             loop {
-                let received = receiver.recv_timeout(INTERVAL);
-                if matches!(received, Err(RecvTimeoutError::Disconnected)) {
-                    break;
-                }
-                let outcome = Python::attach(|py| {
-                    py.check_signals()?;
-                    received.map_or(Ok(()), |at| progress(py, at))
-                });
-                if let Err(error) = outcome {
-                    stop.store(true, Ordering::Relaxed);
-                    failure.get_or_insert(error);
+                match receiver.recv_timeout(INTERVAL) {
+                    Err(RecvTimeoutError::Disconnected) => break,
+                    received => look(received.ok()),
                 }
             }
             worker.join()
@@ -90,7 +121,27 @@ pub fn watched<T: Send>(
     });
     match (failure, done) {
         (Some(error), _) => Err(error),
-        (None, Ok(done)) => Ok(done),
+        (None, Ok(done)) => Ok(done.expect("the run is taken once")),
         (None, Err(panic)) => std::panic::resume_unwind(panic),
     }
+}
+
+/// Plays the run; its hook reports about every 100 ms, and ends it once it is to stop.
+fn hooked<T>(
+    run: impl FnOnce(Hook<'_>) -> T,
+    report: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> T {
+    let mut last = Instant::now();
+    run(&mut |progress| {
+        if last.elapsed() >= INTERVAL {
+            last = Instant::now();
+            report(progress);
+        }
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
 }

@@ -160,6 +160,7 @@ impl Diagnose for ExecuteError {
             Self::Zero { what } => Diagnosis::of(format!("{what} must be at least 1")),
             Self::Thread { rank, problem } => {
                 Diagnosis::of(format!("the thread of rank {rank} {problem}"))
+                    .remedy("raise the limit of processes (ulimit -u), or run fewer ranks")
             }
         }
     }
