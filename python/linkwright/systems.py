@@ -28,8 +28,8 @@ __all__ = [
 # A server by itself: one that was read, a preset's name, or a file's path.
 Server = System | PathOrName
 
-# A speed begins with a digit and names its unit.
-SPEED = re.compile(r"\d[\d.]*\s*[kKMGT]?i?[bB]/s$")
+# A speed begins with a digit and names its unit; networks are sold by bits, as 400G.
+SPEED = re.compile(r"\d[\d.]*\s*([kKMGT]?i?[bB]/s|G|Gb|Gbps|Gbit/s)$")
 
 TABLE = re.compile(r"(?m)^[ \t]*\[")
 SWITCHES = re.compile(r"(?m)^[ \t]*\[\[[ \t]*switch[ \t]*\]\]")

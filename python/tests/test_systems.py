@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from commands import linkwright
 
 from linkwright import (
     Allocator,
@@ -38,6 +39,21 @@ def test_one_server_stands_alone() -> None:
         assert (alone.gpu_count, alone.server_count, len(alone.ports())) == (8, 1, 0)
     assert DGX1.settings == {"server": "dgx1-v100"}
     assert [(server, count) for server, count in DGX1.servers()] == [(DGX1, 1)]
+
+
+@pytest.mark.parametrize("speed", ["400G", "400Gb", "400Gbps", "400Gb/s", "50GB/s"])
+def test_a_speed_has_several_spellings_and_bits_are_no_bytes(speed: str) -> None:
+    [spelled, plain, bytes_] = [
+        System("hgx-h100", servers=2, network=network)
+        for network in (speed, "400 Gb/s", "400 GB/s")
+    ]
+    assert spelled == plain
+    assert spelled != bytes_
+    said = linkwright(
+        "collective", "plan", "all-reduce", "-m", "hgx-h100", "--servers", 2, "--network", speed
+    )
+    assert said.exit_code == 0, said.output
+    assert said.stderr.startswith("network: links of 400 Gb/s, which is 50 GB/s each way\n")
 
 
 @pytest.mark.parametrize("network", [None, *fabric_names(), "100 Gb/s"])

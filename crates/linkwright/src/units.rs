@@ -76,6 +76,13 @@ const BANDWIDTH_UNITS: &[(&str, u64)] = &[
     ("MB/s", 1_000_000),
     ("B/s", 1),
     ("Gb/s", 125_000_000),
+    // Networks are sold by bits: a number of G alone is Gb/s, too. None of these is written.
+    ("G", 125_000_000),
+    ("Gb", 125_000_000),
+    ("Gbps", 125_000_000),
+    ("Gbit/s", 125_000_000),
+    ("Tb/s", 125_000_000_000),
+    ("Mb/s", 125_000),
     ("TiB/s", 1 << 40),
     ("GiB/s", 1 << 30),
     ("MiB/s", 1 << 20),
@@ -221,6 +228,9 @@ mod tests {
         assert_eq!("1.5 KiB/s".parse(), Ok(Bandwidth(1536)));
         assert_eq!(Bandwidth(1 << 30).to_string(), "1073741824 B/s");
         assert_eq!("100 Gb/s".parse(), Ok(Bandwidth(12_500_000_000)));
+        for text in ["400G", "400Gb", "400Gbps", "400 Gbit/s", "400Gb/s", "0.4 Tb/s", "50GB/s"] {
+            assert_eq!(text.parse(), Ok(Bandwidth::gigabytes_per_second(50)), "{text}");
+        }
         assert_eq!("1.5 us".parse(), Ok(Picoseconds(1_500_000)));
         assert_eq!("64 MiB".parse(), Ok(Bytes(64 << 20)));
         assert_eq!(Bandwidth(15_754_000_000).to_string(), "15.754 GB/s");

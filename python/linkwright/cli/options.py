@@ -9,9 +9,11 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from linkwright import fabric_names, names, policy_names, preset_names
+from linkwright import Fabric, fabric_names, names, policy_names, preset_names
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.settings import among, of_setting
+from linkwright.cli.streams import is_quiet
+from linkwright.systems import SPEED
 
 __all__ = [
     "MOST_GPUS",
@@ -106,6 +108,17 @@ def _machines() -> list[str]:
     return [name for name, _ in preset_names()]
 
 
+def telling_bits_from_bytes(network: str | None) -> str | None:
+    """The network as it was given; of a speed, standard error says both bits and bytes."""
+    if network is None or is_quiet() or not SPEED.match(network) or Path(network).exists():
+        return network
+    in_bytes = str(Fabric("single-switch", ports=2, bandwidth=network).parameters["bandwidth"])
+    number, unit = in_bytes.split(" ")
+    in_bits = f"{8 * float(number):g} {unit.replace('B', 'b')}"
+    typer.echo(f"network: links of {in_bits}, which is {in_bytes} each way", err=True)
+    return network
+
+
 # Where a run is written.
 RunDirectory = Annotated[
     Path | None,
@@ -132,7 +145,8 @@ NetworkName = Annotated[
         "--network",
         metavar="NAME|FILE|SPEED",
         help=f"What joins the servers: {', '.join(fabric_names())}, a file (TOML, Graphviz), or "
-        "the speed of one switch's links, such as 100Gb/s; a fat-tree if absent.",
+        "the speed of one switch's links, such as 400Gb/s or 400G; a fat-tree if absent.",
+        callback=telling_bits_from_bytes,
         autocompletion=fabric_names,
     ),
 ]
