@@ -22,7 +22,12 @@ def main() -> None:
     try:
         interruption.obey_termination()
         from linkwright.cli.commands import app
+        from linkwright.cli.program import LimitReached
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         sys.exit(interruption.code())
-    app(prog_name="linkwright")
+    try:
+        app(prog_name="linkwright")
+    except LimitReached as end:
+        sys.stderr.flush()
+        os._exit(end.code if isinstance(end.code, int) else 1)

@@ -21,7 +21,15 @@ from linkwright.extras import advice
 from linkwright.files import reading_once
 from linkwright.limits import limit_of
 
-__all__ = ["EPILOG", "EXIT_CODES", "GIVEN_BY", "BusyError", "NotNowError", "Program"]
+__all__ = [
+    "EPILOG",
+    "EXIT_CODES",
+    "GIVEN_BY",
+    "BusyError",
+    "LimitReached",
+    "NotNowError",
+    "Program",
+]
 
 # The numbers are an interface: scripts test them. 4 is kept for an answer without a verdict.
 FAILED, MISUSED, NOT_NOW, BUSY, UNREAD = 1, 2, 3, 5, 141
@@ -73,6 +81,14 @@ class BusyError(LinkwrightError):
 
 class _StoppedError(LinkwrightError):
     """An interruption that says what is kept of the work."""
+
+
+class LimitReached(SystemExit):
+    """The end of a command that a limit of the shell stopped.
+
+    Libraries that are half loaded may crash when the interpreter takes them down. The process ends
+    without that.
+    """
 
 
 class Program(TyperGroup):
@@ -132,6 +148,8 @@ class Program(TyperGroup):
                 raise
             except BaseException as error:
                 code = _unforeseen(error)
+                if limit_of(error) is not None:
+                    raise LimitReached(code) from error
             if code == INTERRUPTED:
                 # Typer gives this code for whatever interrupts it.
                 code = _fail("interrupted", interruption_code())
