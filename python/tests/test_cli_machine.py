@@ -15,6 +15,7 @@ from linkwright import (
     InputError,
     MachineError,
     System,
+    export_format_names,
     fabric_names,
     load_fabric,
     load_system,
@@ -22,6 +23,7 @@ from linkwright import (
     read_text,
 )
 from linkwright.files import LARGEST_TEXT
+from linkwright.names import ExportFormatName
 
 PASTES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
 DGX1 = PASTES / "dgx1-v100.nvidia-smi-topo-m.txt"
@@ -377,3 +379,37 @@ def test_a_file_that_lists_its_network_is_shown_as_a_system(tmp_path: Path) -> N
     assert parsed("machine", "show", file)["servers"] == [{"name": "A", "count": 2, "gpus": 1}]
     refused = fails(1, "machine", "show", file, "--servers", 2)
     assert "`pair` is 2 servers on a network of their own; leave out `servers`" in refused
+
+
+@pytest.mark.parametrize("form", export_format_names())
+def test_a_machine_is_written_as_its_own_tools_would_print_it(form: ExportFormatName) -> None:
+    preset = "mi300x-8" if form == "rocm-smi" else "dgx2"
+    shown = linkwright("machine", "show", preset, "--as", form)
+    machine = System(preset)
+    assert shown.stdout == machine.to_text(form)
+    assert all(f"- {note}" in " ".join(shown.stderr.split()) for note in machine.text_notes(form))
+    again = linkwright("machine", "import", "-", "--as", form, stdin=shown.stdout)
+    assert System.from_text(again.stdout).gpu_count == machine.gpu_count
+    four = linkwright("machine", "show", preset, "--servers", 4, "--as", form)
+    assert four.stdout == shown.stdout
+
+
+def test_a_text_of_one_tool_becomes_that_of_another(tmp_path: Path) -> None:
+    file = tmp_path / "topology.xml"
+    said = linkwright("machine", "import", DGX1, "--as", "nccl-xml", "--output", file).stderr
+    assert "The PCI addresses of 10 devices" in " ".join(said.split())
+    assert load_system(file).gpu_matrix() == load_system(DGX1).gpu_matrix()
+
+
+def test_what_a_tool_cannot_show_is_refused_with_one_that_can() -> None:
+    line = fails(1, "machine", "show", "mi300x-8", "--as", "nvidia-smi")
+    assert "write it as rocm-smi or nccl-xml" in line
+    assert "is a network" in fails(2, "machine", "show", "fat-tree", "--as", "nccl-xml")
+    assert "both say what to print" in fails(
+        2, "machine", "show", "dgx2", "--as", "nccl-xml", "--json"
+    )
+    mixed = System([("dgx2", 1), ("dgx-a100", 1)], network="fat-tree")
+    with pytest.raises(MachineError, match="several kinds"):
+        mixed.to_text("nccl-xml")
+    with pytest.raises(MachineError, match="the formats are nvidia-smi, rocm-smi, nccl-xml"):
+        System("dgx2").to_text("lstopo")  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ use crate::job::workload_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
 use crate::simulation::planner_names;
-use crate::system::import_format_names;
+use crate::system::{export_format_names, import_format_names};
 use crate::training::framework_names;
 
 /// A closed set of named values.
@@ -199,9 +199,9 @@ impl Choice for NetworkKind {
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, fidelity, framework, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm,
-/// network, optimizer, pattern, planner, policy, precision, processes, protocol, reduction, routing, run_time,
-/// server_choice, tie, training_way and workload.
+/// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
+/// litmus_test, mapping, nccl_algorithm, network, optimizer, pattern, planner, policy, precision,
+/// processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     fn named<T: Choice>() -> Vec<&'static str> {
@@ -218,6 +218,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("discipline", named::<QueueDiscipline>()),
         ("distribution", named::<Distribution>()),
         ("dram", named::<DramTiming>()),
+        ("export_format", export_format_names()),
         ("fidelity", named::<Fidelity>()),
         ("framework", framework_names()),
         ("gpu_speed", named::<GpuSpeed>()),

@@ -104,7 +104,7 @@ mod _core {
     #[pymodule_export]
     use crate::simulation::{SimulationResult, planner_names, simulate};
     #[pymodule_export]
-    use crate::system::{System, import_format_names, preset_names};
+    use crate::system::{System, export_format_names, import_format_names, preset_names};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

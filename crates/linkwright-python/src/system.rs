@@ -12,8 +12,8 @@ use linkwright::system::composition::{lists_network, split};
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
-    self, BandwidthProfile, GpuGraph, ImportFormat, ImportOptions, LinkKind, Server, presets,
-    toml_format,
+    self, BandwidthProfile, ExportFormat, Exported, GpuGraph, ImportFormat, ImportOptions,
+    LinkKind, Server, presets, toml_format,
     views::{
         export,
         gpu_graph::few_enough,
@@ -126,6 +126,17 @@ impl System {
             ))
             .remedy("leave out `servers` and `network`, or give one of its `servers()`"),
         ))
+    }
+
+    /// A server of it as another tool's text; all its servers have to be alike.
+    fn exported(&self, format: &str) -> PyResult<Exported> {
+        let format: ExportFormat = format.parse().map_err(errors::system)?;
+        let [kind] = self.core().kinds() else {
+            let problem = format!("`{}` has servers of several kinds", self.core().name());
+            let remedy = "give one of its `servers()`, each of which prints a text of its own";
+            return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
+        };
+        system::export(kind.server(), format).map_err(errors::system)
     }
 
     /// Its servers with every part listed, as allocation and plans see them: of a network one
@@ -619,6 +630,34 @@ impl System {
         }
     }
 
+    /// A server as the text that its own tools would print: `from_text` reads it back, as far as
+    /// the format can say the server.
+    ///
+    /// Of several servers alike, on a network, the text of one.
+    ///
+    /// Args:
+    ///     format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such format, if it cannot say the server, or if the servers
+    ///         are of several kinds.
+    #[pyo3(signature = (format: "ExportFormatName"))]
+    fn to_text(&self, format: &str) -> PyResult<String> {
+        self.exported(format).map(|exported| exported.text)
+    }
+
+    /// What `to_text` leaves out of this server or had to make up, such as PCI addresses.
+    ///
+    /// Args:
+    ///     format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
+    ///
+    /// Raises:
+    ///     MachineError: As `to_text`.
+    #[pyo3(signature = (format: "ExportFormatName"))]
+    fn text_notes(&self, format: &str) -> PyResult<Vec<String>> {
+        self.exported(format).map(|exported| exported.notes)
+    }
+
     /// The system as JSON: all devices, and links by the names of the devices that they join.
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| export::to_json(self.core()))
@@ -667,4 +706,11 @@ pub fn preset_names() -> Vec<(&'static str, &'static str)> {
 #[pyo3(signature = () -> "list[ImportFormatName]")]
 pub fn import_format_names() -> Vec<&'static str> {
     ImportFormat::ALL.map(ImportFormat::name).to_vec()
+}
+
+/// The formats that `System.to_text` writes.
+#[pyfunction]
+#[pyo3(signature = () -> "list[ExportFormatName]")]
+pub fn export_format_names() -> Vec<&'static str> {
+    ExportFormat::ALL.map(ExportFormat::name).to_vec()
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from linkwright import (
     GpuModel,
     MachineError,
     System,
+    export_format_names,
     fabric_names,
     gpu_models,
     import_format_names,
@@ -25,8 +26,12 @@ from linkwright.cli.fabric import fabric_text, print_fabric
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
-from linkwright.names import ImportFormatName
+from linkwright.names import ExportFormatName, ImportFormatName
 from linkwright.texts import counted
+
+# The forms of a machine's text; a machine that is shown has a table, too.
+Form: TypeAlias = Literal["toml", "json", "dot", "nvidia-smi", "rocm-smi", "nccl-xml"]
+ShownForm: TypeAlias = Literal["table", "toml", "json", "dot", "nvidia-smi", "rocm-smi", "nccl-xml"]
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -149,9 +154,7 @@ def show(
         typer.Option(metavar="N", min=1, help="Show so many of the machine, on a network."),
     ] = None,
     network: NetworkName = None,
-    form: Annotated[
-        Literal["table", "toml", "json", "dot"], typer.Option("--as", help="In which form.")
-    ] = "table",
+    form: Annotated[ShownForm, typer.Option("--as", help="In which form.")] = "table",
     devices: Annotated[
         bool, typer.Option("--devices", help="List every device with what is known of it instead.")
     ] = False,
@@ -162,6 +165,9 @@ def show(
 
     Of a network: its ports, its switches by level, its links and its parameters. Of servers on
     a network: both, and which network interface is at which port.
+
+    As nvidia-smi, rocm-smi or nccl-xml it prints what such a server's own tools would print; NCCL
+    takes the last as NCCL_TOPO_FILE.
     """
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
@@ -187,13 +193,17 @@ def show(
         if as_table:
             matrix.print_devices(whole) if devices else print_system(whole)
         else:
-            output.document(system_text(whole, "json" if json else form))
+            output.document(_exported(whole, form) or system_text(whole, "json" if json else form))
         return
     if isinstance(loaded, Fabric):
         if bandwidth_profile is not None:
             raise typer.BadParameter("a network has no bandwidth profiles; leave out the option.")
         if devices:
             raise typer.BadParameter("a network has no devices but switches; leave out --devices.")
+        if form in export_format_names():
+            raise typer.BadParameter(
+                f"--as {form} is what a server prints, and `{loaded.name}` is a network."
+            )
         if as_table:
             print_fabric(loaded)
         else:
@@ -237,13 +247,14 @@ def import_machine(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
     ] = None,
     form: Annotated[
-        Literal["toml", "json", "dot"] | None,
+        Form | None,
         typer.Option("--as", help="In which form; toml where absent."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Turn what nvidia-smi, rocm-smi or NCCL says about a machine into a machine's file.
 
+    Or into what another of them would say: --as nvidia-smi, rocm-smi or nccl-xml.
     What the text leaves open is assumed, and said on standard error.
     """
     if json and to is None and form not in (None, "json"):
@@ -294,8 +305,24 @@ def _imported(
     raise FileError(f"there is no file `{file}`", "write - to read standard input")
 
 
-def _text(machine: System, form: Literal["toml", "json", "dot"] | str) -> str:
+def _text(machine: System, form: str) -> str:
     if form == "json":
         return json_text(json.loads(machine.to_json()))
+    exported = _exported(machine, form)
+    if exported is not None:
+        return exported
     text = machine.to_toml() if form == "toml" else machine.to_dot()
     return text if text.endswith("\n") else text + "\n"
+
+
+def _exported(machine: System, form: str) -> str | None:
+    """What the machine's own tools would print, where that is the form.
+
+    What it leaves out or makes up is said on standard error.
+    """
+    if form not in export_format_names():
+        return None
+    format = cast("ExportFormatName", form)
+    text = machine.to_text(format)
+    output.notes("Note", machine.text_notes(format), stderr=True)
+    return text

@@ -32,6 +32,24 @@ pub enum SystemError {
         /// The names that exist.
         known: String,
     },
+    /// An export format that does not exist.
+    UnknownExport {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// A machine that a format cannot say.
+    Inexpressible {
+        /// The machine's name.
+        machine: String,
+        /// The format's name.
+        format: &'static str,
+        /// What is in the way.
+        problem: String,
+        /// What would work.
+        remedy: String,
+    },
     /// Two GPUs that no path of links joins.
     NotConnected {
         /// One GPU.
@@ -105,6 +123,15 @@ impl Diagnose for SystemError {
                 Diagnosis::of(format!("there is no import format `{}`", shown(name)))
                     .remedy(format!("the formats are {known}"))
             }
+            Self::UnknownExport { name, known } => {
+                Diagnosis::of(format!("no machine is written as `{}`", shown(name)))
+                    .remedy(format!("the formats are {known}"))
+            }
+            Self::Inexpressible { machine, format, problem, remedy } => Diagnosis::of(format!(
+                "`{}` cannot be written as {format}: {problem}",
+                shown(machine)
+            ))
+            .remedy(remedy.clone()),
             Self::NotConnected { a, b } => {
                 Diagnosis::of(format!("no path of links joins `{}` and `{}`", shown(a), shown(b)))
                     .remedy("add the link that is missing")

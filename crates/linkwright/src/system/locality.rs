@@ -53,6 +53,22 @@ impl Affinity {
         (!numbers.is_empty()).then(|| Self::of_ascending(numbers.into_iter().map(|n| (n, n))))
     }
 
+    /// The mask that [`Self::parse_mask`] reads, in words of 32 bits; `None` where it would be of
+    /// more than [`MOST_CORES`].
+    #[must_use]
+    pub fn to_mask(&self) -> Option<String> {
+        let highest = self.0.last().map(|(_, high)| *high as usize)?;
+        if highest >= MOST_CORES {
+            return None;
+        }
+        let mut words = vec![0_u32; highest / 32 + 1];
+        for number in self.0.iter().flat_map(|(low, high)| *low..=*high) {
+            words[number as usize / 32] |= 1 << (number % 32);
+        }
+        let words: Vec<String> = words.iter().rev().map(|word| format!("{word:08x}")).collect();
+        Some(words.join(","))
+    }
+
     /// How many numbers it holds.
     pub(super) fn count(&self) -> usize {
         self.0.iter().map(|(low, high)| (high - low) as usize + 1).sum()
@@ -170,6 +186,8 @@ mod tests {
             let all: Vec<Affinity> = numbers.iter().rev().map(|n| Affinity::one(*n)).collect();
             let union = Affinity::union(&all).unwrap();
             prop_assert_eq!(Affinity::parse(&union.to_string()), Some(union.clone()));
+            let mask = union.to_mask().unwrap();
+            prop_assert_eq!(Affinity::parse_mask(&mask), Some(union.clone()));
             let read: Vec<u32> = union.0.iter().flat_map(|(low, high)| *low..=*high).collect();
             prop_assert_eq!(read, numbers.into_iter().collect::<Vec<_>>());
         }

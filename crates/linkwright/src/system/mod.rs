@@ -2,12 +2,13 @@
 //!
 //! A [`Server`] comes from a [`presets::preset`], from Linkwright's own [`toml_format`], or from an
 //! importer of what people already have ([`mod@import`]); a [`Fabric`] from a generator or a file
-//! ([`mod@fabric`]). What a GPU is, by model, stands in [`gpus`]. What is told of either is a view ([`views`]): how the GPUs are joined, how far
+//! ([`mod@fabric`]). What other tools would print of it is written by [`mod@export`]. What a GPU is, by model, stands in [`gpus`]. What is told of either is a view ([`views`]): how the GPUs are joined, how far
 //! apart they are on the host side, whether two servers wire them alike, a drawing, a table.
 
 pub mod calibration;
 pub mod composition;
 pub mod error;
+pub mod export;
 pub mod fabric;
 pub mod gpus;
 pub mod identity;
@@ -29,6 +30,7 @@ pub use composition::{
     SystemChannel, SystemDevice,
 };
 pub use error::SystemError;
+pub use export::{ExportFormat, Exported, export};
 pub use fabric::{Fabric, FabricError};
 pub use gpus::{GpuError, GpuModel};
 pub use identity::Identity;

@@ -29,13 +29,21 @@ pub(crate) fn on_one_switch(name: &str, servers: u32, gigabits: u64) -> System {
     System::new(&rows, fabric, PortOrder::Plain).unwrap()
 }
 
-/// A real paste of an example folder.
+/// A text of the examples, as such a server prints it.
 macro_rules! example {
     ($name:literal) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/topologies/", $name))
     };
 }
 pub(super) use example;
+
+/// A text of a manner that real ones have, the file's name says which.
+macro_rules! quirk {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/system/import/quirks/", $name))
+    };
+}
+pub(super) use quirk;
 
 /// The devices between a device and its socket, the device first, the socket last.
 fn way_up(machine: &Server, device: DeviceId) -> Vec<DeviceId> {

@@ -377,6 +377,13 @@ fn system_error() -> String {
     told(&[
         &SystemError::UnknownPreset { name: "x".to_owned(), known: "x".to_owned() },
         &SystemError::UnknownFormat { name: "x".to_owned(), known: "x".to_owned() },
+        &SystemError::UnknownExport { name: "x".to_owned(), known: "x".to_owned() },
+        &SystemError::Inexpressible {
+            machine: "x".to_owned(),
+            format: "y",
+            problem: "y".to_owned(),
+            remedy: "y".to_owned(),
+        },
         &SystemError::NotConnected { a: "x".to_owned(), b: "x".to_owned() },
         &SystemError::SeveralServers { a: "x".to_owned(), b: "x".to_owned() },
         &SystemError::NotAServer { machine: "x".to_owned(), problem: "y", remedy: "y" },

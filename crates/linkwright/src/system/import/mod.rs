@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_real_input_is_told_and_survives_as_toml() {
+    fn every_input_is_told_and_survives_as_toml() {
         let named = ImportOptions { name: Some("mine".to_owned()), ..ImportOptions::default() };
         for (text, format, gpus) in PASTES {
             assert_eq!(detect(text), Some(format));

@@ -59,7 +59,7 @@ const MOST_BYTES: usize = 4 << 20;
 const MOST_WORDS: usize = 1 << 20;
 
 /// No server has more devices; their matrix has a quarter of a million cells.
-const MOST_DEVICES: usize = 512;
+pub(in crate::system) const MOST_DEVICES: usize = 512;
 
 /// Checks that a header can name another device.
 ///

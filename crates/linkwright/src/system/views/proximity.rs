@@ -143,7 +143,7 @@ fn crossed_from(
 /// in a machine of NVLinks alone, are as far apart as can be: [`Proximity::Sys`].
 #[must_use]
 pub fn proximity(machine: &Server) -> Vec<Vec<Option<Proximity>>> {
-    let rows = between(machine, machine.gpus()).into_iter().enumerate();
+    let rows = between(machine, machine.gpus(), machine.gpus()).into_iter().enumerate();
     let row = |(start, row): (usize, Vec<Proximity>)| {
         let cells = row.into_iter().enumerate();
         cells.map(|(end, proximity)| (end != start).then_some(proximity)).collect()
@@ -157,11 +157,15 @@ pub fn proximity(machine: &Server) -> Vec<Vec<Option<Proximity>>> {
 pub fn nic_proximity(machine: &Server) -> Vec<Vec<Proximity>> {
     let devices = machine.devices().iter().enumerate();
     let nics = devices.filter(|(_, device)| device.kind == DeviceKind::Nic).map(|(id, _)| id);
-    between(machine, &nics.collect::<Vec<DeviceId>>())
+    between(machine, machine.gpus(), &nics.collect::<Vec<DeviceId>>())
 }
 
-/// How close each GPU is to each of the devices.
-fn between(machine: &Server, ends: &[DeviceId]) -> Vec<Vec<Proximity>> {
+/// How close each of some devices is to each of others: a row for each start.
+pub(in crate::system) fn between(
+    machine: &Server,
+    starts: &[DeviceId],
+    ends: &[DeviceId],
+) -> Vec<Vec<Proximity>> {
     let mut neighbours = vec![Vec::new(); machine.devices().len()];
     for link in machine.links().iter().filter(|link| is_host_link(machine, link)) {
         neighbours[link.a].push(link.b);
@@ -172,7 +176,7 @@ fn between(machine: &Server, ends: &[DeviceId]) -> Vec<Vec<Proximity>> {
         let cell = |end: &DeviceId| best[*end].map_or(Proximity::Sys, Crossed::proximity);
         ends.iter().map(cell).collect()
     };
-    machine.gpus().iter().map(row).collect()
+    starts.iter().map(row).collect()
 }
 
 /// The GPUs as a tree of groups, from those behind one PCIe switch up to the whole machine.

@@ -29,18 +29,7 @@ impl Source<'_> {
     pub(super) fn address(&self, node: Node, name: &str) -> Result<String, InputError> {
         let attribute = self.required(node, name)?;
         let address = attribute.value().to_ascii_lowercase();
-        let digits = |part: &str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
-        let parts: Vec<&str> = address.split(':').collect();
-        let sound = match parts.as_slice() {
-            [domain, bus, rest] => {
-                let (device, function) = rest.split_once('.').unwrap_or((rest, ""));
-                let function =
-                    function.len() == 1 && function.bytes().all(|b| b.is_ascii_hexdigit());
-                digits(domain) && digits(bus) && digits(device) && function
-            }
-            _ => false,
-        };
-        if sound {
+        if is_bus_id(&address) {
             return Ok(address);
         }
         let problem = format!("`{name}` is no PCI address");
@@ -87,6 +76,16 @@ impl Source<'_> {
         }
         Ok(link)
     }
+}
+
+/// Whether a text is a PCI address as the file has them, with its domain: `0000:1b:00.0`.
+pub(in crate::system) fn is_bus_id(address: &str) -> bool {
+    let hexadecimal = |part: &str| part.bytes().all(|b| b.is_ascii_hexdigit());
+    let digits = |part: &str| part.len() >= 2 && hexadecimal(part);
+    let parts: Vec<&str> = address.split(':').collect();
+    let [domain, bus, rest] = parts.as_slice() else { return false };
+    let (device, function) = rest.split_once('.').unwrap_or((rest, ""));
+    digits(domain) && digits(bus) && digits(device) && function.len() == 1 && hexadecimal(function)
 }
 
 fn generation(rate: &str) -> Option<LinkKind> {

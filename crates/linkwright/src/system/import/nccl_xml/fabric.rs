@@ -9,6 +9,7 @@ use super::tree::{Found, Tree};
 use crate::diagnostic::InputError;
 use crate::system::gpus::{self, GpuModel, LinkReach};
 use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::units::Bandwidth;
 
 /// The PCI class of an NVSwitch.
 const NVSWITCH: u32 = 0x06_8000;
@@ -31,6 +32,21 @@ pub(super) struct Fabric {
     pub(super) switches: usize,
     /// Each bundle once: a GPU, the far end, the kind and the count.
     pub(super) bundles: Vec<(usize, FarEnd, LinkKind, u32)>,
+    /// NVLink-C2C of each GPU that has it.
+    pub(super) chip_to_chip: Vec<ChipToChip>,
+}
+
+/// NVLink-C2C between a GPU and the CPU that it hangs from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChipToChip {
+    /// The GPU.
+    pub(super) gpu: usize,
+    /// The CPU.
+    pub(super) cpu: usize,
+    /// How many links.
+    pub(super) count: u32,
+    /// Of one of them, in one direction.
+    pub(super) bandwidth: Bandwidth,
 }
 
 /// One `nvlink` or `xgmi` element.
@@ -124,8 +140,9 @@ pub(super) fn find(
     nvlink: Option<LinkKind>,
 ) -> Result<Fabric, InputError> {
     let wires = wires(source, &tree.devices, nvlink)?;
+    let chip_to_chip = chip_to_chip(source, &tree.devices)?;
     if wires.iter().all(|wire| is_to_itself(&tree.devices, wire)) {
-        return Ok(without_far_ends(tree, &wires, nvlink));
+        return Ok(Fabric { chip_to_chip, ..without_far_ends(tree, &wires, nvlink) });
     }
     if wires.iter().any(|wire| wire.kind == LinkKind::Xgmi && wire.processor.is_none()) {
         tree.warnings.push(
@@ -144,7 +161,7 @@ pub(super) fn find(
         wire.class == Some(NVSWITCH) && !by_address.contains_key(wire.target.as_str())
     };
     let switches: BTreeSet<&str> = wires.iter().filter(is_switch).map(|w| &*w.target).collect();
-    let mut fabric = Fabric { switches: switches.len(), bundles: Vec::new() };
+    let mut fabric = Fabric { switches: switches.len(), bundles: Vec::new(), chip_to_chip };
     let mut left_out = Vec::new();
     for wire in &wires {
         let gpu = &tree.devices[wire.gpu];
@@ -215,8 +232,36 @@ fn wires<'a>(
     Ok(wires)
 }
 
+/// The NVLink-C2C of every GPU: `bw` of one link in MB/s.
+fn chip_to_chip(source: &Source, devices: &[Found]) -> Result<Vec<ChipToChip>, InputError> {
+    let mut found: Vec<ChipToChip> = Vec::new();
+    for (index, device) in devices.iter().enumerate() {
+        let nodes = device.gpu.into_iter().flat_map(|gpu| gpu.children());
+        for node in nodes.filter(|node| node.has_tag_name("c2c")) {
+            if found.last().is_some_and(|last| last.gpu == index) {
+                let remedy = "write one element and raise its count";
+                return Err(source.refuse(node, "this GPU lists its NVLink-C2C twice", remedy));
+            }
+            let (count, megabytes) = (source.number(node, "count")?, source.number(node, "bw")?);
+            let bandwidth = Bandwidth(u64::from(megabytes) * 1_000_000);
+            if count == 0 || bandwidth.0 == 0 || bandwidth.0.saturating_mul(count.into()) > MOST_C2C
+            {
+                let problem = "no GPU has NVLink-C2C of this bandwidth";
+                let remedy = "write the count of its links, and MB/s of one as `bw`";
+                return Err(source.refuse(node, problem, remedy));
+            }
+            let cpu = socket_of(devices, index);
+            found.push(ChipToChip { gpu: index, cpu, count, bandwidth });
+        }
+    }
+    Ok(found)
+}
+
+/// Ten times what a Grace Hopper superchip has, in bytes per second.
+pub(in crate::system) const MOST_C2C: u64 = 10 * LinkKind::NvlinkC2c.data_sheet().bandwidth.0;
+
 /// The NVLink generation of a compute capability, written without its dot.
-fn generation(sm: u32) -> LinkKind {
+pub(in crate::system) fn generation(sm: u32) -> LinkKind {
     match sm {
         ..=69 => LinkKind::Nvlink1,
         70..=79 => LinkKind::Nvlink2,

@@ -2,9 +2,8 @@
 //! (`NCCL_TOPO_FILE`).
 //!
 //! What it represents: CPUs, PCIe switches, GPUs, network interfaces, and the PCIe, NVLink
-//! and xGMI links between them, with the bandwidths that the file gives. What it leaves
-//! out: speeds of network ports, the C2C link of Grace processors, and PCIe host bridges,
-//! which the file does not name.
+//! and xGMI links between them, and NVLink-C2C, with the bandwidths that the file gives. What it
+//! leaves out: speeds of network ports, and PCIe host bridges, which the file does not name.
 
 mod attributes;
 mod fabric;
@@ -12,8 +11,10 @@ mod fabric;
 mod tests;
 mod tree;
 
+pub(in crate::system) use self::attributes::is_bus_id;
 use self::attributes::{PcieLink, Source};
 use self::fabric::FarEnd;
+pub(in crate::system) use self::fabric::{MOST_C2C, generation};
 use self::tree::{Found, Tree};
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
@@ -88,7 +89,20 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
     });
     let remedy = "no GPU is known by the file's PCI ids, or it has none";
     models::note_unknown(&mut builder, gpus, remedy);
-    add_pcie_links(&mut builder, &tree, &ids, options)?;
+    let to_host = |gpu: usize| {
+        let cpu =
+            |end| matches!(end, FarEnd::Device(far) if tree.devices[far].kind == DeviceKind::Cpu);
+        fabric.chip_to_chip.iter().any(|c2c| c2c.gpu == gpu)
+            || fabric.bundles.iter().any(|(from, end, ..)| *from == gpu && cpu(*end))
+    };
+    add_pcie_links(&mut builder, &tree, &ids, options, to_host)?;
+    for c2c in &fabric.chip_to_chip {
+        let kind = LinkKind::NvlinkC2c;
+        let latency = kind.data_sheet().latency;
+        let (a, b) = (ids[c2c.gpu], ids[c2c.cpu]);
+        let (count, bandwidth) = (c2c.count, c2c.bandwidth);
+        builder.link(Link { a, b, kind, count, bandwidth, latency, discipline: None })?;
+    }
     for (gpu, end, kind, count) in fabric.bundles {
         let end = match end {
             FarEnd::Device(device) => ids[device],
@@ -145,11 +159,14 @@ fn add_devices(
     Ok((ids, switches))
 }
 
+/// Adds the PCIe link above each device. A GPU that has other links to its CPU, `to_host`, and no
+/// word of its PCIe has none.
 fn add_pcie_links(
     builder: &mut ServerBuilder,
     tree: &Tree,
     ids: &[DeviceId],
     options: &NcclXmlOptions,
+    to_host: impl Fn(usize) -> bool,
 ) -> Result<(), SystemError> {
     let default = options.pcie.unwrap_or(LinkKind::Pcie3);
     let mut unknown = Vec::new();
@@ -160,6 +177,9 @@ fn add_pcie_links(
             builder.data_sheet_link(a, b, LinkKind::OnDie, 1)?;
             continue;
         };
+        if (kind, lanes) == (None, None) && to_host(index) {
+            continue;
+        }
         if kind.is_none() || lanes.is_none() {
             unknown.push(device.name.as_str());
         }

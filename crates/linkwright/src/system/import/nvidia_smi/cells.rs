@@ -13,7 +13,7 @@ use crate::system::import::paste::{self, Token};
 use crate::system::locality::Affinity;
 
 /// The most NVLinks that a cell may bond: two generations beyond today's 18.
-pub(super) const MOST_NVLINKS: u32 = 36;
+pub(in crate::system) const MOST_NVLINKS: u32 = 36;
 
 /// What a cell says of its two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

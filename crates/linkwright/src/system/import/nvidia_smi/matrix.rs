@@ -165,6 +165,18 @@ fn read_header(file: &str, line: &Line) -> Result<(Vec<Device>, Vec<Title>), Inp
     Ok((devices, trailing))
 }
 
+/// Whether a network interface of that name can have a column.
+pub(in crate::system) fn is_nic_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    let titles = TRAILING.iter().flat_map(|(words, _)| words.iter());
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(plain)
+        && !paste::is_gpu_name(name)
+        && !is_reserved(name)
+        && cell(name).is_none()
+        && !titles.clone().any(|word| *word == name)
+}
+
 /// Whether the importer itself names devices so.
 fn is_reserved(name: &str) -> bool {
     let numbered = |prefix| name.strip_prefix(prefix).is_some_and(|n| paste::number(n).is_some());

@@ -5,16 +5,23 @@ use crate::system::import::host_tree::Relation;
 use crate::system::locality::Affinity;
 use crate::system::test_support::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
-    census, damaged, example, relation,
+    census, damaged, example, quirk, relation,
 };
 
 const DGX1: &str = example!("dgx1-v100.nvidia-smi-topo-m.txt");
 const DGX_A100: &str = example!("dgx-a100-12-nics.nvidia-smi-topo-m.txt");
 const HGX_H100: &str = example!("hgx-h100.nvidia-smi-topo-m.txt");
 const PCIE_ONLY: &str = example!("4x-rtx6000ada-pcie.nvidia-smi-topo-m.txt");
-const BLANK: &str = example!("h100-blank-affinity.nvidia-smi-topo-m.txt");
-const LOST_TABS: &str = example!("b200-16-nics-lost-tabs.nvidia-smi-topo-m.txt");
-const REAL: [&str; 6] = [DGX1, DGX_A100, HGX_H100, PCIE_ONLY, BLANK, LOST_TABS];
+const B200: &str = example!("b200-16-nics.nvidia-smi-topo-m.txt");
+const BLANK: &str = quirk!("blank-affinity.nvidia-smi.txt");
+const LOST_TABS: &str = quirk!("lost-tabs.nvidia-smi.txt");
+const SPACED: &str = quirk!("spaced-columns.nvidia-smi.txt");
+const NO_LEGEND: &str = quirk!("no-legend.nvidia-smi.txt");
+const NUMA_LIST: &str = quirk!("numa-list.nvidia-smi.txt");
+const TERMINAL_CUT: &str = quirk!("terminal-cut.nvidia-smi.txt");
+/// Texts that read whole.
+const WHOLE: [&str; 10] =
+    [DGX1, DGX_A100, HGX_H100, PCIE_ONLY, B200, BLANK, LOST_TABS, SPACED, NO_LEGEND, NUMA_LIST];
 
 fn plain(text: &str) -> Result<Server, SystemError> {
     read("paste", text, &NvidiaSmiOptions::default())
@@ -43,8 +50,8 @@ fn assert_explains(text: &str, machine: &Server) {
 }
 
 #[test]
-fn real_pastes_are_explained_cell_by_cell() {
-    for text in REAL {
+fn pastes_are_explained_cell_by_cell() {
+    for text in WHOLE {
         assert_explains(text, &plain(text).unwrap());
     }
 }
@@ -123,7 +130,7 @@ fn options_replace_assumptions() {
 
 #[test]
 fn pastes_of_every_manner_read_alike() {
-    for text in REAL {
+    for text in WHOLE {
         let expected = plain(text).unwrap();
         let matrix: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
         let squeeze = |line: &&str| line.split_whitespace().collect::<Vec<_>>().join("\t");
@@ -228,14 +235,14 @@ fn counts_of_neither_wires_nor_switches_are_refused() {
 
 #[test]
 fn a_cut_paste_is_never_a_smaller_machine() {
-    for text in REAL {
+    for text in WHOLE {
         assert_cuts_are_safe(text, plain);
     }
 }
 
 #[test]
 fn a_paste_cut_on_the_right_is_never_a_smaller_machine() {
-    for text in REAL {
+    for text in WHOLE {
         let rows = text.lines().take_while(|line| !line.is_empty()).count() + 3;
         assert_rectangles_are_safe(text, rows, plain);
     }
@@ -313,7 +320,7 @@ proptest! {
 
     #[test]
     fn one_wrong_character_loses_no_device(
-        (text, damaged) in prop::sample::select(REAL.to_vec())
+        (text, damaged) in prop::sample::select(WHOLE.to_vec())
             .prop_flat_map(|text| (Just(text), damaged(text))),
     ) {
         assert_nothing_vanishes(text, &damaged, plain);
@@ -366,13 +373,13 @@ fn a_blank_affinity_is_that_of_its_column() {
     for text in [BLANK.to_owned(), expanded(BLANK)] {
         let machine = plain(&text).unwrap();
         let of = |gpu: usize| machine.devices()[machine.gpus()[gpu]].locality.clone();
-        for gpu in 0..4 {
+        for gpu in 0..2 {
             assert_eq!(
                 (of(gpu).cpu_affinity, of(gpu).numa_affinity),
                 (None, Some(Affinity::one(0)))
             );
         }
-        assert_eq!(of(4).cpu_affinity, Some(Affinity::one(1)));
+        assert_eq!(of(2).cpu_affinity, Some(Affinity::one(1)));
     }
     let doubtful = "GPU0 CPU Affinity NUMA Affinity GPU NUMA ID\nGPU0 X 0 N/A\n";
     let error = plain(doubtful).unwrap_err();
@@ -387,13 +394,28 @@ fn a_blank_affinity_is_that_of_its_column() {
 fn lost_tabs_are_read_back_and_recorded() {
     let machine = plain(LOST_TABS).unwrap();
     let id = |name| machine.device(name).unwrap();
-    assert_eq!(relation(&machine, id("GPU2"), id("NIC8")), Relation::Switches);
-    assert_eq!(relation(&machine, id("GPU2"), id("NIC9")), Relation::Socket);
-    assert_eq!(census(&machine)["nic"], 16);
+    assert_eq!(relation(&machine, id("GPU1"), id("NIC1")), Relation::Switches);
+    assert_eq!(relation(&machine, id("GPU1"), id("NIC0")), Relation::Socket);
+    assert_eq!(relation(&machine, id("GPU1"), id("NIC2")), Relation::System);
+    assert_eq!(census(&machine)["nic"], 3);
     let said = machine.assumptions().join("\n");
-    assert!(said.contains("`PXBNODE` as PXB NODE, `SYSSYS` as SYS SYS"), "{said}");
-    let wrong = LOST_TABS.replacen("PXBNODE", "PIXNODE", 1);
-    assert!(plain(&wrong).unwrap_err().to_string().contains("GPU2-NIC8"));
+    assert!(said.contains("`PXBSYS` as PXB SYS, `SYSSYS` as SYS SYS"), "{said}");
+    let wrong = LOST_TABS.replacen("PXBSYS", "PIXSYS", 1);
+    assert!(plain(&wrong).unwrap_err().to_string().contains("GPU1-NIC1"));
+}
+
+#[test]
+fn a_cut_terminal_a_list_of_nodes_and_spaced_columns_are_told() {
+    let error = plain(TERMINAL_CUT).unwrap_err();
+    assert_is_helpful(&error);
+    assert!(error.to_string().contains("devices may be cut off"), "{error}");
+    let machine = plain(NUMA_LIST).unwrap();
+    assert_eq!(census(&machine)["cpu"], 2, "two nodes are two sockets");
+    let near = machine.devices()[0].locality.numa_affinity.clone();
+    assert_eq!(near, Affinity::parse("0-1"));
+    assert_eq!(links_of_kind(&plain(SPACED).unwrap(), LinkKind::Nvlink2).len(), 4);
+    let machine = plain(NO_LEGEND).unwrap();
+    assert_eq!(links_of_kind(&machine, LinkKind::Nvlink3), [("GPU0", "GPU1", 12)]);
 }
 
 #[test]

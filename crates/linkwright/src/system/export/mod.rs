@@ -1,0 +1,96 @@
+//! One door to every writer of the texts that a server's own tools print.
+//!
+//! - [`nvidia_smi`]: what `nvidia-smi topo -m` prints
+//! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
+//! - [`nccl_xml`]: the topology file that NCCL and RCCL read
+//!
+//! The readers of [`mod@super::import`] read each back, as far as the format can say a machine. The
+//! tests here list what each cannot say.
+
+mod host;
+mod nccl_xml;
+mod nvidia_smi;
+mod rocm_smi;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::import::ImportFormat;
+use crate::system::error::SystemError;
+use crate::system::server::Server;
+
+/// A format that other tools print and machines are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExportFormat {
+    /// What `nvidia-smi topo -m` prints.
+    NvidiaSmi,
+    /// What `rocm-smi --showtopo` prints.
+    RocmSmi,
+    /// The XML file that NCCL and RCCL write and read.
+    NcclXml,
+}
+
+/// A machine as another tool's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The text.
+    pub text: String,
+    /// What of this machine it leaves out or had to make up: one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl ExportFormat {
+    /// Every format.
+    pub const ALL: [Self; 3] = [Self::NvidiaSmi, Self::RocmSmi, Self::NcclXml];
+
+    /// The format that reads it back.
+    #[must_use]
+    pub const fn reader(self) -> ImportFormat {
+        match self {
+            Self::NvidiaSmi => ImportFormat::NvidiaSmi,
+            Self::RocmSmi => ImportFormat::RocmSmi,
+            Self::NcclXml => ImportFormat::NcclXml,
+        }
+    }
+
+    /// The format's name, as [`FromStr`] reads it: that of its reader.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.reader().name()
+    }
+}
+
+impl fmt::Display for ExportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ExportFormat {
+    type Err = SystemError;
+
+    /// The format of that name.
+    ///
+    /// # Errors
+    /// [`SystemError::UnknownExport`], with the names that exist.
+    fn from_str(name: &str) -> Result<Self, SystemError> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        let known = || Self::ALL.map(Self::name).join(", ");
+        found.ok_or_else(|| SystemError::UnknownExport { name: name.to_owned(), known: known() })
+    }
+}
+
+/// Writes a machine as such a server would print it.
+///
+/// # Errors
+/// [`SystemError::Inexpressible`] where the format cannot say the machine, with one that can;
+/// GPUs that nothing joins.
+pub fn export(machine: &Server, format: ExportFormat) -> Result<Exported, SystemError> {
+    match format {
+        ExportFormat::NvidiaSmi => nvidia_smi::write(machine),
+        ExportFormat::RocmSmi => rocm_smi::write(machine),
+        ExportFormat::NcclXml => nccl_xml::write(machine),
+    }
+}

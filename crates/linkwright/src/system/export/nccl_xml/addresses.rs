@@ -1,0 +1,74 @@
+//! The PCI address of every device of a file: its own, or one made up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::system::export::host::Host;
+use crate::system::import::nccl_xml::is_bus_id;
+use crate::system::server::DeviceId;
+
+/// Addresses, each given once.
+pub(super) struct Addresses {
+    /// The first device of each address that the machine has.
+    own: BTreeMap<String, DeviceId>,
+    taken: BTreeSet<String>,
+    next: u32,
+    /// The devices whose address is made up.
+    made_up: Vec<DeviceId>,
+}
+
+impl Addresses {
+    /// None given yet; those that devices have are kept for them.
+    pub(super) fn new(host: &Host) -> Self {
+        let mut own = BTreeMap::new();
+        for (id, device) in host.machine.devices().iter().enumerate() {
+            if let Some(address) = device.locality.pci_address.as_deref().and_then(full) {
+                own.entry(address).or_insert(id);
+            }
+        }
+        Self { taken: own.keys().cloned().collect(), own, next: 1, made_up: Vec::new() }
+    }
+
+    /// The address of a device: its own, where no earlier device has the same.
+    pub(super) fn of(&mut self, host: &Host, device: DeviceId) -> String {
+        let known = host.device(device).locality.pci_address.as_deref().and_then(full);
+        known.filter(|known| self.own.get(known) == Some(&device)).unwrap_or_else(|| {
+            self.made_up.push(device);
+            self.free()
+        })
+    }
+
+    /// An address that no device has.
+    pub(super) fn free(&mut self) -> String {
+        loop {
+            let (domain, bus) = (self.next >> 8, self.next & 0xff);
+            self.next += 1;
+            let address = format!("{domain:04x}:{bus:02x}:00.0");
+            if self.taken.insert(address.clone()) {
+                return address;
+            }
+        }
+    }
+
+    /// A sentence on the addresses that are made up.
+    pub(super) fn note(&self, host: &Host) -> Option<String> {
+        let name = |id: &DeviceId| host.device(*id).name.as_str();
+        let (first, last) = (self.made_up.first()?, self.made_up.last()?);
+        let whose = match self.made_up.len() {
+            1 => format!("address of {} is", name(first)),
+            count => {
+                format!("addresses of {count} devices ({} to {}) are", name(first), name(last))
+            }
+        };
+        Some(format!(
+            "The PCI {whose} made up, since the machine has none. NCCL finds GPUs and network \
+             interfaces by them: put in the server's own before you use the file."
+        ))
+    }
+}
+
+/// An address with its domain, in lower case; none where it cannot be one of the file.
+fn full(address: &str) -> Option<String> {
+    let lower = address.to_ascii_lowercase();
+    let whole = if lower.matches(':').count() == 1 { format!("0000:{lower}") } else { lower };
+    is_bus_id(&whole).then_some(whole)
+}

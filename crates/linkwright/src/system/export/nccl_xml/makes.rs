@@ -1,0 +1,163 @@
+//! What topology files say of the make of a device, where the machine knows no more than its name.
+
+use crate::system::export::host::Host;
+use crate::system::gpus::Vendor;
+use crate::system::kinds::LinkKind;
+use crate::system::server::{Device, DeviceId};
+
+/// A processor as NCCL tells them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Processor {
+    /// Its architecture.
+    pub(super) arch: &'static str,
+    /// Its vendor by CPUID, its family and its model, of x86.
+    pub(super) cpuid: Option<(&'static str, u16, u16)>,
+}
+
+const fn x86(vendor: &'static str, family: u16, model: u16) -> Processor {
+    Processor { arch: "x86_64", cpuid: Some((vendor, family, model)) }
+}
+
+const fn other(arch: &'static str) -> Processor {
+    Processor { arch, cpuid: None }
+}
+
+/// Families and models by product, as the processors' CPUID tells them.
+const PROCESSORS: [(&str, Processor); 9] = [
+    ("Xeon E5-2698 v4", x86("GenuineIntel", 6, 79)),
+    ("Xeon Platinum 8168", x86("GenuineIntel", 6, 85)),
+    ("Xeon Platinum 8480C", x86("GenuineIntel", 6, 143)),
+    ("Xeon Gold 6430", x86("GenuineIntel", 6, 143)),
+    ("Xeon (Sapphire Rapids)", x86("GenuineIntel", 6, 143)),
+    ("Xeon Platinum 8570", x86("GenuineIntel", 6, 207)),
+    ("EPYC 7742", x86("AuthenticAMD", 23, 49)),
+    ("POWER9", other("ppc64")),
+    ("Grace", other("arm64")),
+];
+
+/// The processor of a CPU: by its product, else the first of those with its link between sockets.
+pub(super) fn processor(host: &Host, cpu: DeviceId) -> Option<Processor> {
+    let named = host.device(cpu).model.as_deref();
+    let known = PROCESSORS.iter().find(|(name, _)| Some(*name) == named);
+    let by_link = || {
+        let links = host.machine.links().iter().filter(|link| link.a == cpu || link.b == cpu);
+        links.map(|link| link.kind).find_map(|kind| match kind {
+            LinkKind::Qpi => Some(x86("GenuineIntel", 6, 79)),
+            LinkKind::Upi => Some(x86("GenuineIntel", 6, 85)),
+            LinkKind::InfinityFabric => Some(x86("AuthenticAMD", 23, 49)),
+            LinkKind::Xbus => Some(other("ppc64")),
+            LinkKind::NvlinkC2c => Some(other("arm64")),
+            _ => None,
+        })
+    };
+    known.map(|(_, processor)| *processor).or_else(by_link)
+}
+
+/// Mellanox, by its PCI vendor id.
+const MELLANOX: &str = "15b3";
+/// The PCI device ids of network interfaces by the first word of their product: the PCI ID
+/// Repository.
+const ADAPTERS: [(&str, &str); 4] = [
+    ("ConnectX-4", "1013"),
+    ("ConnectX-5", "1017"),
+    ("ConnectX-6", "101b"),
+    ("ConnectX-7", "1021"),
+];
+/// Mb/s of a port by the rate in a product's name.
+const RATES: [(&str, u32); 5] =
+    [("FDR", 56_000), ("EDR", 100_000), ("HDR", 200_000), ("NDR", 400_000), ("XDR", 800_000)];
+
+/// A device's PCI vendor and device id: its own, else those of its product.
+pub(super) fn pci_id(device: &Device) -> Option<(String, String)> {
+    let own = &device.identity;
+    if let (Some(vendor), Some(id)) = (&own.vendor_id, &own.device_id) {
+        return Some((vendor.clone(), id.clone()));
+    }
+    if let Some(model) = device.gpu_model() {
+        let id = model.pci_ids.first()?;
+        return Some((format!("{:04x}", id.vendor), format!("{:04x}", id.device)));
+    }
+    let first = device.model.as_deref()?.split(' ').next();
+    let known = ADAPTERS.iter().find(|(name, _)| Some(*name) == first);
+    known.map(|(_, id)| (MELLANOX.to_owned(), (*id).to_owned()))
+}
+
+/// How fast a port of a network interface is, in Mb/s, where its product says it: by the name of
+/// an InfiniBand rate, or as `200 Gb/s`.
+pub(super) fn port_speed(nic: &Device) -> Option<u32> {
+    let words: Vec<&str> = nic.model.as_deref()?.split(' ').collect();
+    let named = RATES.iter().find(|(rate, _)| words.contains(rate)).map(|(_, speed)| *speed);
+    let written = || {
+        let at = words.iter().position(|word| *word == "Gb/s")?;
+        words.get(at.checked_sub(1)?)?.parse::<u32>().ok()?.checked_mul(1000)
+    };
+    named.or_else(written)
+}
+
+/// Whether a product is named by a rate of InfiniBand.
+pub(super) fn is_infiniband(nic: &Device) -> bool {
+    let words = nic.model.as_deref().unwrap_or_default().split(' ');
+    words.into_iter().any(|word| RATES.iter().any(|(rate, _)| *rate == word))
+}
+
+/// What a `gpu` element says of the chip: NVIDIA's compute capability, or AMD's processor.
+pub(super) enum Chip {
+    /// `sm`: 90 for compute capability 9.0; none where neither its model nor its links tell it.
+    Nvidia(Option<u32>),
+    /// `gcn`: `gfx942`, and its number of compute units, which RCCL reads as `sm`.
+    Amd(Option<(&'static str, u32)>),
+}
+
+/// The chip of a GPU.
+pub(super) fn chip(host: &Host, gpu: DeviceId) -> Chip {
+    let model = host.device(gpu).gpu_model();
+    if host.vendor(gpu) == Some(Vendor::Amd) {
+        let processor = model.and_then(|model| Some((model.processors.first()?.as_str(), model)));
+        return Chip::Amd(processor.map(|(processor, model)| {
+            (processor, model.caches().map_or(0, |caches| caches.units))
+        }));
+    }
+    let processor = model.and_then(|model| model.processors.first()?.strip_prefix("sm_"));
+    let links = host.machine.links().iter().filter(|link| link.a == gpu || link.b == gpu);
+    let by_link = || links.map(|link| link.kind).find_map(first_with);
+    Chip::Nvidia(processor.and_then(|digits| digits.parse().ok()).or_else(by_link))
+}
+
+/// The first compute capability with a generation of NVLink.
+fn first_with(kind: LinkKind) -> Option<u32> {
+    match kind {
+        LinkKind::Nvlink1 => Some(60),
+        LinkKind::Nvlink2 => Some(70),
+        LinkKind::Nvlink3 => Some(80),
+        LinkKind::Nvlink4 => Some(90),
+        LinkKind::Nvlink5 => Some(100),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::kinds::DeviceKind;
+
+    #[test]
+    fn a_product_tells_ids_and_speed() {
+        let nic = |model| Device::new("mlx5_0", DeviceKind::Nic, Some(model));
+        let id = |model| pci_id(&nic(model)).map(|(_, id)| id);
+        assert_eq!(id("ConnectX-7 NDR").as_deref(), Some("1021"));
+        assert_eq!(id("a card"), None);
+        let speeds = [
+            ("ConnectX-4 EDR", Some(100_000)),
+            ("ConnectX-7 200 Gb/s", Some(200_000)),
+            ("Gb/s", None),
+            ("99999999 Gb/s", None),
+            ("a card", None),
+        ];
+        for (model, speed) in speeds {
+            assert_eq!(port_speed(&nic(model)), speed, "{model}");
+        }
+        assert!(
+            is_infiniband(&nic("ConnectX-6 HDR")) && !is_infiniband(&nic("ConnectX-7 200 Gb/s"))
+        );
+    }
+}
