@@ -20,6 +20,7 @@ from linkwright.names import (
     DisciplineName,
     DistributionName,
     DramName,
+    ExportFormatName,
     FidelityName,
     FrameworkName,
     GpuSpeedName,
@@ -95,6 +96,7 @@ __all__ = [
     "collective_names",
     "expect",
     "explain_difference",
+    "export_format_names",
     "fabric_names",
     "generate_jobs",
     "gpu_benchmarks",
@@ -3051,6 +3053,30 @@ class System:
         Servers that are no presets are files there: `servers()[0][0].to_toml()` writes one.
         """
 
+    def to_text(self, format: ExportFormatName) -> str:
+        """A server as the text that its own tools would print: `from_text` reads it back, as far as
+        the format can say the server.
+
+        Of several servers alike, on a network, the text of one.
+
+        Args:
+            format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
+
+        Raises:
+            MachineError: If there is no such format, if it cannot say the server, or if the servers
+                are of several kinds.
+        """
+
+    def text_notes(self, format: ExportFormatName) -> list[str]:
+        """What `to_text` leaves out of this server or had to make up, such as PCI addresses.
+
+        Args:
+            format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
+
+        Raises:
+            MachineError: As `to_text`.
+        """
+
     def to_json(self) -> str:
         """The system as JSON: all devices, and links by the names of the devices that they join."""
 
@@ -3642,9 +3668,9 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, fidelity, framework, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm,
-    network, optimizer, pattern, planner, policy, precision, processes, protocol, reduction, routing, run_time,
-    server_choice, tie, training_way and workload.
+    collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
+    litmus_test, mapping, nccl_algorithm, network, optimizer, pattern, planner, policy, precision,
+    processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
     """
 
 def reduction_names() -> list[ReductionName]:
@@ -4152,6 +4178,9 @@ def simulate(
             time is beyond 213 days.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+
+def export_format_names() -> list[ExportFormatName]:
+    """The formats that `System.to_text` writes."""
 
 def import_format_names() -> list[ImportFormatName]:
     """The formats that `System.from_text` reads."""

@@ -19,6 +19,7 @@ __all__ = [
     "DisciplineName",
     "DistributionName",
     "DramName",
+    "ExportFormatName",
     "FidelityName",
     "FrameworkName",
     "GpuSpeedName",
@@ -106,6 +107,7 @@ CollectiveName: TypeAlias = Literal[
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
 DistributionName: TypeAlias = Literal["unified", "discrete", "first"]
 DramName: TypeAlias = Literal["ideal", "hbm2"]
+ExportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
