@@ -69,6 +69,10 @@ pub(super) fn wires(
             between_switches += 1;
             continue;
         }
+        // What joins sockets has no place in the file, of whatever kind.
+        if kinds == [DeviceKind::Cpu; 2] {
+            continue;
+        }
         let said = told(host, link);
         if said.iter().any(|kind| Some(kind) != said.first()) {
             return Err(refused(
