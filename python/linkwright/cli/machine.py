@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -26,7 +26,7 @@ from linkwright.cli.fabric import fabric_text, print_fabric
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
-from linkwright.names import ExportFormatName, ImportFormatName
+from linkwright.names import ImportFormatName
 from linkwright.texts import counted
 
 # The forms of a machine's text; a machine that is shown has a table, too.
@@ -322,7 +322,6 @@ def _exported(machine: System, form: str) -> str | None:
     """
     if form not in export_format_names():
         return None
-    format = cast("ExportFormatName", form)
-    text = machine.to_text(format)
-    output.notes("Note", machine.text_notes(format), stderr=True)
+    text = machine.to_text(form)
+    output.notes("Note", machine.text_notes(form), stderr=True)
     return text

@@ -16,8 +16,8 @@ mod tests;
 
 use self::cells::Cell;
 pub(in crate::system) use self::cells::MOST_NVLINKS;
-use self::matrix::{Device, Matrix};
 pub(in crate::system) use self::matrix::is_nic_name;
+use self::matrix::{Device, Matrix};
 use self::names::Names;
 use self::nvlink::Fabric;
 use crate::diagnostic::{InputError, Position};
