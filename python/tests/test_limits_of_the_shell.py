@@ -30,6 +30,11 @@ import resource
 RIGHTS, GIVE_AWAY = (21, 24), 24
 NOBODY = 65534
 MIB = 2**20
+# One size of rings, which takes no time to plan.
+TIMED = (
+    *("collective", "time", "all-reduce", "-m", "dgx1-v100", "--algorithm", "nccl-ring"),
+    *("-b", "1M", "-e", "1M"),
+)
 
 
 def no_processes() -> None:
@@ -80,7 +85,7 @@ def test_where_no_thread_may_be_made_it_is_done_without(tmp_path: Path) -> None:
     assert (code, out.splitlines()[0]) == (0, "CUDA_VISIBLE_DEVICES=0,3,2,1")
     assert "packing" in said
     # One that is planned and timed, and one that plays with a look at progress now and then.
-    code, out, said = ended(no_processes, "collective", "time", "all-reduce", "-m", "dgx1-v100")
+    code, out, said = ended(no_processes, *TIMED)
     assert (code, said) == (0, "")
     code, out, said = ended(no_processes, "replay", "kripke", "--ranks", "8", "--json")
     assert (code, said) == (0, "")
@@ -98,7 +103,7 @@ def test_a_report_under_a_limit_names_it_and_writes_nothing(tmp_path: Path) -> N
     said = refused(limited(resource.RLIMIT_NOFILE, 8), *words)
     assert "only 8 files may be open at once; raise the limit, as by ulimit -n 1024" in said
     # A smaller address space may end in OpenBLAS, which has an error and an exit of its own.
-    plot = ("collective", "time", "all-reduce", "-m", "dgx1-v100", "--plot", tmp_path / "plot.svg")
+    plot = (*TIMED, "--plot", tmp_path / "plot.svg")
     assert "ulimit -v" in refused(limited(resource.RLIMIT_AS, 2**32), *plot)
     assert "this user may have 1; raise the limit (ulimit -u" in refused(no_processes, *plot)
     assert [path.name for path in tmp_path.iterdir()] == [scenario.name]
