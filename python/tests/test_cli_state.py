@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import pickle
-import re
 import signal
 import stat
 import subprocess
@@ -386,8 +385,7 @@ def test_an_owner_is_a_value() -> None:
 def lose(text: str, lost: int) -> str:
     """What `nvidia-smi topo -m` prints when a GPU has vanished: the others are counted anew."""
     table, legend = text.split("\n\n", 1)
-    rows = [re.split(r"\s{2,}", line.strip()) for line in table.splitlines()]
-    rows[0].insert(0, "")
+    rows = [[cell.strip() for cell in line.split("\t")] for line in table.splitlines()]
     gone = rows[0].index(f"GPU{lost}")
     del rows[gone]
     for row in rows:

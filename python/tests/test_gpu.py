@@ -155,7 +155,7 @@ def test_a_benchmark_that_is_named_twice_is_compared_once() -> None:
 
 def test_ctrl_c_ends_the_filling_of_buffers_at_once() -> None:
     with interrupted(after=0.1):
-        GpuSystem(gpus=4).run("relu", 2**28)
+        GpuSystem(gpus=4).run("relu", 2**27)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")

@@ -121,6 +121,7 @@ SMALL = ("--min-bytes", "1MiB", "--max-bytes", "1MiB")
 # Every command, by its words, with the arguments that bring it to print names.
 RUNS: dict[str, list[tuple[str, ...]]] = {
     "allocate": [(*MACHINE, "--gpus", "2", "--explain"), (*MACHINE, "--gpus", "9")],
+    "examples": [("folder",)],
     "replay": [("kripke", "--ranks", "8", "--mapping", HOSTILE)],
     "run": [("server.toml",), ("cluster.toml",)],
     "compare": [("server.toml",)],

@@ -642,7 +642,7 @@ impl System {
     ///     MachineError: If there is no such format, if it cannot say the server, or if the servers
     ///         are of several kinds.
     #[pyo3(signature = (format: "ExportFormatName"))]
-    fn to_text(&self, format: &str) -> PyResult<String> {
+    fn to_text(&self, #[pyo3(from_py_with = given)] format: &str) -> PyResult<String> {
         self.exported(format).map(|exported| exported.text)
     }
 
@@ -654,7 +654,7 @@ impl System {
     /// Raises:
     ///     MachineError: As `to_text`.
     #[pyo3(signature = (format: "ExportFormatName"))]
-    fn text_notes(&self, format: &str) -> PyResult<Vec<String>> {
+    fn text_notes(&self, #[pyo3(from_py_with = given)] format: &str) -> PyResult<Vec<String>> {
         self.exported(format).map(|exported| exported.notes)
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -108,14 +109,20 @@ def _machines() -> list[str]:
     return [name for name, _ in preset_names()]
 
 
-def telling_bits_from_bytes(network: str | None) -> str | None:
-    """The network as it was given; of a speed, standard error says both bits and bytes."""
-    if network is None or is_quiet() or not SPEED.match(network) or Path(network).exists():
+def telling_bits_from_bytes(context: typer.Context, network: str | None) -> str | None:
+    """The network as it was given; of a speed, standard error says it in bits and in bytes."""
+    if network is None or not SPEED.match(network) or Path(network).exists():
         return network
     in_bytes = str(Fabric("single-switch", ports=2, bandwidth=network).parameters["bandwidth"])
     number, unit = in_bytes.split(" ")
     in_bits = f"{8 * float(number):g} {unit.replace('B', 'b')}"
-    typer.echo(f"network: links of {in_bits}, which is {in_bytes} each way", err=True)
+
+    def tell() -> None:
+        # A command that fails says its error alone.
+        if sys.exc_info()[0] is None and not is_quiet():
+            typer.echo(f"network: links of {in_bits}, which is {in_bytes} each way", err=True)
+
+    context.call_on_close(tell)
     return network
 
 
