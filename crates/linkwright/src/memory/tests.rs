@@ -423,7 +423,7 @@ fn the_caller_can_end_a_run() {
     let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
     assert!(matches!(error, GpuRunError::Engine(_)), "{error}");
     // Nor does it wait for buffers to be filled.
-    let large = Benchmark::Relu.workload(r9_nano().page, 1 << 28, 4).unwrap();
+    let large = Benchmark::Relu.workload(r9_nano().page, 1 << 27, 4).unwrap();
     let mut asked = 0;
     let mut hook = |progress: Progress| {
         asked += 1;

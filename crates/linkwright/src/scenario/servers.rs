@@ -365,7 +365,7 @@ mod tests {
         for (text, place, says) in [
             ("[network]\nmachine = \"dgx1-v10\"\n", "2:11", "did you mean `dgx1-v100`?"),
             ("[network]\nservers = 4\n", "2:11", "`server`"),
-            ("[network]\nmachine = \"dgx2\"\nservers = 0\n", "3:11", "1 or more"),
+            ("[network]\nmachine = \"dgx2\"\nservers = 0\n", "3:11", "1 to 16384"),
             (
                 "[network]\nmachine = \"dgx2\"\ngpus_per_node = 2\n",
                 "3:17",

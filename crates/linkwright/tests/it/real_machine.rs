@@ -25,8 +25,8 @@ fn the_imported_dgx1v_is_the_preset_up_to_renumbering() {
 #[test]
 fn one_link_less_is_another_graph() {
     let changed = DGX1V
-        .replace("GPU0     X      NV1 ", "GPU0     X      NV2 ")
-        .replace("GPU1    NV1      X ", "GPU1    NV2      X ");
+        .replace("GPU0\t X \tNV1", "GPU0\t X \tNV2")
+        .replace("GPU1\tNV1\t X ", "GPU1\tNV2\t X ");
     assert_ne!(changed, DGX1V);
     let graphs = [read(&changed), preset("dgx1-v100").unwrap()];
     let [a, b] = graphs.each_ref().map(LabelledGraph::of_gpu_links);

@@ -9,7 +9,6 @@ use super::*;
 use crate::engine::{Hook, Progress};
 use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
 use crate::system::gpus;
-use crate::units::Picoseconds;
 
 /// A message by a flag: each of two groups on a GPU of its own.
 const MESSAGE: &str = "\
@@ -71,7 +70,7 @@ fn who_waits_for_a_busy_wavefront_sees_at_once_what_it_stores() {
     let (alone, _) = play(&text(""), MemorySystem::TsmCoherent, 2, true);
     let (waited, _) = play(&text("1 spin flag 4 = 1\n"), MemorySystem::TsmCoherent, 2, true);
     assert!(waited.time >= alone.time);
-    assert!(waited.time.0 - alone.time.0 < 5 * Picoseconds::SECOND.0 / 1_000_000, "{waited:?}");
+    assert!(waited.time.0 - alone.time.0 < alone.time.0 / 100, "{waited:?}");
 }
 
 #[test]
