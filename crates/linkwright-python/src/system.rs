@@ -253,6 +253,7 @@ impl System {
         text: "str", file: "str" = "<text>", *, format: "ImportFormatName | None" = None, name: "str | None" = None, nvlink: "str | None" = None, pcie: "str | None" = None,
         xgmi_links: "int | None" = None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn from_text(
         py: Python<'_>,
         #[pyo3(from_py_with = given)] text: &str,
