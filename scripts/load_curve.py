@@ -1,9 +1,9 @@
-"""Writes `docs/guide/data/load-curve.json`, and what it says into `docs/guide/shared-day.md`.
+"""Writes `docs/guide/data/load-curve.json`, and its tables into `docs/guide/shared-day.md`.
 
-What choices are worth on a shared server depends on how full it is. The day of
-`examples/shared-server.toml` is played at loads from nearly idle to more than the server can do,
-under the choices of three papers and under three other stacks. So are days of training jobs, and
-the day of `examples/shared-cluster.toml` with jobs in the first server that has room.
+The worth of choices on a shared server depends on how full it is. The day of
+`examples/shared-server.toml` is played at loads from nearly idle to more than the server can do.
+It is played under the choices of three papers and under three other stacks. So are days of training
+jobs, and the day of `examples/shared-cluster.toml` with jobs in the first server that has room.
 
     scripts/load_curve.py FOLDER [PART ...]
 
@@ -40,7 +40,7 @@ Parts = dict[str, float]
 
 
 def stack(policy: str, planner: str, arbitration: str) -> Settings:
-    """The choices of a stack, as what is put over the scenario."""
+    """Gives the choices of a stack, as settings to put over the scenario."""
     return {
         "allocation.policies": [policy],
         "collectives.planner": planner,
@@ -55,7 +55,7 @@ STACKS = {
     "nccl-2.18": stack("baseline", "nccl-ring", "round-robin"),
     "preserve-nccl-2.18": stack("preserve", "nccl-ring", "round-robin"),
 }
-# Seconds between arrivals, of which the load follows.
+# Seconds between arrivals. The load follows from them.
 INTERARRIVALS = (1800, 1000, 600, 400, 300, 240, 200, 180, 150, 120)
 SEEDS = tuple(range(1, 21))
 # Networks that are trained layer by layer, each a day of its own, at about these loads.
@@ -66,7 +66,7 @@ CLUSTER_SEEDS = tuple(range(1, 13))
 
 
 def play(scenario: str, settings: Mapping[str, object], seed: int) -> Parts:
-    """What the jobs of a seed come to."""
+    """Plays a scenario on a seed and gives the parts of its jobs' time."""
     seeded = {**settings, "seed": seed, "jobs.generate.seed": seed}
     scenario_file = load_scenario(EXAMPLES / scenario, seeded)
     system, jobs, _ = scenario_file.build()
@@ -78,7 +78,7 @@ def play(scenario: str, settings: Mapping[str, object], seed: int) -> Parts:
 def played(
     runs: Sequence[tuple[str, Settings]], seeds: Sequence[int], kept: Path
 ) -> list[list[Parts]]:
-    """What each run comes to on each seed; `kept` holds those that are finished."""
+    """Plays each run on each seed; `kept` holds the parts of those that are finished."""
     each = [
         {"scenario": scenario, "settings": settings, "seed": seed}
         for scenario, settings in runs
@@ -90,12 +90,12 @@ def played(
 
 
 def every(interarrival: float) -> Settings:
-    """Jobs that arrive so many seconds apart in the mean."""
+    """Sets the mean seconds between two arrivals of jobs."""
     return {"jobs.generate.mean_interarrival": f"{interarrival:g} s"}
 
 
 def curve(folder: Path) -> list[dict[str, object]]:
-    """The server's day at each load under each stack."""
+    """Plays the server's day at each load under each stack."""
     runs = [
         (SERVER, {**chosen, **every(interarrival)})
         for interarrival in INTERARRIVALS
@@ -109,7 +109,7 @@ def curve(folder: Path) -> list[dict[str, object]]:
 
 
 def training(folder: Path) -> list[dict[str, object]]:
-    """Days of one network each, which is trained as `linkwright train` says, at each load."""
+    """Plays days of one network each, trained as `linkwright train` says, at each load."""
     days: list[Settings] = [{"jobs.generate.train": [network]} for network in NETWORKS]
     probes = [(SERVER, {**STACKS["2018"], **day, **every(180)}) for day in days]
     first = played(probes, TRAINING_SEEDS[:1], folder / "training-probes.jsonl")
@@ -131,7 +131,7 @@ def training(folder: Path) -> list[dict[str, object]]:
 
 
 def cluster(folder: Path) -> dict[str, list[Parts]]:
-    """The cluster's day: jobs packed into servers, or in the first; and its default stack."""
+    """Plays the cluster's day: jobs packed into servers or in the first, and its default stack."""
     default: Settings = {**STACKS["2018"], "allocation.servers": "first-fit"}
     choices: dict[str, Settings] = {
         PAPERS: {},
@@ -144,7 +144,7 @@ def cluster(folder: Path) -> dict[str, list[Parts]]:
 
 
 def saving(runs: Mapping[str, Sequence[Parts]], over: str, part: str) -> Estimate:
-    """What the papers' choices save of a part over another stack, as a share of what it is."""
+    """Gives the share of a part under another stack that the papers' choices save."""
     less = part != "throughput"
     both = zip(runs[over], runs[PAPERS], strict=True)
     known = estimate([saved(before[part], after[part], less) for before, after in both])
@@ -153,16 +153,16 @@ def saving(runs: Mapping[str, Sequence[Parts]], over: str, part: str) -> Estimat
 
 
 def mean(runs: Sequence[Parts], part: str) -> float:
-    """The mean over seeds."""
+    """Gives the mean of a part over seeds."""
     return sum(each[part] for each in runs) / len(runs)
 
 
-# The load that the example has as written, by what is between two arrivals.
+# The mean seconds between two arrivals in the example as written.
 AS_WRITTEN = 180
 
 
 def answer(stored: Mapping[str, Any]) -> str:
-    """The first paragraph of the guide: how much of what is saved is waiting."""
+    """Writes the first paragraph of the guide: how much of the saved time is waiting."""
     [runs] = [it["runs"] for it in stored["curve"] if it["mean_interarrival"] == AS_WRITTEN]
     less = {
         part: mean(runs["2018"], part) - mean(runs[PAPERS], part) for part in ("wait", "job_time")
@@ -185,7 +185,7 @@ def answer(stored: Mapping[str, Any]) -> str:
 
 
 def curve_table(stored: Mapping[str, Any]) -> str:
-    """A row for each load: what the parts are, and what is saved of them."""
+    """Writes a row for each load, with the parts and their savings."""
     heads = [
         *("load", "wait, h", "run, h", "job time, h", "job time, %", "run, %", "jobs per h, %"),
         *("2.18: job time, %", "2.18: run, %"),
@@ -204,7 +204,7 @@ def curve_table(stored: Mapping[str, Any]) -> str:
 
 
 def training_table(stored: Mapping[str, Any]) -> str:
-    """A row for each network and load: what is saved of the parts over two stacks."""
+    """Writes a row for each network and load, with the savings over two stacks."""
     heads = [
         *("network", "load", "2018: job time, %", "2018: run, %"),
         *("2.18: job time, %", "2.18: run, %"),
@@ -223,7 +223,7 @@ def training_table(stored: Mapping[str, Any]) -> str:
 
 
 def cluster_table(stored: Mapping[str, Any]) -> str:
-    """A row for each choice on the cluster: what the parts are."""
+    """Writes a row for each choice on the cluster, with the parts."""
     names = {PAPERS: "papers, packed into servers", "first-fit": "papers, first server with room"}
     rows = []
     for name, runs in stored["cluster"].items():
@@ -235,13 +235,13 @@ def cluster_table(stored: Mapping[str, Any]) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, numbers to the right."""
+    """Makes a table in Markdown, numbers to the right."""
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def told(known: Estimate) -> str:
-    """A share in percent with its interval."""
+    """Tells a share in percent with its interval."""
     return f"{100 * known.mean:.1f} ({known.interval})"
 
 
@@ -255,7 +255,7 @@ BLOCKS = {
 
 
 def with_blocks(text: str, stored: Mapping[str, Any]) -> str:
-    """A page with what is between each pair of marks written anew."""
+    """Writes anew the text between each pair of marks in a page."""
     for name, block in BLOCKS.items():
         before, begin, rest = text.partition(f"<!-- load curve: {name} -->\n")
         _, end, after = rest.partition(END)

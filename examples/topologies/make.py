@@ -1,8 +1,8 @@
 """Writes the texts of this folder, each as a server's own tool would print it.
 
-What is known of each server stands here as data: which links join its GPUs, which switch holds a
-device, which cores and NUMA node are near. `System.to_text` makes the text of it. The README tells
-where the facts come from.
+The known facts of each server stand here as data. They say which links join its GPUs, which switch
+holds a device, and which cores and NUMA node are near. `System.to_text` makes the text of it. The
+README tells where the facts come from.
 
     python examples/topologies/make.py
 """
@@ -23,25 +23,25 @@ Pairs = dict[tuple[str, str], int]
 
 
 def names(prefix: str, count: int, first: int = 0) -> list[str]:
-    """Such as `GPU0`, `GPU1`."""
+    """Numbers names from `first`, such as `GPU0`, `GPU1`."""
     return [f"{prefix}{number}" for number in range(first, first + count)]
 
 
 def device(kind: str, names: Iterable[str], **known: str | list[str]) -> str:
-    """Devices that are alike, in a machine's file."""
+    """Describes devices that are alike, in a machine's file."""
     keys = {"kind": kind, "names": list(names), **known}
     lines = (f"{key} = {value!r}".replace("'", '"') for key, value in keys.items())
     return "\n[[device]]\n" + "\n".join(lines) + "\n"
 
 
 def links(kind: str, pairs: Iterable[tuple[str, str]], count: int = 1) -> str:
-    """Links that are alike, in a machine's file."""
+    """Describes links that are alike, in a machine's file."""
     joined = ", ".join(f'["{a}", "{b}"]' for a, b in pairs)
     return f'\n[[link]]\nkind = "{kind}"\ncount = {count}\nbetween = [{joined}]\n'
 
 
 def bundles(kind: str, pairs: Pairs) -> str:
-    """Links between GPUs: of each pair how many."""
+    """Describes links between GPUs, of each pair as many as `pairs` says."""
     return "".join(
         links(kind, [pair for pair, of_pair in pairs.items() if of_pair == count], count)
         for count in sorted(set(pairs.values()))
@@ -49,17 +49,17 @@ def bundles(kind: str, pairs: Pairs) -> str:
 
 
 def below(parent: str, children: Iterable[str]) -> list[tuple[str, str]]:
-    """The pairs of a tree's links: each child with what it hangs from."""
+    """Pairs each child with `parent`, from which it hangs in the tree of links."""
     return [(child, parent) for child in children]
 
 
 def mesh(gpus: list[str]) -> Pairs:
-    """One link for each pair."""
+    """Joins each pair by one link."""
     return {(a, b): 1 for at, a in enumerate(gpus) for b in gpus[at + 1 :]}
 
 
 def dgx1_v100() -> str:
-    """A DGX-1 with one interface in use, on the switch of GPU2 and GPU3."""
+    """Describes a DGX-1 with one interface in use, on the switch of GPU2 and GPU3."""
     double = [(0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (4, 7), (5, 6), (6, 7)]
     single = [(0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7)]
     nvlinks = {(f"GPU{a}", f"GPU{b}"): 2 for a, b in double}
@@ -80,7 +80,7 @@ def dgx1_v100() -> str:
 
 
 def dgx_a100() -> str:
-    """A DGX A100 whose firmware makes four NUMA nodes of a socket.
+    """Describes a DGX A100 whose firmware makes four NUMA nodes of a socket.
 
     Two GPUs and two interfaces are on four switches below one; two pairs of further interfaces are
     on nodes without GPUs.
@@ -112,11 +112,26 @@ def dgx_a100() -> str:
     )
 
 
-def two_sockets(nvlink: str | None, cores: tuple[str, str], near: list[list[list[str]]]) -> str:
-    """Half of the GPUs on each socket, behind NVSwitches where they have NVLinks.
+def sockets(cores: Iterable[str], device_id: str) -> str:
+    """Describes a socket of Intel for each range of cores, with a NUMA node of its own."""
+    return "".join(
+        device(
+            "cpu",
+            [f"CPU{socket}"],
+            vendor_id="GenuineIntel",
+            device_id=device_id,
+            cpu_affinity=near,
+            numa_affinity=str(socket),
+        )
+        for socket, near in enumerate(cores)
+    )
 
-    `near` has for each socket the groups of devices that share one switch; a list of lists in
-    place of names is a switch above others.
+
+def two_sockets(nvlink: str | None, cores: tuple[str, str], near: list[list[list[str]]]) -> str:
+    """Puts half of the GPUs on each socket, behind NVSwitches where they have NVLinks.
+
+    `near` has for each socket the groups of devices that share one switch. A device alone in its
+    group hangs from the socket itself.
     """
     gpus = [
         [name for group in socket for name in group if name.startswith("GPU")] for socket in near
@@ -141,13 +156,13 @@ def two_sockets(nvlink: str | None, cores: tuple[str, str], near: list[list[list
 
 
 def hgx_h100() -> str:
-    """Eight H100 behind NVSwitches, and no interface in sight."""
+    """Describes eight H100 behind NVSwitches, and no interface in sight."""
     near = [[[gpu] for gpu in names("GPU", 4, first)] for first in (0, 4)]
     return two_sockets("nvlink4", ("0-51,104-155", "52-103,156-207"), near)
 
 
 def rtx6000ada() -> str:
-    """Four workstation cards in their own slots, two interfaces on a switch at each socket."""
+    """Puts four workstation cards in their own slots, two interfaces on a switch at each socket."""
     near = [
         [["GPU0"], ["GPU1"], ["NIC0", "NIC1"]],
         [["GPU2"], ["GPU3"], ["NIC2", "NIC3"]],
@@ -156,7 +171,10 @@ def rtx6000ada() -> str:
 
 
 def b200() -> str:
-    """Eight B200 with an interface each, and eight more; PCIe switches are split in two."""
+    """Describes eight B200 with an interface each, and eight more.
+
+    PCIe switches are split in two.
+    """
     alone = [["NIC0", "NIC1", "NIC2", "NIC3"], ["NIC5", "NIC6"], ["NIC11", "NIC12"]]
     own = [4, 7, 8, 9, 10, 13, 14, 15]
     text, tree, switches = "", [], []
@@ -186,7 +204,7 @@ def b200() -> str:
 
 
 def h100_virtual() -> str:
-    """Eight H100 of a virtual machine: two NUMA nodes on what it shows as one socket."""
+    """Describes eight H100 of a virtual machine that shows two NUMA nodes as one socket."""
     switches = {0: ["NIC0", "NIC1"], 3: ["NIC2"], 4: ["NIC3", "NIC4"], 6: ["NIC5"]}
     tree = []
     for gpu in range(8):
@@ -207,7 +225,7 @@ def h100_virtual() -> str:
 
 
 def mi210() -> str:
-    """Four MI210, each on a NUMA node of its own, each joined to each."""
+    """Describes four MI210, each on a NUMA node of its own, each joined to each."""
     gpus, cpus = names("GPU", 4), names("CPU", 4)
     return (
         "".join(
@@ -222,7 +240,7 @@ def mi210() -> str:
 
 
 def mi300x() -> str:
-    """Eight MI300X, each behind two switches and the bridge on its own module.
+    """Describes eight MI300X, each behind two switches and the bridge on its own module.
 
     The interface of each GPU is on the outermost of the three.
     """
@@ -247,17 +265,7 @@ def mi300x() -> str:
     ]
     return (
         device("gpu", gpus, model="MI300X", pci_addresses=at(7), **amd)
-        + "".join(
-            device(
-                "cpu",
-                [f"CPU{socket}"],
-                vendor_id="GenuineIntel",
-                device_id="6:143",
-                cpu_affinity=near,
-                numa_affinity=str(socket),
-            )
-            for socket, near in enumerate(cores)
-        )
+        + sockets(cores, "6:143")
         + device("pcie-switch", outer, pci_addresses=at(0), **broadcom)
         + device("pcie-switch", inner, pci_addresses=at(3), **broadcom)
         + device("pcie-switch", own, pci_addresses=at(5), **bridge)
@@ -269,7 +277,10 @@ def mi300x() -> str:
 
 
 def cloud_a100() -> str:
-    """Eight A100 of a virtual machine that shows no NVLink, though GPUs meet at NVSwitches."""
+    """Describes eight A100 of a virtual machine.
+
+    It shows no NVLink, though GPUs meet at NVSwitches.
+    """
     cores = ["0-23,48-71", "24-47,72-95"]
     buses = ["10", "20", "90", "a0"]
     gpus, nics, switches = names("GPU", 8), names("NIC", 4), names("PCIE", 4)
@@ -281,17 +292,7 @@ def cloud_a100() -> str:
     adapter = {"vendor_id": "1d0f", "device_id": "efa0", "subsystem_id": "1d0f:efa0"}
     return (
         device("gpu", gpus, model="A100-SXM4-40GB", pci_addresses=addresses, **a100)
-        + "".join(
-            device(
-                "cpu",
-                [f"CPU{socket}"],
-                vendor_id="GenuineIntel",
-                device_id="6:85",
-                cpu_affinity=near,
-                numa_affinity=str(socket),
-            )
-            for socket, near in enumerate(cores)
-        )
+        + sockets(cores, "6:85")
         + device("pcie-switch", switches, pci_addresses=[f"ffff:ff:0{n}.0" for n in range(1, 5)])
         + device(
             "nic",
@@ -319,7 +320,7 @@ SERVERS: dict[str, tuple[str, ExportFormatName]] = {
 
 
 def texts() -> dict[str, str]:
-    """The text of every file here, by its name."""
+    """Makes the text of every file here, by its name."""
     return {
         file: System.from_text(f'name = "{file}"\n{facts}', file).to_text(format)
         for file, (facts, format) in SERVERS.items()

@@ -108,7 +108,7 @@ def read_text(path: PathOrName, most: int = LARGEST_TEXT) -> str:
 
 
 def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:
-    """What a file of at most so many bytes holds.
+    """Reads a file of at most `most` bytes.
 
     Raises:
         FileError: If there is no such file, it cannot be read or is larger than that.

@@ -21,7 +21,7 @@ STUDIES = "studies"
 
 
 def blocks(text: str) -> Markup:
-    """Renders paragraphs, lists and tables."""
+    """Turns paragraphs, lists and tables into HTML."""
     return Markup(_of_studies().render(text))
 
 

@@ -1,4 +1,4 @@
-"""`linkwright.train`: what a step of training takes on a machine."""
+"""`linkwright.train` tells what a step of training takes on a machine."""
 
 from __future__ import annotations
 

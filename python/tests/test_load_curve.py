@@ -1,4 +1,4 @@
-"""What choices are worth by load: the guide says what is stored, and the model plays a point of it.
+"""Tests the worth of choices by load: the guide says what is stored, the model plays a point of it.
 
 All points take minutes, which `scripts/load_curve.py` plays.
 """
@@ -31,7 +31,7 @@ def stored(curve: dict[str, Any]) -> dict[str, Any]:
 def test_the_guide_says_what_is_stored(curve: dict[str, Any], stored: dict[str, Any]) -> None:
     page = curve["GUIDE"].read_text("utf-8")
     assert curve["with_blocks"](page, stored) == page
-    # What is saved is waiting, says the first paragraph.
+    # The first paragraph says that the saving is less waiting.
     assert "less waiting" in page.partition("\n## ")[0]
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a day's jobs goes: the parts by hand, and what `compare` says of them."""
+"""Tests where the time of a day's jobs goes, by hand and in the words of `compare`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def row(arrival: float, start: float, finish: float, gpus: int) -> dict[str, flo
 
 
 def test_two_jobs_by_hand() -> None:
-    # On four GPUs the second job waits 6 s for the first, which has two of them.
+    # On four GPUs the second job waits 6 s for the first, which has two of them. The last
+    # arrival is at 4 s.
     rows = [row(0.0, 0.0, 10.0, 2), row(4.0, 10.0, 16.0, 3)]
     parts = time_parts(rows, 4)
     assert asdict(parts) == {
@@ -50,7 +51,7 @@ def test_two_jobs_by_hand() -> None:
         "job_time": 11.0,  # (10 + 12) / 2
         "throughput": 450.0,  # 2 jobs in 16 s
         "gpu_seconds": 38.0,  # 2 * 10 + 3 * 6
-        "load": 2.375,  # of 4 GPUs for the 4 s until the last arrival
+        "load": 2.375,  # 38 / (4 GPUs * 4 s)
     }
     assert time_parts(rows, 2).load == 4.75
     at_once = time_parts([row(0.0, 0.0, 0.0, 1)], 4)

@@ -1,4 +1,4 @@
-"""`linkwright machine`: presets, and what other tools say about a machine."""
+"""`linkwright machine` lists presets, shows machines and reads what other tools say of one."""
 
 from __future__ import annotations
 
@@ -316,9 +316,9 @@ def _text(machine: System, form: str) -> str:
 
 
 def _exported(machine: System, form: str) -> str | None:
-    """What the machine's own tools would print, where that is the form.
+    """Gives the text that the machine's own tools would print, where that is the form.
 
-    What it leaves out or makes up is said on standard error.
+    The program says on standard error what the text leaves out or makes up.
     """
     if form not in export_format_names():
         return None

@@ -84,7 +84,7 @@ class _StoppedError(LinkwrightError):
 
 
 class LimitReached(SystemExit):
-    """The end of a command that a limit of the shell stopped.
+    """Ends a command that a limit of the shell stopped.
 
     Libraries that are half loaded may crash when the interpreter takes them down. The process ends
     without that.

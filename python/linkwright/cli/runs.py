@@ -1,4 +1,4 @@
-"""What the commands that play jobs print and write of a run, whatever its kind; their progress."""
+"""Prints and writes a run of any kind for the commands that play jobs; shows their progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Wanted", "Watch", "save_timeline", "show", "watched"]
 # Of each kind: some 100 MB of JSON, which viewers still open.
 SPANS = 200_000
 
-# What takes longer is said before, in seconds.
+# In seconds. A forecast is told where it is longer.
 LONG = 10.0
 
 

@@ -216,7 +216,7 @@ def compare_scenario(
 
 
 def _policy_by_policy(progress: Progress | None, ahead: Forecast, count: int) -> Progress:
-    """A run's progress that also counts the policies that have been played, of so many."""
+    """Reports a run's progress, and how many of `count` policies have been played."""
     done: set[str] = set()
     ahead.show(0, count)
 

@@ -10,7 +10,7 @@ __all__ = ["PARTS_NOTE", "SECONDS_PER_HOUR", "TimeParts", "time_parts"]
 
 SECONDS_PER_HOUR = 3600.0
 
-# What the reader of a table of parts must know.
+# Tells the reader of a table of parts how to read it.
 PARTS_NOTE = (
     "A job waits from arrival to start and runs from start to end; job time is both. GPU-s: GPUs "
     "times run time, of all jobs; load: that per GPU-second until the last arrival."
@@ -19,16 +19,16 @@ PARTS_NOTE = (
 
 @dataclass(frozen=True)
 class TimeParts:
-    """What jobs came to under one policy, in parts.
+    """Holds, in parts, what jobs came to under one policy. The times are mean seconds of a job.
 
     Attributes:
-        wait: Mean seconds from a job's arrival to its start.
-        run_time: Mean seconds from its start to its end.
-        job_time: Mean seconds from its arrival to its end, which is the sum of both.
-        throughput: Jobs per hour until the last job ended; None where that takes no time.
-        gpu_seconds: Each job's GPUs times its run time, summed over the jobs.
-        load: Those GPU-seconds per GPU-second that the system has until the last job arrives; None
-            where all arrive at time zero. Above 1 jobs ask for more than the system can give.
+        wait: From a job's arrival to its start.
+        run_time: From its start to its end.
+        job_time: The sum of both. It lasts from arrival to end.
+        throughput: Jobs per hour until the last job ended. None where that takes no time.
+        gpu_seconds: Each job's GPUs times its run time. The sum is over the jobs.
+        load: GPU-seconds per GPU-second that the system has until the last job arrives. None where
+            all arrive at time zero. Above 1 jobs ask for more than the system can give.
     """
 
     wait: float
@@ -40,7 +40,7 @@ class TimeParts:
 
 
 def time_parts(rows: Sequence[Mapping[str, Any]], gpus: int) -> TimeParts:
-    """The parts of at least one job's time.
+    """Gives the parts of at least one job's time.
 
     Args:
         rows: A row for each job, with the columns of `SimulationResult.jobs`.

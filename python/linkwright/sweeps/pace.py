@@ -7,18 +7,18 @@ from collections.abc import Callable
 
 __all__ = ["Forecast", "Pace", "Told", "spoken"]
 
-# What a forecast tells: the seconds of all, after how many parts, of how many.
+# Takes a forecast: the seconds of all, after how many parts, of how many.
 Told = Callable[[float, int, int], object]
 
 
 class Pace:
-    """Tells a sweep's progress in the way of the package: what, how many are done, how many in all.
+    """Tells a sweep's progress in the way of the package: the work, the runs done, the runs in all.
 
     Args:
-        what: What is done.
+        what: The name of the work.
         resumed: How many runs were done before, and say nothing of the speed.
         total: How many runs there are.
-        report: What is told, if anything.
+        report: The function that is told, if any.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Pace:
         self._begun = time.monotonic()
 
     def show(self, done: int) -> None:
-        """Reports that so many runs are done."""
+        """Reports that `done` runs are done."""
         if self._report is None:
             return
         here = done - self._resumed
@@ -51,7 +51,7 @@ class Forecast:
     """Tells once, early, how long all will take: when some parts of about equal weight are done.
 
     Args:
-        tell: What is told; nothing where there is none, or nothing is left to be done by then.
+        tell: The function that is told, if any. It is not called where nothing is left by then.
         after: How many parts to wait for.
     """
 
@@ -63,7 +63,7 @@ class Forecast:
         self._before: int | None = None
 
     def show(self, done: int, total: int) -> None:
-        """Hears that so many parts are done; the first time how many there were at the start."""
+        """Hears that `done` parts are done; the first time how many there were at the start."""
         if self._before is None:
             self._before = done
         here = done - self._before

@@ -81,7 +81,7 @@ class ScenarioRun(Run):
 
     @property
     def warnings(self) -> list[str]:
-        """What probably makes the machine or the times another's, and what to do about it."""
+        """Says what probably makes the machine or the times another's, and what to do about it."""
         told = warnings_of(self.scenario, self.system, self.jobs)
         return [*self.system.warnings, *told]
 
@@ -92,7 +92,7 @@ class ScenarioRun(Run):
 
     @cached_property
     def summaries(self) -> list[PolicySummary]:
-        """What each policy came to.
+        """Sums up each policy's result.
 
         Raises:
             SimulationError: If the run had no jobs.
@@ -101,7 +101,7 @@ class ScenarioRun(Run):
 
     @cached_property
     def parts(self) -> list[TimeParts]:
-        """What the jobs' times are made of under each policy.
+        """Splits the jobs' times into parts under each policy.
 
         Raises:
             SimulationError: If the run had no jobs.
@@ -112,7 +112,7 @@ class ScenarioRun(Run):
 
     @property
     def named_parts(self) -> list[dict[str, object]]:
-        """The same as JSON holds them: a row for each policy."""
+        """Gives the same as JSON holds them: a row for each policy."""
         each = zip(self.results, self.parts, strict=True)
         return [{"policy": result.policy, **asdict(parts)} for result, parts in each]
 
@@ -133,7 +133,7 @@ class ScenarioRun(Run):
 
     @property
     def title(self) -> str:
-        """What was played and where, for headings."""
+        """Says what was played and where, for headings."""
         where = f"{self.path.name} on {self.system.name}"
         if self.compared_with:
             return f"Speed-up over {self.reference}: {where}"
@@ -141,7 +141,7 @@ class ScenarioRun(Run):
 
     @property
     def headline(self) -> str:
-        """What a comparison found, or which policy was done first."""
+        """Says what a comparison found, or which policy was done first."""
         if self.compared_with:
             return gained(self.speedups, self.reference)
         ordered = sorted(self.summaries, key=lambda summary: summary.makespan)
@@ -267,7 +267,7 @@ class ScenarioRun(Run):
         )
 
     def sections(self) -> Sequence[Section]:
-        """What the jobs got, what was run and where, and what the model leaves out."""
+        """Shows what the jobs got, what was run and where, and what the model leaves out."""
         from linkwright.plots import jobs as charts
         from linkwright.runs.machine import machine_section
 

@@ -69,7 +69,7 @@ def _played(scenario: Scenario, system: System, jobs: Sequence[Job]) -> Day:
 
 
 def _days(named: Sequence[tuple[str, _Ready]]) -> list[Day]:
-    """Days, each by what people call it."""
+    """Plays days, each under the name that people give it."""
     days = [(name, _played(*ready)) for name, ready in named]
     return [replace(day, result=day.result.named(name)) for name, day in days]
 

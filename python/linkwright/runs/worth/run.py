@@ -80,7 +80,7 @@ class Worth(OverSeeds, Run):
 
     @property
     def headline(self) -> str:
-        """By how much jobs end sooner, with its interval."""
+        """Says by how much jobs end sooner, with its interval."""
         others = [
             name for name in self.found if name != self.reference and name not in self.choices
         ]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["better_by", "came_to", "held"]
 
 
-# What a day comes to, in its parts; the other measures follow in a table of their own.
+# The measures of a day's parts. The others follow in a table of their own.
 PARTS = ("wait", "run_time", "job_time", "makespan", "throughput", "gpu_seconds", "load")
 
 
 def came_to(worth: Worth) -> list[Sheet]:
-    """What each variant came to, in the mean over seeds: where its time goes, then the rest."""
+    """Shows the means of each variant over seeds: where its time goes, then the rest."""
     count = counted(len(worth.seeds), "seed")
     parts = _means(
         worth,

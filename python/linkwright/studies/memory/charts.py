@@ -69,8 +69,8 @@ def lines(rows: Rows, axes: tuple[str, str], title: str, subtitle: str) -> alt.C
     """A line for each benchmark, a panel for each consistency.
 
     Args:
-        rows: The benchmark, of what (the panel), where on the axis, and the value.
-        axes: What is below, and what is left.
+        rows: The benchmark, its panel, the place on the axis, and the value.
+        axes: Titles below and left.
         title: What was measured.
         subtitle: How.
     """
