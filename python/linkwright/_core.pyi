@@ -362,7 +362,7 @@ class Explanation:
         """The best candidates by the policy's own order, the chosen one first."""
 
     def _repr_html_(self) -> str:
-        """The ranking, below what decided."""
+        """Shows the ranking below what decided."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -3054,10 +3054,10 @@ class System:
         """
 
     def to_text(self, format: ExportFormatName) -> str:
-        """A server as the text that its own tools would print: `from_text` reads it back, as far as
-        the format can say the server.
+        """Writes a server as the text that its own tools would print.
 
-        Of several servers alike, on a network, the text of one.
+        `from_text` reads it back, as far as the format can say the server.
+        Of several servers alike, on a network, it writes the text of one.
 
         Args:
             format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
@@ -3068,7 +3068,7 @@ class System:
         """
 
     def text_notes(self, format: ExportFormatName) -> list[str]:
-        """What `to_text` leaves out of this server or had to make up, such as PCI addresses.
+        """Says what `to_text` leaves out of this server or had to make up, such as PCI addresses.
 
         Args:
             format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
@@ -4180,7 +4180,7 @@ def simulate(
     """
 
 def export_format_names() -> list[ExportFormatName]:
-    """The formats that `System.to_text` writes."""
+    """Lists the formats that `System.to_text` writes."""
 
 def import_format_names() -> list[ImportFormatName]:
     """The formats that `System.from_text` reads."""

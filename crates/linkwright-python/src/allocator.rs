@@ -188,7 +188,7 @@ impl Explanation {
         self.ranking.clone()
     }
 
-    /// The ranking, below what decided.
+    /// Shows the ranking below what decided.
     fn _repr_html_(&self) -> PyResult<String> {
         let ids = |it: &Match| it.gpus().iter().map(|gpu| *gpu as u32).collect();
         let gigabytes =

@@ -128,7 +128,7 @@ impl System {
         ))
     }
 
-    /// A server of it as another tool's text; all its servers have to be alike.
+    /// Writes a server of it as another tool's text. All its servers have to be alike.
     fn exported(&self, format: &str) -> PyResult<Exported> {
         let format: ExportFormat = format.parse().map_err(errors::system)?;
         let [kind] = self.core().kinds() else {
@@ -172,7 +172,7 @@ impl System {
         Ok(Arc::clone(self.listed.get_or_init(|| Arc::new(found.renamed(&name)))))
     }
 
-    /// The same, of GPUs that are few enough to look at each pair.
+    /// Gives the same of GPUs that are few enough to look at each pair.
     fn listed_by_pairs(&self) -> PyResult<Arc<Server>> {
         few_enough(self.gpu_count() as usize).map_err(errors::system)?;
         self.listed()
@@ -631,10 +631,10 @@ impl System {
         }
     }
 
-    /// A server as the text that its own tools would print: `from_text` reads it back, as far as
-    /// the format can say the server.
+    /// Writes a server as the text that its own tools would print.
     ///
-    /// Of several servers alike, on a network, the text of one.
+    /// `from_text` reads it back, as far as the format can say the server.
+    /// Of several servers alike, on a network, it writes the text of one.
     ///
     /// Args:
     ///     format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
@@ -647,7 +647,7 @@ impl System {
         self.exported(format).map(|exported| exported.text)
     }
 
-    /// What `to_text` leaves out of this server or had to make up, such as PCI addresses.
+    /// Says what `to_text` leaves out of this server or had to make up, such as PCI addresses.
     ///
     /// Args:
     ///     format: `nvidia-smi`, `rocm-smi` or `nccl-xml`.
@@ -709,7 +709,7 @@ pub fn import_format_names() -> Vec<&'static str> {
     ImportFormat::ALL.map(ImportFormat::name).to_vec()
 }
 
-/// The formats that `System.to_text` writes.
+/// Lists the formats that `System.to_text` writes.
 #[pyfunction]
 #[pyo3(signature = () -> "list[ExportFormatName]")]
 pub fn export_format_names() -> Vec<&'static str> {

@@ -34,20 +34,20 @@ pub enum SystemError {
     },
     /// An export format that does not exist.
     UnknownExport {
-        /// The name asked for.
+        /// Holds the name asked for.
         name: String,
-        /// The names that exist.
+        /// Lists the names that exist.
         known: String,
     },
     /// A machine that a format cannot say.
     Inexpressible {
-        /// The machine's name.
+        /// Names the machine.
         machine: String,
-        /// The format's name.
+        /// Names the format.
         format: &'static str,
-        /// What is in the way.
+        /// Says what is in the way.
         problem: String,
-        /// What would work.
+        /// Says what would work.
         remedy: String,
     },
     /// Two GPUs that no path of links joins.

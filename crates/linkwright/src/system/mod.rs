@@ -1,9 +1,11 @@
 //! Systems: the devices of servers, the fabrics between servers, and what joins them.
 //!
 //! A [`Server`] comes from a [`presets::preset`], from Linkwright's own [`toml_format`], or from an
-//! importer of what people already have ([`mod@import`]); a [`Fabric`] from a generator or a file
-//! ([`mod@fabric`]). What other tools would print of it is written by [`mod@export`]. What a GPU is, by model, stands in [`gpus`]. What is told of either is a view ([`views`]): how the GPUs are joined, how far
-//! apart they are on the host side, whether two servers wire them alike, a drawing, a table.
+//! importer of what people already have ([`mod@import`]). A [`Fabric`] comes from a generator or a
+//! file ([`mod@fabric`]). [`mod@export`] writes what other tools would print of a server. [`gpus`]
+//! says what a GPU is, by model. A view ([`views`]) tells something of either: how the GPUs are
+//! joined, how far apart they are on the host side, whether two servers wire them alike. Drawings
+//! and tables are views, too.
 
 pub mod calibration;
 pub mod composition;

@@ -1,5 +1,5 @@
-//! What a server's tools see of a machine: its GPUs and network interfaces, and the tree of PCIe
-//! above them.
+//! Finds the parts of a machine that a server's tools see: its GPUs and network interfaces, and
+//! the tree of PCIe above them.
 
 use std::collections::VecDeque;
 
@@ -12,18 +12,18 @@ use crate::system::locality::Affinity;
 use crate::system::server::{Device, DeviceId, Link, Server};
 use crate::system::views::proximity::is_host_link;
 
-/// A machine with the way of each device up to its CPU.
+/// Holds a machine with the way of each device up to its CPU.
 pub(super) struct Host<'m> {
     pub(super) machine: &'m Server,
     format: ExportFormat,
-    /// Its network interfaces, in the machine's order.
+    /// Lists its network interfaces in the machine's order.
     pub(super) nics: Vec<DeviceId>,
-    /// Its CPUs, likewise.
+    /// Lists its CPUs in the machine's order.
     pub(super) cpus: Vec<DeviceId>,
-    /// For each device the index of its link to the device above; none for a CPU, and for what no
-    /// host link joins to one.
+    /// Holds for each device the index of its link to the device above. A CPU has none, and so has
+    /// a device that no host link joins to one.
     above: Vec<Option<usize>>,
-    /// What the text leaves out or makes up.
+    /// Says what the text leaves out or makes up.
     pub(super) notes: Vec<String>,
 }
 
@@ -31,7 +31,8 @@ impl<'m> Host<'m> {
     /// Finds the tree.
     ///
     /// # Errors
-    /// A machine of a few numbers, and one with a network: no tool of one server shows either.
+    /// Refuses a machine of a few numbers, and one with a network. No tool of one server shows
+    /// either.
     pub(super) fn new(machine: &'m Server, format: ExportFormat) -> Result<Self, SystemError> {
         let of_kind = |kind: DeviceKind| -> Vec<DeviceId> {
             let devices = machine.devices().iter().enumerate();
@@ -60,7 +61,7 @@ impl<'m> Host<'m> {
         Ok(host)
     }
 
-    /// Refuses links of the host beside the tree: no tool shows two ways up.
+    /// Refuses links of the host beside the tree, since no tool shows two ways up.
     fn check_tree(&self) -> Result<(), SystemError> {
         let kind = |id: DeviceId| self.device(id).kind;
         for (index, link) in self.machine.links().iter().enumerate() {
@@ -93,7 +94,7 @@ impl<'m> Host<'m> {
         Ok(())
     }
 
-    /// The error that the format cannot say this machine.
+    /// Gives the error that the format cannot say this machine.
     pub(super) fn refuse(&self, problem: impl Into<String>, remedy: &str) -> SystemError {
         SystemError::Inexpressible {
             machine: self.machine.name().to_owned(),
@@ -103,8 +104,8 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Finds each device's way up: over PCIe where there is one, else over NVLink; below switches
-    /// that no CPU holds, to the first of these.
+    /// Finds each device's way up: over PCIe where there is one, else over NVLink. Below switches
+    /// that no CPU holds, the way leads to the first of these.
     fn climb(&mut self, bridges: &[DeviceId], switches: &[DeviceId]) {
         let adjacency = self.machine.adjacency();
         let mut reached = vec![false; self.machine.devices().len()];
@@ -157,19 +158,19 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// The link from a device to the one above it, and that device.
+    /// Gives the link from a device to the one above it, and that device.
     pub(super) fn above(&self, device: DeviceId) -> Option<(&'m Link, DeviceId)> {
         let link = &self.machine.links()[self.above[device]?];
         Some((link, link.other_end(device)))
     }
 
-    /// Whether a link is part of the tree.
+    /// Tells whether a link is part of the tree.
     fn is_of_tree(&self, index: usize) -> bool {
         let link = &self.machine.links()[index];
         [link.a, link.b].into_iter().any(|end| self.above[end] == Some(index))
     }
 
-    /// The CPU that a device hangs from.
+    /// Finds the CPU that a device hangs from.
     pub(super) fn cpu(&self, device: DeviceId) -> Option<DeviceId> {
         let mut at = device;
         while let Some((_, up)) = self.above(at) {
@@ -178,13 +179,13 @@ impl<'m> Host<'m> {
         (self.device(at).kind == DeviceKind::Cpu).then_some(at)
     }
 
-    /// A device.
+    /// Gives the device with this id.
     pub(super) fn device(&self, id: DeviceId) -> &'m Device {
         &self.machine.devices()[id]
     }
 
-    /// The NUMA nodes near a GPU: what the machine says, and where it says none of any GPU, the
-    /// place of its CPU among all.
+    /// Gives the NUMA nodes near a GPU, as the machine says them. Where it says none of any GPU, it
+    /// takes those of the GPU's CPU, or else the place of that CPU among all.
     pub(super) fn numa(&self, gpu: DeviceId) -> Option<Affinity> {
         let own = |id: DeviceId| self.device(id).locality.numa_affinity.clone();
         if self.machine.gpus().iter().any(|gpu| own(*gpu).is_some()) {
@@ -195,13 +196,13 @@ impl<'m> Host<'m> {
         own(cpu).or(Some(Affinity::one(u32::try_from(place).ok()?)))
     }
 
-    /// The cores near a GPU: its own, else those of its CPU.
+    /// Gives the cores near a GPU: its own, else those of its CPU.
     pub(super) fn cores(&self, gpu: DeviceId) -> Option<Affinity> {
         let own = |id: DeviceId| self.device(id).locality.cpu_affinity.clone();
         own(gpu).or_else(|| own(self.cpu(gpu)?))
     }
 
-    /// Who made a GPU: by its ids or its model, else by its links.
+    /// Tells who made a GPU: by its ids or its model, else by its links.
     pub(super) fn vendor(&self, gpu: DeviceId) -> Option<Vendor> {
         if let Some(id) = self.device(gpu).vendor_id() {
             return [Vendor::Nvidia, Vendor::Amd].into_iter().find(|it| it.pci_id() == id);
@@ -217,7 +218,7 @@ impl<'m> Host<'m> {
     /// Refuses GPUs of another vendor than the one whose GPUs the tool shows.
     ///
     /// # Errors
-    /// The first such GPU.
+    /// Names the first such GPU.
     pub(super) fn only(&self, vendor: Vendor, other_tool: ExportFormat) -> Result<(), SystemError> {
         for gpu in self.machine.gpus() {
             let device = self.device(*gpu);
@@ -237,7 +238,7 @@ impl<'m> Host<'m> {
         Ok(())
     }
 
-    /// The number of each GPU: that of its name where all are named `GPU` and a number, else its
+    /// Numbers each GPU: as its name does where all are named `GPU` and a number, else by its
     /// place.
     pub(super) fn numbers(&mut self) -> Vec<u32> {
         let machine = self.machine;
@@ -257,8 +258,8 @@ impl<'m> Host<'m> {
         })
     }
 
-    /// The names of the network interfaces; numbers, with a note, where one has a name that
-    /// `can_have` says no such text can have.
+    /// Names the network interfaces. Where `can_have` says that no such text can have one of their
+    /// names, it numbers them all and notes it.
     pub(super) fn nic_names(&mut self, can_have: impl Fn(&str) -> bool) -> Vec<String> {
         let machine = self.machine;
         let own = self.nics.iter().map(|nic| machine.devices()[*nic].name.as_str());

@@ -1,8 +1,8 @@
-//! One door to every writer of the texts that a server's own tools print.
+//! Opens one door to every writer of the texts that a server's own tools print.
 //!
-//! - [`nvidia_smi`]: what `nvidia-smi topo -m` prints
-//! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
-//! - [`nccl_xml`]: the topology file that NCCL and RCCL read
+//! - [`nvidia_smi`] writes the output of `nvidia-smi topo -m`.
+//! - [`rocm_smi`] writes the output of `rocm-smi --showtopo`.
+//! - [`nccl_xml`] writes the topology file that NCCL and RCCL read.
 //!
 //! The readers of [`mod@super::import`] read each back, as far as the format can say a machine. The
 //! tests here list what each cannot say.
@@ -21,31 +21,31 @@ use super::import::ImportFormat;
 use crate::system::error::SystemError;
 use crate::system::server::Server;
 
-/// A format that other tools print and machines are written in.
+/// Names a format that other tools print and that machines are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExportFormat {
-    /// What `nvidia-smi topo -m` prints.
+    /// Names the matrix that `nvidia-smi topo -m` prints.
     NvidiaSmi,
-    /// What `rocm-smi --showtopo` prints.
+    /// Names the blocks that `rocm-smi --showtopo` prints.
     RocmSmi,
-    /// The XML file that NCCL and RCCL write and read.
+    /// Names the XML file that NCCL and RCCL write and read.
     NcclXml,
 }
 
-/// A machine as another tool's text.
+/// Holds a machine as another tool's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The text.
+    /// Holds the whole text.
     pub text: String,
-    /// What of this machine it leaves out or had to make up: one sentence each.
+    /// Says in one sentence each what the text leaves out of this machine or had to make up.
     pub notes: Vec<String>,
 }
 
 impl ExportFormat {
-    /// Every format.
+    /// Lists every format.
     pub const ALL: [Self; 3] = [Self::NvidiaSmi, Self::RocmSmi, Self::NcclXml];
 
-    /// The format that reads it back.
+    /// Gives the format that reads it back.
     #[must_use]
     pub const fn reader(self) -> ImportFormat {
         match self {
@@ -55,7 +55,7 @@ impl ExportFormat {
         }
     }
 
-    /// The format's name, as [`FromStr`] reads it: that of its reader.
+    /// Gives the format's name, as [`FromStr`] reads it. Its reader has the same name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.reader().name()
@@ -71,7 +71,7 @@ impl fmt::Display for ExportFormat {
 impl FromStr for ExportFormat {
     type Err = SystemError;
 
-    /// The format of that name.
+    /// Finds the format of that name.
     ///
     /// # Errors
     /// [`SystemError::UnknownExport`], with the names that exist.
@@ -85,8 +85,8 @@ impl FromStr for ExportFormat {
 /// Writes a machine as such a server would print it.
 ///
 /// # Errors
-/// [`SystemError::Inexpressible`] where the format cannot say the machine, with one that can;
-/// GPUs that nothing joins.
+/// [`SystemError::Inexpressible`] where the format cannot say the machine, with one that can.
+/// Refuses GPUs that nothing joins, too.
 pub fn export(machine: &Server, format: ExportFormat) -> Result<Exported, SystemError> {
     match format {
         ExportFormat::NvidiaSmi => nvidia_smi::write(machine),

@@ -1,7 +1,8 @@
 //! Writes the matrix that `nvidia-smi topo -m` prints.
 //!
-//! What it says: the GPUs and network interfaces, the NVLinks between two GPUs, how near two
-//! devices are over PCIe where no NVLink joins them, and the cores and NUMA node near each GPU.
+//! The matrix lists the GPUs and network interfaces, and the NVLinks between two GPUs. Where no
+//! NVLink joins two devices, it says how near they are over PCIe. It names the cores and NUMA node
+//! near each GPU.
 
 use std::fmt::Write as _;
 
@@ -16,7 +17,7 @@ use crate::system::server::{DeviceId, Server};
 use crate::system::views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, PairLink};
 use crate::system::views::proximity::between;
 
-/// What each word of the matrix means.
+/// Says what each word of the matrix means.
 const LEGEND: [(&str, &str); 7] = [
     ("X", "the device itself"),
     ("SYS", "over PCIe and the links between CPUs"),
@@ -30,7 +31,7 @@ const LEGEND: [(&str, &str); 7] = [
 /// Writes the matrix.
 ///
 /// # Errors
-/// GPUs of another vendor, and more devices or NVLinks than any server's matrix has.
+/// Refuses GPUs of another vendor, and more devices or NVLinks than any server's matrix has.
 pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     let mut host = Host::new(machine, ExportFormat::NvidiaSmi)?;
     host.only(Vendor::Nvidia, ExportFormat::RocmSmi)?;
@@ -83,7 +84,7 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     Ok(Exported { text, notes: host.notes })
 }
 
-/// The NVLinks of a pair: its own, else those through NVSwitches.
+/// Counts the NVLinks of a pair: its own, else those through NVSwitches.
 fn nvlinks(paths: &[FabricPath]) -> Option<u32> {
     let direct = paths.iter().filter_map(|path| match path.link {
         PairLink::Direct { count, .. } => Some(count),

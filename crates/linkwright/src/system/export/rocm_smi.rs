@@ -1,7 +1,7 @@
-//! Writes what `rocm-smi --showtopo` prints.
+//! Writes the blocks that `rocm-smi --showtopo` prints.
 //!
-//! What it says: the GPUs, which pairs xGMI joins and over how many hops, whether PCIe pairs share
-//! a socket, and the NUMA node of each GPU. It shows no network interface.
+//! They list the GPUs, and say which pairs xGMI joins and over how many hops. They say whether PCIe
+//! pairs share a socket, and name the NUMA node of each GPU. They show no network interface.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -16,14 +16,14 @@ use crate::system::kinds::DeviceKind;
 use crate::system::server::{DeviceId, Server};
 use crate::system::views::proximity::{Proximity, between};
 
-/// The width of the tool's rules.
+/// Counts the characters of the tool's rules.
 const WIDTH: usize = 80;
-/// What the driver counts for a hop of xGMI.
+/// Gives the weight that the driver counts for a hop of xGMI.
 const XGMI_WEIGHT: u32 = 15;
-/// What it counts for PCIe below one socket, and across two.
+/// Gives the weights that it counts for PCIe below one socket, and across two.
 const PCIE_WEIGHTS: [u32; 2] = [40, 72];
 
-/// How two GPUs reach each other.
+/// Says how two GPUs reach each other.
 #[derive(Clone, Copy)]
 struct Pair {
     weight: u32,
@@ -34,7 +34,7 @@ struct Pair {
 /// Writes the blocks.
 ///
 /// # Errors
-/// GPUs of another vendor, and more than any server has.
+/// Refuses GPUs of another vendor, and more than any server has.
 pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     let mut host = Host::new(machine, ExportFormat::RocmSmi)?;
     host.only(Vendor::Amd, ExportFormat::NvidiaSmi)?;
@@ -79,12 +79,12 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     Ok(Exported { text, notes: host.notes })
 }
 
-/// A block's title between rules of equal length.
+/// Writes a block's title between rules of equal length.
 fn title(name: &str) -> String {
     format!("{:=^WIDTH$}\n", format!(" {name} "))
 }
 
-/// How each pair of GPUs reaches each other; none on the diagonal.
+/// Finds how each pair of GPUs reaches each other. The diagonal has none.
 fn pairs(machine: &Server) -> Vec<Vec<Option<Pair>>> {
     let gpus = machine.gpus();
     let near = between(machine, gpus, gpus);
@@ -104,7 +104,7 @@ fn pairs(machine: &Server) -> Vec<Vec<Option<Pair>>> {
     (0..gpus.len()).map(row).collect()
 }
 
-/// How many xGMI links one after another lead from a GPU to each device.
+/// Counts the xGMI links that lead from a GPU to each device, one after another.
 fn hops(machine: &Server, adjacency: &[Vec<usize>], from: DeviceId) -> Vec<Option<u32>> {
     let is_gpu = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Gpu;
     let mut hops = vec![None; machine.devices().len()];

@@ -1,4 +1,4 @@
-//! What is written is read again, and a list says of each preset what a format cannot say of it.
+//! Reads again the text that is written. A list says of each preset what a format cannot say of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,52 +15,53 @@ use crate::system::views::proximity::between;
 use crate::system::{AbstractNode, BandwidthProfile, GpuGraph, toml_format};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// What a machine may lose in a text.
+/// Names what a machine may lose in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Aspect {
-    /// Its name, its source, warnings, assumptions and measurements.
+    /// Holds its name, its source, warnings, assumptions and measurements.
     Origin,
-    /// Which GPUs it has.
+    /// Says which GPUs it has.
     Gpus,
-    /// Which network interfaces it has.
+    /// Says which network interfaces it has.
     Nics,
-    /// The product of each GPU.
+    /// Names the product of each GPU.
     GpuModels,
-    /// The products of all else.
+    /// Names the products of all else.
     OtherModels,
-    /// The names of CPUs and switches.
+    /// Holds the names of CPUs and switches.
     OtherNames,
-    /// Vendor, device and board of a device, and of a CPU.
+    /// Gives vendor, device and board of a device, and of a CPU.
     Ids,
-    /// PCI addresses.
+    /// Holds PCI addresses.
     Addresses,
-    /// NUMA nodes and cores near a device, and the memory of a CPU.
+    /// Gives the NUMA nodes and cores near a device, and the memory of a CPU.
     Places,
-    /// The CPU that a GPU or an interface hangs from.
+    /// Names the CPU that a GPU or an interface hangs from.
     Cpus,
-    /// How near two devices are over PCIe that no link of the GPUs joins.
+    /// Says how near two devices are over PCIe that no link of the GPUs joins.
     Proximity,
-    /// The same of GPUs that such links join.
+    /// Says the same of GPUs that such links join.
     HiddenProximity,
-    /// Host bridges.
+    /// Lists host bridges.
     HostBridges,
-    /// PCIe switches, each by what is below it.
+    /// Lists PCIe switches, each by what is below it.
     PcieSwitches,
-    /// Generation and lanes of the PCIe above a GPU or an interface, and of all up to its CPU.
+    /// Gives generation and lanes of the PCIe above a GPU or an interface, and of all up to its
+    /// CPU.
     PcieLinks,
-    /// That a GPU reaches its CPU by PCIe, or by other links.
+    /// Says that a GPU reaches its CPU by PCIe, or by other links.
     WaysToCpus,
-    /// What joins sockets.
+    /// Names the links that join sockets.
     Sockets,
-    /// Which pairs of GPUs have links of their own, and how many.
+    /// Says which pairs of GPUs have links of their own, and how many.
     Bundles,
-    /// NVSwitches, and how many links of each GPU lead to each.
+    /// Lists NVSwitches, and how many links of each GPU lead to each.
     NvSwitches,
-    /// How many links of each GPU lead to switches in all.
+    /// Counts the links of each GPU that lead to switches in all.
     Injection,
-    /// Links between NVSwitches.
+    /// Lists links between NVSwitches.
     BetweenSwitches,
-    /// The generation of links between GPUs and to switches.
+    /// Names the generation of links between GPUs and to switches.
     Generations,
 }
 
@@ -70,14 +71,14 @@ use Aspect::{
     PcieSwitches, Places, Proximity, Sockets, WaysToCpus,
 };
 
-/// What every text of a format loses.
+/// Lists what every text of a format loses.
 const ALWAYS: [(ExportFormat, &[Aspect]); 3] = [
     (ExportFormat::NvidiaSmi, &[Origin, Ids, Places]),
     (ExportFormat::RocmSmi, &[Origin, OtherNames, Ids, Places]),
     (ExportFormat::NcclXml, &[Origin, Addresses, Places]),
 ];
 
-/// What each preset loses besides: exactly that, in each format that can say it.
+/// Lists what each preset loses besides: exactly that, in each format that can say it.
 const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
     (
         ExportFormat::NvidiaSmi,
@@ -168,7 +169,7 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
     (ExportFormat::NcclXml, "pcie4-tree-4", &[OtherNames, Proximity, HostBridges]),
 ];
 
-/// Every fact of a machine, by what it is of. All of a machine is in one of them.
+/// Lists every fact of a machine, by what it is of. All of a machine is in one of them.
 fn facts(machine: &Server) -> BTreeMap<Aspect, BTreeSet<String>> {
     let host = Host::new(machine, ExportFormat::NcclXml).unwrap();
     let mut facts = Facts { machine, host, names: names(machine), all: BTreeMap::new() };
@@ -178,7 +179,7 @@ fn facts(machine: &Server) -> BTreeMap<Aspect, BTreeSet<String>> {
     facts.all
 }
 
-/// The name of each GPU and interface; of all else the place among its like.
+/// Names each GPU and interface by its name, and all else by the place among its like.
 fn names(machine: &Server) -> Vec<String> {
     let mut counts: BTreeMap<DeviceKind, usize> = BTreeMap::new();
     let name = |device: &Device| {
@@ -333,7 +334,7 @@ impl Facts<'_> {
                 _ if link.kind.is_gpu_fabric() || link.kind == LinkKind::NvlinkC2c => {
                     self.add(WaysToCpus, format!("{a} {b} {all:?}"));
                 }
-                // What is of the tree is there already.
+                // The links of the tree are there already.
                 _ => {
                     assert!(link.kind.is_pcie() || link.kind == LinkKind::OnDie, "{a} {b} {all:?}");
                     if self.kind(link.a) == DeviceKind::Gpu || self.kind(link.b) == DeviceKind::Gpu
@@ -352,7 +353,7 @@ impl Facts<'_> {
     }
 }
 
-/// What differs between a machine and what is read of its text.
+/// Finds what differs between a machine and what is read of its text.
 fn lost(machine: &Server, format: ExportFormat) -> BTreeSet<Aspect> {
     let written = export(machine, format).unwrap();
     let read = import("written", &written.text, Some(format.reader()), &ImportOptions::default());
@@ -381,11 +382,11 @@ fn what_each_format_cannot_say_of_each_preset_is_listed() {
     assert_eq!(listed.next(), None);
 }
 
-/// One device of a random host: whether it is a GPU, and its socket, host bridge, upstream switch
-/// and switch.
+/// Describes one device of a random host: whether it is a GPU, and its socket, host bridge,
+/// upstream switch and switch.
 type Leaf = (bool, [usize; 4]);
 
-/// A host of such devices; GPUs that follow one another are joined by so many NVLinks.
+/// Builds a host of such devices. `nvlinks` counts the links of each GPU to the next.
 fn random_host(leaves: &[Leaf], nvlinks: &[u32], bridges: bool, pcie: LinkKind) -> Server {
     let mut builder = ServerBuilder::new("random", "test");
     let sockets: BTreeSet<usize> = leaves.iter().map(|leaf| leaf.1[0]).collect();

@@ -1,4 +1,4 @@
-//! The PCI address of every device of a file: its own, or one made up.
+//! Gives every device of a file its PCI address: its own, or one made up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use crate::system::export::host::Host;
 use crate::system::import::nccl_xml::is_bus_id;
 use crate::system::server::DeviceId;
 
-/// Addresses, each given once.
+/// Gives addresses, each once.
 pub(super) struct Addresses {
-    /// The first device of each address that the machine has.
+    /// Names the first device of each address that the machine has.
     own: BTreeMap<String, DeviceId>,
     taken: BTreeSet<String>,
     next: u32,
-    /// The devices whose address is made up.
+    /// Lists the devices whose address is made up.
     made_up: Vec<DeviceId>,
 }
 
 impl Addresses {
-    /// None given yet; those that devices have are kept for them.
+    /// Starts with none given, and keeps for devices the addresses that they have.
     pub(super) fn new(host: &Host) -> Self {
         let mut own = BTreeMap::new();
         for (id, device) in host.machine.devices().iter().enumerate() {
@@ -28,7 +28,7 @@ impl Addresses {
         Self { taken: own.keys().cloned().collect(), own, next: 1, made_up: Vec::new() }
     }
 
-    /// The address of a device: its own, where no earlier device has the same.
+    /// Gives the address of a device: its own, where no earlier device has the same.
     pub(super) fn of(&mut self, host: &Host, device: DeviceId) -> String {
         let known = host.device(device).locality.pci_address.as_deref().and_then(full);
         known.filter(|known| self.own.get(known) == Some(&device)).unwrap_or_else(|| {
@@ -37,7 +37,7 @@ impl Addresses {
         })
     }
 
-    /// An address that no device has.
+    /// Gives an address that no device has.
     pub(super) fn free(&mut self) -> String {
         loop {
             let (domain, bus) = (self.next >> 8, self.next & 0xff);
@@ -49,7 +49,7 @@ impl Addresses {
         }
     }
 
-    /// A sentence on the addresses that are made up.
+    /// Says in a sentence which addresses are made up.
     pub(super) fn note(&self, host: &Host) -> Option<String> {
         let name = |id: &DeviceId| host.device(*id).name.as_str();
         let (first, last) = (self.made_up.first()?, self.made_up.last()?);
@@ -66,7 +66,8 @@ impl Addresses {
     }
 }
 
-/// An address with its domain, in lower case; none where it cannot be one of the file.
+/// Gives an address with its domain, in lower case. There is none where it cannot be one of the
+/// file.
 fn full(address: &str) -> Option<String> {
     let lower = address.to_ascii_lowercase();
     let whole = if lower.matches(':').count() == 1 { format!("0000:{lower}") } else { lower };

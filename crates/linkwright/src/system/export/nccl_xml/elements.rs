@@ -1,4 +1,4 @@
-//! The elements of a topology file, one after another.
+//! Writes the elements of a topology file, one after another.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use crate::system::gpus::Vendor;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Link};
 
-/// The widths that a PCIe link can have, in lanes.
+/// Lists the widths that a PCIe link can have, in lanes.
 const WIDTHS: [u64; 7] = [1, 2, 4, 8, 12, 16, 32];
-/// What RCCL expects of the features of a GPU: those of all of AMD's accelerators.
+/// Gives the features that RCCL expects of a GPU. All of AMD's accelerators have them.
 const AMD_FEATURES: &str = "38911";
 
-/// A text of elements, as NCCL writes it: one to a line, two spaces for each level.
+/// Holds a text of elements, as NCCL writes it: one to a line, two spaces for each level.
 #[derive(Default)]
 pub(super) struct Elements {
-    /// The text.
+    /// Holds the elements written until now.
     pub(super) text: String,
-    /// How many elements it has.
+    /// Counts the elements that it has.
     pub(super) count: usize,
     depth: usize,
 }
@@ -36,32 +36,33 @@ impl Elements {
         self.count += 1;
     }
 
-    /// An element with others inside.
+    /// Opens an element with others inside.
     pub(super) fn open(&mut self, name: &str, attributes: &Attributes) {
         self.start(name, attributes);
         self.text.push_str(">\n");
         self.depth += 1;
     }
 
-    /// The end of it.
+    /// Ends it.
     pub(super) fn close(&mut self, name: &str) {
         self.depth -= 1;
         let _ = writeln!(self.text, "{:1$}</{name}>", "", 2 * self.depth);
     }
 
-    /// An element with nothing inside.
+    /// Writes an element with nothing inside.
     fn single(&mut self, name: &str, attributes: &Attributes) {
         self.start(name, attributes);
         self.text.push_str("/>\n");
     }
 }
 
-/// Whether a device has a PCI address in the file: all have but a network interface on its CPU.
+/// Tells whether a device has a PCI address in the file. All have but a network interface on its
+/// CPU.
 pub(super) fn has_address(host: &Host, device: DeviceId) -> bool {
     host.device(device).kind != DeviceKind::Nic || !is_on_cpu(host, device)
 }
 
-/// Whether a network interface hangs from a CPU without PCIe, as virtual ones do.
+/// Tells whether a network interface hangs from a CPU without PCIe, as virtual ones do.
 fn is_on_cpu(host: &Host, nic: DeviceId) -> bool {
     host.above(nic).is_some_and(|(link, up)| {
         link.kind == LinkKind::OnDie && host.device(up).kind == DeviceKind::Cpu
@@ -69,7 +70,7 @@ fn is_on_cpu(host: &Host, nic: DeviceId) -> bool {
 }
 
 impl Plan<'_, '_> {
-    /// A CPU and all below it.
+    /// Writes a CPU and all below it.
     pub(super) fn cpu(&mut self, elements: &mut Elements, top: &Top, numa: u32) {
         let mut attributes = vec![("numaid", numa.to_string())];
         let near = |id: DeviceId| self.host.device(id).locality.cpu_affinity.clone();
@@ -117,7 +118,7 @@ impl Plan<'_, '_> {
         elements.close("cpu");
     }
 
-    /// What a CPU is: its own ids, else those of its product or of its link to others.
+    /// Says what a CPU is: by its own ids, else by those of its product or of its link to others.
     fn processor(&self, cpu: Option<DeviceId>) -> Vec<(&'static str, String)> {
         let known = cpu.and_then(|cpu| makes::processor(self.host, cpu));
         let arch = known.map_or("x86_64", |known| known.arch);
@@ -144,7 +145,7 @@ impl Plan<'_, '_> {
         attributes
     }
 
-    /// The attributes of a PCI device.
+    /// Gives the attributes of a PCI device.
     fn pci(&mut self, device: DeviceId, class: &str) -> Vec<(&'static str, String)> {
         let found = self.host.device(device);
         let mut attributes =
@@ -168,7 +169,7 @@ impl Plan<'_, '_> {
         attributes
     }
 
-    /// How many lanes a PCIe link has, by its bandwidth; the nearest width, where it is none.
+    /// Counts the lanes of a PCIe link by its bandwidth. Where no width has it, takes the nearest.
     fn lanes(&mut self, device: DeviceId, link: &Link) -> u64 {
         let lane = link.kind.data_sheet().bandwidth.0 / 16;
         let total = link.total_bandwidth();
@@ -184,7 +185,7 @@ impl Plan<'_, '_> {
         nearest
     }
 
-    /// A GPU: what its chip is, and its links to others.
+    /// Writes a GPU, with what its chip is and its links to others.
     fn gpu(&mut self, elements: &mut Elements, gpu: DeviceId) {
         let place = self.host.machine.gpus().binary_search(&gpu).unwrap_or(0);
         let number = self.numbers[place].to_string();
@@ -221,7 +222,7 @@ impl Plan<'_, '_> {
         elements.close("gpu");
     }
 
-    /// A network interface and its port.
+    /// Writes a network interface and its port.
     fn nic(&mut self, elements: &mut Elements, nic: DeviceId) {
         let place = self.host.nics.binary_search(&nic).unwrap_or(0);
         let device = self.host.device(nic);
@@ -252,7 +253,7 @@ fn escaped(text: &str) -> String {
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The transfer rate of a generation of PCIe, in GT/s, as Linux writes it.
+/// Gives the transfer rate of a generation of PCIe, in GT/s, as Linux writes it.
 fn rate(kind: LinkKind) -> Option<&'static str> {
     match kind {
         LinkKind::Pcie1 => Some("2.5"),

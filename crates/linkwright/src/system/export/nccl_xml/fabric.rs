@@ -1,4 +1,4 @@
-//! The NVLinks and xGMI links of a topology file.
+//! Finds the NVLinks and xGMI links of a topology file.
 
 use super::addresses::Addresses;
 use super::makes::{self, Chip};
@@ -11,37 +11,38 @@ use crate::system::import::nvidia_smi::MOST_NVLINKS;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Link};
 
-/// The PCI classes of an NVSwitch, and under which a processor shows its NVLinks.
+/// Gives the PCI class of an NVSwitch.
 const NVSWITCH: &str = "0x068000";
+/// Gives the PCI class under which a processor shows its NVLinks.
 const NVLINK_BRIDGE: &str = "0x068001";
 
-/// One element below a `gpu`.
+/// Holds one element below a `gpu`.
 pub(super) enum Wire {
-    /// NVLinks, or xGMI links.
+    /// Holds NVLinks, or xGMI links.
     Links {
-        /// Its element.
+        /// Names their element.
         element: &'static str,
-        /// The PCI address of the far end.
+        /// Gives the PCI address of the far end.
         target: String,
-        /// How many.
+        /// Counts them.
         count: u32,
-        /// The PCI class of the far end.
+        /// Gives the PCI class of the far end.
         class: &'static str,
     },
-    /// NVLink-C2C to the GPU's own CPU: how many links, and MB/s of one.
+    /// Holds NVLink-C2C to the GPU's own CPU.
     ChipToChip {
-        /// How many.
+        /// Counts its links.
         count: u32,
-        /// MB/s of one.
+        /// Gives the bandwidth of one link, in MB/s.
         megabytes: u64,
     },
 }
 
-/// The links of each device, in the machine's order; only GPUs have any.
+/// Lists the links of each device, in the machine's order. Only GPUs have any.
 ///
 /// # Errors
-/// Links to a CPU that is not the GPU's own, links of two kinds between two GPUs, and more of
-/// them than a GPU has.
+/// Refuses links to a CPU that is not the GPU's own, and links of two kinds between two GPUs.
+/// Refuses more of them than a GPU has.
 pub(super) fn wires(
     host: &Host,
     addresses: &[String],
@@ -69,7 +70,7 @@ pub(super) fn wires(
             between_switches += 1;
             continue;
         }
-        // What joins sockets has no place in the file, of whatever kind.
+        // Links between sockets have no place in the file, of whatever kind.
         if kinds == [DeviceKind::Cpu; 2] {
             continue;
         }
@@ -121,7 +122,7 @@ pub(super) fn wires(
     Ok(wires)
 }
 
-/// The generation that the file tells of a link at each of its ends that is a GPU.
+/// Gives the generation that the file tells of a link at each of its ends that is a GPU.
 fn told(host: &Host, link: &Link) -> Vec<LinkKind> {
     let gpus = [link.a, link.b].into_iter().filter(|end| host.device(*end).kind == DeviceKind::Gpu);
     if link.kind == LinkKind::NvlinkC2c {
@@ -135,7 +136,7 @@ fn told(host: &Host, link: &Link) -> Vec<LinkKind> {
     gpus.filter_map(of_gpu).collect()
 }
 
-/// What a link is at one of its ends, a GPU.
+/// Gives the element of a link at one of its ends, a GPU.
 fn wire(
     host: &Host,
     link: &Link,

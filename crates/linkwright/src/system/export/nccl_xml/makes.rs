@@ -1,16 +1,17 @@
-//! What topology files say of the make of a device, where the machine knows no more than its name.
+//! Holds what topology files say of the make of a device, where the machine knows no more than its
+//! name.
 
 use crate::system::export::host::Host;
 use crate::system::gpus::Vendor;
 use crate::system::kinds::LinkKind;
 use crate::system::server::{Device, DeviceId};
 
-/// A processor as NCCL tells them apart.
+/// Describes a processor as NCCL tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Processor {
-    /// Its architecture.
+    /// Names its architecture.
     pub(super) arch: &'static str,
-    /// Its vendor by CPUID, its family and its model, of x86.
+    /// Gives its vendor by CPUID, its family and its model. Only x86 has these.
     pub(super) cpuid: Option<(&'static str, u16, u16)>,
 }
 
@@ -22,7 +23,7 @@ const fn other(arch: &'static str) -> Processor {
     Processor { arch, cpuid: None }
 }
 
-/// Families and models by product, as the processors' CPUID tells them.
+/// Lists families and models by product, as the processors' CPUID tells them.
 const PROCESSORS: [(&str, Processor); 9] = [
     ("Xeon E5-2698 v4", x86("GenuineIntel", 6, 79)),
     ("Xeon Platinum 8168", x86("GenuineIntel", 6, 85)),
@@ -35,7 +36,8 @@ const PROCESSORS: [(&str, Processor); 9] = [
     ("Grace", other("arm64")),
 ];
 
-/// The processor of a CPU: by its product, else the first of those with its link between sockets.
+/// Finds the processor of a CPU: by its product, else the first of those with its link between
+/// sockets.
 pub(super) fn processor(host: &Host, cpu: DeviceId) -> Option<Processor> {
     let named = host.device(cpu).model.as_deref();
     let known = PROCESSORS.iter().find(|(name, _)| Some(*name) == named);
@@ -53,21 +55,21 @@ pub(super) fn processor(host: &Host, cpu: DeviceId) -> Option<Processor> {
     known.map(|(_, processor)| *processor).or_else(by_link)
 }
 
-/// Mellanox, by its PCI vendor id.
+/// Names Mellanox by its PCI vendor id.
 const MELLANOX: &str = "15b3";
-/// The PCI device ids of network interfaces by the first word of their product: the PCI ID
-/// Repository.
+/// Lists the PCI device ids of network interfaces by the first word of their product. The PCI ID
+/// Repository has them.
 const ADAPTERS: [(&str, &str); 4] = [
     ("ConnectX-4", "1013"),
     ("ConnectX-5", "1017"),
     ("ConnectX-6", "101b"),
     ("ConnectX-7", "1021"),
 ];
-/// Mb/s of a port by the rate in a product's name.
+/// Gives the Mb/s of a port by the rate in a product's name.
 const RATES: [(&str, u32); 5] =
     [("FDR", 56_000), ("EDR", 100_000), ("HDR", 200_000), ("NDR", 400_000), ("XDR", 800_000)];
 
-/// A device's PCI vendor and device id: its own, else those of its product.
+/// Gives a device's PCI vendor and device id: its own, else those of its product.
 pub(super) fn pci_id(device: &Device) -> Option<(String, String)> {
     let own = &device.identity;
     if let (Some(vendor), Some(id)) = (&own.vendor_id, &own.device_id) {
@@ -82,8 +84,8 @@ pub(super) fn pci_id(device: &Device) -> Option<(String, String)> {
     known.map(|(_, id)| (MELLANOX.to_owned(), (*id).to_owned()))
 }
 
-/// How fast a port of a network interface is, in Mb/s, where its product says it: by the name of
-/// an InfiniBand rate, or as `200 Gb/s`.
+/// Gives the speed of a network interface's port in Mb/s, where its product says it. A product says
+/// it by the name of an InfiniBand rate, or as `200 Gb/s`.
 pub(super) fn port_speed(nic: &Device) -> Option<u32> {
     let words: Vec<&str> = nic.model.as_deref()?.split(' ').collect();
     let named = RATES.iter().find(|(rate, _)| words.contains(rate)).map(|(_, speed)| *speed);
@@ -94,21 +96,22 @@ pub(super) fn port_speed(nic: &Device) -> Option<u32> {
     named.or_else(written)
 }
 
-/// Whether a product is named by a rate of InfiniBand.
+/// Tells whether a product is named by a rate of InfiniBand.
 pub(super) fn is_infiniband(nic: &Device) -> bool {
     let words = nic.model.as_deref().unwrap_or_default().split(' ');
     words.into_iter().any(|word| RATES.iter().any(|(rate, _)| *rate == word))
 }
 
-/// What a `gpu` element says of the chip: NVIDIA's compute capability, or AMD's processor.
+/// Holds what a `gpu` element says of the chip: NVIDIA's compute capability, or AMD's processor.
 pub(super) enum Chip {
-    /// `sm`: 90 for compute capability 9.0; none where neither its model nor its links tell it.
+    /// Holds `sm`, which is 90 for compute capability 9.0. There is none where neither its model
+    /// nor its links tell it.
     Nvidia(Option<u32>),
-    /// `gcn`: `gfx942`, and its number of compute units, which RCCL reads as `sm`.
+    /// Holds `gcn`, such as `gfx942`, and its number of compute units, which RCCL reads as `sm`.
     Amd(Option<(&'static str, u32)>),
 }
 
-/// The chip of a GPU.
+/// Finds the chip of a GPU.
 pub(super) fn chip(host: &Host, gpu: DeviceId) -> Chip {
     let model = host.device(gpu).gpu_model();
     if host.vendor(gpu) == Some(Vendor::Amd) {
@@ -123,7 +126,7 @@ pub(super) fn chip(host: &Host, gpu: DeviceId) -> Chip {
     Chip::Nvidia(processor.and_then(|digits| digits.parse().ok()).or_else(by_link))
 }
 
-/// The first compute capability with a generation of NVLink.
+/// Gives the first compute capability with a generation of NVLink.
 fn first_with(kind: LinkKind) -> Option<u32> {
     match kind {
         LinkKind::Nvlink1 => Some(60),

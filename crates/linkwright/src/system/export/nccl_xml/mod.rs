@@ -1,8 +1,9 @@
-//! Writes the topology file that NCCL reads (`NCCL_TOPO_FILE`); of AMD GPUs, that of RCCL.
+//! Writes the topology file that NCCL reads (`NCCL_TOPO_FILE`). For AMD GPUs it writes RCCL's.
 //!
-//! What it says: CPUs, PCIe switches, GPUs and network interfaces with their PCIe links, their
-//! makes and their PCI addresses, NVLink and xGMI from each GPU, and the speed of ports. What NCCL
-//! takes each attribute for stands in its source, `src/graph/topo.cc` and `src/graph/xml.cc`.
+//! The file lists CPUs, PCIe switches, GPUs and network interfaces with their PCIe links, their
+//! makes and their PCI addresses. It lists NVLink and xGMI from each GPU, and the speed of ports.
+//! NCCL's source, `src/graph/topo.cc` and `src/graph/xml.cc`, tells what NCCL takes each attribute
+//! for.
 
 mod addresses;
 mod elements;
@@ -22,25 +23,28 @@ use crate::system::kinds::DeviceKind;
 use crate::system::locality::Affinity;
 use crate::system::server::{DeviceId, Server};
 
-/// The most elements that NCCL reads (`NCCL_TOPO_XML_MAX_NODES`).
+/// Counts the most elements that NCCL reads (`NCCL_TOPO_XML_MAX_NODES`).
 const MOST_ELEMENTS: usize = 256;
-/// PCI classes: a bridge, NVIDIA's GPUs without a display, AMD's accelerators, interfaces of
-/// Ethernet and of InfiniBand.
+/// Gives the PCI class of a bridge.
 const BRIDGE: &str = "0x060400";
+/// Gives the PCI class of NVIDIA's GPUs without a display.
 const CONTROLLER_3D: &str = "0x030200";
+/// Gives the PCI class of AMD's accelerators.
 const ACCELERATOR: &str = "0x120000";
+/// Gives the PCI class of interfaces of Ethernet.
 const ETHERNET: &str = "0x020000";
+/// Gives the PCI class of interfaces of InfiniBand.
 const INFINIBAND: &str = "0x020700";
 
-/// What a file is made of.
+/// Holds what a file is made of.
 struct Plan<'h, 'm> {
     host: &'h Host<'m>,
-    /// For each device those below it, in the machine's order; host bridges left out.
+    /// Lists for each device those below it, in the machine's order. Host bridges are left out.
     below: Vec<Vec<DeviceId>>,
     addresses: Vec<String>,
-    /// Of the GPUs.
+    /// Numbers the GPUs.
     numbers: Vec<u32>,
-    /// Of the network interfaces.
+    /// Names the network interfaces.
     nic_names: Vec<String>,
     wires: Vec<Vec<Wire>>,
     vendor: Option<Vendor>,
@@ -50,7 +54,7 @@ struct Plan<'h, 'm> {
 /// Writes the file.
 ///
 /// # Errors
-/// GPUs of several vendors, and links between GPUs that no such file can have.
+/// Refuses GPUs of several vendors, and links between GPUs that no such file can have.
 pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     let mut host = Host::new(machine, ExportFormat::NcclXml)?;
     let vendor = one_vendor(&host)?;
@@ -86,13 +90,13 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     Ok(Exported { text: elements.text, notes })
 }
 
-/// A CPU of the file with what hangs from it; the machine has none where `device` is none.
+/// Holds a CPU of the file with what hangs from it. Where `device` is none, the machine has no CPU.
 struct Top {
     device: Option<DeviceId>,
     below: Vec<DeviceId>,
 }
 
-/// The vendor of all GPUs, where any is known.
+/// Finds the vendor of all GPUs, where any is known.
 fn one_vendor(host: &Host) -> Result<Option<Vendor>, SystemError> {
     let mut vendors: Vec<Vendor> = Vec::new();
     for gpu in host.machine.gpus() {
@@ -110,7 +114,7 @@ fn one_vendor(host: &Host) -> Result<Option<Vendor>, SystemError> {
     Ok(vendors.first().copied())
 }
 
-/// What stands below each device and each CPU, host bridges left out.
+/// Lists what stands below each device and each CPU. Host bridges are left out.
 fn arranged(host: &Host, notes: &mut Vec<String>) -> (Vec<Vec<DeviceId>>, Vec<Top>) {
     let machine = host.machine;
     let mut below = vec![Vec::new(); machine.devices().len()];
@@ -153,7 +157,7 @@ fn arranged(host: &Host, notes: &mut Vec<String>) -> (Vec<Vec<DeviceId>>, Vec<To
     (below, tops)
 }
 
-/// Every device of the file, in its order.
+/// Lists every device of the file, in its order.
 fn in_order(below: &[Vec<DeviceId>], tops: &[Top]) -> Vec<DeviceId> {
     let mut order = Vec::new();
     let mut pending: Vec<DeviceId> =
@@ -165,8 +169,8 @@ fn in_order(below: &[Vec<DeviceId>], tops: &[Top]) -> Vec<DeviceId> {
     order
 }
 
-/// A NUMA node for each CPU: its own, or the one near its GPUs, else the next that is free; their
-/// places where two would have the same.
+/// Gives each CPU a NUMA node: its own, or the one near its GPUs, else the next that is free. Where
+/// two would have the same, all get their places.
 fn numa_ids(host: &Host, tops: &[Top]) -> Vec<u32> {
     let one = |nodes: &Affinity| paste::number(&nodes.to_string());
     let near = |cpu: DeviceId| {

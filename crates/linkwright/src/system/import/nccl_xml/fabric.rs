@@ -32,20 +32,20 @@ pub(super) struct Fabric {
     pub(super) switches: usize,
     /// Each bundle once: a GPU, the far end, the kind and the count.
     pub(super) bundles: Vec<(usize, FarEnd, LinkKind, u32)>,
-    /// NVLink-C2C of each GPU that has it.
+    /// Lists the NVLink-C2C of each GPU that has it.
     pub(super) chip_to_chip: Vec<ChipToChip>,
 }
 
-/// NVLink-C2C between a GPU and the CPU that it hangs from.
+/// Holds the NVLink-C2C between a GPU and the CPU that it hangs from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChipToChip {
-    /// The GPU.
+    /// Names the GPU by its place.
     pub(super) gpu: usize,
-    /// The CPU.
+    /// Names the CPU by its place.
     pub(super) cpu: usize,
-    /// How many links.
+    /// Counts the links.
     pub(super) count: u32,
-    /// Of one of them, in one direction.
+    /// Gives the bandwidth of one of them, in one direction.
     pub(super) bandwidth: Bandwidth,
 }
 
@@ -232,7 +232,7 @@ fn wires<'a>(
     Ok(wires)
 }
 
-/// The NVLink-C2C of every GPU: `bw` of one link in MB/s.
+/// Finds the NVLink-C2C of every GPU. `bw` of one link is in MB/s.
 fn chip_to_chip(source: &Source, devices: &[Found]) -> Result<Vec<ChipToChip>, InputError> {
     let mut found: Vec<ChipToChip> = Vec::new();
     for (index, device) in devices.iter().enumerate() {
@@ -257,7 +257,7 @@ fn chip_to_chip(source: &Source, devices: &[Found]) -> Result<Vec<ChipToChip>, I
     Ok(found)
 }
 
-/// Ten times what a Grace Hopper superchip has, in bytes per second.
+/// Gives ten times what a Grace Hopper superchip has, in bytes per second.
 pub(in crate::system) const MOST_C2C: u64 = 10 * LinkKind::NvlinkC2c.data_sheet().bandwidth.0;
 
 /// The NVLink generation of a compute capability, written without its dot.

@@ -1,9 +1,9 @@
 //! Reads the topology file that NCCL and RCCL write (`NCCL_TOPO_DUMP_FILE`) and read
 //! (`NCCL_TOPO_FILE`).
 //!
-//! What it represents: CPUs, PCIe switches, GPUs, network interfaces, and the PCIe, NVLink
-//! and xGMI links between them, and NVLink-C2C, with the bandwidths that the file gives. What it
-//! leaves out: speeds of network ports, and PCIe host bridges, which the file does not name.
+//! It represents CPUs, PCIe switches, GPUs and network interfaces. It represents the PCIe, NVLink
+//! and xGMI links between them, and NVLink-C2C, with the bandwidths that the file gives. It leaves
+//! out speeds of network ports, and PCIe host bridges, which the file does not name.
 
 mod attributes;
 mod fabric;

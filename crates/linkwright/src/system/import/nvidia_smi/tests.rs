@@ -19,7 +19,7 @@ const SPACED: &str = quirk!("spaced-columns.nvidia-smi.txt");
 const NO_LEGEND: &str = quirk!("no-legend.nvidia-smi.txt");
 const NUMA_LIST: &str = quirk!("numa-list.nvidia-smi.txt");
 const TERMINAL_CUT: &str = quirk!("terminal-cut.nvidia-smi.txt");
-/// Texts that read whole.
+/// Lists the texts that read whole.
 const WHOLE: [&str; 10] =
     [DGX1, DGX_A100, HGX_H100, PCIE_ONLY, B200, BLANK, LOST_TABS, SPACED, NO_LEGEND, NUMA_LIST];
 
