@@ -10,6 +10,7 @@ import mmap
 import os
 import re
 import sys
+from collections.abc import Sequence
 from threading import Event, Thread
 
 from linkwright.errors import LinkwrightError
@@ -18,7 +19,10 @@ from linkwright.errors import LinkwrightError
 if sys.platform != "win32":
     import resource
 
-__all__ = ["check_room", "limit_of"]
+__all__ = ["check_before_numpy", "check_room", "limit_of"]
+
+# Bytes of addresses that numpy takes when it is loaded (81 MiB), with some to spare.
+NUMPY = 128 * 2**20
 
 # How programs of others say that they ran into a limit, where they raise no error of the system's.
 MEMORY = re.compile(r"failed to map segment|annot allocate memory|annot apply additional memory")
@@ -81,6 +85,26 @@ def check_room(*, files: int, threads: int, space: int) -> None:
             os.close(descriptor)
         for thread in started:
             thread.join()
+
+
+def check_before_numpy() -> None:
+    """Looks for room before numpy is loaded, where addresses are limited.
+
+    Its library of linear algebra ends the process by itself where it gets none.
+    """
+    if _soft("RLIMIT_AS") is not None and _NumpyFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _NumpyFinder)
+
+
+class _NumpyFinder:
+    """Is asked for every module, and finds none."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> None:
+        """Refuses numpy where there is no room for it."""
+        del path, target
+        if name == "numpy":
+            check_room(files=0, threads=0, space=NUMPY)
 
 
 def _memory() -> LinkwrightError:

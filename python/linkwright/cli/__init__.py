@@ -23,9 +23,11 @@ def main() -> None:
         interruption.obey_termination()
         from linkwright.cli.commands import app
         from linkwright.cli.program import LimitReached
+        from linkwright.limits import check_before_numpy
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         sys.exit(interruption.code())
+    check_before_numpy()
     try:
         app(prog_name="linkwright")
     except LimitReached as end:
