@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -173,6 +172,8 @@ def lasting(path: Path, content: bytes) -> Iterator[Path]:
     if not is_read_once(path):
         yield path.absolute()
         return
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         copy = Path(folder) / path.name
         copy.write_bytes(content)

@@ -133,7 +133,7 @@ impl System {
         let format: ExportFormat = format.parse().map_err(errors::system)?;
         let [kind] = self.core().kinds() else {
             let problem = format!("`{}` has servers of several kinds", self.core().name());
-            let remedy = "give one of its `servers()`, each of which prints a text of its own";
+            let remedy = "give one of its `servers()`, which print a text each";
             return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
         };
         system::export(kind.server(), format).map_err(errors::system)

@@ -159,7 +159,7 @@ fn wire(
         return Ok(Wire::ChipToChip { count: link.count, megabytes });
     }
     if link.count > MOST_NVLINKS {
-        return Err(refused(host, link, "no GPU has so many links to one device"));
+        return Err(refused(host, link, "these are more links to one device than a GPU has"));
     }
     let class = match kind {
         DeviceKind::Gpu if link.kind.is_xgmi() => ACCELERATOR,
