@@ -39,7 +39,7 @@ $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 # A DGX-1V in, as its tools print it, the paper's mix of jobs out: a table here, a report in demo/report.html.
 demo: install
 	mkdir -p demo
-	$(BIN)/linkwright machine import examples/dgx1-v100.nvidia-smi.txt \
+	$(BIN)/linkwright machine import examples/topologies/dgx1-v100.nvidia-smi.txt \
 		--output demo/dgx1-v100.toml
 	$(BIN)/linkwright compare examples/dgx1-v100-mix.toml --output demo
 

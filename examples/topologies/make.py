@@ -319,12 +319,22 @@ SERVERS: dict[str, tuple[str, ExportFormatName]] = {
 }
 
 
+def listed(product: str, count: int) -> str:
+    """Lists GPUs as `nvidia-smi -L` does, which alone names their model."""
+    return "".join(
+        f"GPU {gpu}: {product} (UUID: GPU-{gpu:08d}-0000-4000-8000-000000000000)\n"
+        for gpu in range(count)
+    )
+
+
 def texts() -> dict[str, str]:
     """Makes the text of every file here, by its name."""
-    return {
+    made = {
         file: System.from_text(f'name = "{file}"\n{facts}', file).to_text(format)
         for file, (facts, format) in SERVERS.items()
     }
+    matrix = made["dgx1-v100.nvidia-smi-topo-m.txt"]
+    return made | {"dgx1-v100.nvidia-smi.txt": listed("Tesla V100-SXM2-16GB", 8) + matrix}
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ def test_a_doubtful_machine_is_warned_of_before_every_answer() -> None:
 
 
 def test_gpus_that_mig_slices_are_warned_of(tmp_path: Path) -> None:
-    paste = (PASTES.parent / "dgx1-v100.nvidia-smi.txt").read_text(encoding="utf-8")
+    paste = (PASTES / "dgx1-v100.nvidia-smi.txt").read_text(encoding="utf-8")
     gpu, others = paste.split("\n", 1)
     sliced = tmp_path / "sliced.txt"
     cut = "  MIG 1g.10gb     Device  0: (UUID: MIG-1)"

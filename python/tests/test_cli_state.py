@@ -119,7 +119,7 @@ def test_an_answer_that_fails_leaves_to_another_what_was_given_anew(
 def test_a_fresh_paste_under_another_name_is_told_how_to_keep_both(
     file: Path, tmp_path: Path
 ) -> None:
-    paste = EXAMPLES / "dgx1-v100.nvidia-smi.txt"
+    paste = EXAMPLES / "topologies" / "dgx1-v100.nvidia-smi.txt"
     fresh = tmp_path / "fresh.txt"
     fresh.write_bytes(paste.read_bytes())
     parsed("allocate", "-m", paste, "--state", file, "-k", 2, "--job", "a")
