@@ -7,7 +7,7 @@
 
 use super::super::schedule::{Protocol, Schedule};
 use super::super::time::{
-    NcclProtocol, Player, Timing, choose_chunk_by, protocol_for, protocol_on, resources,
+    KnownTimes, NcclProtocol, Player, Timing, fastest_by, protocol_for, protocol_on, resources,
 };
 use super::{Plan, PlanError};
 use crate::network::Routes;
@@ -24,15 +24,16 @@ const MOST_BOUNDED: usize = 64;
 
 /// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest,
 /// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
-/// links allow, no other plan is tried.
+/// links allow, no other plan is tried. What is known is not played.
 pub(super) fn fastest_of(
     plans: &[Plan],
     wiring: &Wiring,
     size: Bytes,
     peer_access_switch: Picoseconds,
+    known: &mut KnownTimes,
 ) -> Result<(Plan, Timing), PlanError> {
     let routes = &resources(wiring);
-    let mut search = Search { routes, size, peer_access_switch, best: None };
+    let mut search = Search { routes, size, peer_access_switch, known, best: None };
     let candidates: Vec<Candidate<'_>> = (0..)
         .zip(plans)
         .map(|(place, plan)| search.candidate(place, plan))
@@ -68,21 +69,36 @@ struct Candidate<'p> {
     plan: &'p Plan,
     /// A time this near to what its links allow leaves it untried.
     near: f64,
-    /// What it takes at least, in seconds: with each protocol, Simple first, and with any.
-    of_protocols: Vec<(Protocol, f64)>,
+    /// With each protocol, Simple first.
+    ways: Vec<Way<'p>>,
+    /// What it takes at least with any of them, in seconds.
     least: f64,
+}
+
+/// A plan with one protocol.
+struct Way<'p> {
+    protocol: Protocol,
+    costs: NcclProtocol,
+    /// What it takes at least, in seconds.
+    least: f64,
+    /// Ready to be played, where its bound has been asked for.
+    player: Option<Player<'p>>,
 }
 
 struct Search<'r> {
     routes: &'r Routes<'r>,
     size: Bytes,
+    known: &'r mut KnownTimes,
     peer_access_switch: Picoseconds,
     /// With its place among plans and that of its protocol there: of equals the first is taken.
     best: Option<(Timing, (usize, usize), Protocol)>,
 }
 
 impl<'r> Search<'r> {
-    fn candidate<'p>(&self, place: usize, plan: &'p Plan) -> Result<Candidate<'p>, PlanError> {
+    fn candidate<'p>(&self, place: usize, plan: &'p Plan) -> Result<Candidate<'p>, PlanError>
+    where
+        'r: 'p,
+    {
         let (size, schedule) = (self.size.0 as f64, &plan.schedule);
         let usual = protocol_on(schedule, self.routes.wiring());
         let player = Player::on(schedule, self.routes, &usual)?;
@@ -92,21 +108,20 @@ impl<'r> Search<'r> {
         let (seconds, launch) = (size * busiest, usual.launch.as_seconds());
         let sent = size * most_sent(schedule);
         let is_bounded = self.size >= LEAST_BOUNDED && schedule.ranks() <= MOST_BOUNDED;
-        let mut of_protocols = Vec::new();
+        let mut ways = Vec::new();
         for protocol in plan.algorithm.protocols().iter().rev() {
             let costs = self.costs(schedule, *protocol);
             // A block is no faster than its flags let it be, nor than the links that it sends over.
             let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);
             let soonest = launch + seconds.max(own) / costs.data_share;
-            let busy = if is_bounded {
-                Player::on(schedule, self.routes, &costs)?.least(self.size).as_seconds()
-            } else {
-                0.0
-            };
-            of_protocols.push((*protocol, soonest.max(busy)));
+            let bounded = || Player::on(schedule, self.routes, &costs);
+            let player = is_bounded.then(bounded).transpose()?;
+            let busy = player.as_ref().map(|player| player.least(self.size).as_seconds());
+            let least = soonest.max(busy.unwrap_or(0.0));
+            ways.push(Way { protocol: *protocol, costs, least, player });
         }
-        let least = of_protocols.iter().map(|(_, least)| *least).fold(f64::INFINITY, f64::min);
-        Ok(Candidate { place, plan, near: NEAR * (launch + seconds), of_protocols, least })
+        let least = ways.iter().map(|way| way.least).fold(f64::INFINITY, f64::min);
+        Ok(Candidate { place, plan, near: NEAR * (launch + seconds), ways, least })
     }
 
     fn costs(&self, schedule: &Schedule, protocol: Protocol) -> NcclProtocol {
@@ -122,7 +137,7 @@ impl<'r> Search<'r> {
     /// Plays a plan with each protocol that may be the fastest.
     fn play(&mut self, candidate: &Candidate<'_>) -> Result<(), PlanError> {
         let schedule = &candidate.plan.schedule;
-        for (at, (protocol, least)) in candidate.of_protocols.iter().enumerate() {
+        for (at, way) in candidate.ways.iter().enumerate() {
             let place = (candidate.place, at);
             let is_beaten = |least: f64| {
                 self.best.as_ref().is_some_and(|(timing, of_best, _)| {
@@ -130,21 +145,25 @@ impl<'r> Search<'r> {
                     if *of_best < place { best <= least } else { best < least * EARLIER }
                 })
             };
-            if is_beaten(*least) {
+            if is_beaten(way.least) {
                 continue;
             }
-            let costs = self.costs(schedule, *protocol);
-            let player = Player::on(schedule, self.routes, &costs)?;
-            if is_beaten(player.least(self.size).as_seconds()) {
-                continue;
-            }
-            let timing = choose_chunk_by(&player, self.size)?.0;
+            let timing = match &way.player {
+                Some(player) => fastest_by(player, self.size, self.known)?,
+                None => {
+                    let player = Player::on(schedule, self.routes, &way.costs)?;
+                    if is_beaten(player.least(self.size).as_seconds()) {
+                        continue;
+                    }
+                    fastest_by(&player, self.size, self.known)?
+                }
+            };
             let is_better = self
                 .best
                 .as_ref()
                 .is_none_or(|(best, of_best, _)| (timing.time, place) < (best.time, *of_best));
             if is_better {
-                self.best = Some((timing, place, *protocol));
+                self.best = Some((timing, place, way.protocol));
             }
         }
         Ok(())

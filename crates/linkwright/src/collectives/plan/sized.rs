@@ -9,7 +9,9 @@ use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
 use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Schedule;
-use super::super::time::{NcclProtocol, Timing, choose_chunk_on, protocol_on};
+use super::super::time::{
+    KnownTimes, NcclProtocol, Timing, choose_chunk_on, fastest_on, protocol_on,
+};
 use super::fastest::fastest_of;
 use super::optimum::in_switch_rate;
 use super::rate::steady_rate;
@@ -51,7 +53,8 @@ pub fn timed_plan_for_size(
 ) -> Result<(Plan, Timing), PlanError> {
     check_gpus(system, gpus)?;
     let wiring = Wiring::of_gpus(system, gpus);
-    candidates(&wiring, gpus, collective, algorithm, links)?.fastest(&wiring, size)
+    let open = candidates(&wiring, gpus, collective, algorithm, links)?;
+    open.fastest(&wiring, size, &mut KnownTimes::default())
 }
 
 /// As [`plan_for_size`] for each of several sizes, of which each may have another plan.
@@ -134,21 +137,38 @@ impl Candidates {
     /// # Errors
     /// A size that would take too many transfers.
     pub fn fastest(&self, size: Bytes) -> Result<(Plan, Timing), PlanError> {
-        self.open.fastest(&self.wiring, size)
+        self.fastest_knowing(size, &mut KnownTimes::default())
+    }
+
+    /// As [`Self::fastest`]: what was played for other GPUs is not played again.
+    ///
+    /// # Errors
+    /// As [`Self::fastest`].
+    pub fn fastest_knowing(
+        &self,
+        size: Bytes,
+        known: &mut KnownTimes,
+    ) -> Result<(Plan, Timing), PlanError> {
+        self.open.fastest(&self.wiring, size, known)
     }
 }
 
 impl Open {
-    fn fastest(&self, wiring: &Wiring, size: Bytes) -> Result<(Plan, Timing), PlanError> {
+    fn fastest(
+        &self,
+        wiring: &Wiring,
+        size: Bytes,
+        known: &mut KnownTimes,
+    ) -> Result<(Plan, Timing), PlanError> {
         match self {
-            Self::Plans(plans) => fastest_of(plans, wiring, size, Picoseconds(0)),
+            Self::Plans(plans) => fastest_of(plans, wiring, size, Picoseconds(0), known),
             Self::Nccl { chooser, gpus, collective, optimum } => {
                 let choice = chooser.choose(size.0);
                 let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
                 let BaselinePlan { schedule, links, trees, notes } = chosen;
                 let rate = steady_rate(&schedule, wiring)?;
                 let costs = protocol_on(&schedule, wiring);
-                let timing = choose_chunk_on(&schedule, wiring, size, &costs)?.0;
+                let timing = fastest_on(&schedule, wiring, size, &costs, known)?;
                 let (algorithm, optimum) = (algorithm_of(choice.algorithm), *optimum);
                 let plan = Plan { schedule, algorithm, links, trees, rate, optimum, notes };
                 Ok((plan, timing))
@@ -199,7 +219,7 @@ pub(super) fn plan_sized(
     size: Bytes,
 ) -> Result<Plan, PlanError> {
     let open = candidates(wiring, gpus, collective, algorithm, links)?;
-    Ok(open.fastest(wiring, size)?.0)
+    Ok(open.fastest(wiring, size, &mut KnownTimes::default())?.0)
 }
 
 /// The plans of which one may be the fastest for some size.
@@ -246,7 +266,8 @@ pub(super) fn fastest(
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
-    Ok(fastest_of(&with_two_channels(vec![plan]), wiring, size, peer_access_switch)?.0)
+    let (plans, known) = (with_two_channels(vec![plan]), &mut KnownTimes::default());
+    Ok(fastest_of(&plans, wiring, size, peer_access_switch, known)?.0)
 }
 
 /// Plans as they are, and each also with its trees on two channels.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lowered::LoweredSchedule;
 use crate::network::ResourceId;
+use crate::program::kernel::Pieces;
 use crate::units::Bytes;
 
 /// What one run of a schedule asks of one resource.
@@ -28,6 +29,25 @@ impl LoweredSchedule {
             let sent: f64 = sending.map(|linked| f64::from(linked.step.count)).sum();
             Some((block.outgoing?, sent))
         })
+    }
+
+    /// What each connection carries in a run whose data is cut like that, the protocol's flags among it.
+    pub(super) fn carried(&self, pieces: Pieces) -> Vec<Bytes> {
+        let mut of_step: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut carried = vec![Bytes(0); self.paths.len()];
+        for block in &self.kernel.blocks {
+            let Some(outgoing) = block.outgoing else { continue };
+            let steps = &self.kernel.steps[block.steps.0 as usize..block.steps.1 as usize];
+            let sends = steps.iter().map(|linked| linked.step).filter(|step| step.sends);
+            let bytes = sends.map(|step| {
+                *of_step.entry(step.count).or_insert_with(|| {
+                    let all = (0..pieces.count()).map(|piece| pieces.bytes(piece, step.count));
+                    all.map(|data| self.protocol.on_wire(data).0).sum()
+                })
+            });
+            carried[outgoing as usize] = Bytes(bytes.sum());
+        }
+        carried
     }
 
     /// What data a run over `size` bytes, as nccl-tests counts them, moves over each resource that it uses: without the

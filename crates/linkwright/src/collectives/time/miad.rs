@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::schedule::{Pacing, Schedule};
 use super::error::TimeError;
+use super::known::{Found, KnownTimes};
 use super::paths::resources;
 use super::play::{Player, Timing, wiring_of};
 
@@ -54,8 +55,36 @@ pub(in crate::collectives) fn choose_chunk_on(
     choose_chunk_by(&Player::on(schedule, &routes, protocol)?, size)
 }
 
+/// The best timing over chunk sizes, on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn fastest_on(
+    schedule: &Schedule,
+    wiring: &Wiring,
+    size: Bytes,
+    protocol: &NcclProtocol,
+    known: &mut KnownTimes,
+) -> Result<Timing, TimeError> {
+    let routes = resources(wiring);
+    fastest_by(&Player::on(schedule, &routes, protocol)?, size, known)
+}
+
+/// The same of a schedule that is ready to be played, which is not where one that takes as long was
+/// played before.
+pub(in crate::collectives) fn fastest_by(
+    player: &Player<'_>,
+    size: Bytes,
+    known: &mut KnownTimes,
+) -> Result<Timing, TimeError> {
+    let key = player.key(size);
+    if let Some(found) = known.find(key) {
+        return Ok(player.timing_of(size, found));
+    }
+    let timing = choose_chunk_by(player, size)?.0;
+    known.keep(key, Found { pieces: timing.pieces, time: timing.time });
+    Ok(timing)
+}
+
 /// As [`choose_chunk`], of a schedule that is ready to be played.
-pub(in crate::collectives) fn choose_chunk_by(
+fn choose_chunk_by(
     player: &Player<'_>,
     size: Bytes,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {

@@ -19,6 +19,7 @@ use super::super::schedule::{Pacing, Schedule};
 use super::alike::{Alike, alike};
 use super::binding::binding;
 use super::error::TimeError;
+use super::known::{Found, Key};
 use super::loads_of;
 use super::lowered::LoweredSchedule;
 use super::paths::resources;
@@ -205,9 +206,7 @@ impl<'a> Player<'a> {
         size: Bytes,
         chunk: Bytes,
     ) -> Result<Timing, TimeError> {
-        let schedule = self.schedule;
-        // The signals of a barrier are empty.
-        let size = if schedule.collective.may_repeat() { Bytes(0) } else { size };
+        let size = self.moved(size);
         let played = match self.reduced() {
             Reduced::Whole(whole) => self.play(&whole.in_full(), size, chunk)?,
             Reduced::Alike(alike) => match self.play(&alike.lowered, size, chunk) {
@@ -219,19 +218,44 @@ impl<'a> Player<'a> {
                 Err(_) => self.play(&self.lowered.in_full(), size, chunk)?,
             },
         };
-        let Played { time, pieces, .. } = played;
+        Ok(self.timing(size, played))
+    }
+
+    /// What is known of a run that was found before to take its data in so many pieces and so long.
+    pub(super) fn timing_of(&self, size: Bytes, found: Found) -> Timing {
+        let (size, lowered) = (self.moved(size), &self.lowered);
+        let pieces = Pieces::new(Bytes(size.0 / lowered.shards), lowered.chunks, found.pieces);
+        let carried = lowered.carried(pieces);
+        self.timing(size, Played { time: found.time, pieces, carried })
+    }
+
+    /// What decides how long it takes in the chunks that suit it.
+    pub(super) fn key(&self, size: Bytes) -> Key {
+        let (Reduced::Whole(played) | Reduced::Alike(Alike { lowered: played, .. })) =
+            self.reduced();
+        let manner = format!("{:?} {:?}", self.pacing(), self.schedule.collective.kind());
+        Key::of(played, self.moved(size), self.routes.capacities(), &manner)
+    }
+
+    /// The signals of a barrier are empty.
+    fn moved(&self, size: Bytes) -> Bytes {
+        if self.schedule.collective.may_repeat() { Bytes(0) } else { size }
+    }
+
+    fn timing(&self, size: Bytes, Played { time, pieces, carried }: Played) -> Timing {
+        let collective = self.schedule.collective;
         let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
         let steps = self.lowered.kernel.steps.iter();
         let longest = steps.map(|linked| linked.step.count).max().unwrap_or(0);
-        Ok(Timing {
+        Timing {
             size,
             chunk: pieces.bytes(0, longest),
             pieces: pieces.count(),
             time,
             algorithm_bandwidth,
-            bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(schedule.ranks()),
-            links: self.loads(&played.carried, time),
-        })
+            bus_bandwidth: algorithm_bandwidth * collective.bus_factor(self.schedule.ranks()),
+            links: self.loads(&carried, time),
+        }
     }
 
     fn play(

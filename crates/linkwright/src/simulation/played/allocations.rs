@@ -8,6 +8,7 @@ use super::relocation::{ServerOfClass, relocated};
 use crate::collectives::Collective;
 use crate::collectives::plan::{Algorithm, Candidates, Links, PlanError};
 use crate::collectives::schedule::Schedule;
+use crate::collectives::time::KnownTimes;
 use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::system::fabric::{Fabric, NodeId};
@@ -58,6 +59,8 @@ pub(super) struct AllocationPlans {
     for_size: BTreeMap<(AllocationClass, Bytes), OnFirst<AllocationPlan>>,
     /// Those for GPUs onto which that of their class cannot be moved.
     for_gpus: BTreeMap<(Arc<[usize]>, Bytes), AllocationPlan>,
+    /// What was played to find them.
+    known: KnownTimes,
     /// How often it was planned.
     made: usize,
 }
@@ -123,7 +126,8 @@ impl AllocationPlans {
             return Ok(known.clone());
         }
         self.made += 1;
-        let found = fastest(&candidates(system, algorithm, &ranks.gpus)?, size)?;
+        let candidates = candidates(system, algorithm, &ranks.gpus)?;
+        let found = fastest(&candidates, size, &mut self.known)?;
         self.for_gpus.insert(key, found.clone());
         Ok(found)
     }
@@ -147,7 +151,7 @@ impl AllocationPlans {
             self.of_class.insert(Arc::clone(class), (candidates, servers.clone()));
         }
         let (candidates, servers) = &self.of_class[class];
-        let found = (fastest(candidates, size)?, servers.clone());
+        let found = (fastest(candidates, size, &mut self.known)?, servers.clone());
         self.for_size.insert(key, found.clone());
         Ok(found)
     }
@@ -191,8 +195,12 @@ fn candidates(
     Candidates::new(system, gpus, Collective::AllReduce, algorithm, Links::Auto)
 }
 
-fn fastest(candidates: &Candidates, size: Bytes) -> Result<AllocationPlan, PlanError> {
-    let (plan, timing) = candidates.fastest(size)?;
+fn fastest(
+    candidates: &Candidates,
+    size: Bytes,
+    known: &mut KnownTimes,
+) -> Result<AllocationPlan, PlanError> {
+    let (plan, timing) = candidates.fastest_knowing(size, known)?;
     let (schedule, pieces, time) = (plan.schedule, timing.pieces, timing.time);
     Ok(AllocationPlan { schedule, pieces, time })
 }

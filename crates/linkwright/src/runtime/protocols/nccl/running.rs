@@ -168,10 +168,15 @@ impl Running {
         woken.push(link.sender);
         if self.call.protocol.stream_reuse {
             self.occupied[link.lane as usize] = false;
-            // The one that is furthest behind goes first; the list is taken from its end.
+            // The one that is furthest behind goes first; the list is taken from its end. Those that are
+            // busy or done would do nothing.
             let from = woken.len();
-            woken.extend_from_slice(&self.call.kernel.lanes[link.lane as usize]);
-            let turns = &self.turns;
+            let (turns, pieces) = (&self.turns, self.call.pieces.count());
+            let lane = self.call.kernel.lanes[link.lane as usize].iter().copied();
+            woken.extend(lane.filter(|block| {
+                let turn = &turns[*block as usize];
+                !turn.busy && turn.piece < pieces
+            }));
             woken[from..].sort_by_key(|block| Reverse((turns[*block as usize].piece, *block)));
         }
     }
