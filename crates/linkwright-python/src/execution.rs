@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::schedule::Schedule;
+use crate::table::missing;
 use crate::worker::interruptible;
 
 /// The inputs of all ranks, of one type.
@@ -193,7 +194,8 @@ fn written<T: buffer::Element>(
     outputs: &[Vec<T>],
     element: &str,
 ) -> PyResult<Outputs> {
-    let numpy = py.import("numpy")?;
+    let numpy =
+        py.import("numpy").map_err(|error| missing(py, error, "execute", "'linkwright[arrow]'"))?;
     let array = |output: &Vec<T>| {
         let array = numpy.call_method1("empty", (output.len(), element))?;
         if !output.is_empty() {

@@ -51,7 +51,7 @@ impl Rows {
 }
 
 /// The error for a package that is not installed; any other stays what it is.
-fn missing(py: Python<'_>, error: PyErr, method: &str, packages: &str) -> PyErr {
+pub fn missing(py: Python<'_>, error: PyErr, method: &str, packages: &str) -> PyErr {
     if error.is_instance_of::<PyImportError>(py) {
         return errors::missing(Diagnosis::of(format!(
             "`{method}` needs {packages}: pip install {packages}"

@@ -18,23 +18,30 @@ pub(crate) struct Field<'a> {
     pub column: usize,
 }
 
-/// A line that has no fields, because its quotes are wrong.
+/// A line that has no fields, because its quotes are wrong or its fields are too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QuoteError<'a> {
+pub(crate) struct SplitError<'a> {
     /// Where, in characters from one.
     pub column: usize,
     /// What is wrong.
     pub problem: &'static str,
     /// The text from there on.
     pub value: &'a str,
+    /// What to do about it.
+    pub remedy: &'static str,
 }
 
+/// The most fields of a line: no log of a cluster has a hundred, and each takes room when it is split.
+const MOST_FIELDS: usize = 16_384;
+const QUOTE: &str = "quote the whole field, and write a quote within it twice";
+
 /// Splits a line at its commas outside quotes.
-pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, QuoteError<'_>> {
-    let error = |offset, problem| QuoteError {
+pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, SplitError<'_>> {
+    let error = |offset, problem, remedy| SplitError {
         column: Position::of_offset(line, offset).column,
         problem,
         value: line.get(offset..).unwrap_or_default(),
+        remedy,
     };
     let mut fields = Vec::new();
     let mut offset = 0;
@@ -42,12 +49,15 @@ pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, QuoteError<'_>> {
     let (mut counted, mut column) = (0, 1);
     loop {
         let start = line.len() - line[offset..].trim_start().len();
+        if fields.len() == MOST_FIELDS {
+            return Err(error(start, "the line has more than 16,384 fields", "leave columns out"));
+        }
         let (value, end) = if line[start..].starts_with('"') {
             let (value, after) = unquote(line, start)
-                .ok_or_else(|| error(start, "the quote is not closed on its line"))?;
+                .ok_or_else(|| error(start, "the quote is not closed on its line", QUOTE))?;
             let end = line.len() - line[after..].trim_start().len();
             if end < line.len() && !line[end..].starts_with(',') {
-                return Err(error(end, "text follows a closing quote"));
+                return Err(error(end, "text follows a closing quote", QUOTE));
             }
             (Cow::Owned(value), end)
         } else {
@@ -114,6 +124,14 @@ mod tests {
         assert_eq!(split("a,\"b").unwrap_err().column, 3);
         assert_eq!(split("a,\"b\" c,d").unwrap_err().column, 7);
         assert_eq!(split("\"a\"\"").unwrap_err().column, 1);
+    }
+
+    #[test]
+    fn more_fields_than_any_log_has_are_not_split() {
+        let most = ",".repeat(MOST_FIELDS - 1);
+        assert_eq!(split(&most).unwrap().len(), MOST_FIELDS);
+        let error = split(&(most + ",")).unwrap_err();
+        assert_eq!((error.column, error.problem.contains("16,384")), (MOST_FIELDS + 1, true));
     }
 
     /// What the csv crate reads of a line.

@@ -87,8 +87,7 @@ impl<'a> Line<'a> {
 
     fn fields(self) -> Result<Vec<Field<'a>>, InputError> {
         split(self.text).map_err(|error| {
-            let remedy = "quote the whole field, and write a quote within it twice".to_owned();
-            self.refuse(error.column, error.problem, error.value, remedy)
+            self.refuse(error.column, error.problem, error.value, error.remedy.to_owned())
         })
     }
 }

@@ -60,10 +60,8 @@ impl<'a> Line<'a> {
     }
 
     fn fields(self) -> Result<Vec<Field<'a>>, InputError> {
-        split(self.text).map_err(|error| {
-            let remedy = "quote the whole field, and write a quote within it twice";
-            self.refuse(error.column, error.problem, error.value, remedy)
-        })
+        split(self.text)
+            .map_err(|error| self.refuse(error.column, error.problem, error.value, error.remedy))
     }
 
     /// The column that each field of this line, a header, names.

@@ -135,9 +135,8 @@ impl<'a> Line<'a> {
     fn fields(self) -> Result<Vec<Field<'a>>, InputError> {
         if !self.text.contains(BAR) {
             return split(self.text).map_err(|error| {
-                let remedy = "quote the whole field, and write a quote within it twice";
                 let (at, value) = (self.position(error.column), error.value);
-                InputError::at(self.file, at, error.problem, value, remedy)
+                InputError::at(self.file, at, error.problem, value, error.remedy)
             });
         }
         let mut column = 1;
