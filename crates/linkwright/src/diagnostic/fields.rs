@@ -130,7 +130,8 @@ mod tests {
     fn more_fields_than_any_log_has_are_not_split() {
         let most = ",".repeat(MOST_FIELDS - 1);
         assert_eq!(split(&most).unwrap().len(), MOST_FIELDS);
-        let error = split(&(most + ",")).unwrap_err();
+        let more = most + ",";
+        let error = split(&more).unwrap_err();
         assert_eq!((error.column, error.problem.contains("16,384")), (MOST_FIELDS + 1, true));
     }
 
