@@ -11,11 +11,12 @@ from accuracy import __main__ as program
 from accuracy import runs
 from accuracy.kernels import Kernel
 from accuracy.networks import network
-from accuracy.page import in_page, in_readme, readme
+from accuracy.page import LEGEND, in_legend, in_page, in_readme, readme
 from accuracy.results import asked, stored
 from accuracy.rows import Row, Series, errors_of
 from accuracy.tables import STORED, table
 from accuracy.training import unaskable
+from linkwright.cli.error_bars import print_legend
 from linkwright.errors import SimulationError
 
 
@@ -42,8 +43,8 @@ def test_a_change_of_the_model_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 def test_errors_are_of_what_was_asked_and_count_what_was_not() -> None:
     facets = {"GPUs": "two"}
     rows = [
-        Row(measured=1.0, expected=1.1, facets=facets, bar=0.2),
-        Row(measured=1.0, expected=0.5, facets=facets, bar=0.2),
+        Row(measured=1.0, expected=1.1, facets=facets, bar=0.2, basis="measured"),
+        Row(measured=1.0, expected=0.5, facets=facets, bar=0.2, basis="measured"),
         Row(measured=2.0, expected=2.6, facets=facets),
         Row(measured=1.0, expected=None, facets={"GPUs": "three"}, refusal="no such server"),
     ]
@@ -55,11 +56,12 @@ def test_errors_are_of_what_was_asked_and_count_what_was_not() -> None:
     assert subject.refusals == {"no such server": 1}
     assert list(subject.facets["GPUs"]) == ["two", "three"]
     assert subject.series["one"] == (4, 3, -0.0333333)
-    names = ("summary", "cannot be asked", "all")
+    names = ("summary", "bars", "cannot be asked", "all")
     blank = "".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in names)
     shown = in_page(results, blank)
     assert "| all | 4 | 3 | 30.0% | 50.0% | 50% | two: 30.0% |" in shown
     assert "| all | no such server | 1 |" in shown
+    assert "| measured | 2 | 1 | 50% |" in shown
     assert "| others, which cannot be asked | 1 | 0 |" in shown
     with pytest.raises(ValueError, match="not found"):
         in_page(replace(results, subjects=[replace(subject, name="other")]), blank)
@@ -129,3 +131,19 @@ def test_the_readme_takes_the_table_between_its_marks() -> None:
     rows = readme(results).splitlines()[2:]
     assert 1 <= len(rows) <= 8
     assert all(len(row.split("|")) == 6 for row in rows)
+
+
+def test_the_legend_of_error_bars_has_the_shares_of_the_stored_results(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    results = stored()
+    text = LEGEND.read_text(encoding="utf-8")
+    assert in_legend(results, text) == text
+    other = replace(results.bars["measured"], inside=0)
+    moved = replace(results, bars={**results.bars, "measured": other})
+    assert '"measured": "0%"' in in_legend(moved, text)
+    for basis, errors in results.bars.items():
+        assert errors.share_inside is not None
+        print_legend([{"basis": basis}])
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"such a bar {errors.share_inside:.0%} lay inside." in said

@@ -447,6 +447,16 @@ def test_a_timeline_that_is_cut_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     assert "the timeline holds the first 5" in result.stderr
 
 
+def test_a_run_that_kept_a_part_says_of_how_much() -> None:
+    played = {kept: replay_trace("kripke", ranks=4, timeline=kept) for kept in (0, 3, 1 << 20)}
+    spans, messages, _ = played[3].run.timeline_counts
+    [note] = [note for note in played[3].notes if "timeline" in note]
+    assert f"3 of {spans:,} spans" in note
+    assert f"3 of {messages:,} messages" in note
+    for kept in (0, 1 << 20):
+        assert not any("timeline" in note for note in played[kept].notes)
+
+
 def test_progress_shows_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

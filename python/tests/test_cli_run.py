@@ -84,6 +84,13 @@ def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None
         assert (table.schema.field(column).metadata or {})[b"unit"] == unit
 
 
+def test_a_run_that_kept_a_part_of_its_jobs_says_of_how_many(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    for kept in (0, 2, 40):
+        told = [note for note in run_scenario(scenario, timeline=kept).notes if "timeline" in note]
+        assert told == (["the timeline holds the first 2 of 40 jobs"] if kept == 2 else [])
+
+
 def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
     machine = tmp_path / "machine.toml"
     machine.write_text(System("summit-node").to_toml(), encoding="utf-8")

@@ -1,7 +1,8 @@
 """Asks the model about every measured row, and writes `docs/accuracy.md`.
 
 Run it by `make accuracy`. `--check` writes nothing and asks about a sample of the series. They must
-come to the stored results, and these must give the page's and the README's tables.
+come to the stored results. These must give the tables of the page and of the README, and the shares
+that commands print below their error bars.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from accuracy import collectives, insides, kernels, packets, pcie, training
-from accuracy.page import PAGE, README, in_page, in_readme
+from accuracy.page import LEGEND, PAGE, README, in_legend, in_page, in_readme
 from accuracy.results import PATH, asked, stored, text_of
 from accuracy.rows import Series, told
 from accuracy.runs import repeat
@@ -19,7 +20,7 @@ from accuracy.tables import ROOT
 
 # `--check` asks about as many series of each subject.
 SAMPLE = 5
-TEXTS = {PAGE: in_page, README: in_readme}
+TEXTS = {PAGE: in_page, README: in_readme, LEGEND: in_legend}
 
 
 def every_series() -> list[Series]:

@@ -58,16 +58,16 @@ class Measured:
                 for size, time in self.times
             ]
         return [
-            Row(time * 1e-6, told, self._facets(size), bar)
-            for (size, time), (told, bar) in zip(self.times, found, strict=True)
+            Row(time * 1e-6, told, self._facets(size), bar, basis=basis)
+            for (size, time), (told, bar, basis) in zip(self.times, found, strict=True)
         ]
 
     def _facets(self, size: int) -> dict[str, str]:
         decade = next(name for least, name in reversed(DECADES) if size >= least)
         return {"GPUs": self.label, "size": decade}
 
-    def _expected(self, sizes: Sequence[int]) -> list[tuple[float, float]]:
-        """Gives the time of each size, and its bar."""
+    def _expected(self, sizes: Sequence[int]) -> list[tuple[float, float, str]]:
+        """Gives the time of each size, its bar, and the basis of that."""
         system = loaded(self.machine, self.servers, self.network)
         found = expect(
             system,
@@ -79,7 +79,10 @@ class Measured:
             algorithm=cast(names.NcclAlgorithmName | None, self.algorithm),
         )
         bars = time_errors(system, list(self.gpus), list(sizes))
-        return [(row["time"], bar["ninetieth"]) for row, bar in zip(found, bars, strict=True)]
+        return [
+            (row["time"], bar["ninetieth"], bar["basis"])
+            for row, bar in zip(found, bars, strict=True)
+        ]
 
 
 @cache

@@ -1,6 +1,7 @@
 """Writes the tables of `docs/accuracy.md` and of the README from the stored results.
 
-Each table stands between two marks. All else is written on the page itself.
+Each table stands between two marks. All else is written on the page itself. So do the shares that
+commands print below their error bars, in the file that prints them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,13 @@ from accuracy.tables import table as read
 REST = "others, which cannot be asked"
 PAGE = ROOT / "docs" / "accuracy.md"
 README = ROOT / "README.md"
+LEGEND = ROOT / "python" / "linkwright" / "cli" / "error_bars.py"
+
+# Between these lines of the legend's file stands what results give.
+LEGEND_MARKS = (
+    "# From here on `make accuracy` writes.\n",
+    "# End of what `make accuracy` writes.\n",
+)
 
 
 def in_page(results: Results, text: str) -> str:
@@ -25,7 +33,11 @@ def in_page(results: Results, text: str) -> str:
         ValueError: If a subject has no place on the page.
     """
     subjects = results.subjects
-    tables = {"summary": summary(subjects), "cannot be asked": refused(subjects)}
+    tables = {
+        "summary": summary(subjects),
+        "bars": bars(results),
+        "cannot be asked": refused(subjects),
+    }
     for subject in subjects:
         if subject.name == KERNELS:
             tables["all kernels"] = all_kernels()
@@ -34,6 +46,15 @@ def in_page(results: Results, text: str) -> str:
     for name, made in tables.items():
         text = between(text, name, made)
     return text
+
+
+def in_legend(results: Results, text: str) -> str:
+    """Writes the shares of rows inside their bars into the file that prints them."""
+    start, end = (text.index(mark) for mark in LEGEND_MARKS)
+    shares = "".join(
+        f'    "{basis}": "{inside(errors)}",\n' for basis, errors in results.bars.items()
+    )
+    return f"{text[:start]}{LEGEND_MARKS[0]}SHARES_INSIDE = {{\n{shares}}}\n{text[end:]}"
 
 
 def in_readme(results: Results, text: str) -> str:
@@ -66,6 +87,15 @@ def summary(subjects: Sequence[Subject]) -> str:
             for each in by_median(subjects)
         ],
     )
+
+
+def bars(results: Results) -> str:
+    """Gives a row to what bars come from."""
+    rows = [
+        [basis, f"{errors.barred:,}", f"{errors.inside:,}", inside(errors)]
+        for basis, errors in results.bars.items()
+    ]
+    return table(["bar", "rows", "inside", "share"], rows)
 
 
 def readme(results: Results) -> str:

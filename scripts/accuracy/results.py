@@ -35,10 +35,11 @@ SHORT: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Results:
-    """Holds the errors by subject, and as the README sums them up."""
+    """Holds the errors by subject, as the README sums them up, and by what their bars come from."""
 
     subjects: list[Subject]
     short: Mapping[str, Errors]
+    bars: Mapping[str, Errors]
 
 
 def asked(series: Sequence[Series]) -> Results:
@@ -53,7 +54,12 @@ def asked(series: Sequence[Series]) -> Results:
         for words, chosen in SHORT.items()
         if rows.keys() >= {*chosen}
     }
-    return Results([subject_of(name, own) for name, own in rows.items()], short)
+    barred = [row for own in rows.values() for each in own.values() for row in each if row.basis]
+    bars = {
+        basis: errors_of([row for row in barred if row.basis == basis])
+        for basis in sorted({row.basis for row in barred})
+    }
+    return Results([subject_of(name, own) for name, own in rows.items()], short, bars)
 
 
 def text_of(results: Results) -> str:
@@ -67,8 +73,11 @@ def text_of(results: Results) -> str:
 def stored() -> Results:
     """Reads the stored results."""
     found = json.loads(PATH.read_text(encoding="utf-8"))
-    short = {words: Errors(**errors) for words, errors in found["short"].items()}
-    return Results([_subject(each) for each in found["subjects"]], short)
+    short, bars = (
+        {name: Errors(**errors) for name, errors in found[which].items()}
+        for which in ("short", "bars")
+    )
+    return Results([_subject(each) for each in found["subjects"]], short, bars)
 
 
 def _subject(found: Mapping[str, Any]) -> Subject:

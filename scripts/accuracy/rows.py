@@ -16,8 +16,8 @@ class Row:
     """Holds a measured figure, and the model's beside it.
 
     `expected` is None where the model cannot be asked; `refusal` then says why. `bar` is the error
-    that the model prints beside its figure, as a part of it, where it prints one. `facets` are the
-    groups that the row counts in, by what groups them.
+    that the model prints beside its figure, as a part of it, where it prints one. `basis` names its
+    source. `facets` are the groups that the row counts in, by what groups them.
     """
 
     measured: float
@@ -25,6 +25,7 @@ class Row:
     facets: Mapping[str, str]
     bar: float | None = None
     refusal: str = ""
+    basis: str = ""
 
     @property
     def error(self) -> float:

@@ -200,10 +200,8 @@ def save_timeline(timeline: Timeline, file: Path | None) -> None:
 
         output.save(file, timeline_text(timeline))
     # A timeline that ends early looks like one of a shorter run.
-    if timeline.cut:
-        cut = timeline.cut.items()
-        lost = ", ".join(f"{kept:,} of {count:,} {what}" for what, (kept, count) in cut)
-        output.say(f"the timeline holds the first {lost}", stderr=True)
+    for cut in timeline.cut:
+        output.say(cut, stderr=True)
 
 
 def _print(played: Run, watch: Watch) -> None:

@@ -15,26 +15,17 @@ from typing import Any
 from linkwright import ClusterRun, Table
 from linkwright.runs.timeline import Arrow, Slice, Timeline, Track, whole_nanoseconds
 
-__all__ = ["rank_timeline"]
+__all__ = ["rank_timeline", "rank_timeline_kept"]
 
 
 def rank_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
     """What a run that was given a `timeline` kept; None where it kept nothing."""
-    kept = [table().num_rows for table in (run.computation, run.messages, run.regions)]
-    copied = run.copies().num_rows
-    kernels = run.kernels().num_rows
-    if not any((*kept[:2], copied, kernels)):
+    kept = rank_timeline_kept(run)
+    if not any(held for what, (held, _) in kept.items() if what != "regions"):
         return None
-    counts = zip(kept, run.timeline_counts, strict=True)
-    limits = dict(zip(("spans", "messages", "regions"), counts, strict=True))
-    if run.copy_count:
-        limits["copies"] = copied, run.copy_count
-    if run.kernel_count:
-        limits["kernels"] = kernels, run.kernel_count
     jobs = list(run.jobs())
-    tracks = _tracks(
-        run, [row["start"] for row in jobs], is_whole=kept[0] == run.timeline_counts[0]
-    )
+    held, count = kept["spans"]
+    tracks = _tracks(run, [row["start"] for row in jobs], is_whole=held == count)
     arrows = [
         Arrow(
             process=row["job"],
@@ -48,7 +39,19 @@ def rank_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
         for row in run.messages()
     ]
     about = {"replay": name, "machine": machine}
-    return Timeline(about, [row["name"] for row in jobs], tracks, arrows, limits)
+    return Timeline(about, [row["name"] for row in jobs], tracks, arrows, kept)
+
+
+def rank_timeline_kept(run: ClusterRun) -> dict[str, tuple[int, int]]:
+    """How many of each thing a run kept for its timeline, and how many there were."""
+    held = [table().num_rows for table in (run.computation, run.messages, run.regions)]
+    counts = zip(held, run.timeline_counts, strict=True)
+    kept = dict(zip(("spans", "messages", "regions"), counts, strict=True))
+    if run.copy_count:
+        kept["copies"] = run.copies().num_rows, run.copy_count
+    if run.kernel_count:
+        kept["kernels"] = run.kernels().num_rows, run.kernel_count
+    return kept
 
 
 def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list[Track]:

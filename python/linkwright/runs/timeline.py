@@ -25,6 +25,7 @@ __all__ = [
     "Timeline",
     "Track",
     "timeline_text",
+    "told_of_cut",
     "whole_nanoseconds",
     "write_timeline",
 ]
@@ -113,9 +114,21 @@ class Timeline:
     counters: Sequence[Counter] = ()
 
     @property
-    def cut(self) -> Mapping[str, tuple[int, int]]:
-        """Of what not all was kept: how many were, and how many there were."""
-        return {what: counts for what, counts in self.kept.items() if counts[0] < counts[1]}
+    def cut(self) -> Sequence[str]:
+        """How many of how many it holds, in a sentence; none where it holds all."""
+        return told_of_cut(self.kept)
+
+
+def told_of_cut(kept: Mapping[str, tuple[int, int]]) -> list[str]:
+    """How many of how many a timeline holds, in a sentence; none where it holds all, or nothing.
+
+    Args:
+        kept: How many it holds of each thing, and how many there were.
+    """
+    if not any(held for held, _ in kept.values()):
+        return []
+    cut = [f"{held:,} of {count:,} {what}" for what, (held, count) in kept.items() if held < count]
+    return [f"the timeline holds the first {', '.join(cut)}"] if cut else []
 
 
 def timeline_text(timeline: Timeline) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwright import ClusterJob, System, read_mapping
+from linkwright import ClusterJob, ClusterRun, System, read_mapping
 from linkwright.arguments import (
     callback,
     mapping_of,
@@ -22,8 +22,10 @@ from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.manifest import of_programs, of_trace
+from linkwright.runs.rank_timeline import rank_timeline_kept
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario, told_of, trace_files
+from linkwright.runs.timeline import told_of_cut
 from linkwright.systems import fat_tree_for, load_system
 
 __all__ = ["MAPPINGS", "SIZED", "replay_loaded", "replay_scenario", "replay_trace"]
@@ -97,7 +99,7 @@ def replay_trace(
         collectives: How collectives become messages, as for `System.replay`.
         seed: Of routing by chance and of random mappings.
         timeline: How many intervals of computation, as many messages and as many stays in
-            regions the run keeps.
+            regions the run keeps; `notes` say of how many, where these are not all.
         progress: Called about every 100 ms with the program's name, operations done, operations
             in all, simulated seconds, and events of the network.
 
@@ -158,7 +160,7 @@ def replay_trace(
         **play,
     }
     manifest = of_trace(trace, system, choices, inputs)
-    return Replay(job.name, system, [job], run, manifest, notes)
+    return Replay(job.name, system, [job], run, manifest, [*notes, *_cut(run)])
 
 
 @taking(settings=mapping_of, timeline=whole, progress=callback)
@@ -176,7 +178,7 @@ def replay_scenario(
         path: The scenario's TOML file; the files that it names are relative to it.
         settings: What is put over it, as for `Scenario.with_settings`.
         timeline: How many intervals of computation, as many messages and as many stays in
-            regions the run keeps.
+            regions the run keeps; `notes` say of how many, where these are not all.
         progress: Called about every 100 ms with the scenario's name, operations done, operations
             in all, simulated seconds, and events of the network.
 
@@ -215,7 +217,11 @@ def replay_loaded(
     except SimulationError as error:
         raise with_notes(error, notes) from error
     manifest = of_programs(loaded, system, run.fidelity)
-    return Replay(name, system, jobs, run, manifest, (*notes, *told_of(system)))
+    return Replay(name, system, jobs, run, manifest, (*notes, *told_of(system), *_cut(run)))
+
+
+def _cut(run: ClusterRun) -> list[str]:
+    return told_of_cut(rank_timeline_kept(run))
 
 
 def _telling(

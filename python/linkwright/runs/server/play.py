@@ -21,6 +21,7 @@ from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.runs.timeline import told_of_cut
 from linkwright.summaries.known_error import known_errors
 
 __all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
@@ -97,6 +98,7 @@ def run_loaded(
     results = [simulated(scenario, system, jobs, policy, progress) for policy in chosen]
     manifest = manifest_of(loaded, system, jobs, chosen)
     errors = known_errors([(system, scenario)])
+    kept = {"jobs": (min(timeline, len(jobs)), len(jobs))}
     run = ScenarioRun(
         scenario,
         loaded.path,
@@ -105,7 +107,7 @@ def run_loaded(
         results,
         manifest,
         timeline,
-        notes=notes,
+        notes=[*notes, *told_of_cut(kept)],
         known_errors=errors,
     )
     if run.warnings:
