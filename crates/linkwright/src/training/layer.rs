@@ -281,3 +281,17 @@ pub struct Layer {
     /// layer cut by columns and one cut by rows is cut by columns, too.
     pub split: Option<Split>,
 }
+
+impl Layer {
+    /// Trained numbers that it works with: its own, and a matrix that is an embedding's.
+    #[must_use]
+    pub fn weights(&self) -> u64 {
+        let shared = match self.kind {
+            LayerKind::FullyConnected { tied: true, .. } => {
+                self.multiply_adds / self.output.positions().max(1)
+            }
+            _ => 0,
+        };
+        self.parameters + shared
+    }
+}

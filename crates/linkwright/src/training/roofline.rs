@@ -100,8 +100,10 @@ struct Kernel {
 pub struct LayerWork {
     /// How its kernels are written.
     pub family: LayerFamily,
-    /// Trained numbers.
+    /// Trained numbers that are its own, which it updates.
     pub parameters: u64,
+    /// Trained numbers that it reads, and that its backward pass has gradients of: its own, and a matrix that it shares.
+    pub weights: u64,
     /// Of the forward pass.
     pub multiply_adds: u64,
     /// Of its inputs.
@@ -150,6 +152,7 @@ impl LayerWork {
         Self {
             family: LayerFamily::of(&layer.kind),
             parameters: layer.parameters,
+            weights: layer.weights(),
             multiply_adds: layer.multiply_adds,
             read: layer.read,
             written: layer.output.elements(),
@@ -166,30 +169,27 @@ impl LayerWork {
     /// The part of a layer that one of so many GPUs does under tensor parallelism; the last parts may be smaller.
     #[must_use]
     pub fn part(self, split: Option<Split>, parts: u64) -> Self {
-        let Self { parameters, multiply_adds, read, written, saved, columns, columns_read, .. } =
-            self;
+        let Self { read, written, columns, columns_read, .. } = self;
         let part = |whole: u64| whole.div_ceil(parts.max(1));
+        let of_both = Self {
+            parameters: part(self.parameters),
+            weights: part(self.weights),
+            multiply_adds: part(self.multiply_adds),
+            saved: part(self.saved),
+            ..self
+        };
         match split {
             None => self,
             // What lies between has a part of its inputs, too; the first of them has all, and reads them once.
             Some(Split::Columns) => Self {
-                parameters: part(parameters),
-                multiply_adds: part(multiply_adds),
                 read: if self.is_matrix { read } else { part(read) },
                 written: part(written),
-                saved: part(saved),
                 columns: part(columns),
-                ..self
+                ..of_both
             },
-            Some(Split::Rows) => Self {
-                parameters: part(parameters),
-                multiply_adds: part(multiply_adds),
-                read: part(read),
-                written,
-                saved: part(saved),
-                columns_read: part(columns_read),
-                ..self
-            },
+            Some(Split::Rows) => {
+                Self { read: part(read), columns_read: part(columns_read), ..of_both }
+            }
         }
     }
 }
@@ -226,10 +226,10 @@ impl Roofline {
         let [read, written, saved, multiply_adds] =
             [work.read, work.written, work.saved, work.multiply_adds]
                 .map(|it| u128::from(it) * samples);
-        let parameters = u128::from(work.parameters);
+        let weights = u128::from(work.weights);
         let steps = u64::from(work.steps.max(1));
         let number = u128::from(self.gpu.number);
-        let bytes = (read + written + parameters) * number;
+        let bytes = (read + written + weights) * number;
         let Passes { forward: ahead, backward: back } = self.passes(work.family);
         let forward = Kernel {
             multiply_adds,
@@ -243,8 +243,8 @@ impl Roofline {
             let of_inputs = self.kernels(of_inputs, steps, back);
             let inputs = if work.is_first { 0 } else { of_inputs };
             // What has no weights multiplies two inputs, each of which has a gradient.
-            let second = if work.parameters > 0 {
-                self.kernels(Kernel { results: parameters, ..forward }, 1, back)
+            let second = if work.weights > 0 {
+                self.kernels(Kernel { results: weights, ..forward }, 1, back)
             } else {
                 of_inputs
             };
@@ -276,10 +276,10 @@ impl Roofline {
 
     /// The cast of a layer's weights to 16 bits, or of their gradients to 32.
     fn cast(&self, work: &LayerWork) -> u64 {
-        if !self.casts_weights || self.gpu.number > 2 || !work.is_matrix || work.parameters == 0 {
+        if !self.casts_weights || self.gpu.number > 2 || !work.is_matrix || work.weights == 0 {
             return 0;
         }
-        let bytes = u128::from(work.parameters) * 6;
+        let bytes = u128::from(work.weights) * 6;
         self.kernels(Kernel { bytes, ..Kernel::default() }, 1, Pass::default())
     }
 

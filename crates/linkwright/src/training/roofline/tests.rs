@@ -66,6 +66,78 @@ fn rows_that_start_anywhere_slow_matrix_units_alone() {
     assert!((plain.arithmetic(odd) - plain.arithmetic(even)).abs() < f64::EPSILON);
 }
 
+/// Makes a head of BERT's shape behind an embedding, with a matrix of its own or with that of the embedding.
+fn head((tokens, width, vocabulary): (u64, u64, u64), bias: bool, tied: bool) -> LayerWork {
+    let text = format!(
+        "input = {{ tokens = {tokens} }}\nlayers = [\n\
+         {{ kind = \"embedding\", vocabulary = {vocabulary}, width = {width} }},\n\
+         {{ kind = \"fully-connected\", width = {vocabulary}, bias = {bias}, tied = {tied} }},\n]\n"
+    );
+    let network = Network::read("head.toml", &text).unwrap();
+    LayerWork::of(network.layers.last().unwrap())
+}
+
+/// Kernels do not know whose a matrix is; only its update is the embedding's.
+#[test]
+fn a_matrix_of_an_embedding_takes_what_one_of_its_own_does() {
+    let gpus = [
+        ("h100", Precision::Bf16, "pytorch"),
+        ("h100", Precision::Tf32, "pytorch"),
+        ("v100", Precision::Fp32, "mxnet-18-04"),
+    ];
+    for shape in [(1024, 1024, 30_522), (1024, 1024, 30_528), (1024, 1600, 50_257), (64, 256, 96)] {
+        for (gpu, precision, framework) in gpus {
+            let roofline = roofline(gpu, precision, framework);
+            for bias in [false, true] {
+                let works = [head(shape, bias, true), head(shape, bias, false)];
+                for (split, parts) in [(None, 1), (Some(Split::Columns), 8), (Some(Split::Rows), 8)]
+                {
+                    let [tied, own] =
+                        works.map(|work| roofline.layer(&work.part(split, parts), 4, 2));
+                    assert_eq!((tied.forward, tied.backward), (own.forward, own.backward));
+                    assert!(tied.update <= own.update, "{shape:?} {bias}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_head_of_bert_takes_less_than_a_millisecond_where_its_vocabulary_is_even() {
+    let roofline = roofline("h100", Precision::Bf16, "pytorch");
+    let milliseconds = |vocabulary, bias, tied| {
+        let work = head((1024, 1024, vocabulary), bias, tied);
+        1e3 * roofline.layer(&work, 1, 2).backward.as_seconds()
+    };
+    for tied in [false, true] {
+        for (vocabulary, bias, expected) in [
+            (30_528, true, 0.31),
+            (30_528, false, 0.30),
+            (30_522, true, 1.3),
+            (30_522, false, 1.22),
+        ] {
+            let found = milliseconds(vocabulary, bias, tied);
+            assert!((found / expected - 1.0).abs() < 0.04, "{vocabulary} {bias} {tied}: {found}");
+        }
+    }
+}
+
+/// A backward pass has gradients of all that a layer trains, and of a matrix that it shares.
+#[test]
+fn every_layer_has_gradients_of_the_weights_that_it_reads() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for layer in Network::all().into_iter().flat_map(|network| &network.layers) {
+        let work = LayerWork::of(layer);
+        kinds.insert(layer.kind.name());
+        let shared = match layer.kind {
+            LayerKind::FullyConnected { width, tied: true, .. } => width * work.columns_read,
+            _ => 0,
+        };
+        assert_eq!(work.weights, work.parameters + shared, "{}", layer.name);
+    }
+    assert!(kinds.len() > 15, "{kinds:?}");
+}
+
 #[test]
 fn an_odd_vocabulary_is_told_by_the_rows_of_its_product() {
     let roofline = roofline("h100", Precision::Bf16, "pytorch");
