@@ -551,7 +551,11 @@ class ClusterRun:
         exposed_communication (all times in seconds), messages, data (in bytes).
         """
 
-    def links(self) -> Table:
+    def links(
+        self,
+        alike: Sequence[Sequence[int]] | None = None,
+        loads: Sequence[tuple[int, float]] | None = None,
+    ) -> Table:
         """One row per channel of the network, which is one direction of a link.
 
         Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
@@ -561,6 +565,14 @@ class ClusterRun:
         it starts), at_level (what `at` is called in its level, `device` within a server), group
         and member (of a dragonfly's switch: its group and its number there; else null). The flow
         model counts messages instead of packets, there and in the queue.
+
+        Args:
+            alike: The servers that do as one that was played, for each of these; it comes first. The
+                links of all count as its own.
+            loads: The bytes that links carried beside, each with the link's number.
+
+        Raises:
+            SimulationError: If there is no such server or link.
         """
 
     def levels(self) -> Table:
@@ -3523,19 +3535,18 @@ class TrainingStep:
         """The collectives of the step, each once: which, and the bytes that each GPU contributes."""
 
     def representatives(
-        self, system: System, times: Sequence[tuple[str, int, float]]
-    ) -> tuple[Program, list[tuple[int, int]]] | None:
-        """The program of servers that stand for all that do the same, in which each collective lasts so long; with the
-        step's rank that each of its ranks is, and for how many that stands.
+        self, system: System
+    ) -> tuple[Program, list[tuple[int, int]], list[list[int]], list[tuple[int, float]]] | None:
+        """The program of servers that stand for all that do the same, in which each collective lasts as long as NCCL's
+        does on idle links; the step's rank that each of its ranks is, and for how many that stands; of each of these
+        servers all that do the same; and how many bytes each link carries in collectives.
 
         None where collectives are not all that joins the GPUs, or their models differ.
 
-        Args:
-            system: What it is trained on.
-            times: Of each of `collectives`: which, the bytes, and the seconds.
-
         Raises:
-            SimulationError: If a time is missing, or the system is too small.
+            CollectiveError: If no links join the GPUs.
+            SimulationError: If the system is too small.
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     @property
@@ -3576,9 +3587,7 @@ class TrainingStep:
         """
 
     def computing(self, model: str) -> tuple[float, float, float]:
-        """Seconds that a GPU of a model computes: forward, backward, and new weights, which a framework may update
-        all at once.
-        """
+        """Seconds that a GPU of a model computes: forward, backward, and new weights."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...

@@ -181,7 +181,7 @@ def test_numbers_of_a_replay_add_up(stencil: Replay) -> None:
         "aggregate to leaf",
         "ejection",
     ]
-    loads = [link["utilisation"] for link in busiest_links(stencil.run, 5)]
+    loads = [link["utilisation"] for link in busiest_links(stencil.run.links(), 5)]
     assert loads == sorted(loads, reverse=True)
     histogram = list(stencil.run.latency_histogram())
     sums = list(stencil.run.latencies())

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use linkwright::diagnostic::Named;
+use linkwright::diagnostic::{Diagnosis, Named};
 use linkwright::engine::Progress;
 use linkwright::network::PacketSettings;
 use linkwright::runtime;
 use linkwright::scenario::read_network;
-use linkwright::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Watch, links, tables};
+use linkwright::simulation::cluster::{
+    Cluster, ClusterJob, ClusterOutcome, StandIns, Watch, links, tables,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::argument::given;
 use crate::errors;
 use crate::system::System;
 use crate::system_origin::{SETTINGS, name_key};
@@ -204,8 +207,39 @@ impl ClusterRun {
     /// it starts), at_level (what `at` is called in its level, `device` within a server), group
     /// and member (of a dragonfly's switch: its group and its number there; else null). The flow
     /// model counts messages instead of packets, there and in the queue.
-    fn links(&self) -> PyResult<Table> {
-        Table::new(links::links(&self.cluster, &self.outcome))
+    ///
+    /// Args:
+    ///     alike: The servers that do as one that was played, for each of these; it comes first. The
+    ///         links of all count as its own.
+    ///     loads: The bytes that links carried beside, each with the link's number.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such server or link.
+    #[pyo3(signature = (
+        alike: "Sequence[Sequence[int]] | None" = None,
+        loads: "Sequence[tuple[int, float]] | None" = None
+    ))]
+    fn links(
+        &self,
+        #[pyo3(from_py_with = given)] alike: Option<Vec<Vec<u64>>>,
+        #[pyo3(from_py_with = given)] loads: Option<Vec<(u64, f64)>>,
+    ) -> PyResult<Table> {
+        let (alike, loads) = (alike.unwrap_or_default(), loads.unwrap_or_default());
+        if alike.is_empty() && loads.is_empty() {
+            return Table::new(links::links(&self.cluster, &self.outcome));
+        }
+        let system = &*self.cluster.system;
+        let alike =
+            alike.into_iter().map(|all| of_one_kind(system, &all)).collect::<PyResult<_>>()?;
+        let load = |(link, bytes): (u64, f64)| {
+            let carried = (0.0..=1e18).contains(&bytes) && link < system.channels() as u64;
+            let problem = format!("there is no link {link} that carried {bytes} bytes");
+            let refused = || errors::range(Diagnosis::of(problem));
+            carried.then_some((link as u32, bytes)).ok_or_else(refused)
+        };
+        let loads = loads.into_iter().map(load).collect::<PyResult<_>>()?;
+        let outcome = StandIns { alike, loads }.for_all(system, &self.outcome);
+        Table::new(links::links(&self.cluster, &outcome))
     }
 
     /// One row per level of links, from where messages enter the network to where they leave it.
@@ -317,4 +351,21 @@ impl ClusterRun {
         let (jobs, makespan) = (self.jobs.len(), self.makespan());
         format!("<ClusterRun: {jobs} jobs, {makespan:.6} s, {} events>", self.events())
     }
+}
+
+/// Servers of a system that are of one kind.
+fn of_one_kind(system: &linkwright::system::System, servers: &[u64]) -> PyResult<Vec<u32>> {
+    let known = |server: &u64| u32::try_from(*server).ok().filter(|it| *it < system.servers());
+    let found: Option<Vec<u32>> = servers.iter().map(known).collect();
+    let is_one_kind = |all: &Vec<u32>| {
+        let mut kinds = all.iter().map(|server| system.kind_index_of(*server));
+        let first = kinds.next();
+        kinds.all(|kind| Some(kind) == first)
+    };
+    found.filter(is_one_kind).ok_or_else(|| {
+        let problem = "servers that do the same are not all of one kind, or not of the system";
+        let remedy =
+            format!("name some of one kind, of 0 to {}", system.servers().saturating_sub(1));
+        errors::range(Diagnosis::of(problem).remedy(remedy))
+    })
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linkwright::collectives::Collective;
+use linkwright::collectives::baselines::{ExpectError, Settings, expected_timings};
 use linkwright::diagnostic::Diagnosis;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
@@ -18,9 +20,11 @@ use crate::argument::{given, optional_size};
 use crate::choices::Choice;
 use crate::errors;
 use crate::number::whole;
+use crate::plan::gpu_ids;
 use crate::program::Program;
 use crate::system::System;
 use crate::table::Table;
+use crate::worker::interruptible;
 
 /// The names of the frameworks whose costs are known.
 pub fn framework_names() -> Vec<&'static str> {
@@ -89,7 +93,7 @@ impl NeuralNetwork {
     /// What the source leaves open, and how it is taken.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
-        self.0.assumptions.clone()
+        self.0.assumed().cloned().collect()
     }
 
     /// The shape of one sample, such as `3 x 224 x 224`.
@@ -196,6 +200,37 @@ impl NeuralNetwork {
 
 /// A rank of a step, and for how many it stands.
 type Standing = (u32, u32);
+/// Holds the program and the ranks of servers that stand for others, with those others and the loads of links.
+type StandingFor = (Program, Vec<Standing>, Vec<Vec<u32>>, Vec<(u32, f64)>);
+/// How long each collective takes alone.
+type Alone = BTreeMap<(CollectiveKind, Bytes), Picoseconds>;
+
+/// Times the collectives of a step as NCCL's on idle links, and sums up how all of its calls load each link.
+fn alone(
+    system: &linkwright::system::System,
+    gpus: &[usize],
+    calls: &BTreeMap<(CollectiveKind, Bytes), u64>,
+) -> Result<(Alone, Vec<(u32, f64)>), ExpectError> {
+    let (mut times, mut loads) = (Alone::new(), BTreeMap::<u32, f64>::new());
+    let mut kinds: Vec<CollectiveKind> = calls.keys().map(|(kind, _)| *kind).collect();
+    kinds.dedup();
+    for kind in kinds {
+        let own: Vec<_> = calls.iter().filter(|((of, _), _)| *of == kind).collect();
+        // The whole buffer, as nccl-tests counts it.
+        let parts = if kind == CollectiveKind::AllGather { gpus.len() as u64 } else { 1 };
+        let sizes: Vec<Bytes> = own.iter().map(|((_, size), _)| Bytes(size.0 * parts)).collect();
+        let collective = Collective::of_program(kind, 0);
+        let settings = Settings::default();
+        let timings = expected_timings(system, gpus, collective, &sizes, &settings)?;
+        for ((call, count), timing) in own.into_iter().zip(timings) {
+            times.insert(*call, timing.time);
+            for load in timing.links {
+                *loads.entry(load.channel).or_default() += load.bytes * *count as f64;
+            }
+        }
+    }
+    Ok((times, loads.into_iter().collect()))
+}
 
 /// A step of training on some GPUs of a system: what each of them computes, copies and reduces.
 #[pyclass(frozen, eq, module = "linkwright")]
@@ -204,7 +239,6 @@ pub struct TrainingStep {
     network: NeuralNetwork,
     program: Program,
     times: BTreeMap<String, Vec<LayerTime>>,
-    updates: BTreeMap<String, Picoseconds>,
     footprints: Vec<Footprint>,
     gpus: Vec<u32>,
     samples: u64,
@@ -309,20 +343,18 @@ impl TrainingStep {
         let memory = terms.memory(framework).map_err(errors::training)?;
         let footprints = training.fitting(of, &gpus, memory).map_err(errors::training)?;
         let program = training.program(of, &gpus).map_err(errors::training)?;
-        let (mut times, mut updates) = (BTreeMap::new(), BTreeMap::new());
+        let mut times = BTreeMap::new();
         for gpu in &gpus {
             let model = model_of(of, *gpu).map_err(errors::training)?;
             if times.contains_key(&model.product) {
                 continue;
             }
-            let layers = training.layers(model, gpus.len()).map_err(errors::training)?;
+            let layers = training.spent(model, gpus.len()).map_err(errors::training)?;
             times.insert(model.product.clone(), layers);
-            let update = training.update(model, gpus.len()).map_err(errors::training)?;
-            updates.insert(model.product.clone(), update);
         }
         let program = Program(Arc::new(program));
         let network = network.clone();
-        Ok(Self { network, program, times, updates, footprints, gpus, samples, costs, way })
+        Ok(Self { network, program, times, footprints, gpus, samples, costs, way })
     }
 
     /// What every rank does.
@@ -334,45 +366,40 @@ impl TrainingStep {
     /// The collectives of the step, each once: which, and the bytes that each GPU contributes.
     fn collectives(&self) -> Vec<(&'static str, u64)> {
         let calls = collectives_of(&self.program.0);
-        calls.into_iter().map(|(kind, size)| (kind.name(), size.0)).collect()
+        calls.into_keys().map(|(kind, size)| (kind.name(), size.0)).collect()
     }
 
-    /// The program of servers that stand for all that do the same, in which each collective lasts so long; with the
-    /// step's rank that each of its ranks is, and for how many that stands.
+    /// The program of servers that stand for all that do the same, in which each collective lasts as long as NCCL's
+    /// does on idle links; the step's rank that each of its ranks is, and for how many that stands; of each of these
+    /// servers all that do the same; and how many bytes each link carries in collectives.
     ///
     /// None where collectives are not all that joins the GPUs, or their models differ.
     ///
-    /// Args:
-    ///     system: What it is trained on.
-    ///     times: Of each of `collectives`: which, the bytes, and the seconds.
-    ///
     /// Raises:
-    ///     SimulationError: If a time is missing, or the system is too small.
-    #[pyo3(signature = (system: "System", times: "Sequence[tuple[str, int, float]]"))]
+    ///     CollectiveError: If no links join the GPUs.
+    ///     SimulationError: If the system is too small.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (system: "System"))]
     fn representatives(
         &self,
+        py: Python<'_>,
         #[pyo3(from_py_with = given)] system: &System,
-        #[pyo3(from_py_with = given)] times: Vec<(String, u64, f64)>,
-    ) -> PyResult<Option<(Program, Vec<Standing>)>> {
-        let of = &*system.cluster().system;
+    ) -> PyResult<Option<StandingFor>> {
+        let of = Arc::clone(system.core());
         ranks_on(of.gpus(), &self.gpus.iter().map(|gpu| i128::from(*gpu)).collect::<Vec<_>>())?;
-        let known: BTreeMap<(String, u64), f64> =
-            times.into_iter().map(|(kind, size, seconds)| ((kind, size), seconds)).collect();
-        for (kind, size) in self.collectives() {
-            if !known.contains_key(&(kind.to_owned(), size)) {
-                let problem = format!("no time is given of {kind} of {size} bytes");
-                return Err(errors::range(Diagnosis::of(problem)));
-            }
-        }
-        let time = |kind: CollectiveKind, size: Bytes| {
-            let seconds = known.get(&(kind.name().to_owned(), size.0));
-            Picoseconds::from_seconds(seconds.copied().unwrap_or_default())
-        };
         if self.times.len() > 1 {
             return Ok(None);
         }
-        let found = Representatives::of(&self.program.0, of, &self.gpus, time);
-        Ok(found.map(|Representatives { program, ranks }| (Program(Arc::new(program)), ranks)))
+        let calls = collectives_of(&self.program.0);
+        let gpus =
+            gpu_ids(&self.gpus.iter().map(|gpu| i128::from(*gpu)).collect::<Vec<_>>(), system)?;
+        let (times, loads) =
+            interruptible(py, move || alone(&of, &gpus, &calls))?.map_err(errors::collective)?;
+        let time = |kind, size| times.get(&(kind, size)).copied().unwrap_or_default();
+        let found = Representatives::of(&self.program.0, system.core(), &self.gpus, time);
+        Ok(found.map(|Representatives { program, ranks, servers }| {
+            (Program(Arc::new(program)), ranks, servers, loads)
+        }))
     }
 
     /// Samples that one GPU computes at once.
@@ -429,16 +456,14 @@ impl TrainingStep {
         Table::new(tables::memory(&self.gpus, &self.footprints))
     }
 
-    /// Seconds that a GPU of a model computes: forward, backward, and new weights, which a framework may update
-    /// all at once.
+    /// Seconds that a GPU of a model computes: forward, backward, and new weights.
     #[pyo3(signature = (model: "str"))]
     fn computing(&self, #[pyo3(from_py_with = given)] model: &str) -> PyResult<(f64, f64, f64)> {
         let times = self.times.get(model).into_iter().flatten();
         let of = |part: fn(&LayerTime) -> Picoseconds| {
             times.clone().map(|time| part(time).as_seconds()).sum()
         };
-        let update = self.updates.get(model).map_or(0.0, |time| time.as_seconds());
-        Ok((of(|time| time.forward), of(|time| time.backward), update))
+        Ok((of(|time| time.forward), of(|time| time.backward), of(|time| time.update)))
     }
 
     fn __repr__(&self) -> String {

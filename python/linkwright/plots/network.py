@@ -178,7 +178,7 @@ def link_heat_map(run: ClusterRun, *, title: str = "How busy every link was") ->
     if not maps:
         empty = inline_chart([{"text": "No link carried data."}], "Links", "")
         maps.append(empty.mark_text(align="left").encode(text="text:N").properties(width=WIDTH))
-    found = busiest_links(run, 1)
+    found = busiest_links(run.links(), 1)
     busiest = (
         f"Busiest: {found[0]['from']} to {found[0]['to']}, {found[0]['utilisation']:.1%} of "
         f"the {run.makespan * 1e3:.4g} ms."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from linkwright import ClusterRun
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from linkwright.runs.run import Sheet
 from linkwright.summaries.programs import busiest_links
 from linkwright.texts import data, percent
@@ -17,6 +19,6 @@ COLUMNS = {
 }
 
 
-def busiest_sheet(run: ClusterRun, count: int) -> Sheet:
+def busiest_sheet(links: Iterable[Mapping[str, Any]], count: int) -> Sheet:
     """So many links, the busiest first; none that carried nothing."""
-    return Sheet.of(busiest_links(run, count), COLUMNS, words=2)
+    return Sheet.of(busiest_links(links, count), COLUMNS, words=2)

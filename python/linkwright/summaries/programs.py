@@ -6,6 +6,7 @@ not add up to one, since a rank may end early.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,10 +64,10 @@ def job_summaries(run: ClusterRun) -> list[JobSummary]:
     ]
 
 
-def busiest_links(run: ClusterRun, count: int) -> list[dict[str, Any]]:
+def busiest_links(links: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
     """So many rows of `ClusterRun.links` of the highest utilisation, the busiest first.
 
     A link that carried nothing is not among them.
     """
-    used = [row for row in run.links() if row["data"] > 0]
+    used = [row for row in links if row["data"] > 0]
     return sorted(used, key=lambda row: (-row["utilisation"], row["link"]))[:count]

@@ -12,6 +12,8 @@ pub trait Named: Copy + PartialEq + 'static {
     const WHAT: &'static str;
     /// Every value with its name, in the order in which they are told.
     const NAMED: &'static [(&'static str, Self)];
+    /// Holds other names that people use elsewhere, in small letters and without hyphens.
+    const ELSEWHERE: &'static [(&'static str, Self)] = &[];
 
     /// Every name.
     #[must_use]
@@ -28,8 +30,21 @@ pub trait Named: Copy + PartialEq + 'static {
         found.map(|(_, value)| *value).ok_or_else(|| UnknownName {
             what: Self::WHAT,
             name: shown(name),
-            instead: instead_of(name, &Self::names()),
+            instead: match Self::meant(name) {
+                Some(meant) => {
+                    format!("did you mean `{meant}`? there are {}", Self::names().join(", "))
+                }
+                None => instead_of(name, &Self::names()),
+            },
         })
+    }
+
+    /// Finds the name here of a value that has this one elsewhere.
+    #[must_use]
+    fn meant(name: &str) -> Option<&'static str> {
+        let plain = name.to_ascii_lowercase().replace(['-', '_', ' '], "");
+        let found = Self::ELSEWHERE.iter().find(|(other, _)| *other == plain);
+        found.map(|(_, value)| value.name())
     }
 
     /// The name of the value.

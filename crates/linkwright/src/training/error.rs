@@ -79,6 +79,13 @@ pub enum TrainingError {
         /// One that does not reach it.
         second: u32,
     },
+    /// Nothing is to overlap, and data moves while GPUs compute.
+    Overlap {
+        /// How they were to communicate.
+        way: &'static str,
+        /// Why it does.
+        why: &'static str,
+    },
     /// More stages of a pipeline than blocks of a network.
     TooManyStages {
         /// The stages.
@@ -117,8 +124,10 @@ pub enum TrainingError {
         needed: Bytes,
         /// What it has.
         capacity: Bytes,
-        /// The most samples that fit; none where not even one does.
-        most: Option<u64>,
+        /// Names the largest part, with its size.
+        largest: (&'static str, Bytes),
+        /// Lists changes that each make it fit.
+        remedies: Vec<String>,
     },
 }
 
@@ -168,6 +177,10 @@ impl Diagnose for TrainingError {
                  peer access crosses the links between CPUs"
             ))
             .remedy("take `p2p`, which copies by the host's memory, a way by collectives, or other GPUs"),
+            Self::Overlap { way, why } => Diagnosis::of(format!(
+                "`{way}` without overlap of computation and communication: {why}"
+            ))
+            .remedy("let it overlap, or take `nccl` or `p2p`, which may wait for the backward pass"),
             Self::TooManyStages { stages, blocks } => Diagnosis::of(format!(
                 "a pipeline of {stages} stages, but the network has {blocks} blocks"
             ))
@@ -192,24 +205,26 @@ impl Diagnose for TrainingError {
                  once"
             ))
             .remedy(format!("measure them with {samples}, or take a batch that gives each {measured}")),
-            Self::Memory { gpu, samples, needed, capacity, most } => {
+            Self::Memory { gpu, samples, needed, capacity, largest: (what, size), remedies } => {
                 let more = gibibytes(needed.0.saturating_sub(capacity.0));
                 let (plural, takes) = if *samples == 1 { ("", "takes") } else { ("s", "take") };
                 let problem = format!(
-                    "{samples} sample{plural} at once {takes} {} of GPU {gpu}, {more} more than it has",
-                    gibibytes(needed.0)
+                    "{samples} sample{plural} at once {takes} {} of GPU {gpu}, {more} more than it has; the \
+                     largest part is {what}, {}",
+                    gibibytes(needed.0),
+                    gibibytes(size.0)
                 );
-                let remedy = match most {
-                    Some(1) => "give it one".to_owned(),
-                    Some(most) => format!("give it {most} or fewer"),
-                    None => format!(
-                        "not even one fits: take a GPU with more than {}, numbers of 16 bits, or spread \
-                         the network over several GPUs",
-                        gibibytes(capacity.0)
-                    ),
-                };
-                Diagnosis::of(problem).remedy(remedy)
+                Diagnosis { problem, remedy: (!remedies.is_empty()).then(|| format!("take {}", either(remedies))) }
             }
         }
+    }
+}
+
+/// Joins alternatives in a sentence.
+fn either(all: &[String]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => one.clone(),
+        [before @ .., last] => format!("{}, or {last}", before.join(", or ")),
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! The constants are a framework's, in `terms.toml`, with what they were calibrated on.
 
+mod remedies;
 mod ways;
 
 use std::collections::BTreeMap;
@@ -181,7 +182,7 @@ impl Holding {
     /// The memory that so many samples take on a GPU that has so much.
     ///
     /// # Errors
-    /// More than it has: by how much, and the most samples that fit.
+    /// More than it has: by how much, and the largest part.
     pub fn fitting(
         &self,
         gpu: u32,
@@ -194,8 +195,8 @@ impl Holding {
         if needed <= capacity {
             return Ok(footprint);
         }
-        let most = self.most_samples(capacity, keeping);
-        Err(TrainingError::Memory { gpu, samples, needed, capacity, most })
+        let (largest, remedies) = (footprint.largest(), Vec::new());
+        Err(TrainingError::Memory { gpu, samples, needed, capacity, largest, remedies })
     }
 }
 
@@ -234,6 +235,23 @@ impl Footprint {
     pub fn total(&self) -> Bytes {
         let Self { optimizer, aggregation, gathered, activations, workspace, .. } = *self;
         sum(&[self.before(), optimizer, aggregation, gathered, activations, workspace])
+    }
+
+    /// Finds the largest part: its name and its size.
+    #[must_use]
+    pub fn largest(&self) -> (&'static str, Bytes) {
+        let parts = [
+            ("the framework", self.context),
+            ("weights", self.weights),
+            ("gradients", self.gradients),
+            ("the optimizer's state", self.optimizer),
+            ("gradients of all GPUs", self.aggregation),
+            ("weights that are gathered", self.gathered),
+            ("the samples", self.samples),
+            ("activations", self.activations),
+            ("work space", self.workspace),
+        ];
+        parts.into_iter().max_by_key(|(_, size)| *size).unwrap_or_default()
     }
 }
 

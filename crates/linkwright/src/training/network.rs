@@ -26,6 +26,8 @@ pub struct Network {
     pub source: String,
     /// What the source leaves open.
     pub assumptions: Vec<String>,
+    /// Holds assumptions on the shape of a sample, which samples of another shape have not.
+    pub input_assumptions: Vec<String>,
     /// The [`Dataset`] that it is trained on, unless another is asked for.
     pub dataset: Option<String>,
     /// The shape of one sample.
@@ -158,6 +160,11 @@ impl Network {
         }
     }
 
+    /// All that is assumed of it on its samples.
+    pub fn assumed(&self) -> impl Iterator<Item = &String> {
+        self.input_assumptions.iter().chain(&self.assumptions)
+    }
+
     /// Trained numbers of all layers.
     #[must_use]
     pub fn parameters(&self) -> u64 {
@@ -226,6 +233,9 @@ impl Network {
     pub fn with_input(&self, input: Shape) -> Result<Self, TrainingError> {
         let mut made =
             Self { input, layers: Vec::with_capacity(self.layers.len()), ..self.clone() };
+        if input != self.input {
+            made.input_assumptions.clear();
+        }
         for layer in &self.layers {
             let Layer { name, kind, inputs, unit, split, .. } = layer;
             let spot = Spot { name: name.clone(), unit: *unit, split: *split };

@@ -182,12 +182,31 @@ impl Training<'_> {
         step.program(self.way)
     }
 
-    /// How long one of so many GPUs takes for new weights: all at once, or layer by layer.
+    /// Gives the times of all layers as a step spends them. Where weights are divided, a GPU updates its part. The time of
+    /// one update of all weights is shared out by how many a layer has.
     ///
     /// # Errors
     /// As [`Self::layers`].
-    pub fn update(&self, gpu: &GpuModel, gpus: usize) -> Result<Picoseconds, TrainingError> {
-        Ok(self.rank(gpu, gpus)?.update())
+    pub fn spent(&self, gpu: &GpuModel, gpus: usize) -> Result<Vec<LayerTime>, TrainingError> {
+        let rank = self.rank(gpu, gpus)?;
+        let mut times: Vec<LayerTime> = rank.layers.iter().map(|layer| layer.time).collect();
+        let parts = if self.way == Way::FullySharded { gpus as u64 } else { 1 };
+        let fused = rank.fused_update.filter(|_| self.way.updates_at_once());
+        let of_layer = |layer: &LayerStep| match fused {
+            Some(_) => layer.weights.0,
+            None => layer.time.update.0,
+        };
+        let shares: Vec<u64> = rank.layers.iter().map(of_layer).collect();
+        let whole: u64 = shares.iter().sum();
+        let all = fused.map_or(whole, |fused| fused.0) / parts;
+        let mut before = 0;
+        for (time, share) in times.iter_mut().zip(shares) {
+            let until =
+                |shares: u64| u128::from(all) * u128::from(shares) / u128::from(whole.max(1));
+            time.update = Picoseconds((until(before + share) - until(before)) as u64);
+            before += share;
+        }
+        Ok(times)
     }
 
     pub(super) fn rank(&self, gpu: &GpuModel, gpus: usize) -> Result<RankStep, TrainingError> {

@@ -504,14 +504,17 @@ fn training_error() -> String {
             samples: 2,
             needed: Bytes(3 << 30),
             capacity: Bytes(1 << 30),
-            most: Some(1),
+            largest: ("activations", Bytes(2 << 30)),
+            remedies: vec!["`fsdp`".to_owned(), "samples of 512 tokens".to_owned()],
         },
         &TrainingError::Memory {
             gpu: 3,
             samples: 1,
             needed: Bytes(3 << 30),
             capacity: Bytes(1 << 30),
-            most: None,
+            largest: ("weights", Bytes(2 << 30)),
+            remedies: Vec::new(),
         },
+        &TrainingError::Overlap { way: "fsdp", why: "it gathers" },
     ])
 }

@@ -159,7 +159,8 @@ fn gradients_move_in_their_own_numbers_and_weights_in_theirs() {
         let training = Training { precision, gradients, ..training(&network, way, 16) };
         let program = training.program(&cluster.system, &[0, 1]).unwrap();
         let calls = collectives_of(&program);
-        calls.into_iter().filter(|(of, _)| *of == kind).map(|(_, size)| size.0).sum()
+        let own = calls.into_iter().filter(|((of, _), _)| *of == kind);
+        own.map(|((_, size), count)| size.0 * count).sum()
     };
     let (long, short) = (Precision::Fp32, Precision::Fp16);
     let numbers = network.parameters();
@@ -214,10 +215,12 @@ fn servers_that_stand_for_others_take_as_long_as_all() {
             Picoseconds(time(&play_program(&cluster, lone, &gpus, 1).jobs))
         };
         assert!(!collectives_of(&program).is_empty());
-        let Representatives { program, ranks } =
+        let Representatives { program, ranks, servers } =
             Representatives::of(&program, &cluster.system, &gpus, time_of).unwrap();
         // GPU 0 alone updates where weights are broadcast, so that its server is like no other.
         let played = 0..16 / stands_for;
+        let alike = if stands_for == 2 { vec![vec![0, 1]] } else { vec![vec![0], vec![1]] };
+        assert_eq!(servers, alike, "{way:?}");
         assert_eq!(ranks, played.map(|rank| (rank, stands_for)).collect::<Vec<_>>(), "{way:?}");
         let some = play_program(&cluster, program, &gpus[..ranks.len()], 1);
         let [some, whole] = [some, whole].map(|it| time(&it.jobs) as f64);

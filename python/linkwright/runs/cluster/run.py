@@ -93,7 +93,7 @@ class Replay(Run):
         if last is not None:
             who = "it" if len(jobs) == 1 else f"{last.name}, the last,"
             found += f": {who} communicates for {last.communicating:.1%} of its time"
-        busiest = busiest_links(self.run, 1)
+        busiest = busiest_links(self.run.links(), 1)
         if busiest:
             [link] = busiest
             found += (
@@ -156,7 +156,7 @@ class Replay(Run):
             "levels": list(run.levels()),
             "busiest_links": [
                 {name: row[of] for name, of in (ends | {name: name for name in same}).items()}
-                for row in busiest_links(run, REPORTED)
+                for row in busiest_links(run.links(), REPORTED)
             ],
             "events": run.events,
             "packet_hops": run.packet_hops,
@@ -167,7 +167,7 @@ class Replay(Run):
     def sheets(self) -> Sequence[Sheet]:
         """Jobs, plans of collectives, latencies, and the busiest links."""
         sheets = [self._jobs(), self._planned(), self._latencies(PERCENTILES)]
-        sheets.append(busiest_sheet(self.run, PRINTED))
+        sheets.append(busiest_sheet(self.run.links(), PRINTED))
         return [sheet for sheet in sheets if sheet is not None]
 
     def _jobs(self) -> Sheet:
@@ -234,7 +234,7 @@ class Replay(Run):
         took = {"How long messages took": network.message_latencies(self.run)} if messages else {}
         planned, busiest, levels = (
             self._planned(),
-            busiest_sheet(self.run, REPORTED),
+            busiest_sheet(self.run.links(), REPORTED),
             self._levels(),
         )
         return [

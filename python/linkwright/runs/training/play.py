@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from linkwright import MOST_PLANNED_GPUS, ClusterJob, ClusterRun, System, TrainingStep, expect
+from linkwright import MOST_PLANNED_GPUS, ClusterJob, ClusterRun, System, TrainingStep
 from linkwright.recipes import LIBRARY, Recipe
 from linkwright.summaries.steps import Parts, parts_of
-
-if TYPE_CHECKING:
-    from linkwright import names
 
 __all__ = ["LARGEST_SCALING", "Played", "play_step"]
 
@@ -38,8 +35,9 @@ class Played:
         step: What every GPU did.
         run: What became of it.
         parts: What its time went into.
-        is_whole: Whether every GPU was played with its collectives; else some stand for all that do
-            the same.
+        alike: Of each server that was played for others, all that do the same; none where every GPU
+            was played with its collectives.
+        loads: Bytes of collectives that were not played, by the numbers of the links.
     """
 
     communication: str
@@ -47,7 +45,17 @@ class Played:
     step: TrainingStep = field(repr=False)
     run: ClusterRun = field(repr=False)
     parts: Parts
-    is_whole: bool = True
+    alike: Sequence[Sequence[int]] = ()
+    loads: Sequence[tuple[int, float]] = field(default=(), repr=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every GPU was played with its collectives."""
+        return not self.alike
+
+    def links(self) -> Sequence[Mapping[str, Any]]:
+        """Gives the rows of `ClusterRun.links` for all servers."""
+        return list(self.run.links(self.alike, self.loads))
 
     @property
     def time(self) -> float:
@@ -86,9 +94,11 @@ def play_step(
     step, planner = recipe.step(system, gpus, communication, samples)
     program, mapping, stands_for, some = step.program, list(gpus), [1] * len(gpus), None
     if len(gpus) > _most_played(step) and planner is None:
-        some = step.representatives(system, _times(step, system, gpus))
+        some = step.representatives(system)
+    alike: Sequence[Sequence[int]] = ()
+    loads: Sequence[tuple[int, float]] = ()
     if some is not None:
-        program, ranks = some
+        program, ranks, alike, loads = some
         mapping = [gpus[rank] for rank, _ in ranks]
         stands_for = [count for _, count in ranks]
     job = ClusterJob(program, name=recipe.network.name, mapping=mapping)
@@ -104,29 +114,9 @@ def play_step(
         [job], fidelity="flow", collectives=collectives, protocol=protocol, timeline=SPANS
     )
     parts = parts_of(run, stands_for)
-    return Played(communication, samples, step, run, parts, is_whole=some is None)
+    return Played(communication, samples, step, run, parts, alike, loads)
 
 
 def _most_played(step: TrainingStep) -> int:
     has_root = any(kind in ROOTED for kind, _ in step.collectives())
     return MOST_PLAYED_WITH_ROOT if has_root else MOST_PLAYED
-
-
-def _times(step: TrainingStep, system: System, gpus: Sequence[int]) -> list[tuple[str, int, float]]:
-    """How long each collective of a step takes on idle links, as `collective expect` says."""
-    of_kind: dict[str, list[int]] = {}
-    for kind, contributed in step.collectives():
-        of_kind.setdefault(kind, []).append(contributed)
-    times = []
-    for kind, sizes in of_kind.items():
-        # The whole buffer, as nccl-tests counts it.
-        ranks = len(gpus) if kind == "all-gather" else 1
-        found = expect(
-            system,
-            gpus,
-            cast("names.CollectiveName", kind),
-            [size * ranks for size in sizes],
-            root=gpus[0] if kind in ROOTED else None,
-        )
-        times += [(kind, size, row["time"]) for size, row in zip(sizes, found, strict=True)]
-    return times

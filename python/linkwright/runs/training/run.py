@@ -135,7 +135,7 @@ class TrainingRun(Run):
                 "exposed": step.parts.exposed,
                 "idle": step.parts.idle,
                 "samples_at_once": step.step.samples_at_once,
-                "data": sum(row["data"] for row in step.run.links()) if step.is_whole else None,
+                "data": sum(row["data"] for row in step.links()),
             }
             for step in self.steps
         ]
@@ -178,10 +178,10 @@ class TrainingRun(Run):
         layers = sheets.layers(self)
         parts = {"What a step's time goes into": step_parts(self)}
         scaled = {"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {}
-        links = busiest_sheet(self.best.run, REPORTED)
+        links = busiest_sheet(self.best.links(), REPORTED)
         of = f"Of the step by {self.best.communication}."
         if not self.best.is_whole:
-            of = "Of servers that stand for all that do the same, without collectives."
+            of += " Servers that do the same were played once, and collectives alone on idle links."
         return [
             Section("Steps", sheets=[steps], charts=parts),
             Section("Memory", sheets=[memory]),

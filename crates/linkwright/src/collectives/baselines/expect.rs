@@ -142,6 +142,21 @@ pub fn expect_with(
     Ok(Expectations { rows, library, notes: prepared.chooser.notes })
 }
 
+/// As [`expect`], with what each link carries.
+///
+/// # Errors
+/// As [`expect`].
+pub fn expected_timings(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    sizes: &[Bytes],
+    settings: &Settings,
+) -> Result<Vec<Timing>, ExpectError> {
+    let prepared = Prepared::new(system, gpus, collective, sizes, settings)?;
+    Ok(prepared.times(&prepared.wiring, CollectiveTerms::shipped())?)
+}
+
 /// What a library runs for some sizes, planned: to be played on the job's links, and on others.
 pub(in crate::collectives) struct Prepared<'a> {
     pub(in crate::collectives) wiring: Wiring,

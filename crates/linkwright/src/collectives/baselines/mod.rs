@@ -27,7 +27,10 @@ pub use choice::{
     choose, release_on, releases,
 };
 pub(super) use constants::Generation;
-pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with};
+pub use expect::{
+    ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with,
+    expected_timings,
+};
 pub(super) use fabric::by_server;
 pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
 pub(super) use plans::{Timed, by_pairs, plan_choice, plan_on};

@@ -11,6 +11,7 @@ mod kernels;
 mod latencies;
 pub mod links;
 mod placement;
+mod stand_ins;
 mod stays;
 pub mod tables;
 mod watch;
@@ -40,6 +41,7 @@ pub use collectives::{
 pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use placement::{Mapping, PlacementError, place};
+pub use stand_ins::StandIns;
 pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, CopyInterval, KernelInterval, MessageInterval, Watch};
 

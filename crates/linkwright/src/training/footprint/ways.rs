@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::remedies::Ground;
 use super::{Footprint, Holding, Keeping};
 use crate::system::System;
 use crate::training::error::TrainingError;
@@ -30,12 +31,28 @@ impl Training<'_> {
     /// The same, where it has to fit.
     ///
     /// # Errors
-    /// As [`Training::footprints`]; a GPU whose memory is too small, with what is missing, or not known.
+    /// As [`Training::footprints`]; a GPU whose memory is too small, with what is missing and what would fit, or not
+    /// known.
     pub fn fitting(
         &self,
         system: &System,
         gpus: &[u32],
         terms: MemoryTerms,
+    ) -> Result<Vec<Footprint>, TrainingError> {
+        let ground = Ground { system, gpus, terms };
+        self.footprints_that_fit(ground).map_err(|error| match error {
+            TrainingError::Memory { gpu, samples, needed, capacity, largest, .. } => {
+                let remedies = self.remedies(ground);
+                TrainingError::Memory { gpu, samples, needed, capacity, largest, remedies }
+            }
+            other => other,
+        })
+    }
+
+    /// As [`Training::fitting`], without a word on what would fit.
+    pub(super) fn footprints_that_fit(
+        &self,
+        Ground { system, gpus, terms }: Ground<'_>,
     ) -> Result<Vec<Footprint>, TrainingError> {
         let (samples, keeping) = (self.samples(gpus.len())?, self.keeping(terms));
         let holdings = self.holdings(system, gpus, terms)?;
@@ -46,7 +63,35 @@ impl Training<'_> {
         each.collect()
     }
 
-    fn keeping(&self, terms: MemoryTerms) -> Keeping {
+    /// The most samples that every GPU has memory for at once; none where one has it for none.
+    ///
+    /// # Errors
+    /// As [`Training::footprints`]; a GPU whose memory is not known.
+    pub fn most_at_once(
+        &self,
+        system: &System,
+        gpus: &[u32],
+        terms: MemoryTerms,
+    ) -> Result<Option<u64>, TrainingError> {
+        let each = self.most_samples(Ground { system, gpus, terms })?;
+        Ok(each.into_iter().min().flatten())
+    }
+
+    /// Finds the most samples of each GPU.
+    fn most_samples(
+        &self,
+        Ground { system, gpus, terms }: Ground<'_>,
+    ) -> Result<Vec<Option<u64>>, TrainingError> {
+        let keeping = self.keeping(terms);
+        let holdings = self.holdings(system, gpus, terms)?;
+        let each = gpus.iter().zip(&holdings).map(|(gpu, holding)| {
+            let capacity = model_of(system, *gpu)?.memory()?.capacity;
+            Ok(holding.most_samples(capacity, keeping))
+        });
+        each.collect()
+    }
+
+    pub(super) fn keeping(&self, terms: MemoryTerms) -> Keeping {
         let Self { precision, gradients, optimizer, .. } = *self;
         Keeping { precision, gradients, optimizer, terms }
     }

@@ -20,10 +20,21 @@ use super::shape::{MOST_EXTENT, Shape};
 use crate::diagnostic::{InputError, instead_of, toml_table};
 
 /// The keys of a file.
-const KEYS: [&str; 9] =
-    ["name", "source", "assumptions", "dataset", "input", "layers", "blocks", "block", "variant"];
+const KEYS: [&str; 10] = [
+    "name",
+    "source",
+    "assumptions",
+    "input_assumptions",
+    "dataset",
+    "input",
+    "layers",
+    "blocks",
+    "block",
+    "variant",
+];
 /// The keys of a variant.
-const OF_VARIANT: [&str; 5] = ["name", "assumptions", "dataset", "input", "layers"];
+const OF_VARIANT: [&str; 6] =
+    ["name", "assumptions", "input_assumptions", "dataset", "input", "layers"];
 /// The keys of a block.
 const OF_BLOCK: [&str; 3] = ["arguments", "unit", "layers"];
 /// The keys of shapes, by how many there are.
@@ -157,11 +168,11 @@ fn variant<'a>(
             return Err(file.refuse(holder.span(), "no input", remedy));
         }
     };
-    let mut assumptions = Vec::new();
-    for keys in std::iter::once(file).chain(own) {
-        let texts = keys.texts("assumptions")?;
-        assumptions.extend(texts.into_iter().map(|(text, _)| text.to_owned()));
-    }
+    let assumed = |key| -> Result<Vec<String>, InputError> {
+        let each = std::iter::once(file).chain(own).map(|keys| keys.texts(key));
+        let texts: Vec<_> = each.collect::<Result<_, _>>()?;
+        Ok(texts.into_iter().flatten().map(|(text, _)| text.to_owned()).collect())
+    };
     let network = Network {
         name: text(file, "name")?.unwrap_or_else(|| "network".to_owned()),
         variant: match own {
@@ -171,7 +182,8 @@ fn variant<'a>(
             None => String::new(),
         },
         source: text(file, "source")?.unwrap_or_default(),
-        assumptions,
+        assumptions: assumed("assumptions")?,
+        input_assumptions: assumed("input_assumptions")?,
         dataset: dataset.map(|dataset| dataset.name.clone()),
         input,
         layers: Vec::new(),

@@ -11,19 +11,16 @@ use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank, Ra
 use crate::system::System;
 use crate::units::{Bytes, Picoseconds};
 
-/// The collectives of a program, each once: what they are, and what each rank contributes.
+/// The collectives of a step, which all ranks call: what they are, what each rank contributes, and how often.
 #[must_use]
-pub fn collectives_of(program: &Program) -> Vec<(CollectiveKind, Bytes)> {
-    let operations = program.ranks.iter().flat_map(RankProgram::operations);
-    let mut found: Vec<_> = operations
-        .filter_map(|operation| match *operation {
-            Operation::Collective { kind, size, .. } => Some((kind, size)),
-            _ => None,
-        })
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
+pub fn collectives_of(program: &Program) -> BTreeMap<(CollectiveKind, Bytes), u64> {
+    let mut calls = BTreeMap::new();
+    for operation in program.ranks.iter().take(1).flat_map(RankProgram::operations) {
+        if let Operation::Collective { kind, size, .. } = *operation {
+            *calls.entry((kind, size)).or_default() += 1;
+        }
+    }
+    calls
 }
 
 /// Servers that stand for all that do the same.
@@ -33,6 +30,8 @@ pub struct Representatives {
     pub program: Program,
     /// Of each rank of this program: which of the whole program's it is, and for how many it stands.
     pub ranks: Vec<(Rank, u32)>,
+    /// Of each server that is played, all that do the same, itself first.
+    pub servers: Vec<Vec<u32>>,
 }
 
 impl Representatives {
@@ -56,7 +55,7 @@ impl Representatives {
         }
         // The first server of each sort, by its kind, which of its GPUs are used, and what these do.
         let mut distinct: Vec<&RankProgram> = Vec::new();
-        let mut sorts: BTreeMap<_, (Vec<Rank>, u32)> = BTreeMap::new();
+        let mut sorts: BTreeMap<_, (Vec<Rank>, Vec<u32>)> = BTreeMap::new();
         for (server, mut used) in servers {
             used.sort_unstable();
             let of_rank = |(index, rank): &(u32, Rank)| {
@@ -71,13 +70,16 @@ impl Representatives {
             let sort: Vec<(u32, usize)> = used.iter().map(of_rank).collect();
             let ranks = || used.iter().map(|(_, rank)| *rank).collect();
             let key = (system.kind_index_of(server), sort);
-            sorts.entry(key).or_insert_with(|| (ranks(), 0)).1 += 1;
+            sorts.entry(key).or_insert_with(|| (ranks(), Vec::new())).1.push(server);
         }
-        let mut ranks: Vec<(Rank, u32)> = sorts
-            .into_values()
-            .flat_map(|(ranks, servers)| ranks.into_iter().map(move |rank| (rank, servers)))
-            .collect();
+        let of_sort = |(ranks, servers): &(Vec<Rank>, Vec<u32>)| {
+            let count = servers.len() as u32;
+            ranks.iter().map(move |rank| (*rank, count)).collect::<Vec<_>>()
+        };
+        let mut ranks: Vec<(Rank, u32)> = sorts.values().flat_map(of_sort).collect();
         ranks.sort_unstable();
+        let mut servers: Vec<Vec<u32>> = sorts.into_values().map(|(_, servers)| servers).collect();
+        servers.sort_unstable();
         let timed = |operation| match operation {
             Operation::Collective { kind, communicator, size, .. } => {
                 Operation::Timed { kind, communicator, size, duration: time(kind, size) }
@@ -91,7 +93,7 @@ impl Representatives {
             regions: program.regions.clone(),
             ranks: played.collect(),
         };
-        Some(Self { program, ranks })
+        Some(Self { program, ranks, servers })
     }
 }
 

@@ -33,7 +33,7 @@ use super::error::TrainingError;
 use super::joins::Joins;
 use super::terms::{FrameworkCosts, UnifiedMemory};
 use crate::diagnostic::Named;
-use crate::program::Program;
+use crate::program::{PendingOperation, Program};
 
 /// How data moves between the GPUs of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,6 +87,25 @@ impl Named for Way {
         ("tensor", Self::TensorParallel),
         ("pipeline", Self::Pipeline),
     ];
+
+    const ELSEWHERE: &'static [(&'static str, Self)] = &[
+        ("zero3", Self::FullySharded),
+        ("zerostage3", Self::FullySharded),
+        ("deepspeed", Self::FullySharded),
+        ("fullysharded", Self::FullySharded),
+        ("fsdp2", Self::FullySharded),
+        ("nccl", Self::AllReduce),
+        ("ddp", Self::AllReduce),
+        ("dataparallel", Self::AllReduce),
+        ("distributeddataparallel", Self::AllReduce),
+        ("tp", Self::TensorParallel),
+        ("tensorparallel", Self::TensorParallel),
+        ("megatron", Self::TensorParallel),
+        ("pp", Self::Pipeline),
+        ("pipelineparallel", Self::Pipeline),
+        ("gpipe", Self::Pipeline),
+        ("1f1b", Self::Pipeline),
+    ];
 }
 
 impl Way {
@@ -102,6 +121,35 @@ impl Way {
                 | Self::TensorParallel
                 | Self::Pipeline
         )
+    }
+
+    /// Whether weights are updated once all gradients are known, which one kernel may do; else as soon as some are.
+    #[must_use]
+    pub(super) const fn updates_at_once(self) -> bool {
+        !matches!(
+            self,
+            Self::AllReduceBroadcast
+                | Self::ReduceBroadcast
+                | Self::PeerCopies
+                | Self::RelayedCopies
+                | Self::DirectAccess
+        )
+    }
+
+    /// Why data moves while GPUs compute, where nothing keeps it from that.
+    #[must_use]
+    pub const fn always_overlaps(self) -> Option<&'static str> {
+        match self {
+            Self::FullySharded => {
+                Some("a block's weights are gathered while the block before it is computed")
+            }
+            Self::Pipeline => {
+                Some("a stage computes one part of the batch while another is on its way")
+            }
+            Self::ZeroCopy => Some("kernels read and write the host's memory while they compute"),
+            Self::SharedMemory => Some("kernels read and write GPU 0's memory while they compute"),
+            _ => None,
+        }
     }
 }
 
@@ -128,8 +176,14 @@ impl Step<'_> {
     /// The program of one iteration.
     ///
     /// # Errors
-    /// A way that the GPUs cannot go: copies between servers, memory that is not reached, more stages than layers.
+    /// A way that the GPUs cannot go: copies between servers, memory that is not reached, more stages than layers. One
+    /// whose data moves while GPUs compute, where nothing is to overlap.
     pub fn program(&self, way: Way) -> Result<Program, TrainingError> {
+        if !self.overlaps
+            && let Some(why) = way.always_overlaps()
+        {
+            return Err(TrainingError::Overlap { way: way.name(), why });
+        }
         if !way.joins_servers()
             && let Some((first, second)) = self.joins.apart()
         {
@@ -154,5 +208,20 @@ impl Step<'_> {
             Way::TensorParallel => Ok(tensor::program(self)),
             Way::Pipeline => pipeline::program(self),
         }
+    }
+
+    /// Does the stages of some items: all of one item, then those of the next. Where nothing is to overlap, it does each
+    /// stage of all items before the next stage.
+    fn in_turns(&self, items: usize, stages: usize, mut act: impl FnMut(usize, usize)) {
+        for at in 0..items * stages {
+            let (stage, item) =
+                if self.overlaps { (at % stages, at / stages) } else { (at / items, at % items) };
+            act(stage, item);
+        }
+    }
+
+    /// Lists all that the next stage of an item waits for: its stage before, or that of all where nothing is to overlap.
+    fn after(&self, done: &[Vec<PendingOperation>], item: usize) -> Vec<PendingOperation> {
+        if self.overlaps { done[item].clone() } else { done.concat() }
     }
 }

@@ -27,41 +27,45 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
     // Of each rank, when the gradients of each layer are known: layers are the same on all.
     let known: Vec<Vec<PendingOperation>> =
         (0..ranks).map(|rank| compute(&mut all, step, rank)).collect();
+    let buckets = step.ranks[0].copied(step.costs.bucket);
+    let (mut come, mut updated) = (Vec::new(), Vec::new());
     let mut last = vec![Vec::new(); step.ranks.len()];
-    for (at, bucket) in step.ranks[0].copied(step.costs.bucket).iter().enumerate() {
-        let mut come = vec![known[0][at]];
-        for rank in 1..ranks {
-            come.push(go(
-                &mut all,
-                step,
-                copies,
-                (rank, 0),
-                bucket.gradients,
-                known[rank as usize][at],
-            ));
+    step.in_turns(buckets.len(), 3, |stage, at| {
+        let bucket = &buckets[at];
+        match stage {
+            0 => {
+                let mut of_all = vec![known[0][at]];
+                for rank in 1..ranks {
+                    let (size, ready) = (bucket.gradients, known[rank as usize][at]);
+                    of_all.push(go(&mut all, step, copies, (rank, 0), size, &[ready]));
+                }
+                come.push(of_all);
+            }
+            1 => {
+                // A kernel that reads the others' memory adds as the data comes.
+                let added = match copies {
+                    Copies::Direct => Bytes(0),
+                    Copies::Staged | Copies::Relayed => {
+                        Bytes(bucket.gradients.0 * u64::from(ranks - 1))
+                    }
+                };
+                let mut update = bucket.update;
+                if ranks > 1 {
+                    update.0 += step.costs.kernels.least.max(step.costs.launch).0;
+                }
+                let own = all.reduce(0, (added, update), &step.after(&come, at));
+                updated.push(vec![own]);
+                last[0].push(own);
+            }
+            _ => {
+                let after = step.after(&updated, at);
+                for rank in 1..ranks {
+                    let given = go(&mut all, step, copies, (0, rank), bucket.weights, &after);
+                    last[rank as usize].push(given);
+                }
+            }
         }
-        // A kernel that reads the others' memory adds as the data comes.
-        let added = match copies {
-            Copies::Direct => Bytes(0),
-            Copies::Staged | Copies::Relayed => Bytes(bucket.gradients.0 * u64::from(ranks - 1)),
-        };
-        let mut update = bucket.update;
-        if ranks > 1 {
-            update.0 += step.costs.kernels.least.max(step.costs.launch).0;
-        }
-        let updated = all.reduce(0, (added, update), &come);
-        last[0].push(updated);
-        for rank in 1..ranks {
-            last[rank as usize].push(go(
-                &mut all,
-                step,
-                copies,
-                (0, rank),
-                bucket.weights,
-                updated,
-            ));
-        }
-    }
+    });
     for (rank, last) in (0..).zip(&last) {
         all.within((rank, Region::Update), |all| all.wait(rank, last));
     }
@@ -91,12 +95,12 @@ fn go(
     copies: Copies,
     ends: (Rank, Rank),
     size: Bytes,
-    after: PendingOperation,
+    after: &[PendingOperation],
 ) -> PendingOperation {
     let without = match copies {
-        Copies::Direct => return all.access(ends, size, &[after]).1,
+        Copies::Direct => return all.access(ends, size, after).1,
         Copies::Staged => Without::Staging,
         Copies::Relayed => Without::Relay,
     };
-    all.transfer(step, ends, (size, without), &[after])
+    all.transfer(step, ends, (size, without), after)
 }

@@ -1,0 +1,53 @@
+//! Links of all servers, where some servers were played in the place of those that do the same.
+//!
+//! It represents that servers of one kind load their links alike where their GPUs do the same. The links of one of them
+//! count for each. Collectives that were not played, but lasted a known time, load the links that they use.
+//! It leaves out how many messages these were.
+
+use std::collections::BTreeMap;
+
+use super::ClusterOutcome;
+use crate::network::packet::ChannelStatistics;
+use crate::system::System;
+use crate::system::fabric::ChannelId;
+use crate::units::Bytes;
+
+/// Servers that were played for others, and the loads of collectives that were not played.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StandIns {
+    /// Lists, for each server that was played, all that do the same; it comes first.
+    pub alike: Vec<Vec<u32>>,
+    /// Holds the bytes of collectives that channels carried, by the channels' numbers in the system.
+    pub loads: Vec<(ChannelId, f64)>,
+}
+
+impl StandIns {
+    /// Gives the outcome in which the links of all servers carried their loads.
+    #[must_use]
+    pub fn for_all(&self, system: &System, outcome: &ClusterOutcome) -> ClusterOutcome {
+        let mut inside: BTreeMap<ChannelId, ChannelStatistics> = BTreeMap::new();
+        for (channel, carried) in &outcome.inside {
+            let place = system.server_channel(*channel);
+            let is_first = |all: &&Vec<u32>| all.first() == place.map(|at| at.server).as_ref();
+            let all = self.alike.iter().find(is_first);
+            for (server, at) in all.into_iter().flatten().zip(std::iter::repeat(place)) {
+                let channel = at.map_or(*channel, |at| system.channel_at(*server, at.index));
+                inside.insert(channel, *carried);
+            }
+            inside.entry(*channel).or_insert(*carried);
+        }
+        let mut channels = outcome.channels.clone();
+        let mut loads: BTreeMap<ChannelId, f64> = BTreeMap::new();
+        for (channel, bytes) in &self.loads {
+            *loads.entry(*channel).or_default() += bytes;
+        }
+        for (channel, bytes) in loads {
+            let carried = match channels.get_mut(channel as usize) {
+                Some(carried) => carried,
+                None => inside.entry(channel).or_default(),
+            };
+            carried.data = Bytes(carried.data.0 + bytes.round() as u64);
+        }
+        ClusterOutcome { channels, inside: inside.into_iter().collect(), ..outcome.clone() }
+    }
+}
