@@ -65,7 +65,10 @@ def test_a_recorded_job_runs_alone_as_long_as_it_did(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("day", "told"),
     [
-        ("submit,gpus,duration\n0,9,60\n", "day.csv:2:3: the job had more GPUs than are healthy"),
+        (
+            "submit,gpus,duration\n0,9,60\n",
+            "left out: 1 job of more GPUs than one can get; name a larger",
+        ),
         ("submit,gpus,duration\n0,1,1:99\n", "day.csv:2:5: not a duration: `1:99`"),
         ("submit,gpu,duration\n0,1,1\n", "day.csv:1:1: no column says how many GPUs jobs had"),
         ("", "day.csv:1:1: the file has no header; begin with a header such as"),

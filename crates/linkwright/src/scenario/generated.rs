@@ -12,7 +12,7 @@ use super::mix::names;
 use crate::diagnostic::{Diagnose, InputError};
 use crate::simulation::{Job, MOST_JOBS, MixOptions, SimulationError};
 use crate::system::System;
-use crate::training::{MOST_SAMPLES, Network, Terms, Training, Workload, model_of};
+use crate::training::{MOST_SAMPLES, Network, Terms, Training, TrainingError, Workload, model_of};
 
 /// What to draw.
 pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
@@ -76,8 +76,31 @@ pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationE
     for (name, samples) in trained {
         let training = Training::usual(Network::find(&name)?, samples.into());
         for gpu in models.values() {
-            training.fitting(system, &[*gpu], memory)?;
+            // A job of a mix has nothing else to choose.
+            let most = training.most_at_once(system, &[*gpu], memory)?;
+            let remedy = match most {
+                Some(most) => format!("{most} samples for each GPU or fewer"),
+                None => format!("`{name}` out of the mix"),
+            };
+            training.fitting(system, &[*gpu], memory).map_err(|error| match error {
+                TrainingError::Memory { gpu, samples, needed, capacity, largest, .. } => {
+                    let remedies = vec![remedy];
+                    TrainingError::Memory { gpu, samples, needed, capacity, largest, remedies }
+                }
+                other => other,
+            })?;
         }
     }
     Ok(())
+}
+
+/// Tells how jobs train networks, which nobody can choose; nothing where none does.
+pub(super) fn trained(jobs: &[Job]) -> Vec<String> {
+    let count = jobs.iter().filter(|job| job.samples_per_gpu.is_some()).count();
+    let (jobs, train) = if count == 1 { ("job", "trains") } else { ("jobs", "train") };
+    let note = format!(
+        "{count} {jobs} {train} a network layer by layer in fp32, with momentum, data-parallel: each GPU has all weights, and \
+         gradients are all-reduced. A `[[job]]` with `train` chooses otherwise by its `parameters`."
+    );
+    (count > 0).then_some(note).into_iter().collect()
 }

@@ -253,14 +253,16 @@ impl Mix {
                 let jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
                 let fit = generated::check_fit(&jobs, system);
                 fit.map_err(|error| as_input(error, scenario, file.place))?;
-                Ok((jobs, Vec::new()))
+                let notes = generated::trained(&jobs);
+                Ok((jobs, notes))
             }
             JobSource::Generate(options, place) => {
                 let jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
                 let fit = generated::check_fit(&jobs, system);
                 fit.map_err(|error| as_input(error, scenario, *place))?;
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
-                    return Ok((jobs, Vec::new()));
+                    let notes = generated::trained(&jobs);
+                    return Ok((jobs, notes));
                 };
                 let of = match (self.run_time, system.servers()) {
                     (_, 1) => "the machine",

@@ -23,9 +23,10 @@ use std::str::FromStr;
 use super::error::SimulationError;
 use super::generate::MOST_JOBS;
 use super::job::Job;
+use super::job_formats::other_format;
 use crate::allocation::PatternShape;
 use crate::diagnostic::fields::{Field, quote, split};
-use crate::diagnostic::{Diagnose, InputError, Position};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position};
 use crate::training::{MOST_SAMPLES, Network, Workload};
 use crate::units::{Bytes, Picoseconds};
 
@@ -288,6 +289,11 @@ pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, Simulati
         let remedy = format!("begin with a header such as `{}`", COLUMNS[..COMMON].join(","));
         return Err(line.refuse_end("the file has no header", remedy).into());
     };
+    if let Some(Diagnosis { problem, remedy }) = other_format(text) {
+        return Err(header_line
+            .refuse(1, &problem, header_line.text, remedy.unwrap_or_default())
+            .into());
+    }
     let header = Header::read(header_line)?;
     let mut first_uses: BTreeMap<String, usize> = BTreeMap::new();
     let mut jobs = Vec::new();

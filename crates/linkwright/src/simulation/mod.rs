@@ -8,6 +8,7 @@ pub mod error;
 pub mod generate;
 pub mod job;
 pub mod job_file;
+mod job_formats;
 pub mod played;
 pub mod queue;
 pub mod tables;
@@ -15,6 +16,7 @@ pub mod tables;
 pub use error::SimulationError;
 pub use generate::{MOST_JOBS, MixOptions, generate};
 pub use job::Job;
+pub use job_formats::other_format;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
 

@@ -1,6 +1,6 @@
 //! Which column of a file of recorded jobs says what, and the fields of a row.
 
-use super::values::{Moment, duration, gpus_of};
+use super::values::{GpuCount, Moment, PartOfGpu, duration, gpus_of};
 use super::{BAR, LeftOut, Line};
 use crate::diagnostic::fields::Field;
 use crate::diagnostic::{InputError, Position, instead_of};
@@ -18,12 +18,14 @@ pub(super) enum Role {
     Duration(usize),
     /// How many GPUs it had; so, too.
     Gpus(usize),
+    /// Counts thousandths of a GPU, beside a number of whole ones.
+    Thousandths,
     State,
     Workload,
 }
 
 /// The names of columns, in small letters: those of `sacct`, and those of comma-separated values.
-const NAMES: [(&str, Role); 17] = [
+const NAMES: [(&str, Role); 18] = [
     ("jobid", Role::Job),
     ("job", Role::Job),
     ("submit", Role::Submit),
@@ -42,13 +44,21 @@ const NAMES: [(&str, Role); 17] = [
     ("submitted", Role::Submit),
     ("run_time", Role::Duration(3)),
     ("gpu_count", Role::Gpus(3)),
+    // The traces of Alibaba's PAI.
+    ("gpu_milli", Role::Thousandths),
 ];
+/// Of how many parts a GPU is in columns of these names: PAI's thousandths and hundredths.
+const PARTS: [(&str, u32); 2] = [("gpu_milli", 1000), ("plan_gpu", 100)];
 
 impl Role {
     /// What a column of a name tells; None of a name that says nothing here.
     pub(super) fn of(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
+    }
+
+    const fn is_moment(self) -> bool {
+        matches!(self, Self::Submit | Self::Start | Self::End)
     }
 }
 
@@ -114,8 +124,8 @@ pub(super) fn other_separator(header: &str) -> Option<(&'static str, &'static st
 /// Where the fields of a row stand.
 #[derive(Debug)]
 pub(super) struct Header {
-    /// Of each column its role, if it has one.
-    roles: Vec<Option<Role>>,
+    /// Of each column its roles: several where the scenario says so.
+    roles: Vec<Vec<Role>>,
     names: Vec<String>,
     has_bars: bool,
     /// Whether a bar ends each line, too, as with `--parsable`.
@@ -131,8 +141,9 @@ impl Header {
         let ends_with_bar = line.text.ends_with(BAR);
         fields.truncate(fields.len() - usize::from(ends_with_bar));
         let names: Vec<String> = fields.iter().map(|field| field.value.to_lowercase()).collect();
-        let mut roles: Vec<Option<Role>> =
-            fields.iter().map(|field| Role::of(&field.value)).collect();
+        let mut roles: Vec<Vec<Role>> =
+            fields.iter().map(|field| Role::of(&field.value).into_iter().collect()).collect();
+        let mut given: Vec<usize> = Vec::new();
         for (name, role) in columns.each() {
             let Some(name) = name else { continue };
             let Some(at) = names.iter().position(|known| *known == name.to_lowercase()) else {
@@ -143,14 +154,17 @@ impl Header {
             // What the scenario names stands before what the file's names say.
             let of = std::mem::discriminant(&role);
             for other in &mut roles {
-                if other.is_some_and(|other| std::mem::discriminant(&other) == of) {
-                    *other = None;
-                }
+                other.retain(|other| std::mem::discriminant(other) != of);
             }
-            roles[at] = Some(role);
+            // A time may be that of several things; any other meaning of its name is taken back.
+            if !given.contains(&at) {
+                roles[at].retain(|own| own.is_moment() && role.is_moment());
+            }
+            given.push(at);
+            roles[at].push(role);
         }
-        for (at, role) in roles.iter().enumerate() {
-            if role.is_some() && roles[..at].contains(role) {
+        for (at, own) in roles.iter().enumerate() {
+            if own.iter().any(|role| roles[..at].iter().flatten().any(|other| other == role)) {
                 let problem = "two columns say the same";
                 let remedy = "print it once, or name one of them in `[jobs.columns]`";
                 return Err(line.refuse(&fields[at], problem, remedy));
@@ -207,7 +221,7 @@ impl Header {
 pub(super) struct Found {
     pub name: Option<String>,
     pub submit: Moment,
-    pub gpus: u32,
+    pub gpus: GpuCount,
     pub duration: Picoseconds,
     pub workload: Option<String>,
     pub place: Position,
@@ -230,7 +244,7 @@ fn is_nothing(field: &Field<'_>) -> bool {
 impl Row<'_> {
     fn columns(&self) -> impl Iterator<Item = (Role, &Field<'_>)> {
         let columns = self.header.roles.iter().zip(&self.fields);
-        columns.filter_map(|(role, field)| role.map(|role| (role, field)))
+        columns.flat_map(|(roles, field)| roles.iter().map(move |role| (*role, field)))
     }
 
     fn field(&self, role: Role) -> Option<&Field<'_>> {
@@ -300,6 +314,23 @@ impl Row<'_> {
         Ok(Some((Picoseconds(lasted), end)))
     }
 
+    /// Reads its GPUs.
+    fn gpus(&self) -> Result<GpuCount, InputError> {
+        let field = self.gpus_field();
+        let place = self.fields.iter().position(|other| other.column == field.column);
+        let name = place.map_or("", |place| &*self.header.names[place]);
+        let parts = PARTS.iter().find(|(known, _)| *known == name).map_or(1, |(_, parts)| *parts);
+        let gpus = gpus_of(&field.value, parts).ok_or_else(|| {
+            let remedy = "write a number of GPUs, or Slurm's list of resources, such as \
+                          cpu=8,gres/gpu=4";
+            self.line.refuse(field, "not a number of GPUs", remedy)
+        })?;
+        let thousandths = self.field(Role::Thousandths).and_then(|field| field.value.parse().ok());
+        let is_part = thousandths.is_some_and(|it: u32| (1..1000).contains(&it));
+        let part = gpus.part.or((is_part && gpus.gpus > 0).then_some(PartOfGpu::Fraction));
+        Ok(GpuCount { part, ..gpus })
+    }
+
     /// The job; None where it is left out, which is counted.
     pub(super) fn job(&self, left_out: &mut LeftOut) -> Result<Option<Found>, InputError> {
         let name = self.field(Role::Job);
@@ -320,12 +351,7 @@ impl Row<'_> {
             left_out.unfinished += 1;
             return Ok(None);
         };
-        let field = self.gpus_field();
-        let gpus = gpus_of(&field.value).ok_or_else(|| {
-            let remedy = "write a number of GPUs, or Slurm's list of resources, such as \
-                          cpu=8,gres/gpu=4";
-            self.line.refuse(field, "not a number of GPUs", remedy)
-        })?;
+        let gpus = self.gpus()?;
         if duration.0 == 0 {
             match state.starts_with("CANCELLED") {
                 true => left_out.never_started += 1,
@@ -333,7 +359,7 @@ impl Row<'_> {
             }
             return Ok(None);
         }
-        if gpus == 0 {
+        if gpus.gpus == 0 {
             left_out.without_gpus += 1;
             return Ok(None);
         }

@@ -16,8 +16,9 @@
 //!
 //! Columns are known by their names, whatever their case, or by those that a scenario's
 //! `[jobs.columns]` gives; all others are passed over. Left out, and counted, are the steps of a job,
-//! jobs that never started or have not ended, jobs without GPUs, and jobs of no length; also jobs
-//! outside of the part that is [played](Cut). What a job waited is not read: when it starts is what a
+//! jobs that never started or have not ended, jobs without GPUs, jobs of no length, and jobs of more GPUs than the system
+//! lets one have; also jobs outside of the part that is [played](Cut). A job that had parts of GPUs is played on whole
+//! ones, and counted ([`PartOfGpu`]). What a job waited is not read: when it starts is what a
 //! simulation is to say.
 //!
 //! What such a job does nobody recorded: `work` says what is assumed of it.
@@ -35,11 +36,12 @@ pub use columns::Columns;
 use columns::{Header, Role, other_separator};
 pub use cut::Cut;
 pub(super) use cut::{MOST_DAYS, Start};
+pub use values::PartOfGpu;
 pub(super) use work::{Limits, Machine, Recorded};
 
 use crate::diagnostic::fields::{Field, split};
-use crate::diagnostic::{InputError, Position};
-use crate::simulation::MOST_JOBS;
+use crate::diagnostic::{Diagnosis, InputError, Position};
+use crate::simulation::{MOST_JOBS, other_format};
 use crate::units::Picoseconds;
 
 /// A job that ran.
@@ -51,6 +53,8 @@ pub struct RecordedJob {
     pub submit: Picoseconds,
     /// How many GPUs it had.
     pub gpus: u32,
+    /// Tells what part of each it had, where it had no whole ones.
+    pub part: Option<PartOfGpu>,
     /// How long it ran.
     pub duration: Picoseconds,
     /// What it ran, where a column says so.
@@ -72,6 +76,8 @@ pub struct LeftOut {
     pub without_gpus: usize,
     /// Jobs that ended as they started.
     pub without_length: usize,
+    /// Jobs of more GPUs than the system lets one have.
+    pub too_wide: usize,
     /// Jobs outside of the part that is played.
     pub outside: usize,
 }
@@ -86,6 +92,11 @@ impl LeftOut {
             (self.unfinished, "job that had not ended", "jobs that had not ended"),
             (self.without_gpus, "job without GPUs", "jobs without GPUs"),
             (self.without_length, "job of no length", "jobs of no length"),
+            (
+                self.too_wide,
+                "job of more GPUs than one can get",
+                "jobs of more GPUs than one can get",
+            ),
             (self.outside, "job outside of the part", "jobs outside of the part"),
         ];
         let told = counts.iter().filter(|(count, ..)| *count > 0);
@@ -183,14 +194,12 @@ pub(super) fn tells_workloads(text: &str) -> bool {
     })
 }
 
-/// Reads recorded jobs, or a part of them, none of which may have had more GPUs than `most`; `file` names
-/// the text in errors.
+/// Reads recorded jobs, or a part of them; those of more GPUs than `most` are left out. `file` names the text in errors.
 ///
 /// # Errors
 /// A header without what is needed, rows of another length, fields that are no value of their column,
 /// times of which some have a zone and some none, jobs of the part that were submitted 213 days after
-/// another, two of one name, more GPUs, no job at all or more than [`MOST_JOBS`]: each with line and
-/// column.
+/// another, two of one name, no job at all or more than [`MOST_JOBS`]: each with line and column.
 pub fn read(
     file: &str,
     text: &str,
@@ -205,6 +214,9 @@ pub fn read(
                       --parsable2` prints";
         return Err(line.refuse_all("the file has no header", remedy));
     };
+    if let Some(Diagnosis { problem, remedy }) = other_format(text) {
+        return Err(first.refuse_all(&problem, remedy.unwrap_or_default()));
+    }
     let header = Header::read(first, columns)?;
     let window = cut.window(&header, lines.clone())?;
     let mut left_out = LeftOut::default();
@@ -218,10 +230,9 @@ pub fn read(
             left_out.outside += 1;
             continue;
         }
-        if found.gpus as usize > most {
-            let remedy = format!("leave it out, or choose a larger system; it has {most} at most");
-            let problem = "the job had more GPUs than are healthy, so it can never start";
-            return Err(line.refuse(row.gpus_field(), problem, remedy));
+        if found.gpus.gpus as usize > most {
+            left_out.too_wide += 1;
+            continue;
         }
         if jobs.len() == MOST_JOBS as usize {
             let remedy = format!("keep {MOST_JOBS} of them");
@@ -246,7 +257,8 @@ pub fn read(
         jobs.push(RecordedJob {
             name,
             submit: Picoseconds(0),
-            gpus: found.gpus,
+            gpus: found.gpus.gpus,
+            part: found.gpus.part,
             duration: found.duration,
             workload: found.workload,
             place: found.place,
@@ -258,6 +270,10 @@ pub fn read(
             "add a row for each job below the header".to_owned()
         } else if left_out.outside > 0 {
             format!("all rows were left out: {told}; give another `jobs.from` or `jobs.days`")
+        } else if left_out.too_wide > 0 {
+            format!(
+                "all rows were left out: {told}; name a larger system, on which jobs can have more than {most}"
+            )
         } else {
             format!(
                 "all rows were left out: {told}; Slurm counts GPUs where `AccountingStorageTRES` \

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::values::{Moment, duration, gpus_of};
+use super::values::{GpuCount, Moment, duration, gpus_of};
 use super::*;
 use crate::scenario::tests::read as read_scenario;
 use crate::scenario::{Asked, Built, Files, Given, ReadyJobs, Scenario};
@@ -89,7 +89,7 @@ fn a_record_of_more_than_213_days_is_cut() {
 #[test]
 fn what_lies_outside_of_the_part_need_not_fit() {
     let text = "id,submit,gpus,duration\na,0,99,60\nb,86400,2,60\nb,172800,2,60\n";
-    assert!(parsed(text).unwrap_err().to_string().contains("more GPUs than are healthy"));
+    assert_eq!(parsed(text).unwrap_err().to_string().matches("two jobs have one id").count(), 1);
     let one = Cut { from: Some(Start::Days(1)), days: Some(1) };
     assert_eq!(part(text, one).unwrap(), (vec![("b".to_owned(), 0.0)], 2));
 }
@@ -147,6 +147,7 @@ fn what_sacct_prints_is_read_and_the_rest_is_counted() {
         unfinished: 1,
         without_gpus: 1,
         without_length: 1,
+        too_wide: 0,
         outside: 0,
     };
     assert_eq!(record.left_out, left_out);
@@ -213,7 +214,18 @@ fn what_is_no_record_is_refused_with_its_place() {
         ),
         (format!("{head}2023-02-29T00:00:00,2,3\n"), "2:1: not a time"),
         (format!("{head}1,two,3\n"), "2:3: not a number of GPUs: `two`; write"),
-        (format!("{head}1,9,3\n"), "2:3: the job had more GPUs than are healthy, so it can never"),
+        (
+            format!("{head}1,9,3\n"),
+            "1:1: the file has no job to play: `submit,gpus,duration`; all rows were left out: 1 job of more GPUs than ",
+        ),
+        (
+            "{\"jobs\": []}\n".into(),
+            "1:1: this looks like JSON: `{\"jobs\": []}`; write comma-separated",
+        ),
+        (
+            "; Version: 2.2\n1 0 5 60 4 -1 -1 4 60 -1 1 7 3 -1 1 -1 -1 -1\n".into(),
+            "1:1: this looks like a log in the Standard Workload Format (SWF): `; Version: 2.2`; write its second",
+        ),
         (format!("{head}1,2, 1:99:00\n"), "2:6: not a duration: `1:99:00`; write seconds"),
         (format!("{head}1,2,-3\n"), "2:5: not a duration: `-3`"),
         (format!("{head}1,2,18446745\n"), "2:5: not a duration"),
@@ -335,8 +347,13 @@ fn scenarios_say_what_recorded_jobs_ran() {
     let small = DAY.replace("dgx1-v100", "4x-l40s-pcie");
     let large = SACCT.replace("gres/gpu=4", "gres/gpu=5");
     let files = Files::from([("day.txt".to_owned(), large.into_bytes())]);
-    let error = read_scenario(&small).unwrap().build(&files).unwrap_err().to_string();
-    assert!(error.contains("more GPUs than are healthy") && error.contains("4 at most"), "{error}");
+    let Built { work: ReadyJobs::Mix(jobs), notes, .. } =
+        read_scenario(&small).unwrap().build(&files).unwrap()
+    else {
+        panic!("a mix")
+    };
+    assert_eq!(jobs.iter().map(|job| job.gpus).max(), Some(2));
+    assert!(notes.iter().any(|it| it.contains("1 job of more GPUs than one can get")), "{notes:?}");
 }
 
 /// A moment of the calendar as text, for a zone.
@@ -382,8 +399,113 @@ fn gpus_are_those_of_all_models() {
         ("gres/gpu=x", None),
         ("four", None),
     ] {
-        assert_eq!(gpus_of(text), count, "{text}");
+        assert_eq!(gpus_of(text, 1).map(|it| it.gpus), count, "{text}");
+        assert_eq!(gpus_of(text, 1).and_then(|it| it.part), None, "{text}");
     }
+}
+
+#[test]
+fn parts_of_gpus_are_told_from_whole_ones() {
+    use PartOfGpu::{Fraction, Shard, Slice};
+    for (text, parts, gpus, part) in [
+        ("cpu=4,gres/gpu:1g.10gb=1,gres/gpu=1", 1, 1, Some(Slice)),
+        ("gres/gpu:a100_3g.20gb=2", 1, 2, Some(Slice)),
+        ("gres/gpu:1g.5gb+me=1,gres/gpu:a100=1", 1, 2, Some(Slice)),
+        ("gres/mig-1g.5gb=3", 1, 3, Some(Slice)),
+        ("gres/gpu:rtx_4090_24gb=1", 1, 1, None),
+        ("gres/gpu:1g.10gb=0", 1, 0, None),
+        ("cpu=2,gres/shard=4,node=1", 1, 1, Some(Shard)),
+        ("gres/shard:a100=4", 1, 1, Some(Shard)),
+        ("gres/mps=50", 1, 1, Some(Shard)),
+        ("gres/shard=0", 1, 0, None),
+        ("gres/gpu=2,gres/shard=8", 1, 2, None),
+        ("0.5", 1, 1, Some(Fraction)),
+        ("2.0", 1, 2, None),
+        ("250", 1000, 1, Some(Fraction)),
+        ("1000", 1000, 1, None),
+        ("8000", 1000, 8, None),
+        ("1500", 1000, 2, Some(Fraction)),
+        ("50", 100, 1, Some(Fraction)),
+        ("0", 1000, 0, None),
+    ] {
+        assert_eq!(gpus_of(text, parts), Some(GpuCount { gpus, part }), "{text}");
+    }
+    for text in ["-1", "1e3", "5000000000", "gres/shard=x"] {
+        assert_eq!(gpus_of(text, 1), None, "{text}");
+    }
+}
+
+/// A day of Slurm, and one of PAI, in which some jobs had parts of GPUs.
+#[test]
+fn a_day_says_how_many_jobs_had_parts_of_gpus() {
+    let of = |text: &str, columns: &str| -> (Vec<u32>, Vec<String>) {
+        let files = Files::from([("day.txt".to_owned(), text.as_bytes().to_vec())]);
+        let scenario = DAY.replace("run_time", &format!("{columns}run_time"));
+        let built = read_scenario(&scenario).unwrap().build(&files).unwrap();
+        let Built { work: ReadyJobs::Mix(jobs), notes, .. } = built else { panic!("a mix") };
+        (jobs.iter().map(|job| job.gpus).collect(), notes)
+    };
+    let row = |id: u32, gpus: &str| {
+        format!("{id}|2024-03-01T08:00:0{id}|600|00:10:00|{gpus}|COMPLETED\n")
+    };
+    let slurm: String =
+        std::iter::once("JobID|Submit|ElapsedRaw|Elapsed|AllocTRES|State\n".to_owned())
+            .chain([
+                row(1, "gres/gpu:1g.10gb=1,gres/gpu=1"),
+                row(2, "gres/gpu:1g.10gb=2"),
+                row(3, "gres/shard=3"),
+                row(4, "gres/gpu=4"),
+                row(5, "gres/gpu=9"),
+            ])
+            .collect();
+    let (gpus, notes) = of(&slurm, "");
+    assert_eq!(gpus, [1, 2, 1, 4]);
+    let told = "day.txt: 2 jobs had slices of GPUs (MIG), 1 job had shards of a GPU; whole GPUs stand for them";
+    assert!(notes.iter().any(|note| note.starts_with(told)), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.contains("1 job of more GPUs than one can get")),
+        "{notes:?}"
+    );
+    let pai = "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n\
+               a,1,250,0,600,10\nb,1,1000,5,700,20\nc,2,1000,9,700,30\nd,1,500,9,800,40\ne,0,0,9,80,40\n";
+    let columns = |gpus| {
+        format!(
+            "columns = {{ job = \"name\", submit = \"creation_time\", start = \"scheduled_time\", end = \
+             \"deletion_time\", gpus = \"{gpus}\" }}\n"
+        )
+    };
+    for (column, expected) in [("num_gpu", vec![1, 1, 2, 1]), ("gpu_milli", vec![1, 1, 1, 1])] {
+        let (gpus, notes) = of(pai, &columns(column));
+        assert_eq!(gpus, expected);
+        let told = "2 jobs had fractions of a GPU; whole GPUs stand for them";
+        assert!(notes.iter().any(|note| note.contains(told)), "{notes:?}");
+        assert!(notes.iter().any(|note| note.contains("1 job without GPUs")), "{notes:?}");
+    }
+}
+
+/// Who knows no time of submission may take that of the start: nobody waited then.
+#[test]
+fn one_column_may_tell_two_things() {
+    let given = |submit: &str, start: Option<&str>| Columns {
+        submit: Some(submit.to_owned()),
+        start: start.map(str::to_owned),
+        ..Columns::default()
+    };
+    let named = "gpus,start,end\n2,60,120\n1,0,90\n";
+    let own = named.replace("start", "begun");
+    let expected = [("job-001", 60.0, 2, 60.0), ("job-002", 0.0, 1, 90.0)];
+    for (text, columns) in [
+        (named, given("start", None)),
+        (named, given("start", Some("start"))),
+        (&own, given("begun", Some("begun"))),
+    ] {
+        let record = read("a.csv", text, &columns, Cut::default(), 8).unwrap();
+        assert_eq!(short(&record), expected);
+    }
+    // A column that is no time has the one meaning that it is given.
+    let columns = Columns { gpus: Some("duration".to_owned()), ..Columns::default() };
+    let error = read("a.csv", "submit,duration\n1,2\n", &columns, Cut::default(), 8).unwrap_err();
+    assert!(error.to_string().contains("no column says how long jobs ran"), "{error}");
 }
 
 proptest! {
@@ -407,7 +529,7 @@ proptest! {
     /// Every row is a job or counted; none is both or neither.
     #[test]
     fn every_row_is_counted_once(
-        rows in prop::collection::vec((0_usize..6, 0_u32..9, 0_u64..9000), 1..12),
+        rows in prop::collection::vec((0_usize..6, 0_u32..11, 0_u64..9000), 1..12),
     ) {
         let states = ["COMPLETED", "CANCELLED by 1", "RUNNING", "PENDING", "FAILED", "TIMEOUT"];
         let mut text = "JobID|Submit|ElapsedRaw|AllocTRES|State\n".to_owned();
@@ -419,7 +541,8 @@ proptest! {
         if let Ok(Record { jobs, left_out }) = parsed(&text) {
             prop_assert_eq!(left_out.steps, rows.len());
             let LeftOut { never_started, unfinished, without_gpus, without_length, .. } = left_out;
-            let others = never_started + unfinished + without_gpus + without_length;
+            let others =
+                never_started + unfinished + without_gpus + without_length + left_out.too_wide;
             prop_assert_eq!(jobs.len() + others, rows.len());
             prop_assert!(jobs.iter().all(|job| job.gpus > 0 && job.duration.0 > 0));
             prop_assert!(jobs.iter().any(|job| job.submit.0 == 0));
@@ -431,7 +554,7 @@ proptest! {
         let _ = parsed(&text);
         let _ = parsed(&format!("{SACCT}{row}"));
         let _ = parsed(&format!("submit,gpus,duration\n{row}"));
-        let _ = (Moment::read(&text), duration(&text), gpus_of(&text));
-        let _ = (Moment::read(&row), duration(&row), gpus_of(&row));
+        let _ = (Moment::read(&text), duration(&text), gpus_of(&text, 100));
+        let _ = (Moment::read(&row), duration(&row), gpus_of(&row, 1));
     }
 }

@@ -82,26 +82,72 @@ pub(super) fn duration(text: &str) -> Option<Picoseconds> {
     }
 }
 
-/// How many GPUs, of a number or of Slurm's list of resources, whose count of all stands before those of
-/// models; None of anything else.
-pub(super) fn gpus_of(text: &str) -> Option<u32> {
+/// The part of a GPU that a job had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartOfGpu {
+    /// An instance of a GPU that is cut (NVIDIA's MIG).
+    Slice,
+    /// Shards (Slurm's `gres/shard` and `gres/mps`), which several jobs have of one GPU.
+    Shard,
+    /// A number of GPUs that is not whole.
+    Fraction,
+}
+
+/// The GPUs that a job had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct GpuCount {
+    /// How many; where it had parts, how many whole ones stand for them.
+    pub(super) gpus: u32,
+    pub(super) part: Option<PartOfGpu>,
+}
+
+/// Counts the GPUs of a number, or of Slurm's list of resources; None of anything else.
+///
+/// A GPU has `parts` of the parts that a number counts. In Slurm's list the count of all stands before those of models.
+pub(super) fn gpus_of(text: &str, parts: u32) -> Option<GpuCount> {
     if text.is_empty() {
-        return Some(0);
+        return Some(GpuCount::default());
     }
     if !text.contains('=') {
-        return text.parse().ok();
+        let given = seconds(text)?;
+        let one = SECOND * i128::from(parts);
+        let gpus = u32::try_from(given.div_euclid(one) + i128::from(given % one > 0)).ok()?;
+        return Some(GpuCount { gpus, part: (given % one > 0).then_some(PartOfGpu::Fraction) });
     }
-    let (mut all, mut of_models) = (None, 0_u32);
+    let (mut all, mut of_models, mut shards, mut is_cut) = (None, 0_u32, 0_u32, false);
     for part in text.split(',') {
         let (name, count) = part.split_once('=')?;
-        let name = name.trim();
-        if name == "gres/gpu" {
-            all = Some(count.trim().parse().ok()?);
-        } else if name.starts_with("gres/gpu:") {
-            of_models = of_models.checked_add(count.trim().parse().ok()?)?;
+        let Some(resource) = name.trim().strip_prefix("gres/") else { continue };
+        let (kind, model) = resource.split_once(':').unwrap_or((resource, ""));
+        let count = || count.trim().parse::<u32>().ok();
+        match kind {
+            "gpu" if model.is_empty() => all = Some(count()?),
+            "shard" | "mps" => shards = shards.max(count()?),
+            _ if kind == "gpu" || is_slice(resource) => {
+                of_models = of_models.checked_add(count()?)?
+            }
+            _ => continue,
         }
+        is_cut |= is_slice(resource);
     }
-    Some(all.unwrap_or(of_models))
+    let gpus = all.unwrap_or(of_models);
+    let is_shared = shards > 0 && gpus == 0;
+    let part = match (is_cut && gpus > 0, is_shared) {
+        (true, _) => Some(PartOfGpu::Slice),
+        (false, true) => Some(PartOfGpu::Shard),
+        (false, false) => None,
+    };
+    Some(GpuCount { gpus: gpus.max(u32::from(is_shared)), part })
+}
+
+/// Whether a resource has the name of an instance of a GPU, such as `1g.10gb` or `a100_3g.20gb`.
+fn is_slice(resource: &str) -> bool {
+    resource.match_indices("g.").any(|(at, _)| {
+        let (before, memory) = (&resource[..at], &resource[at + 2..]);
+        let memory = memory.trim_start_matches(|it: char| it.is_ascii_digit());
+        before.ends_with(|it: char| it.is_ascii_digit())
+            && memory.to_ascii_lowercase().starts_with("gb")
+    })
 }
 
 /// Digits alone, few enough that nothing that is made of them overflows.

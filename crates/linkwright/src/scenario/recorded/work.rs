@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Columns, Cut, Record, RecordedJob, read};
+use super::{Columns, Cut, PartOfGpu, Record, RecordedJob, read};
 use crate::allocation::{BandwidthModel, PreparedMachine, policy};
 use crate::diagnostic::InputError;
 use crate::scenario::files::{Files, text_of};
@@ -106,6 +106,13 @@ impl Recorded {
             jobs.push(Job { arrival: job.submit, iterations, ..named });
         }
         let mut told = vec![self.assumed(&file.name, &jobs, lengths.cluster.system.name())];
+        let parts = parts_told(&recorded);
+        if !parts.is_empty() {
+            told.push(format!(
+                "{}: {parts}; whole GPUs stand for them, which nobody else has meanwhile.",
+                file.name
+            ));
+        }
         let left = left_out.told();
         if !left.is_empty() {
             told.push(format!("{}: left out are {left}.", file.name));
@@ -145,6 +152,21 @@ impl Recorded {
             names.join(", "),
         )
     }
+}
+
+/// How many jobs had what parts of GPUs, in words; empty where none had.
+fn parts_told(jobs: &[RecordedJob]) -> String {
+    let kinds = [
+        (PartOfGpu::Slice, "slices of GPUs (MIG)"),
+        (PartOfGpu::Shard, "shards of a GPU"),
+        (PartOfGpu::Fraction, "fractions of a GPU"),
+    ];
+    let counted = kinds.iter().filter_map(|(kind, name)| {
+        let count = jobs.iter().filter(|job| job.part == Some(*kind)).count();
+        let jobs = if count == 1 { "job" } else { "jobs" };
+        (count > 0).then(|| format!("{count} {jobs} had {name}"))
+    });
+    counted.collect::<Vec<_>>().join(", ")
 }
 
 /// How long an iteration takes, found once for each workload and number of GPUs.

@@ -62,6 +62,12 @@ fn networks_are_played_layer_by_layer() {
     let both = drawn("count = 40, train = [\"lenet\"], workloads = [\"gmm\"]");
     assert!(both.contains(&("lenet:lenet-5".to_owned(), Some(32), 10_000)), "{both:?}");
     assert!(both.contains(&("gmm".to_owned(), None, 3_000)), "{both:?}");
+    let notes =
+        |generate: &str| read(&text(generate)).unwrap().build(&Files::default()).unwrap().notes;
+    let told = notes(nets);
+    assert!(told[0].starts_with("40 jobs train a network layer by layer in fp32,"), "{told:?}");
+    assert!(told[0].contains("data-parallel"), "{told:?}");
+    assert_eq!(notes("count = 4, workloads = [\"gmm\"]"), Vec::<String>::new());
     for (generate, start) in [
         (
             "train = [\"resnet5\"]",
@@ -74,9 +80,15 @@ fn networks_are_played_layer_by_layer() {
             "count = 40, train = [\"vgg-16\"], samples_per_gpu = 4096",
             "s.toml:4:12: 4096 samples at once take ",
         ),
+        (
+            "count = 4, train = [\"llama3-8b\"], samples_per_gpu = 1",
+            "s.toml:4:12: 1 sample at once takes ",
+        ),
     ] {
         let error = jobs_of(&text(generate)).unwrap_err().to_string();
         assert!(error.starts_with(start), "{error}");
+        // Jobs of a mix choose neither their numbers nor their way.
+        assert!(!error.contains("fsdp") && !error.contains("bf16"), "{error}");
     }
     let formula = format!("{}run_time = \"formula\"\n", text(nets));
     let error = read(&formula).unwrap_err().to_string();

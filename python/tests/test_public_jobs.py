@@ -1,0 +1,38 @@
+"""Jobs as people record them, in files that were written after public reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import linkwright
+
+from linkwright import InputError, read_jobs
+
+CASES = Path(__file__).parent / "cases"
+
+
+def test_a_trace_without_queue_times_is_played(tmp_path: Path) -> None:
+    found = linkwright("run", CASES / "no-queue-times.toml", "--output", tmp_path / "out")
+    assert found.exit_code == 0, found.output
+    assert "3 jobs ran resnet-50" in " ".join(found.output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "looks"),
+    [
+        ('{"jobs": [{"job_id": 1}]}\n', "this looks like JSON"),
+        ("; Version: 2.2\n1 0 5 60 4 -1 -1 4 60 -1 1 7 3 -1 1 -1 -1 -1\n", "Standard Workload"),
+    ],
+)
+def test_a_format_of_jobs_that_is_not_read_is_named(tmp_path: Path, text: str, looks: str) -> None:
+    with pytest.raises(InputError, match=looks):
+        read_jobs(text, "jobs.txt")
+    (tmp_path / "day.txt").write_text(text, encoding="utf-8")
+    day = tmp_path / "day.toml"
+    for workload in ("", 'workload = "gmm"\n'):
+        day.write_text(f'[system]\nserver = "dgx1-v100"\n[jobs]\nfile = "day.txt"\n{workload}')
+        told = linkwright("run", day)
+        assert told.exit_code == 2
+        assert looks in told.stderr
+        assert "submit,gpus,duration" in told.stderr
