@@ -2851,17 +2851,20 @@ class System:
         pcie: str | None = None,
         xgmi_links: int | None = None,
     ) -> System:
-        """A server from `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL's XML, or our TOML.
+        """A server from what nvidia-smi, rocm-smi or amd-smi prints, NCCL's XML, or our TOML.
 
         A TOML text that lists several servers and the switches between them is a system of these.
 
         Args:
             text: The text itself.
             file: Its name in errors.
-            format: `nvidia-smi`, `rocm-smi`, `nccl-xml` or `toml`; told from the text if absent.
+            format: `nvidia-smi`, `rocm-smi`, `amd-smi`, `nccl-xml` or `toml`; told from the text if
+                absent.
             name: The server's name.
-            nvlink: The NVLink generation that the text does not say, such as `nvlink3`.
-            pcie: The PCIe generation that the text does not say, such as `pcie4`.
+            nvlink: The NVLink generation that the text does not say, such as `nvlink3`; where it
+                shows no NVLink, each GPU gets all of that generation to one NVSwitch.
+            pcie: The PCIe generation that the text does not say, such as `pcie4`, and of uplinks
+                whose speed in it is that of an idle or virtual bridge.
             xgmi_links: How many xGMI links join a pair of AMD GPUs.
 
         Raises:

@@ -111,7 +111,7 @@ ExportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
-ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
+ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "amd-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 LitmusTestName: TypeAlias = Literal[
     "message-passing",

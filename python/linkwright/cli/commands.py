@@ -154,6 +154,6 @@ def _root(
     """One model of a multi-GPU system: which GPUs a job should get, and what a mix of jobs costs.
 
     A machine is a preset's name (see machine list) or a file: Linkwright's TOML,
-    nvidia-smi topo -m, rocm-smi --showtopo, or NCCL's XML.
+    nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology, or NCCL's XML.
     """
     del version, quiet, wide

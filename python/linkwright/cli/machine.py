@@ -252,7 +252,7 @@ def import_machine(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Turn what nvidia-smi, rocm-smi or NCCL says about a machine into a machine's file.
+    """Turn what nvidia-smi, rocm-smi, amd-smi or NCCL says of a machine into a machine's file.
 
     Or into what another of them would say: --as nvidia-smi, rocm-smi or nccl-xml.
     What the text leaves open is assumed, and said on standard error.

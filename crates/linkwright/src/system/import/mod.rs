@@ -2,8 +2,10 @@
 //!
 //! - [`nvidia_smi`]: what `nvidia-smi topo -m` prints
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
+//! - [`amd_smi`]: what `amd-smi topology` prints
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
 
+pub mod amd_smi;
 pub(in crate::system) mod host_tree;
 mod models;
 pub mod nccl_xml;
@@ -11,6 +13,8 @@ pub mod nvidia_smi;
 pub(in crate::system) mod paste;
 pub mod rocm_smi;
 mod sockets;
+mod squares;
+mod strangers;
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,6 +35,8 @@ pub enum ImportFormat {
     NvidiaSmi,
     /// What `rocm-smi --showtopo` prints.
     RocmSmi,
+    /// What `amd-smi topology` prints.
+    AmdSmi,
     /// The XML file that NCCL and RCCL write and read.
     NcclXml,
     /// Linkwright's own TOML.
@@ -47,13 +53,14 @@ pub struct ImportOptions {
     pub nvlink: Option<LinkKind>,
     /// The PCIe generation where the input does not give one.
     pub pcie: Option<LinkKind>,
-    /// How many xGMI links join a pair that `rocm-smi` shows joined.
+    /// How many xGMI links join a pair that `rocm-smi` or `amd-smi` shows joined.
     pub xgmi_links: Option<u32>,
 }
 
 impl ImportFormat {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::NvidiaSmi, Self::RocmSmi, Self::NcclXml, Self::Toml];
+    pub const ALL: [Self; 5] =
+        [Self::NvidiaSmi, Self::RocmSmi, Self::AmdSmi, Self::NcclXml, Self::Toml];
 
     /// The format's name, as [`FromStr`] reads it.
     #[must_use]
@@ -61,6 +68,7 @@ impl ImportFormat {
         match self {
             Self::NvidiaSmi => "nvidia-smi",
             Self::RocmSmi => "rocm-smi",
+            Self::AmdSmi => "amd-smi",
             Self::NcclXml => "nccl-xml",
             Self::Toml => "toml",
         }
@@ -106,6 +114,9 @@ pub fn detect(text: &str) -> Option<ImportFormat> {
     if text.lines().any(is_toml) {
         return Some(ImportFormat::Toml);
     }
+    if amd_smi::is_it(text) {
+        return Some(ImportFormat::AmdSmi);
+    }
     if text.contains("between two GPUs") || text.contains("ROCm") {
         return Some(ImportFormat::RocmSmi);
     }
@@ -127,6 +138,9 @@ pub fn import(
 ) -> Result<Server, SystemError> {
     let start = Position { line: 1, column: 1 };
     let unknown = || {
+        if let Some(stranger) = strangers::named(file, text) {
+            return stranger;
+        }
         let problem = "the text looks like no format that describes a machine";
         let remedy =
             format!("give one of these, and its name if need be: {}", ImportFormat::names());
@@ -141,6 +155,10 @@ pub fn import(
         ImportFormat::RocmSmi => {
             let options = RocmSmiOptions { name, pcie, xgmi_links: options.xgmi_links };
             rocm_smi::read(file, text, &options)
+        }
+        ImportFormat::AmdSmi => {
+            let options = RocmSmiOptions { name, pcie, xgmi_links: options.xgmi_links };
+            amd_smi::read(file, text, &options)
         }
         ImportFormat::NcclXml => {
             let options = NcclXmlOptions { name, pcie, nvlink: options.nvlink };
@@ -161,14 +179,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::system::test_support::{assert_is_helpful, example};
+    use crate::system::test_support::{assert_is_helpful, example, quirk};
 
-    const PASTES: [(&str, ImportFormat, usize); 5] = [
+    const PASTES: [(&str, ImportFormat, usize); 6] = [
         (example!("dgx1-v100.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 8),
         (example!("dgx-a100-12-nics.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 8),
         (example!("hgx-h100.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 8),
         (example!("4x-rtx6000ada-pcie.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 4),
         (example!("4x-mi210.rocm-smi-showtopo.txt"), ImportFormat::RocmSmi, 4),
+        (quirk!("xgmi-mesh.amd-smi.txt"), ImportFormat::AmdSmi, 8),
     ];
 
     fn guess(text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
@@ -181,7 +200,10 @@ mod tests {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         let error = "lstopo".parse::<ImportFormat>().unwrap_err().to_string();
-        assert!(error.contains("lstopo") && error.contains("nvidia-smi, rocm-smi, nccl-xml, toml"));
+        assert!(
+            error.contains("lstopo")
+                && error.contains("nvidia-smi, rocm-smi, amd-smi, nccl-xml, toml")
+        );
     }
 
     #[test]
@@ -204,7 +226,8 @@ mod tests {
         for text in ["", "hello", "[[4m"] {
             let error = guess(text, &ImportOptions::default()).unwrap_err();
             assert_is_helpful(&error);
-            assert!(error.to_string().contains("nvidia-smi, rocm-smi, nccl-xml, toml"), "{error}");
+            let known = "nvidia-smi, rocm-smi, amd-smi, nccl-xml, toml";
+            assert!(error.to_string().contains(known), "{error}");
         }
         let xml = Some(ImportFormat::NcclXml);
         assert!(import("input", PASTES[0].0, xml, &ImportOptions::default()).is_err());

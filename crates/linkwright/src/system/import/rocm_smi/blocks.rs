@@ -1,64 +1,33 @@
 //! The blocks of `rocm-smi --showtopo`: three matrices and the NUMA lines.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
+use super::machine::{LinkType, Topology};
 use crate::diagnostic::{InputError, Position};
 use crate::system::import::paste::{self, Line, Token};
+use crate::system::import::squares::{Dialect, Square};
 use crate::system::locality::Affinity;
 
 const WHOLE_PASTE: &str = "paste the whole output of `rocm-smi --showtopo`, to its last line";
 const END: &str = "End of ROCm SMI Log";
 const NUMA_TITLE: &str = "Numa Nodes";
+const WEIGHT: &str = "Weight between two GPUs";
+const HOPS: &str = "Hops between two GPUs";
+const LINK_TYPE: &str = "Link Type between two GPUs";
 
-/// How a pair of GPUs is joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinkType {
-    /// A GPU's cell with itself.
-    Itself,
-    /// Infinity Fabric between the GPUs.
-    Xgmi,
-    /// PCIe, through the host.
-    Pcie,
-}
-
-/// One matrix, square and symmetric; cells by row and column, and their words for errors.
-#[derive(Debug, Clone)]
-pub(super) struct Block<T> {
-    /// What the cells say.
-    pub(super) cells: Vec<Vec<T>>,
-    /// The cells as written.
-    pub(super) words: Vec<Vec<Token>>,
-}
-
-/// The whole paste.
-#[derive(Debug, Clone)]
-pub(super) struct Topology {
-    /// The GPUs, in the order of the columns.
-    pub(super) gpus: Vec<String>,
-    /// Weights, where the block is there.
-    pub(super) weight: Option<Block<u32>>,
-    /// Hops, where the block is there.
-    pub(super) hops: Option<Block<u32>>,
-    /// Link types.
-    pub(super) link_type: Block<LinkType>,
-    /// The NUMA node of each GPU, where known.
-    pub(super) numa: Vec<Option<Affinity>>,
-}
+const DIALECT: Dialect = Dialect {
+    tool: "rocm-smi",
+    whole_paste: WHOLE_PASTE,
+    title: |line| title(line).filter(|title| [WEIGHT, HOPS, LINK_TYPE].contains(&title.as_str())),
+    is_gpu: paste::is_gpu_name,
+    is_cell: |word| paste::number(word).is_some() || link_type_of(word).is_some(),
+};
 
 /// One GPU's lines of the NUMA block.
 #[derive(Debug, Clone, Default)]
 struct NumaLines {
     node: Option<Option<Affinity>>,
     affinity: Option<Option<Affinity>>,
-}
-
-/// What a matrix block says, in words.
-struct Square {
-    header: Vec<Token>,
-    words: Vec<Vec<Token>>,
-    /// The places of its lines, from its title to its last row.
-    lines: Range<usize>,
 }
 
 /// Reads the blocks.
@@ -72,25 +41,24 @@ pub(super) fn read(file: &str, text: &str) -> Result<Topology, InputError> {
     if text.trim().is_empty() {
         return Err(InputError::at(file, start, "the text is empty", "", WHOLE_PASTE));
     }
-    let weight = matrix(file, &lines, "Weight between two GPUs")?;
-    let hops = matrix(file, &lines, "Hops between two GPUs")?;
-    let title = "Link Type between two GPUs";
-    let Some(link_type) = matrix(file, &lines, title)? else {
-        let problem = format!("the block `{title}` is missing");
+    let squares = DIALECT.squares(file, &lines)?;
+    let of = |name: &str| squares.iter().find(|(title, _)| title == name).map(|(_, it)| it);
+    let Some(link_type) = of(LINK_TYPE) else {
+        let problem = format!("the block `{LINK_TYPE}` is missing");
         return Err(InputError::at(file, paste::end(&lines), problem, "", WHOLE_PASTE));
     };
-    for block in [&weight, &hops].into_iter().flatten() {
-        check_same_gpus(file, &link_type.header, &block.header)?;
-    }
+    check_no_stray_line(file, &lines)?;
     let gpus: Vec<String> = link_type.header.iter().map(|token| token.text.clone()).collect();
-    let blocks: Vec<&Square> = [&weight, &hops].into_iter().flatten().chain([&link_type]).collect();
-    check_no_stray_line(file, &lines, &blocks)?;
     let numa = numa(file, &lines, &gpus)?;
-    let number_block = |block: Option<Square>| block.map(|b| values(file, b, number)).transpose();
+    let numbers = |square: Option<&Square>| {
+        square.map(|square| DIALECT.values(file, square, "0", paste::number)).transpose()
+    };
     Ok(Topology {
-        weight: number_block(weight)?,
-        hops: number_block(hops)?,
-        link_type: values(file, link_type, link_type_of)?,
+        weight: numbers(of(WEIGHT))?,
+        hops: numbers(of(HOPS))?,
+        link_type: DIALECT.values(file, link_type, "0", link_type_of)?,
+        addresses: vec![None; gpus.len()],
+        links: vec![vec![None; gpus.len()]; gpus.len()],
         gpus,
         numa,
     })
@@ -107,95 +75,18 @@ fn title(line: &Line) -> Option<String> {
     })
 }
 
-fn matrix(file: &str, lines: &[Line], name: &str) -> Result<Option<Square>, InputError> {
-    let mut titles =
-        (0..lines.len()).filter(|index| title(&lines[*index]).is_some_and(|t| t == name));
-    let Some(at) = titles.next() else { return Ok(None) };
-    if let Some(again) = titles.next() {
-        let problem = "this block is there twice";
-        return Err(lines[again].tokens[0].refuse(file, problem, "paste one output"));
-    }
-    let mut block =
-        (at + 1..lines.len()).map(|i| (i, &lines[i])).filter(|(_, line)| !line.tokens.is_empty());
-    let end = |problem: String, line: &Line| {
-        InputError::at(file, line.end, problem, line.first(), WHOLE_PASTE)
-    };
-    let (mut last_at, header) =
-        block.next().ok_or_else(|| end(format!("`{name}` has no rows"), &lines[at]))?;
-    check_header(file, &header.tokens)?;
-    let mut last = header;
-    let mut words = Vec::new();
-    for gpu in &header.tokens {
-        let problem = || format!("`{name}` ends before the row of {}", gpu.text);
-        let (row_at, row) = block.next().ok_or_else(|| end(problem(), last))?;
-        (last_at, last) = (row_at, row);
-        if row.first() != gpu.text {
-            return Err(row.tokens[0].refuse(file, problem(), WHOLE_PASTE));
-        }
-        if let Some(missing) = header.tokens.get(row.tokens.len() - 1) {
-            return Err(end(format!("this row ends before its cell for {}", missing.text), row));
-        }
-        if let Some(extra) = row.tokens.get(header.tokens.len() + 1) {
-            let problem = "this row has more cells than the header has columns";
-            return Err(extra.refuse(file, problem, WHOLE_PASTE));
-        }
-        words.push(row.tokens[1..].to_vec());
-    }
-    Ok(Some(Square { header: header.tokens.clone(), words, lines: at..last_at + 1 }))
-}
-
-/// Refuses lines that belong into a block and stand in none: a row without a column, and what
-/// follows a title that was cut or mistyped.
-fn check_no_stray_line(file: &str, lines: &[Line], blocks: &[&Square]) -> Result<(), InputError> {
+/// Refuses lines that belong into the NUMA block and stand below no title.
+fn check_no_stray_line(file: &str, lines: &[Line]) -> Result<(), InputError> {
     let numa = lines.iter().position(|line| title(line).is_some_and(|t| t == NUMA_TITLE));
-    for (at, line) in lines.iter().enumerate() {
-        if blocks.iter().any(|block| block.lines.contains(&at)) {
-            continue;
-        }
-        let is_cell = |word: &str| number(word).is_some() || link_type_of(word).is_some();
-        let second = line.tokens.get(1).map_or("", |token| &token.text);
-        if paste::is_gpu_name(line.first()) && is_cell(second) {
-            let problem = "this row has no column in a header, or its block has no title";
-            return Err(line.tokens[0].refuse(file, problem, WHOLE_PASTE));
-        }
-        let after_title = numa.is_some_and(|title| at > title);
-        if line.tokens.iter().any(|token| token.text == "(Topology)") && !after_title {
+    let before = &lines[..numa.unwrap_or(lines.len())];
+    let of_numa = |line: &&Line| line.tokens.iter().any(|token| token.text == "(Topology)");
+    match before.iter().find(of_numa) {
+        Some(line) => {
             let problem = format!("this line stands below no title `{NUMA_TITLE}`");
-            return Err(line.tokens[0].refuse(file, problem, WHOLE_PASTE));
+            Err(line.tokens[0].refuse(file, problem, WHOLE_PASTE))
         }
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn check_header(file: &str, header: &[Token]) -> Result<(), InputError> {
-    for (index, gpu) in header.iter().enumerate() {
-        paste::has_room(file, index, gpu)?;
-        if !paste::is_gpu_name(&gpu.text) {
-            return Err(gpu.refuse(file, "this column is no GPU", WHOLE_PASTE));
-        }
-        if header[..index].iter().any(|earlier| earlier.text == gpu.text) {
-            return Err(gpu.refuse(file, "two columns have this name", WHOLE_PASTE));
-        }
-    }
-    Ok(())
-}
-
-fn check_same_gpus(file: &str, expected: &[Token], found: &[Token]) -> Result<(), InputError> {
-    for (index, gpu) in found.iter().enumerate() {
-        if expected.get(index).is_none_or(|other| other.text != gpu.text) {
-            let problem = "this block and the link type block have different GPUs here";
-            return Err(gpu.refuse(file, problem, WHOLE_PASTE));
-        }
-    }
-    if let Some(missing) = expected.get(found.len()) {
-        let problem = "another block has no column for this GPU";
-        return Err(missing.refuse(file, problem, WHOLE_PASTE));
-    }
-    Ok(())
-}
-
-fn number(word: &str) -> Option<u32> {
-    paste::number(word)
 }
 
 fn link_type_of(word: &str) -> Option<LinkType> {
@@ -205,35 +96,6 @@ fn link_type_of(word: &str) -> Option<LinkType> {
         "PCIE" => Some(LinkType::Pcie),
         _ => None,
     }
-}
-
-/// The cells' values: `0` on the diagonal and nowhere else, and symmetric.
-fn values<T: Copy + PartialEq>(
-    file: &str,
-    square: Square,
-    value: impl Fn(&str) -> Option<T>,
-) -> Result<Block<T>, InputError> {
-    let remedy = "mend the cell or paste again";
-    let mut cells: Vec<Vec<T>> = Vec::new();
-    for (row, words) in square.words.iter().enumerate() {
-        let mut values = Vec::new();
-        for (column, word) in words.iter().enumerate() {
-            let unknown = || word.refuse(file, "rocm-smi prints no such cell here", remedy);
-            values.push(value(&word.text).ok_or_else(unknown)?);
-            if (word.text == "0") != (row == column) {
-                let problem = "a GPU's cell with itself is 0, and no other";
-                return Err(word.refuse(file, problem, remedy));
-            }
-            if column < row && cells[column][row] != values[column] {
-                let (a, b) = (&square.header[row].text, &square.header[column].text);
-                let other = &square.words[column][row].text;
-                let problem = format!("{a}-{b} differs from {b}-{a}, which is {other}");
-                return Err(word.refuse(file, problem, remedy));
-            }
-        }
-        cells.push(values);
-    }
-    Ok(Block { cells, words: square.words })
 }
 
 fn numa(file: &str, lines: &[Line], gpus: &[String]) -> Result<Vec<Option<Affinity>>, InputError> {

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::system::import::host_tree::Relation;
 use crate::system::test_support::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
     census, damaged, example, quirk, relation,
