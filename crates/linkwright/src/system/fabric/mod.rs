@@ -26,6 +26,7 @@ mod shape;
 mod single_switch;
 mod sizes;
 mod specification;
+pub(in crate::system) mod strangers;
 mod torus;
 mod wiring;
 
@@ -110,7 +111,7 @@ pub struct NodeLink {
 /// ([`read_graph`]).
 ///
 /// # Errors
-/// As the reader of the format.
+/// As the reader of the format. Names the files of other tools, and says how to write them here.
 pub fn read_fabric(file: &str, text: &str) -> Result<Fabric, InputError> {
     let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
@@ -120,8 +121,9 @@ pub fn read_fabric(file: &str, text: &str) -> Result<Fabric, InputError> {
         return read_dot(file, text);
     }
     let table: Result<toml::Table, _> = from_toml(file, text);
-    if table.is_ok_and(|table| table.contains_key("kind")) {
-        return read_specification(file, text);
+    match table {
+        Ok(table) if table.contains_key("kind") => read_specification(file, text),
+        Ok(_) => read_graph(file, text),
+        Err(error) => Err(strangers::named(file, text).unwrap_or(error)),
     }
-    read_graph(file, text)
 }

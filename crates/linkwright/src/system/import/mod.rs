@@ -25,6 +25,7 @@ use self::rocm_smi::RocmSmiOptions;
 use super::toml_format;
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
+use crate::system::fabric;
 use crate::system::kinds::LinkKind;
 use crate::system::server::Server;
 
@@ -138,7 +139,8 @@ pub fn import(
 ) -> Result<Server, SystemError> {
     let start = Position { line: 1, column: 1 };
     let unknown = || {
-        if let Some(stranger) = strangers::named(file, text) {
+        let stranger = strangers::named(file, text);
+        if let Some(stranger) = stranger.or_else(|| fabric::strangers::of_tools(file, text)) {
             return stranger;
         }
         let problem = "the text looks like no format that describes a machine";
