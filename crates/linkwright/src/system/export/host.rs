@@ -1,7 +1,7 @@
 //! Finds the parts of a machine that a server's tools see: its GPUs and network interfaces, and
 //! the tree of PCIe above them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::ExportFormat;
 use crate::system::error::SystemError;
@@ -273,27 +273,40 @@ impl<'m> Host<'m> {
         own.map(str::to_owned).collect()
     }
 
-    /// Notes how many hosts the machine is, where NVLink joins several.
-    fn note_several(&mut self) {
+    /// Numbers the host of each CPU: those that links of the host join are of one.
+    pub(super) fn host_of_cpus(&self) -> BTreeMap<DeviceId, usize> {
         let machine = self.machine;
         let adjacency = machine.adjacency();
         let mut seen = vec![false; machine.devices().len()];
-        let mut hosts = 0;
+        let mut hosts = BTreeMap::new();
+        let mut next = 0;
         for cpu in &self.cpus {
-            hosts += usize::from(!seen[*cpu]);
             let mut pending = vec![*cpu];
+            let is_new = !seen[*cpu];
             while let Some(at) = pending.pop() {
                 if !std::mem::replace(&mut seen[at], true) {
+                    if self.device(at).kind == DeviceKind::Cpu {
+                        hosts.insert(at, next);
+                    }
                     let links = adjacency[at].iter().map(|index| &machine.links()[*index]);
                     let inside = links.filter(|link| is_host_link(machine, link));
                     pending.extend(inside.map(|link| link.other_end(at)));
                 }
             }
+            next += usize::from(is_new);
         }
+        hosts
+    }
+
+    /// Notes how many hosts the machine is, where NVLink joins several.
+    fn note_several(&mut self) {
+        let hosts = self.host_of_cpus().into_values().max().map_or(0, |last| last + 1);
         if hosts > 1 {
-            self.notes.push(format!(
-                "No link of the host joins its {hosts} hosts; the text shows them as one server."
-            ));
+            let shown = match self.format {
+                ExportFormat::NcclXml => "a `host_hash`, which is made up, tells them apart",
+                _ => "the text shows them as one server",
+            };
+            self.notes.push(format!("No link of the host joins its {hosts} hosts; {shown}."));
         }
     }
 }

@@ -295,7 +295,8 @@ impl HostTree {
         for assumption in &self.assumptions {
             builder.assume(assumption.as_str());
         }
-        sockets::join(builder, &sockets, sockets::default_link(sockets.len()))?;
+        let kind = sockets::default_link(sockets.len());
+        sockets::join(builder, &[sockets], kind)?;
         Ok(Installed { endpoints, fabric_switches })
     }
 }

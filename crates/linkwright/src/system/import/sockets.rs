@@ -3,7 +3,8 @@
 use crate::system::import::host_tree::{Host, Relation};
 use crate::system::kinds::LinkKind;
 use crate::system::locality::Affinity;
-use crate::system::server::{DeviceId, ServerBuilder, ServerError};
+use crate::system::server::{DeviceId, Link, ServerBuilder, ServerError};
+use crate::units::Bandwidth;
 
 /// The devices of each socket, and what had to be assumed to tell.
 #[derive(Debug)]
@@ -106,21 +107,34 @@ pub(in crate::system) fn assign(host: &Host) -> Sockets {
     Sockets { members: sockets.into_iter().map(|socket| socket.members).collect(), assumptions }
 }
 
-/// Joins every two sockets by one link, and says that this is assumed.
+/// Joins every two sockets of each host by one link, and says that this is assumed.
 ///
 /// # Errors
 /// As [`ServerBuilder::link`].
 pub(in crate::system) fn join(
     builder: &mut ServerBuilder,
-    sockets: &[DeviceId],
+    hosts: &[Vec<DeviceId>],
     kind: LinkKind,
 ) -> Result<(), ServerError> {
-    for (index, a) in sockets.iter().enumerate() {
-        for b in &sockets[index + 1..] {
-            builder.data_sheet_link(*a, *b, kind, 1)?;
+    let sheet = kind.data_sheet();
+    let bandwidth = if kind == LinkKind::NvlinkC2c { BETWEEN_GRACES } else { sheet.bandwidth };
+    for sockets in hosts {
+        for (index, a) in sockets.iter().enumerate() {
+            for b in &sockets[index + 1..] {
+                let (a, b, latency) = (*a, *b, sheet.latency);
+                builder.link(Link {
+                    a,
+                    b,
+                    kind,
+                    count: 1,
+                    bandwidth,
+                    latency,
+                    discipline: None,
+                })?;
+            }
         }
     }
-    if sockets.len() > 1 {
+    if hosts.iter().any(|sockets| sockets.len() > 1) {
         builder.assume(format!(
             "The input does not say how sockets are joined; each two are taken to have one {} \
              link.",
@@ -129,6 +143,10 @@ pub(in crate::system) fn join(
     }
     Ok(())
 }
+
+/// Gives the bandwidth between two Grace processors, in each direction. No data sheet says it; the
+/// preset `gb200-nvl72` takes the same.
+const BETWEEN_GRACES: Bandwidth = Bandwidth(100_000_000_000);
 
 /// The link between sockets where the input does not name the processor: that of most
 /// two-socket servers, and that of the processors whose sockets appear as many NUMA nodes.

@@ -8,8 +8,10 @@ use crate::system::server::DeviceId;
 
 /// Gives addresses, each once.
 pub(super) struct Addresses {
-    /// Names the first device of each address that the machine has.
-    own: BTreeMap<String, DeviceId>,
+    /// Names the first device of each address that a host has.
+    own: BTreeMap<(usize, String), DeviceId>,
+    /// Numbers the hosts of CPUs, where there are several.
+    hosts: BTreeMap<DeviceId, usize>,
     taken: BTreeSet<String>,
     next: u32,
     /// Lists the devices whose address is made up.
@@ -18,20 +20,34 @@ pub(super) struct Addresses {
 
 impl Addresses {
     /// Starts with none given, and keeps for devices the addresses that they have.
-    pub(super) fn new(host: &Host) -> Self {
-        let mut own = BTreeMap::new();
+    pub(super) fn new(host: &Host, hosts: &BTreeMap<DeviceId, usize>) -> Self {
+        let mut addresses = Self {
+            own: BTreeMap::new(),
+            hosts: hosts.clone(),
+            taken: BTreeSet::new(),
+            next: 1,
+            made_up: Vec::new(),
+        };
         for (id, device) in host.machine.devices().iter().enumerate() {
             if let Some(address) = device.locality.pci_address.as_deref().and_then(full) {
-                own.entry(address).or_insert(id);
+                addresses.taken.insert(address.clone());
+                let key = (addresses.host_of(host, id), address);
+                addresses.own.entry(key).or_insert(id);
             }
         }
-        Self { taken: own.keys().cloned().collect(), own, next: 1, made_up: Vec::new() }
+        addresses
+    }
+
+    fn host_of(&self, host: &Host, device: DeviceId) -> usize {
+        host.cpu(device).and_then(|cpu| self.hosts.get(&cpu)).copied().unwrap_or_default()
     }
 
     /// Gives the address of a device: its own, where no earlier device has the same.
     pub(super) fn of(&mut self, host: &Host, device: DeviceId) -> String {
         let known = host.device(device).locality.pci_address.as_deref().and_then(full);
-        known.filter(|known| self.own.get(known) == Some(&device)).unwrap_or_else(|| {
+        let known = known.map(|address| (self.host_of(host, device), address));
+        let own = known.filter(|known| self.own.get(known) == Some(&device));
+        own.map(|(_, address)| address).unwrap_or_else(|| {
             self.made_up.push(device);
             self.free()
         })

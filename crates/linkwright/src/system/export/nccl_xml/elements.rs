@@ -72,7 +72,10 @@ fn is_on_cpu(host: &Host, nic: DeviceId) -> bool {
 impl Plan<'_, '_> {
     /// Writes a CPU and all below it.
     pub(super) fn cpu(&mut self, elements: &mut Elements, top: &Top, numa: u32) {
-        let mut attributes = vec![("numaid", numa.to_string())];
+        let host = top.device.and_then(|cpu| self.host_hashes.get(&cpu));
+        let mut attributes: Vec<(&str, String)> =
+            host.map(|hash| ("host_hash", format!("{hash:#x}"))).into_iter().collect();
+        attributes.push(("numaid", numa.to_string()));
         let near = |id: DeviceId| self.host.device(id).locality.cpu_affinity.clone();
         let cores = top.device.and_then(|cpu| {
             let gpus = top.below.iter().chain(self.host.machine.gpus());

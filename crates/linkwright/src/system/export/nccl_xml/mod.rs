@@ -10,6 +10,8 @@ mod elements;
 mod fabric;
 mod makes;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use self::addresses::Addresses;
 use self::elements::Elements;
 use self::fabric::Wire;
@@ -42,6 +44,8 @@ struct Plan<'h, 'm> {
     /// Lists for each device those below it, in the machine's order. Host bridges are left out.
     below: Vec<Vec<DeviceId>>,
     addresses: Vec<String>,
+    /// Tells the hosts of CPUs apart, where there are several.
+    host_hashes: BTreeMap<DeviceId, usize>,
     /// Numbers the GPUs.
     numbers: Vec<u32>,
     /// Names the network interfaces.
@@ -62,7 +66,8 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     let mut notes = std::mem::take(&mut host.notes);
     let host = &host;
     let (below, tops) = arranged(host, &mut notes);
-    let mut addresses = Addresses::new(host);
+    let host_hashes = host_hashes(host);
+    let mut addresses = Addresses::new(host, &host_hashes);
     let mut of_device = vec![String::new(); machine.devices().len()];
     for device in in_order(&below, &tops) {
         if elements::has_address(host, device) {
@@ -72,7 +77,8 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
     let wires = fabric::wires(host, &of_device, &mut addresses, &mut notes)?;
     notes.extend(addresses.note(host));
     let addresses = of_device;
-    let mut plan = Plan { host, below, addresses, numbers, nic_names, wires, vendor, notes };
+    let mut plan =
+        Plan { host, below, addresses, host_hashes, numbers, nic_names, wires, vendor, notes };
     let mut elements = Elements::default();
     let version = if vendor == Some(Vendor::Amd) { "2" } else { "1" };
     elements.open("system", &[("version", version.to_owned())]);
@@ -88,6 +94,17 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
         ));
     }
     Ok(Exported { text: elements.text, notes })
+}
+
+/// Gives the CPUs of each host a number above zero, where NVSwitches join several hosts.
+fn host_hashes(host: &Host) -> BTreeMap<DeviceId, usize> {
+    let hosts = host.host_of_cpus();
+    let is_switch = |id: DeviceId| host.device(id).kind == DeviceKind::NvSwitch;
+    let links = host.machine.links().iter().filter(|link| is_switch(link.a) || is_switch(link.b));
+    let ends = links.flat_map(|link| [link.a, link.b]).filter_map(|end| host.cpu(end));
+    let joined: BTreeSet<usize> = ends.filter_map(|cpu| hosts.get(&cpu).copied()).collect();
+    let several = joined.len() > 1 && hosts.values().all(|host| joined.contains(host));
+    hosts.into_iter().filter(|_| several).map(|(cpu, host)| (cpu, host + 1)).collect()
 }
 
 /// Holds a CPU of the file with what hangs from it. Where `device` is none, the machine has no CPU.

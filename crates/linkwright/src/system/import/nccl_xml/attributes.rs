@@ -16,6 +16,9 @@ pub(super) struct PcieLink {
     pub(super) lanes: Option<u32>,
 }
 
+/// The address that NVIDIA's driver gives of an NVSwitch outside a virtual machine, or a rack's.
+const UNSEEN: &str = "fffffff:ffff:ff";
+
 impl Source<'_> {
     /// A number that must be there.
     pub(super) fn number(&self, node: Node, name: &str) -> Result<u32, InputError> {
@@ -34,6 +37,15 @@ impl Source<'_> {
         }
         let problem = format!("`{name}` is no PCI address");
         Err(self.refuse_value(&attribute, problem, "write such as 0000:1b:00.0"))
+    }
+
+    /// The far end of a link: a PCI address, or the one that drivers write of a switch that they
+    /// cannot see, `fffffff:ffff:ff`.
+    pub(super) fn far_end(&self, node: Node, name: &str) -> Result<String, InputError> {
+        match node.attribute(name).map(str::to_ascii_lowercase) {
+            Some(unseen) if unseen == UNSEEN => Ok(unseen),
+            _ => self.address(node, name),
+        }
     }
 
     /// A PCI class such as `0x060400`, where it is there.

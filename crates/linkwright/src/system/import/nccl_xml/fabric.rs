@@ -142,7 +142,9 @@ pub(super) fn find(
     let wires = wires(source, &tree.devices, nvlink)?;
     let chip_to_chip = chip_to_chip(source, &tree.devices)?;
     if wires.iter().all(|wire| is_to_itself(&tree.devices, wire)) {
-        return Ok(Fabric { chip_to_chip, ..without_far_ends(tree, &wires, nvlink) });
+        let fabric = Fabric { chip_to_chip, ..without_far_ends(tree, &wires, nvlink) };
+        check_one_domain(source, tree, &fabric)?;
+        return Ok(fabric);
     }
     if wires.iter().any(|wire| wire.kind == LinkKind::Xgmi && wire.processor.is_none()) {
         tree.warnings.push(
@@ -151,34 +153,40 @@ pub(super) fn find(
                 .to_owned(),
         );
     }
-    let by_address: BTreeMap<&str, usize> = tree
+    let by_address: BTreeMap<(usize, &str), usize> = tree
         .devices
         .iter()
         .enumerate()
-        .filter_map(|(index, device)| Some((device.address.as_deref()?, index)))
+        .filter_map(|(index, device)| Some(((device.host, device.address.as_deref()?), index)))
         .collect();
-    let is_switch = |wire: &&Wire| {
-        wire.class == Some(NVSWITCH) && !by_address.contains_key(wire.target.as_str())
-    };
-    let switches: BTreeSet<&str> = wires.iter().filter(is_switch).map(|w| &*w.target).collect();
+    let far_device =
+        |wire: &Wire| by_address.get(&(tree.devices[wire.gpu].host, wire.target.as_str())).copied();
+    let is_switch = |wire: &&Wire| wire.class == Some(NVSWITCH) && far_device(wire).is_none();
+    let found: BTreeSet<&str> = wires.iter().filter(is_switch).map(|w| &*w.target).collect();
+    let switches: BTreeMap<&str, usize> = found.into_iter().zip(0..).collect();
+    let ends: BTreeMap<(usize, &str), &Wire> =
+        wires.iter().map(|wire| ((wire.gpu, wire.target.as_str()), wire)).collect();
     let mut fabric = Fabric { switches: switches.len(), bundles: Vec::new(), chip_to_chip };
+    let mut to_cpus: BTreeMap<usize, usize> = BTreeMap::new();
     let mut left_out = Vec::new();
     for wire in &wires {
         let gpu = &tree.devices[wire.gpu];
-        if let Some(other) = by_address.get(wire.target.as_str()).copied() {
-            check_both_ends(source, &tree.devices, &wires, wire, other)?;
+        if let Some(other) = far_device(wire) {
+            check_both_ends(source, &tree.devices, &ends, wire, other)?;
             if wire.gpu < other {
                 let end = FarEnd::Device(other);
                 fabric.bundles.push((wire.gpu, end, wire.kind, wire.count));
             }
-        } else if let Some(switch) = switches.iter().position(|s| *s == wire.target) {
-            fabric.bundles.push((wire.gpu, FarEnd::Switch(switch), wire.kind, wire.count));
+        } else if let Some(switch) = switches.get(wire.target.as_str()) {
+            fabric.bundles.push((wire.gpu, FarEnd::Switch(*switch), wire.kind, wire.count));
         } else if wire.class == Some(NVLINK_BRIDGE) {
-            let end = FarEnd::Device(socket_of(&tree.devices, wire.gpu));
-            let same = |b: &&mut (usize, FarEnd, LinkKind, u32)| b.0 == wire.gpu && b.1 == end;
-            match fabric.bundles.iter_mut().find(same) {
+            let place = *to_cpus.entry(wire.gpu).or_insert(fabric.bundles.len());
+            match fabric.bundles.get_mut(place) {
                 Some(bundle) => bundle.3 += wire.count,
-                None => fabric.bundles.push((wire.gpu, end, wire.kind, wire.count)),
+                None => {
+                    let end = FarEnd::Device(gpu.top);
+                    fabric.bundles.push((wire.gpu, end, wire.kind, wire.count));
+                }
             }
         } else if wire.class.is_some_and(|class| class >> 16 == 0x03) {
             left_out.push(format!(
@@ -192,7 +200,53 @@ pub(super) fn find(
         }
     }
     tree.assumptions.extend(left_out);
+    warn_of_gpus_without(tree, &wires);
+    check_one_domain(source, tree, &fabric)?;
     Ok(fabric)
+}
+
+/// Warns of GPUs without a link beside others that have some.
+fn warn_of_gpus_without(tree: &mut Tree, wires: &[Wire]) {
+    let linked: BTreeSet<usize> = wires.iter().map(|wire| wire.gpu).collect();
+    let without: Vec<&str> = tree
+        .devices
+        .iter()
+        .enumerate()
+        .filter(|(at, found)| found.kind == DeviceKind::Gpu && !linked.contains(at))
+        .filter(|(_, found)| may_have_links(found))
+        .map(|(_, found)| found.name.as_str())
+        .collect();
+    if !without.is_empty() {
+        let link = if wires.iter().all(|wire| wire.kind.is_xgmi()) { "xGMI" } else { "NVLink" };
+        let warning = format!(
+            "The file lists no {link} of {}, while other GPUs have some; it is taken to have none. \
+             Dump the topology again once all links are up.",
+            without.join(", ")
+        );
+        tree.warnings.push(warning);
+    }
+}
+
+/// Refuses several hosts unless NVLink joins them: a network between them has no place here.
+fn check_one_domain(source: &Source, tree: &Tree, fabric: &Fabric) -> Result<(), InputError> {
+    let to_switch = |end: &FarEnd| matches!(end, FarEnd::Switch(_));
+    let joined: BTreeSet<usize> = fabric
+        .bundles
+        .iter()
+        .filter(|(_, end, ..)| to_switch(end))
+        .map(|(gpu, ..)| tree.devices[*gpu].host)
+        .collect();
+    let is_apart = |found: &&Found| found.kind == DeviceKind::Cpu && !joined.contains(&found.host);
+    match tree.devices.iter().find(is_apart) {
+        Some(cpu) if tree.hosts > 1 => {
+            let problem =
+                "the file describes several hosts, and no NVSwitch joins this one to them";
+            let remedy = "keep the <cpu> elements of one host, and name the network between hosts \
+                apart, or give the option `nvlink` where NVSwitches join their GPUs";
+            Err(source.refuse(cpu.node, problem, remedy))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn wires<'a>(
@@ -210,7 +264,7 @@ fn wires<'a>(
             .or_else(|| model(device)?.links.map(|own| own.kind).filter(|kind| kind.is_xgmi()));
         let links = |n: &Node| n.has_tag_name("nvlink") || n.has_tag_name("xgmi");
         for node in gpu.children().filter(links) {
-            let target = source.address(node, "target")?;
+            let target = source.far_end(node, "target")?;
             if !targets.insert(target.clone()) {
                 let remedy = "write one element and raise its count";
                 return Err(source.refuse(node, "this GPU lists the target twice", remedy));
@@ -250,7 +304,7 @@ fn chip_to_chip(source: &Source, devices: &[Found]) -> Result<Vec<ChipToChip>, I
                 let remedy = "write the count of its links, and MB/s of one as `bw`";
                 return Err(source.refuse(node, problem, remedy));
             }
-            let cpu = socket_of(devices, index);
+            let cpu = device.top;
             found.push(ChipToChip { gpu: index, cpu, count, bandwidth });
         }
     }
@@ -274,7 +328,7 @@ pub(in crate::system) fn generation(sm: u32) -> LinkKind {
 fn check_both_ends(
     source: &Source,
     devices: &[Found],
-    wires: &[Wire],
+    wires: &BTreeMap<(usize, &str), &Wire>,
     wire: &Wire,
     other: usize,
 ) -> Result<(), InputError> {
@@ -283,19 +337,11 @@ fn check_both_ends(
         return Err(source.refuse(wire.node, problem, "mend the target"));
     }
     let address = devices[wire.gpu].address.as_deref().unwrap_or_default();
-    let back = wires.iter().find(|back| back.gpu == other && back.target == address);
+    let back = wires.get(&(other, address));
     if back.is_none_or(|back| back.count != wire.count || back.kind != wire.kind) {
         let (a, b) = (&devices[wire.gpu].name, &devices[other].name);
         let problem = format!("{b} does not list the same links back to {a}");
         return Err(source.refuse(wire.node, problem, "mend the wrong one of the two"));
     }
     Ok(())
-}
-
-fn socket_of(devices: &[Found], device: usize) -> usize {
-    let mut at = device;
-    while let Some(parent) = devices[at].parent {
-        at = parent;
-    }
-    at
 }

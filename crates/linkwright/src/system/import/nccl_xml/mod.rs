@@ -10,9 +10,10 @@ mod fabric;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod uplinks;
 
+use self::attributes::Source;
 pub(in crate::system) use self::attributes::is_bus_id;
-use self::attributes::{PcieLink, Source};
 use self::fabric::FarEnd;
 pub(in crate::system) use self::fabric::{MOST_C2C, generation};
 use self::tree::{Found, Tree};
@@ -21,7 +22,6 @@ use crate::system::error::SystemError;
 use crate::system::import::{models, sockets};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
-use crate::units::Bandwidth;
 use crate::xml;
 
 /// More nodes than the file of any server has.
@@ -34,7 +34,8 @@ pub struct NcclXmlOptions {
     /// The machine's name; `nccl-xml` where absent.
     pub name: Option<String>,
     /// The PCIe generation of links whose speed the file does not give; PCIe 3 where
-    /// absent, as NCCL takes it.
+    /// absent, as NCCL takes it. Also of a switch's uplink whose speed in the file is that of an
+    /// idle or virtual bridge.
     pub pcie: Option<LinkKind>,
     /// The NVLink generation, where the file's compute capabilities do not tell it. Where the
     /// file lists no NVLink, each GPU gets all of that generation to one NVSwitch.
@@ -95,7 +96,8 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
         fabric.chip_to_chip.iter().any(|c2c| c2c.gpu == gpu)
             || fabric.bundles.iter().any(|(from, end, ..)| *from == gpu && cpu(*end))
     };
-    add_pcie_links(&mut builder, &tree, &ids, options, to_host)?;
+    uplinks::add(&mut builder, &tree, &ids, options, to_host)?;
+    let has_c2c = !fabric.chip_to_chip.is_empty();
     for c2c in &fabric.chip_to_chip {
         let kind = LinkKind::NvlinkC2c;
         let latency = kind.data_sheet().latency;
@@ -111,9 +113,11 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
         builder.data_sheet_link(ids[gpu], end, kind, count)?;
     }
     let cpus: Vec<&Found> = ordered(&tree, DeviceKind::Cpu).map(|(_, cpu)| cpu).collect();
-    let cpu_ids: Vec<DeviceId> =
-        ordered(&tree, DeviceKind::Cpu).map(|(index, _)| ids[index]).collect();
-    sockets::join(&mut builder, &cpu_ids, socket_link(&cpus))?;
+    let mut sockets_of = vec![Vec::new(); tree.hosts];
+    for (index, cpu) in ordered(&tree, DeviceKind::Cpu) {
+        sockets_of[cpu.host].push(ids[index]);
+    }
+    sockets::join(&mut builder, &sockets_of, socket_link(&cpus, has_c2c))?;
     Ok(builder.build()?)
 }
 
@@ -124,7 +128,8 @@ fn ordered<'t, 'a>(
 ) -> impl Iterator<Item = (usize, &'t Found<'a>)> {
     let mut devices: Vec<(usize, &Found)> =
         tree.devices.iter().enumerate().filter(|(_, device)| device.kind == kind).collect();
-    devices.sort_by_key(|(_, device)| device.order);
+    let host = |device: &Found| if kind == DeviceKind::Cpu { device.host } else { 0 };
+    devices.sort_by_key(|(_, device)| (host(device), device.order));
     devices.into_iter()
 }
 
@@ -159,55 +164,15 @@ fn add_devices(
     Ok((ids, switches))
 }
 
-/// Adds the PCIe link above each device. A GPU that has other links to its CPU, `to_host`, and no
-/// word of its PCIe has none.
-fn add_pcie_links(
-    builder: &mut ServerBuilder,
-    tree: &Tree,
-    ids: &[DeviceId],
-    options: &NcclXmlOptions,
-    to_host: impl Fn(usize) -> bool,
-) -> Result<(), SystemError> {
-    let default = options.pcie.unwrap_or(LinkKind::Pcie3);
-    let mut unknown = Vec::new();
-    for (index, device) in tree.devices.iter().enumerate() {
-        let Some(parent) = device.parent else { continue };
-        let (a, b) = (ids[index], ids[parent]);
-        let Some(PcieLink { kind, lanes }) = device.link else {
-            builder.data_sheet_link(a, b, LinkKind::OnDie, 1)?;
-            continue;
-        };
-        if (kind, lanes) == (None, None) && to_host(index) {
-            continue;
-        }
-        if kind.is_none() || lanes.is_none() {
-            unknown.push(device.name.as_str());
-        }
-        let kind = kind.unwrap_or(default);
-        let sheet = kind.data_sheet();
-        let bandwidth = Bandwidth(sheet.bandwidth.0 / 16 * u64::from(lanes.unwrap_or(16)));
-        let latency = sheet.latency;
-        builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None })?;
-    }
-    if !unknown.is_empty() {
-        builder.assume(format!(
-            "The file does not give the whole PCIe link above {}; what it leaves out is taken \
-             to be {} and 16 lanes (option `pcie`).",
-            unknown.join(", "),
-            default.name()
-        ));
-    }
-    Ok(())
-}
-
 /// The link between sockets of the processors that the file names: Intel's since Skylake
-/// (family 6, model 85) is UPI.
-fn socket_link(cpus: &[&Found]) -> LinkKind {
+/// (family 6, model 85) is UPI. Grace processors, whose GPUs have NVLink-C2C, have it, too.
+fn socket_link(cpus: &[&Found], has_c2c: bool) -> LinkKind {
     let attribute = |name| cpus.iter().find_map(|cpu| cpu.node.attribute(name)).unwrap_or_default();
     let number = |name| attribute(name).parse().unwrap_or(0);
     let intel = (number("familyid"), number("modelid")) >= (6, 85);
     match (attribute("arch"), attribute("vendor")) {
         ("ppc64" | "ppc64le", _) => LinkKind::Xbus,
+        ("arm64", _) if has_c2c => LinkKind::NvlinkC2c,
         (_, "AuthenticAMD" | "AMD") => LinkKind::InfinityFabric,
         (_, "GenuineIntel") if intel => LinkKind::Upi,
         (_, "GenuineIntel") => LinkKind::Qpi,

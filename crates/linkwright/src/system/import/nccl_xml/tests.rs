@@ -7,6 +7,7 @@ use crate::system::test_support::{
     census, damaged, example, quirk, relation,
 };
 use crate::system::{BandwidthProfile, GpuGraph, Identity};
+use crate::units::Bandwidth;
 
 /// Two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
 const WIRES: &str = r#"<system version="1">
@@ -78,6 +79,8 @@ const PLAIN: &str = r#"<system version="1">
 const MI300X: &str = example!("mi300x-8.nccl-topo.xml");
 const CLOUD: &str = quirk!("no-nvlinks.nccl-topo.xml");
 const SELF_LINKS: &str = quirk!("self-link.nccl-topo.xml");
+const SLOW_UPLINK: &str = quirk!("slow-uplink.nccl-topo.xml");
+const TRAYS: &str = quirk!("two-trays.nccl-topo.xml");
 const ZERO_IDS: &str = quirk!("zero-ids.nccl-topo.xml");
 
 fn plain(text: &str) -> Result<Server, SystemError> {
@@ -207,7 +210,7 @@ fn what_is_wrong_is_named_with_its_place() {
 
 #[test]
 fn a_cut_file_is_never_a_smaller_machine() {
-    for text in [WIRES, SWITCHED, PLAIN] {
+    for text in [WIRES, SWITCHED, PLAIN, TRAYS] {
         assert_cuts_are_safe(text, plain);
         assert_rectangles_are_safe(text, usize::MAX, plain);
     }
@@ -231,7 +234,9 @@ proptest! {
 
     #[test]
     fn one_wrong_character_loses_no_device(
-        (text, damaged) in prop::sample::select(vec![WIRES, SWITCHED, PLAIN, CLOUD, SELF_LINKS, ZERO_IDS])
+        (text, damaged) in prop::sample::select(vec![
+            WIRES, SWITCHED, PLAIN, CLOUD, SELF_LINKS, ZERO_IDS, SLOW_UPLINK, TRAYS,
+        ])
             .prop_flat_map(|text| (Just(text), damaged(text))),
     ) {
         assert_nothing_vanishes(text, &damaged, plain);
@@ -335,4 +340,104 @@ fn makes_come_from_the_ids_of_the_file() {
     assert_eq!(of("GPU0").vendor_id(), Some("10de"));
     let strange = plain(&CLOUD.replace("\"GenuineIntel\"", "\"made by nobody at all\"")).unwrap();
     assert_eq!(strange.devices()[strange.device("CPU0").unwrap()].vendor_id(), None);
+}
+
+#[test]
+fn an_uplink_slower_than_its_lanes_explain_is_told_and_stated() {
+    let uplink = |machine: &Server| link(machine, "PCIeSwitch0", "CPU0")[0].bandwidth;
+    let of = |kind: LinkKind, lanes: u64| Bandwidth(kind.data_sheet().bandwidth.0 / 16 * lanes);
+    let idle = plain(SLOW_UPLINK).unwrap();
+    assert_eq!(uplink(&idle), of(LinkKind::Pcie2, 16), "the file is believed until told");
+    let said = idle.warnings().join("\n");
+    for word in ["PCIeSwitch0, PCIeSwitch1, PCIeSwitch2, PCIeSwitch3", "pcie2", "pcie5", "`pcie`"] {
+        assert!(said.contains(word), "{word} in {said}");
+    }
+    let options = NcclXmlOptions { pcie: Some(LinkKind::Pcie5), ..Default::default() };
+    let stated = read("topo.xml", SLOW_UPLINK, &options).unwrap();
+    assert!(stated.warnings().is_empty());
+    assert_eq!(uplink(&stated), of(LinkKind::Pcie5, 16));
+    assert!(stated.assumptions().join("").contains("not what the file says"));
+    // A virtual bridge has one lane of the oldest generation.
+    let slow = "link_speed=\"5.0 GT/s PCIe\" link_width=\"16\"";
+    let with = |link: &str| SLOW_UPLINK.replace(slow, link);
+    let made_up = with("link_speed=\"2.5 GT/s PCIe\" link_width=\"1\"");
+    assert!(plain(&made_up).unwrap().warnings()[0].contains("pcie1 with 1 lanes"));
+    assert_eq!(uplink(&read("topo.xml", &made_up, &options).unwrap()), of(LinkKind::Pcie5, 16));
+    for sound in [
+        "link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"",
+        "link_speed=\"32.0 GT/s PCIe\" link_width=\"8\"",
+        "link_speed=\"64.0 GT/s PCIe\" link_width=\"8\"",
+        "link_speed=\"\" link_width=\"\"",
+    ] {
+        let machine = plain(&with(sound)).unwrap();
+        assert!(machine.warnings().is_empty(), "{sound}: {:?}", machine.warnings());
+    }
+    // A chain of bridges is as doubtful as one, whatever stands between.
+    let bridge = "<pci busid=\"0000:12:00.0\"";
+    let chain = SLOW_UPLINK.replacen(
+        bridge,
+        &format!("<pci busid=\"0000:11:00.0\" class=\"0x060400\" {slow}>{bridge}"),
+        1,
+    );
+    let chain = chain.replacen("</gpu>\n      </pci>", "</gpu>\n      </pci></pci>", 1);
+    let chain = plain(&chain).unwrap();
+    assert_eq!(chain.warnings()[0].matches("PCIeSwitch").count(), 5, "{:?}", chain.warnings());
+}
+
+#[test]
+fn hosts_of_one_nvlink_domain_are_one_machine() {
+    let machine = plain(TRAYS).unwrap();
+    assert!(machine.warnings().is_empty(), "{:?}", machine.warnings());
+    let census = census(&machine);
+    assert_eq!((census["gpu"], census["cpu"], census["nvswitch"], census["nic"]), (4, 4, 1, 2));
+    let graph = GpuGraph::new(&machine, BandwidthProfile::DataSheet).unwrap();
+    let pair = graph.pair(0, 3).unwrap();
+    assert_eq!((pair.link.label().as_str(), pair.bandwidth.0), ("NV18", 900_000_000_000));
+    for (gpu, cpu) in [("GPU0", "CPU0"), ("GPU1", "CPU1"), ("GPU2", "CPU2"), ("GPU3", "CPU3")] {
+        let c2c = link(&machine, gpu, cpu);
+        let c2c = c2c.iter().find(|link| link.kind == LinkKind::NvlinkC2c).unwrap();
+        assert_eq!((c2c.count, c2c.bandwidth), (5, Bandwidth(44_712_000_000)), "{gpu}");
+    }
+    let sockets = link(&machine, "CPU0", "CPU1");
+    assert_eq!(sockets[0].kind, LinkKind::NvlinkC2c);
+    assert!(link(&machine, "CPU1", "CPU2").is_empty(), "they are of two hosts");
+    assert!(machine.device("host0-mlx5_0").is_some() && machine.device("host1-mlx5_0").is_some());
+    assert!(machine.assumptions().join("").contains("describes 2 hosts"));
+    let ranks = |machine: &Server| {
+        let address = |gpu: &usize| machine.devices()[*gpu].locality.pci_address.clone().unwrap();
+        machine.gpus().iter().map(address).collect::<Vec<_>>()
+    };
+    let expected = ["0008:06:00.0", "0009:06:00.0", "0008:06:00.0", "0009:06:00.0"];
+    assert_eq!(ranks(&machine), expected);
+    let unranked = TRAYS.replace("rank=\"3\"", "rank=\"2\"");
+    assert!(plain(&unranked).unwrap().assumptions().join("").contains("from host to host"));
+    // The driver's older address of a switch that it cannot see.
+    let older = TRAYS.replace("fffffff:ff:ff.0", "fffffff:ffff:ff");
+    assert_eq!(plain(&older).unwrap().links(), machine.links());
+    let one = SWITCHED.replace("0000:05:00.0", "fffffff:ffff:ff");
+    assert_eq!(self::census(&plain(&one).unwrap())["nvswitch"], 2);
+}
+
+#[test]
+fn hosts_that_no_nvlink_joins_are_refused_and_a_dead_link_is_told() {
+    let wire = "<nvlink target=\"fffffff:ff:ff.0\" count=\"18\" tclass=\"0x068000\"/>";
+    let alone = plain(&TRAYS.replace(wire, "")).unwrap_err();
+    assert_is_helpful(&alone);
+    assert!(alone.to_string().contains("no NVSwitch joins this one"), "{alone}");
+    let nvlink = Some(LinkKind::Nvlink5);
+    let options = NcclXmlOptions { nvlink, ..NcclXmlOptions::default() };
+    let stated = read("topo.xml", &TRAYS.replace(wire, ""), &options).unwrap();
+    assert_eq!(stated.links().iter().filter(|link| link.kind.is_nvlink()).count(), 4);
+    let (first, last) = TRAYS.rsplit_once(wire).unwrap();
+    let dead = plain(&format!("{first}{last}")).unwrap();
+    assert!(dead.warnings()[0].contains("lists no NVLink of GPU3"), "{:?}", dead.warnings());
+    let same = TRAYS.replace("0xb2", "0xa1");
+    assert!(plain(&same).unwrap_err().to_string().contains("NUMA node"), "one host has them twice");
+}
+
+#[test]
+fn ways_between_broadcom_switches_are_passed_over() {
+    let bridge = "link_speed=\"8 GT/s\" link_width=\"16\">";
+    let linked = WIRES.replace(bridge, &format!("{bridge}<pcilink target=\"0000:05:00.0\"/>"));
+    assert_eq!(plain(&linked).unwrap().links(), plain(WIRES).unwrap().links());
 }

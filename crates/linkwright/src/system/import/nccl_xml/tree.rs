@@ -7,15 +7,18 @@ use roxmltree::Node;
 use super::attributes::{PcieLink, Source};
 use crate::diagnostic::InputError;
 use crate::system::identity::{self, Identity};
+use crate::system::import::paste;
 use crate::system::kinds::DeviceKind;
 use crate::system::locality::{Affinity, Locality};
 
 const DUMP_AGAIN: &str = "dump the topology again with NCCL_TOPO_DUMP_FILE, or mend the element";
 
 /// Which elements an element may stand in.
-const INSIDE: [(&str, &[&str]); 9] = [
+const INSIDE: [(&str, &[&str]); 10] = [
     ("cpu", &["system"]),
     ("pci", &["cpu", "pci"]),
+    // A way between two switches of Broadcom, beside those that the tree shows.
+    ("pcilink", &["pci"]),
     ("gpu", &["pci"]),
     ("nic", &["cpu", "pci"]),
     ("nvlink", &["gpu"]),
@@ -37,6 +40,10 @@ pub(super) struct Found<'a> {
     pub(super) order: i64,
     /// The device above it; none for a CPU.
     pub(super) parent: Option<usize>,
+    /// Names the device above all others that it hangs from: a CPU, or itself.
+    pub(super) top: usize,
+    /// Numbers its host. A file has but one, unless NVLink joins several.
+    pub(super) host: usize,
     /// Its PCIe link to the device above; none where it has no PCI address.
     pub(super) link: Option<PcieLink>,
     /// Its PCI address, in lower case.
@@ -49,6 +56,8 @@ pub(super) struct Found<'a> {
 pub(super) struct Tree<'a> {
     /// The devices.
     pub(super) devices: Vec<Found<'a>>,
+    /// Counts their hosts.
+    pub(super) hosts: usize,
     /// One sentence each.
     pub(super) assumptions: Vec<String>,
     /// What probably makes the machine wrong, likewise.
@@ -58,11 +67,8 @@ pub(super) struct Tree<'a> {
 impl Tree<'_> {
     /// Where a device sits: its own address, the NUMA node and the cores of the CPU above it.
     pub(super) fn locality(&self, device: usize) -> Locality {
-        let mut top = device;
-        while let Some(parent) = self.devices[top].parent {
-            top = parent;
-        }
-        let cpu = Some(&self.devices[top]).filter(|found| found.kind == DeviceKind::Cpu);
+        let top = &self.devices[self.devices[device].top];
+        let cpu = Some(top).filter(|found| found.kind == DeviceKind::Cpu);
         // NCCL writes -1 where it does not know the node, and a mask without bits likewise.
         let node = cpu.and_then(|cpu| u32::try_from(cpu.order).ok());
         Locality {
@@ -103,7 +109,12 @@ struct Walk<'s, 'a> {
     source: &'s Source<'a>,
     tree: Tree<'a>,
     by_node: BTreeMap<u32, usize>,
-    addresses: BTreeSet<String>,
+    /// Numbers the hosts by their hashes, in the order of the file.
+    hosts: BTreeMap<&'a str, usize>,
+    /// Lists the NUMA nodes that are there already, and the PCI addresses, with their hosts.
+    nodes: BTreeSet<(usize, i64)>,
+    addresses: BTreeSet<(usize, String)>,
+    counts: BTreeMap<DeviceKind, i64>,
 }
 
 /// Finds the devices.
@@ -117,6 +128,11 @@ pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
         let problem = "this is hwloc's file, which names no links between GPUs, and not <system>";
         return Err(source.refuse(root, problem, "give the file that NCCL_TOPO_DUMP_FILE names"));
     }
+    if root.tag_name().name() == "platform" {
+        let problem = "this is a platform of SimGrid, and not <system>";
+        let remedy = "write a server as TOML, and its network as DOT";
+        return Err(source.refuse(root, problem, remedy));
+    }
     if root.tag_name().name() != "system" {
         return Err(source.refuse(root, "the outermost element is not <system>", DUMP_AGAIN));
     }
@@ -128,9 +144,12 @@ pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
     }
     let mut walk = Walk {
         source,
-        tree: Tree { devices: Vec::new(), assumptions: Vec::new(), warnings: Vec::new() },
+        tree: Tree { devices: Vec::new(), hosts: 0, assumptions: Vec::new(), warnings: Vec::new() },
         by_node: BTreeMap::new(),
+        hosts: BTreeMap::new(),
+        nodes: BTreeSet::new(),
         addresses: BTreeSet::new(),
+        counts: BTreeMap::new(),
     };
     for node in root.descendants().skip(1) {
         walk.check_place(node)?;
@@ -141,8 +160,11 @@ pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
             _ => {}
         }
     }
+    walk.tree.hosts = walk.hosts.len().max(1);
+    if walk.tree.hosts > 1 {
+        walk.number_over_hosts();
+    }
     walk.number_gpus()?;
-    walk.check_one_host()?;
     Ok(walk.tree)
 }
 
@@ -182,13 +204,30 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    fn add(&mut self, found: Found<'a>) {
-        self.by_node.insert(found.node.id().get(), self.tree.devices.len());
+    /// Adds a device below the one of the element around its own.
+    fn add(&mut self, node: Node<'a, 'a>, kind: DeviceKind, name: String, order: i64) -> usize {
+        let index = self.tree.devices.len();
+        let parent = self.parent(node);
+        let (top, host) = match parent.map(|parent| &self.tree.devices[parent]) {
+            Some(parent) => (parent.top, parent.host),
+            None => (index, self.host_of(node)),
+        };
+        let (link, address, gpu) = (None, None, None);
+        let found = Found { node, kind, name, order, parent, top, host, link, address, gpu };
+        self.by_node.insert(node.id().get(), index);
         self.tree.devices.push(found);
+        *self.counts.entry(kind).or_default() += 1;
+        index
     }
 
-    fn count(&self, kind: DeviceKind) -> usize {
-        self.tree.devices.iter().filter(|device| device.kind == kind).count()
+    fn count(&self, kind: DeviceKind) -> i64 {
+        self.counts.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Finds the host of a CPU by its hash. It is the first where the CPU has none.
+    fn host_of(&mut self, cpu: Node<'a, 'a>) -> usize {
+        let next = self.hosts.len();
+        cpu.attribute("host_hash").map_or(0, |hash| *self.hosts.entry(hash).or_insert(next))
     }
 
     fn parent(&self, node: Node) -> Option<usize> {
@@ -201,29 +240,22 @@ impl<'a> Walk<'_, 'a> {
             let remedy = "write such as 0, or -1 where it is not known";
             self.source.refuse_value(&attribute, "`numaid` is no number", remedy)
         })?;
-        let again = |d: &Found| d.kind == DeviceKind::Cpu && d.order == numa;
-        if self.tree.devices.iter().any(again) {
+        let host = self.host_of(node);
+        if !self.nodes.insert((host, numa)) {
             let problem = "two CPUs have this NUMA node";
-            let remedy = "give each its own; a dump of several hosts has to be split into hosts";
+            let remedy =
+                "give each its own, or the `host_hash` of its host where there are several";
             return Err(self.source.refuse_value(&attribute, problem, remedy));
         }
-        self.add(Found {
-            node,
-            kind: DeviceKind::Cpu,
-            name: String::new(),
-            order: numa,
-            parent: None,
-            link: None,
-            address: None,
-            gpu: None,
-        });
+        self.add(node, DeviceKind::Cpu, String::new(), numa);
         Ok(())
     }
 
     fn pci(&mut self, node: Node<'a, 'a>) -> Result<(), InputError> {
         let source = self.source;
         let address = source.address(node, "busid")?;
-        if !self.addresses.insert(address.clone()) {
+        let host = self.parent(node).map_or(0, |parent| self.tree.devices[parent].host);
+        if !self.addresses.insert((host, address.clone())) {
             return Err(source.refuse(node, "two devices have this PCI address", DUMP_AGAIN));
         }
         let (gpus, nics) = (children(node, "gpu"), children(node, "nic"));
@@ -245,7 +277,7 @@ impl<'a> Walk<'_, 'a> {
                 return Err(source.refuse(node, problem, "give its class, or remove the element"));
             }
         };
-        let mut order = self.count(kind) as i64;
+        let mut order = self.count(kind);
         let name = match (gpus.first(), nics.first()) {
             (Some(gpu), _) => {
                 let number = source.number(*gpu, "dev")?;
@@ -257,16 +289,10 @@ impl<'a> Walk<'_, 'a> {
             _ if kind == DeviceKind::PcieSwitch => format!("PCIeSwitch{order}"),
             _ => String::new(),
         };
-        self.add(Found {
-            node,
-            kind,
-            name,
-            order,
-            parent: self.parent(node),
-            link: Some(source.pcie_link(node)?),
-            address: Some(address),
-            gpu: gpus.first().copied(),
-        });
+        let link = source.pcie_link(node)?;
+        let index = self.add(node, kind, name, order);
+        let found = &mut self.tree.devices[index];
+        (found.link, found.address, found.gpu) = (Some(link), Some(address), gpus.first().copied());
         Ok(())
     }
 
@@ -297,19 +323,8 @@ impl<'a> Walk<'_, 'a> {
             self.tree.assumptions.push(format!(
                 "{name} has no PCI address; it is taken to hang from its CPU as fast as any device."
             ));
-            let order = self.count(DeviceKind::Nic) as i64;
-            let parent = self.parent(node);
-            let kind = DeviceKind::Nic;
-            self.add(Found {
-                node,
-                kind,
-                name,
-                order,
-                parent,
-                link: None,
-                address: None,
-                gpu: None,
-            });
+            let order = self.count(DeviceKind::Nic);
+            self.add(node, DeviceKind::Nic, name, order);
         }
         Ok(())
     }
@@ -356,15 +371,43 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    fn check_one_host(&self) -> Result<(), InputError> {
-        let cpus = self.tree.devices.iter().filter(|device| device.kind == DeviceKind::Cpu);
-        let hosts: Vec<_> = cpus.filter_map(|cpu| cpu.node.attribute_node("host_hash")).collect();
-        match hosts.iter().find(|host| host.value() != hosts[0].value()) {
-            Some(other) => {
-                let remedy = "keep the <cpu> elements of one host";
-                Err(self.source.refuse_value(other, "the file describes several hosts", remedy))
-            }
-            None => Ok(()),
+    /// Numbers the GPUs of several hosts: by their ranks where each has its own, else on from one
+    /// host to the next. Names the network interfaces of each host apart.
+    fn number_over_hosts(&mut self) {
+        let devices = &mut self.tree.devices;
+        let rank = |found: &Found| found.gpu?.attribute("rank").and_then(paste::number);
+        let gpus = devices.iter().filter(|found| found.gpu.is_some());
+        let ranks: Option<Vec<u32>> = gpus.clone().map(rank).collect();
+        let all = gpus.count();
+        let ranks = ranks.filter(|ranks| ranks.iter().collect::<BTreeSet<_>>().len() == all);
+        let mut gpus: Vec<usize> =
+            (0..devices.len()).filter(|at| devices[*at].gpu.is_some()).collect();
+        gpus.sort_by_key(|at| (devices[*at].host, devices[*at].order));
+        for (place, at) in gpus.into_iter().enumerate() {
+            let number = match &ranks {
+                Some(_) => rank(&devices[at]).map_or(0, i64::from),
+                None => place as i64,
+            };
+            (devices[at].order, devices[at].name) = (number, format!("GPU{number}"));
         }
+        let mut hosts_of: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        let nics = devices.iter().filter(|found| found.kind == DeviceKind::Nic);
+        for nic in nics {
+            hosts_of.entry(&nic.name).or_default().insert(nic.host);
+        }
+        let shared: BTreeSet<String> = hosts_of
+            .into_iter()
+            .filter(|(_, hosts)| hosts.len() > 1)
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        for nic in devices.iter_mut().filter(|found| shared.contains(&found.name)) {
+            nic.name = format!("host{}-{}", nic.host, nic.name);
+        }
+        let hosts = self.tree.hosts;
+        let numbered = if ranks.is_some() { "by their ranks" } else { "from host to host" };
+        self.tree.assumptions.push(format!(
+            "The file describes {hosts} hosts, whose NVLinks are taken to meet at the same \
+             NVSwitches; GPUs are numbered {numbered}."
+        ));
     }
 }
