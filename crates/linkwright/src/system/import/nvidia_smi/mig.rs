@@ -58,6 +58,12 @@ fn slices(lines: &[Line]) -> Slices<'_> {
                     found.entry(gpu).or_default().push(profile);
                 }
             }
+            // `|   0  MIG 1g.10gb       19        7          0:1     |` of `nvidia-smi mig -lgi`.
+            ["|", gpu, "MIG", profile, ..] => {
+                if let Some(gpu) = paste::number(gpu) {
+                    found.entry(gpu).or_default().push(profile);
+                }
+            }
             ["|", "MIG", "devices:", ..] => is_in_table = true,
             // `|  0    7   0   0  | ...`: the GPU, the two instances, the device.
             ["|", gpu, a, b, c, "|", ..] if is_in_table => {
@@ -104,5 +110,14 @@ mod tests {
         let warning = told(&table).unwrap();
         assert!(warning.starts_with("MIG slices these GPUs: GPU0, GPU3. A job"), "{warning}");
         assert_eq!(told(rows), None);
+    }
+
+    #[test]
+    fn the_list_of_instances_tells_slices_with_profiles() {
+        let rows = "| GPU   Name             Profile  Instance   Placement  |\n\
+                    |   1  MIG 1g.10gb         19        7          0:1     |\n\
+                    |   1  MIG 2g.20gb         14        3          4:2     |\n";
+        let warning = told(rows).unwrap();
+        assert!(warning.contains("GPU1 (1 of 1g.10gb, 1 of 2g.20gb)."), "{warning}");
     }
 }

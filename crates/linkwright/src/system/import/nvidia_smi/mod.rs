@@ -36,7 +36,8 @@ use crate::system::server::{Link, Server, ServerBuilder};
 pub struct NvidiaSmiOptions {
     /// The machine's name; `nvidia-smi` where absent.
     pub name: Option<String>,
-    /// The NVLink generation; inferred from the counts where absent.
+    /// The NVLink generation; inferred from the counts where absent. Where the matrix shows no
+    /// NVLink, each GPU that may have some gets all of that generation to one NVSwitch.
     pub nvlink: Option<LinkKind>,
     /// The PCIe generation; inferred from the NVLink generation where absent.
     pub pcie: Option<LinkKind>,
@@ -69,6 +70,8 @@ pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Server
             "The matrix is that of `nvidia-smi topo -mp`, which leaves NVLinks out; paste the \
              output of `nvidia-smi topo -m`.",
         );
+    } else if let Some(warning) = nvlink::missing(&matrix, &names, &fabric) {
+        builder.warn(warning);
     }
     if !matrix.glued.is_empty() {
         builder.assume(format!(

@@ -4,8 +4,9 @@
 
 use super::cells::Cell;
 use super::matrix::Matrix;
+use super::names::Names;
 use crate::diagnostic::InputError;
-use crate::system::gpus::{GpuModel, most_links};
+use crate::system::gpus::{self, GpuLinks, GpuModel, LinkReach, most_links};
 use crate::system::import::paste::Token;
 use crate::system::kinds::LinkKind;
 use crate::units::Bandwidth;
@@ -50,7 +51,7 @@ pub(super) fn reconstruct(
     let most_of_gpu = (0..matrix.devices.len()).map(sum).max().unwrap_or(0);
     let most_of_pair = matrix.cells.iter().flatten().map(|c| count(*c)).max().unwrap_or(0);
     if most_of_pair == 0 {
-        return Ok(fabric);
+        return Ok(without_links(matrix, option, product, fabric));
     }
     let named = product.and_then(|(name, model)| Some((name, model.links?)));
     let named = named.filter(|(_, own)| option.is_none_or(|kind| kind == own.kind));
@@ -113,6 +114,74 @@ pub(super) fn reconstruct(
         ));
     }
     Ok(fabric)
+}
+
+/// The GPUs of a matrix without NVLinks: as the option says, all of each one's to one switch.
+fn without_links(
+    matrix: &Matrix,
+    option: Option<LinkKind>,
+    product: Option<(&str, &GpuModel)>,
+    mut fabric: Fabric,
+) -> Fabric {
+    let gpus: Vec<usize> =
+        (0..matrix.devices.len()).filter(|device| matrix.devices[*device].is_gpu).collect();
+    let own = product.map(|(name, model)| (name, of_board(model)));
+    let may_have = own.is_none_or(|(_, links)| links.is_some());
+    let Some(kind) = option.filter(|_| gpus.len() > 1 && may_have) else { return fabric };
+    let known = own.and_then(|(_, links)| links).filter(|links| links.kind == kind);
+    let links = known.map_or_else(|| most_links(kind), |links| links.count);
+    fabric.kind = Some(kind);
+    fabric.bandwidth = known.map_or(kind.data_sheet().bandwidth, |links| links.bandwidth());
+    fabric.switches.push(gpus.into_iter().map(|gpu| (gpu, links)).collect());
+    fabric.assumptions.push(format!(
+        "The matrix shows no NVLink; each GPU is taken to have all of its {links} {} links to \
+         NVSwitch0, which stands for all switches (option `nvlink`).",
+        kind.name()
+    ));
+    fabric
+}
+
+/// The links of a model that is sold only on a board which joins them.
+fn of_board(model: &GpuModel) -> Option<GpuLinks> {
+    model.links.filter(|links| links.kind.is_nvlink() && links.wiring == LinkReach::Board)
+}
+
+/// Warns of GPUs that are sold only on a board of NVLinks, where the matrix shows none.
+pub(super) fn missing(matrix: &Matrix, names: &Names, fabric: &Fabric) -> Option<String> {
+    let stated = |gpu: usize| fabric.switches.iter().flatten().any(|(known, _)| *known == gpu);
+    let shows = |gpu: usize| matrix.cells[gpu].iter().any(|cell| count(*cell) > 0);
+    let of = |gpu: usize| {
+        let name = &matrix.devices[gpu].name.text;
+        let product = names.of(name)?;
+        Some((name.as_str(), product, of_board(gpus::by_text(product)?)?))
+    };
+    let gpus = (0..matrix.devices.len()).filter(|gpu| matrix.devices[*gpu].is_gpu);
+    if gpus.clone().count() < 2 {
+        return None;
+    }
+    let without: Vec<_> = gpus.filter(|gpu| !shows(*gpu) && !stated(*gpu)).filter_map(of).collect();
+    let (_, product, links) = *without.first()?;
+    let all: Vec<&str> = without.iter().map(|(name, ..)| *name).collect();
+    let (count, kind) = (links.count, links.kind);
+    let whose =
+        if fabric.kind.is_some() { format!(" of {}", all.join(", ")) } else { String::new() };
+    let remedy = match kind {
+        _ if fabric.kind.is_some() => {
+            "Look at `nvidia-smi nvlink --status`, and paste again once they are up.".to_owned()
+        }
+        LinkKind::Nvlink1 | LinkKind::Nvlink2 => {
+            "Where they are up, take a preset, such as `dgx1-v100`.".to_owned()
+        }
+        _ => format!(
+            "Where they are up, give the option `nvlink`, such as `{}`, to add NVSwitches.",
+            kind.name()
+        ),
+    };
+    Some(format!(
+        "{product} has {count} NVLinks, and the matrix shows none{whose}: it is taken to have PCIe \
+         alone. The fabric manager may not run, MIG may be on, or a virtual machine may hide \
+         them. {remedy}"
+    ))
 }
 
 fn count(cell: Cell) -> u32 {

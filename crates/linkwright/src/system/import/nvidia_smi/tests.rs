@@ -7,12 +7,14 @@ use crate::system::test_support::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
     census, damaged, example, quirk, relation,
 };
+use crate::system::{BandwidthProfile, GpuGraph};
 
 const DGX1: &str = example!("dgx1-v100.nvidia-smi-topo-m.txt");
 const DGX_A100: &str = example!("dgx-a100-12-nics.nvidia-smi-topo-m.txt");
 const HGX_H100: &str = example!("hgx-h100.nvidia-smi-topo-m.txt");
 const PCIE_ONLY: &str = example!("4x-rtx6000ada-pcie.nvidia-smi-topo-m.txt");
 const B200: &str = example!("b200-16-nics.nvidia-smi-topo-m.txt");
+const BOARD: &str = quirk!("board-without-nvlink.nvidia-smi.txt");
 const BLANK: &str = quirk!("blank-affinity.nvidia-smi.txt");
 const LOST_TABS: &str = quirk!("lost-tabs.nvidia-smi.txt");
 const SPACED: &str = quirk!("spaced-columns.nvidia-smi.txt");
@@ -537,4 +539,65 @@ fn slices_of_gpus_are_warned_of_and_change_nothing_else() {
     let [warning] = sliced.warnings() else { panic!("{:?}", sliced.warnings()) };
     assert!(warning.contains("GPU0 (1 of 1g.10gb), GPU1 (1 of 1g.10gb), "), "{warning}");
     assert_eq!((sliced.devices(), sliced.links()), (whole.devices(), whole.links()));
+}
+
+#[test]
+fn a_board_whose_links_the_matrix_hides_is_warned_of_and_stated() {
+    let machine = plain(BOARD).unwrap();
+    let said = machine.warnings().join("\n");
+    assert!(said.contains("H100 80GB HBM3 has 18 NVLinks, and the matrix shows none"), "{said}");
+    assert!(said.contains("option `nvlink`, such as `nvlink4`"), "{said}");
+    let options = NvidiaSmiOptions { nvlink: Some(LinkKind::Nvlink4), ..Default::default() };
+    let stated = read("paste", BOARD, &options).unwrap();
+    assert!(stated.warnings().is_empty());
+    let graph = GpuGraph::new(&stated, BandwidthProfile::DataSheet).unwrap();
+    let pair = graph.pair(0, 7).unwrap();
+    assert_eq!((pair.link.label().as_str(), pair.bandwidth.0), ("NV18", 450_000_000_000));
+    let names = |product: &str| plain(&BOARD.replace("H100 80GB HBM3", product)).unwrap();
+    for (product, words) in [
+        ("A100-SXM4-80GB", "has 12 NVLinks"),
+        ("B200", "has 18 NVLinks"),
+        ("Tesla V100-SXM2-32GB", "`dgx1-v100`"),
+    ] {
+        let said = names(product).warnings().join("\n");
+        assert!(said.contains(words), "{product}: {said}");
+    }
+    // Sold as cards: a bridge between two of them is bought apart, or there is none.
+    for product in ["H100 PCIe", "A100-PCIE-40GB", "NVIDIA L40S"] {
+        assert!(names(product).warnings().is_empty(), "{product}");
+    }
+    let card = read("paste", &BOARD.replace("H100 80GB HBM3", "L40S"), &options).unwrap();
+    assert!(card.links().iter().all(|link| !link.kind.is_nvlink()));
+    let without_names = BOARD.split_once("\tGPU0").map(|(_, matrix)| format!("\tGPU0{matrix}"));
+    let unnamed = plain(&without_names.unwrap()).unwrap();
+    assert!(unnamed.warnings().is_empty(), "nothing says which GPUs these are");
+    let only = plain(&format!("$ nvidia-smi topo -mp\n{BOARD}")).unwrap();
+    assert_eq!(only.warnings().len(), 1, "the command says why");
+}
+
+#[test]
+fn one_gpu_whose_links_are_down_is_named() {
+    let names: String =
+        (0..8).map(|gpu| format!("GPU {gpu}: NVIDIA H100 80GB HBM3 (UUID: GPU-{gpu})\n")).collect();
+    let down = |text: &str| {
+        let mut row = 0;
+        let lines = text.lines().map(|line| {
+            if !line.starts_with("GPU") {
+                return line.to_owned();
+            }
+            let mut cells: Vec<String> = line.split('\t').map(str::to_owned).collect();
+            for (column, cell) in cells.iter_mut().enumerate().skip(1) {
+                if cell.starts_with("NV") && (row == 7 || column == 8) {
+                    *cell = "SYS".to_owned();
+                }
+            }
+            row += 1;
+            cells.join("\t")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let machine = plain(&format!("{names}{}", down(HGX_H100))).unwrap();
+    let said = machine.warnings().join("\n");
+    assert!(said.contains("and the matrix shows none of GPU7:"), "{said}");
+    assert!(plain(&format!("{names}{HGX_H100}")).unwrap().warnings().is_empty());
 }
