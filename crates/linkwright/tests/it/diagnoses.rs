@@ -404,6 +404,13 @@ fn fabric_error() -> String {
     told(&[
         &FabricError::NoNode,
         &FabricError::Parameter { parameter: "y", value: "x".to_owned(), remedy: "x".to_owned() },
+        &FabricError::Unset {
+            given: "y",
+            all: "x".to_owned(),
+            parameter: "y",
+            value: "x".to_owned(),
+            remedy: "x".to_owned(),
+        },
         &FabricError::TooFewPorts {
             kind: "y",
             parameter: "y",

@@ -206,14 +206,14 @@ impl Reader<'_> {
         edge_defaults: &Attributes,
     ) -> Result<LinkRate, InputError> {
         let attributes = &vertex.attributes;
-        let bandwidth = match attributes.contains_key("node_bandwidth") {
-            true => self.bandwidth(attributes, "node_bandwidth", "node", &vertex.span)?,
-            false => self.bandwidth(edge_defaults, "bandwidth", "edge", &vertex.span)?,
+        let given = |own: &'static str, shared: &'static str| {
+            let both = [(attributes, own), (edge_defaults, shared)];
+            both.into_iter().find(|(given, key)| given.contains_key(*key)).unwrap_or(both[0])
         };
-        let latency = match attributes.contains_key("node_latency") {
-            true => self.latency(attributes, "node_latency", "node", &vertex.span)?,
-            false => self.latency(edge_defaults, "latency", "edge", &vertex.span)?,
-        };
+        let (of, key) = given("node_bandwidth", "bandwidth");
+        let bandwidth = self.bandwidth(of, key, "node", &vertex.span)?;
+        let (of, key) = given("node_latency", "latency");
+        let latency = self.latency(of, key, "node", &vertex.span)?;
         Ok(LinkRate { bandwidth, latency })
     }
 

@@ -20,6 +20,19 @@ pub enum FabricError {
         /// What would work.
         remedy: String,
     },
+    /// Parameters that do not go with one that nobody set.
+    Unset {
+        /// The first of the parameters that were given.
+        given: &'static str,
+        /// All that were given, with their values.
+        all: String,
+        /// The parameter that has its kind's own value.
+        parameter: &'static str,
+        /// Shows that value.
+        value: String,
+        /// Says how to mend it.
+        remedy: String,
+    },
     /// Fewer ports than are needed, with what was given.
     TooFewPorts {
         /// The kind of fabric.
@@ -86,6 +99,10 @@ impl Diagnose for FabricError {
             Self::Parameter { parameter, value, remedy } => {
                 Diagnosis::of(format!("`{parameter}` cannot be {value}")).remedy(remedy)
             }
+            Self::Unset { all, parameter, value, remedy, .. } => Diagnosis::of(format!(
+                "{all} cannot go with `{parameter}`, which is {value} where it is not set"
+            ))
+            .remedy(format!("set `{parameter}`, too ({remedy}), or mend what is set")),
             Self::TooFewPorts { kind, ports, needed, remedy, .. } => Diagnosis::of(format!(
                 "such a {kind} has at most {ports} {}, {} fewer than the {needed} that are \
                      needed",
@@ -128,6 +145,7 @@ impl FabricError {
             Self::Parameter { parameter, .. } | Self::TooFewPorts { parameter, .. } => {
                 Some(*parameter)
             }
+            Self::Unset { given, .. } => Some(*given),
             _ => None,
         }
     }

@@ -52,7 +52,7 @@ impl FabricSpecification {
     /// [`FabricError::TooFewPorts`] where what is given cannot have as many, [`FabricError::NoNode`]
     /// for none, and as [`FabricSpecification::build`].
     pub fn for_ports(&self, ports: u32) -> Result<Fabric, FabricError> {
-        self.sized_for(ports)?.build()
+        self.sized_for(ports)?.build().map_err(|error| self.blame(error))
     }
 
     /// This specification with the sizes that [`FabricSpecification::for_ports`] chooses.
@@ -82,7 +82,10 @@ impl FabricSpecification {
                 let keys: Vec<_> = given.iter().map(|key| format!("`{key}`")).collect();
                 (given[0], format!("raise {} or leave them out", keys.join(" and ")))
             }
-            None if self.kind == FabricKind::Quartz => ("radix", "raise `radix`".to_owned()),
+            None if self.kind == FabricKind::Quartz => {
+                let blamed = if self.gives("radix") { "radix" } else { "kind" };
+                (blamed, "raise `radix`".to_owned())
+            }
             None => ("kind", "take another kind of network".to_owned()),
         };
         let kind = self.kind.name();

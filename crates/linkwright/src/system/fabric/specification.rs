@@ -265,7 +265,23 @@ impl FabricSpecification {
         let whole = self.whole();
         let rates = whole.rates(self)?;
         let links = whole.links.unwrap_or_default();
-        self.generate(&whole, &rates).map(|fabric| fabric.with_links(links.link_kind()))
+        let built = self.generate(&whole, &rates).map_err(|error| self.blame(error));
+        built.map(|fabric| fabric.with_links(links.link_kind()))
+    }
+
+    /// An error at the parameters that are given, where it names one that is not.
+    pub(super) fn blame(&self, error: FabricError) -> FabricError {
+        let FabricError::Parameter { parameter, value, remedy } = error else { return error };
+        let sizes: Vec<(&'static str, String)> =
+            self.given().into_iter().filter(|(key, _)| self.kind.keys().contains(key)).collect();
+        match sizes.first() {
+            Some((given, _)) if !self.gives(parameter) => {
+                let all: Vec<String> =
+                    sizes.iter().map(|(key, value)| format!("`{key}` = {value}")).collect();
+                FabricError::Unset { given, all: all.join(" and "), parameter, value, remedy }
+            }
+            _ => FabricError::Parameter { parameter, value, remedy },
+        }
     }
 
     /// This specification with what its kind's preset says of all that is absent.
@@ -425,6 +441,8 @@ mod tests {
             ("kind = \"fat-tree\"\nlevels = 2\npods = 2", "3:8"),
             ("kind = \"fat-tree\"\nlevels = 4", "2:10"),
             ("kind = \"dragonfly\"\ngroups = 200", "2:10"),
+            ("kind = \"dragonfly\"\nswitches-per-group = 1", "2:22"),
+            ("kind = \"fat-tree\"\nlatency = \"7 ns\"\nradix = 4", "3:9"),
             ("kind = \"torus\"\ndimensions = []", "2:14"),
             ("kind = \"torus\"\ndimensions = [65536, 65536]", "1:1"),
             ("kind = \"quartz\"\nradix = 47", "2:9"),
@@ -438,5 +456,38 @@ mod tests {
             assert!(error.starts_with(&format!("a.toml:{place}: ")), "{error}");
             assert!(error.contains("; "), "{error}");
         }
+    }
+
+    #[test]
+    fn a_key_that_nobody_set_is_never_to_blame() {
+        let values = [0_u32, 1, 2, 3, 7, 47, 40_000, u32::MAX];
+        for (kind, name) in KINDS {
+            for key in kind.keys() {
+                for value in values {
+                    let written = match *key {
+                        "dimensions" => format!("[{value}]"),
+                        "global-bandwidth"
+                        | "global-latency"
+                        | "intra-group-detours"
+                        | "hop-weights" => continue,
+                        _ => value.to_string(),
+                    };
+                    let text = format!("kind = \"{name}\"\n{key} = {written}");
+                    let Ok(specification) = FabricSpecification::read("a.toml", &text) else {
+                        continue;
+                    };
+                    for built in [specification.build(), specification.for_ports(40)] {
+                        let Err(error) = built else { continue };
+                        let blamed = error.parameter();
+                        let is_fair = blamed.is_none_or(|it| it == *key || it == "kind");
+                        assert!(is_fair, "{text}: {error}");
+                    }
+                }
+            }
+        }
+        let error = read_specification("a.toml", "kind = \"fat-tree\"\nradix = 4").unwrap_err();
+        let told = "a.toml:2:9: `radix` = 4 cannot go with `pods`, which is 8 where it is not set: \
+            `4`; set `pods`, too (";
+        assert!(error.to_string().starts_with(told), "{error}");
     }
 }

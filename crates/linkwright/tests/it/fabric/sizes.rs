@@ -266,7 +266,7 @@ fn too_few_ports_are_said_with_what_is_missing_and_what_to_raise() {
         ("kind = \"fat-tree\"\ntapering = 0", "tapering"),
         ("kind = \"dragonfly\"\nnodes-per-switch = 0", "nodes-per-switch"),
         ("kind = \"torus\"\ndimensions = [3, 0]", "dimensions"),
-        ("kind = \"quartz\"\nuplinks = 40", "radix"),
+        ("kind = \"quartz\"\nuplinks = 40", "uplinks"),
         ("kind = \"quartz\"\nradix = 40000", "radix"),
         ("kind = \"torus\"\npods = 3", "pods"),
         ("kind = \"torus\"\nports = 3", "ports"),
