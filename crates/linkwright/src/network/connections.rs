@@ -309,7 +309,7 @@ impl<'a> Connections<'a> {
             links: match message.route {
                 RouteClass::Fabric => "no NVLink",
                 RouteClass::Host => "no PCIe path",
-                RouteClass::Network => "no network",
+                RouteClass::Network | RouteClass::Interfaces { .. } => "no network",
                 RouteClass::Any => "nothing",
             },
             a: name(message.source),

@@ -5,7 +5,7 @@
 //! over it, whole message after whole message, or in packets where its links are given to them;
 //! others, and CPUs, over the host's PCIe and sockets, packet by packet, by one way of fewest hops. A
 //! message may ask for one of the two. Which interface a GPU sends through, its system says
-//! ([`InterfaceRule`]). A CPU's is the nearest.
+//! ([`InterfaceRule`]), unless a message names another. A CPU's is the nearest.
 //!
 //! What it leaves out: relays through other GPUs, and packets spread over parallel host ways.
 
@@ -121,6 +121,8 @@ struct KindPaths<'a> {
     of_class: BTreeMap<(u32, u32, RouteClass), PathIndex>,
     /// For each device; None of those that do not send over the network.
     outside: Vec<Option<Outside>>,
+    /// The same by interfaces that were asked for.
+    by_interface: BTreeMap<(u32, usize), Outside>,
     paths: Vec<Path>,
 }
 
@@ -178,7 +180,7 @@ impl<'a> Paths<'a> {
         let (source, destination) = (self.place(from)?, self.place(to)?);
         let inside = source.server == destination.server;
         let route = match (inside, class) {
-            (true, RouteClass::Network) => "over the network",
+            (true, RouteClass::Network | RouteClass::Interfaces { .. }) => "over the network",
             (false, RouteClass::Fabric) => "over NVLink",
             (false, RouteClass::Host) => "over the host",
             (true, _) => {
@@ -187,8 +189,12 @@ impl<'a> Paths<'a> {
                 return Ok(Way::Inside(path));
             }
             (false, _) => {
-                let (from, out, _) = self.outside(source)?;
-                let (to, _, back) = self.outside(destination)?;
+                let [leaves, arrives] = match class {
+                    RouteClass::Interfaces { from, to } => [Some(from), Some(to)],
+                    _ => [None; 2],
+                };
+                let (from, out, _) = self.outside(source, leaves)?;
+                let (to, _, back) = self.outside(destination, arrives)?;
                 return Ok(Way::Across { from, to, out, back });
             }
         };
@@ -233,9 +239,30 @@ impl<'a> Paths<'a> {
         PathError::NoEnd { device: self.system.device_name(device) }
     }
 
-    fn outside(&self, at: ServerPlace) -> Result<(NodeId, PathIndex, PathIndex), PathError> {
-        let kind = &self.kinds[self.system.kind_index_of(at.server)];
-        let Some((nic, out, back)) = kind.outside[at.index as usize] else {
+    /// Finds a device's port of the fabric, the path to it and the path back. It goes by the interface at
+    /// a place, else by its own.
+    fn outside(
+        &mut self,
+        at: ServerPlace,
+        interface: Option<u8>,
+    ) -> Result<(NodeId, PathIndex, PathIndex), PathError> {
+        let index = self.system.kind_index_of(at.server);
+        let kind = &mut self.kinds[index];
+        let own = kind.outside[at.index as usize];
+        let (Some(_), Some(nic)) = (own, interface.filter(|_| !kind.server.nics_meet_gpus()))
+        else {
+            return self.through(at, own);
+        };
+        let named = kind.by(at.index, self.system.kinds()[index].nics(), usize::from(nic))?;
+        self.through(at, Some(named))
+    }
+
+    fn through(
+        &self,
+        at: ServerPlace,
+        outside: Option<Outside>,
+    ) -> Result<(NodeId, PathIndex, PathIndex), PathError> {
+        let Some((nic, out, back)) = outside else {
             return Err(self.no_end(self.system.device_at(at.server, at.index as DeviceId)));
         };
         Ok((self.system.port_of(self.system.nic_at(at.server, nic)), out, back))
@@ -266,6 +293,7 @@ impl<'a> KindPaths<'a> {
             between: vec![0; devices * devices],
             of_class: BTreeMap::new(),
             outside: vec![None; devices],
+            by_interface: BTreeMap::new(),
             paths: Vec::new(),
         };
         if server.nics_meet_gpus() {
@@ -288,16 +316,7 @@ impl<'a> KindPaths<'a> {
                 InterfaceRule::InTurn => Some(index % nics.len()),
                 InterfaceRule::First => Some(0),
             };
-            let reached =
-                nic.filter(|nic| self.routes.route(gpu, nics[*nic], RouteClass::Host).is_some());
-            let Some(nic) = reached else {
-                let interface = nic.map_or_else(
-                    || "a network interface".to_owned(),
-                    |nic| format!("`{}`", self.name(nics[nic])),
-                );
-                let (server, gpu) = (self.server.name().to_owned(), self.name(gpu));
-                return Err(PathError::NoInterface { server, gpu, interface });
-            };
+            let nic = self.reached_interface(gpu, nics, nic)?;
             users[nic] += 1;
             self.outside[gpu] = Some(self.through(gpu, nics, nic));
         }
@@ -308,6 +327,37 @@ impl<'a> KindPaths<'a> {
             }
         }
         Ok(())
+    }
+
+    /// That interface, if a device reaches it over the host.
+    fn reached_interface(
+        &self,
+        from: DeviceId,
+        nics: &[DeviceId],
+        nic: Option<usize>,
+    ) -> Result<usize, PathError> {
+        let device = nic.and_then(|nic| nics.get(nic).copied());
+        let reached =
+            device.filter(|nic| self.routes.route(from, *nic, RouteClass::Host).is_some());
+        nic.filter(|_| reached.is_some()).ok_or_else(|| PathError::NoInterface {
+            server: self.server.name().to_owned(),
+            gpu: self.name(from),
+            interface: device.map_or_else(
+                || "a network interface".to_owned(),
+                |nic| format!("`{}`", self.name(nic)),
+            ),
+        })
+    }
+
+    /// Finds a device's paths by the interface at a place, and back.
+    fn by(&mut self, device: u32, nics: &[DeviceId], nic: usize) -> Result<Outside, PathError> {
+        if let Some(known) = self.by_interface.get(&(device, nic)) {
+            return Ok(*known);
+        }
+        let reached = self.reached_interface(device as DeviceId, nics, Some(nic))?;
+        let paths = self.through(device as DeviceId, nics, reached);
+        self.by_interface.insert((device, nic), paths);
+        Ok(paths)
     }
 
     /// The interface nearest to a device on the host; of equally near ones the one that is wider,
@@ -405,7 +455,9 @@ impl<'a> KindPaths<'a> {
                 links: match class {
                     RouteClass::Fabric => "no NVLink",
                     RouteClass::Host => "no path over the host",
-                    RouteClass::Network | RouteClass::Any => "neither NVLink nor the host",
+                    RouteClass::Network | RouteClass::Interfaces { .. } | RouteClass::Any => {
+                        "neither NVLink nor the host"
+                    }
                 },
                 a: self.name(from),
                 b: self.name(to),

@@ -29,6 +29,14 @@ pub enum RouteClass {
     /// To another server: over the host to a network interface, and over the network. Empty
     /// of ways within one server.
     Network,
+    /// As [`Self::Network`], by an interface that is named at either end: its place among those of
+    /// its server.
+    Interfaces {
+        /// That by which data leaves its server.
+        from: u8,
+        /// That by which it arrives.
+        to: u8,
+    },
     /// The widest of the others; of equally wide ones that of fewest hops, then in the order
     /// above.
     #[default]
@@ -36,7 +44,7 @@ pub enum RouteClass {
 }
 
 impl RouteClass {
-    /// All of them.
+    /// All that have no place in them.
     pub const ALL: [Self; 4] = [Self::Fabric, Self::Host, Self::Network, Self::Any];
 
     /// What people call it.
@@ -46,8 +54,15 @@ impl RouteClass {
             Self::Fabric => "fabric",
             Self::Host => "host",
             Self::Network => "network",
+            Self::Interfaces { .. } => "interfaces",
             Self::Any => "any",
         }
+    }
+
+    /// Whether it leads to another server only.
+    #[must_use]
+    pub const fn is_network(self) -> bool {
+        matches!(self, Self::Network | Self::Interfaces { .. })
     }
 }
 
@@ -243,7 +258,7 @@ impl<'a> Routes<'a> {
         match class {
             RouteClass::Fabric => fabric,
             RouteClass::Host => host,
-            RouteClass::Network => host || wire.is_network(),
+            RouteClass::Network | RouteClass::Interfaces { .. } => host || wire.is_network(),
             RouteClass::Any => true,
         }
     }
@@ -263,14 +278,33 @@ impl<'a> Routes<'a> {
             RouteClass::Network => {
                 !matches!(kind, DeviceKind::Gpu | DeviceKind::NvSwitch) && !foreign()
             }
+            RouteClass::Interfaces { from, to } => {
+                let named = || {
+                    let [source, destination] = ends.map(|end| self.server(end));
+                    let at = self.server(device);
+                    let of = |server, place| at == server && self.interface(device) == place;
+                    of(source, usize::from(from)) || of(destination, usize::from(to))
+                };
+                self.passes(device, ends, RouteClass::Network)
+                    && (kind != DeviceKind::Nic || named())
+            }
             RouteClass::Any => true,
         }
+    }
+
+    /// The place of a network interface among those of its server.
+    fn interface(&self, nic: WiredId) -> usize {
+        let is_nic_there = |id: &WiredId| {
+            self.server(*id) == self.server(nic)
+                && self.wiring.devices()[*id].kind == DeviceKind::Nic
+        };
+        (0..nic).filter(is_nic_there).count()
     }
 
     /// The devices on ways of fewest hops to `to`, as far as `from` needs to know.
     fn hops_to(&self, from: WiredId, to: WiredId, class: RouteClass) -> Reached {
         let mut reached = Reached::new(self.wiring.devices().len());
-        if class == RouteClass::Network && self.server(from) == self.server(to) {
+        if class.is_network() && self.server(from) == self.server(to) {
             return reached;
         }
         reached.note(to, 0);

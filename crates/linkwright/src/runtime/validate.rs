@@ -142,7 +142,7 @@ fn copy_problem(
 ) -> Option<String> {
     let ranks = program.ranks.len();
     match direction {
-        _ if route == RouteClass::Network => Some(
+        _ if route.is_network() => Some(
             "copies over the network, but copies stay within a server; let it take any links, or \
              send a message"
                 .to_owned(),

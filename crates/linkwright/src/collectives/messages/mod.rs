@@ -2,7 +2,8 @@
 //!
 //! What it represents: every step that sends is a message of its run of chunks, every step that
 //! receives waits for one. What it leaves out: the time of reductions and of copies within a rank;
-//! and relays and chosen ways, since a replay's network finds the way of every message itself.
+//! and relays. A replay's network finds the way of every message itself, but for those that a plan
+//! leads by interfaces of its choice or over the host ([`ways`]).
 //!
 //! - Of a [`Schedule`] ([`MessageSchedule`]) the steps of a block follow one another, and those of
 //!   different blocks run side by side. Data longer than one message's share is cut into pieces,
@@ -15,10 +16,12 @@
 #[cfg(test)]
 pub(crate) mod contract;
 mod order;
+mod ways;
 
 use std::ops::Range;
 
 use self::order::{Walk, walk};
+use self::ways::Ways;
 use super::check::DEFAULT_SLOTS;
 use super::collective::Collective;
 use super::schedule::{Schedule, StepId};
@@ -26,6 +29,7 @@ use super::source::{Group, ScheduleSource};
 use super::time::TimeError;
 use crate::network::RouteClass;
 use crate::program::{Dependency, Operation, RankBuilder, RankProgram, WORLD};
+use crate::system::System;
 use crate::units::Bytes;
 
 /// The most operations that all ranks have together because data is cut into pieces; a schedule
@@ -37,6 +41,7 @@ const MOST_OPERATIONS: u64 = 1 << 21;
 pub struct MessageSchedule {
     schedule: Schedule,
     walk: Walk,
+    ways: Ways,
 }
 
 impl MessageSchedule {
@@ -55,7 +60,14 @@ impl MessageSchedule {
             return Err(TimeError::InSwitch { rank, block, step });
         }
         let walk = walk(&schedule)?;
-        Ok(Self { schedule, walk })
+        Ok(Self { schedule, walk, ways: Ways::default() })
+    }
+
+    /// With its messages on the ways that it chose, of a schedule that was planned for GPUs of this
+    /// system.
+    #[must_use]
+    pub fn on_its_ways(self, system: &System) -> Self {
+        Self { ways: Ways::of(&self.schedule, system), ..self }
     }
 
     /// The schedule.
@@ -271,17 +283,32 @@ impl Writer {
             let slot = lane.received.len().checked_sub(DEFAULT_SLOTS);
             let free: Vec<Dependency> =
                 slot.map(|slot| completed(lane.received[slot])).into_iter().collect();
-            let receive = receive(from as u32, tag(lane.taken), bytes);
-            self.lanes[at].taken += 1;
-            before.push(completed(self.push(receive, &free)));
+            for (_, part) in of.ways.parts(block.channel, (from, rank), bytes.0) {
+                let receive = receive(from as u32, tag(self.lanes[at].taken), part);
+                self.lanes[at].taken += 1;
+                before.push(completed(self.push(receive, &free)));
+            }
         }
-        let last = match to {
-            Some(to) => {
+        let parts = to.map(|to| (to, of.ways.parts(block.channel, (rank, to), bytes.0)));
+        let sends = parts.into_iter().flat_map(|(to, parts)| {
+            parts.into_iter().map(move |(route, part)| (to as u32, route, part))
+        });
+        let sent: Vec<u32> = sends
+            .map(|(to, route, part)| {
                 let tag = tag(self.lanes[at].sent);
                 self.lanes[at].sent += 1;
-                self.push(send(to as u32, tag, bytes), &before)
+                let communicator = WORLD;
+                let send = Operation::Send { to, tag, communicator, size: part, route };
+                self.push(send, &before)
+            })
+            .collect();
+        let last = match sent[..] {
+            [sent] => sent,
+            [] => self.push(Operation::Join, &before),
+            _ => {
+                let sent: Vec<Dependency> = sent.into_iter().map(completed).collect();
+                self.push(Operation::Join, &sent)
             }
-            None => self.push(Operation::Join, &before),
         };
         let lane = &mut self.lanes[at];
         lane.last = Some(last);

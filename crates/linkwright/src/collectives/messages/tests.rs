@@ -1,8 +1,11 @@
+use std::collections::BTreeMap;
+
 use super::contract::assert_contract;
 use super::*;
 use crate::collectives::plan::{Algorithm, Links, plan};
 use crate::collectives::schedule::Buffer;
-use crate::system::test_support::alone;
+use crate::system::System;
+use crate::system::test_support::{alone, on_one_switch};
 
 /// The plan of a collective on some GPUs of a DGX-1V.
 fn planned(gpus: &[usize], collective: Collective, algorithm: Algorithm) -> MessageSchedule {
@@ -89,4 +92,68 @@ fn scratch_and_output_have_rooms_of_their_own() {
     let schedule = messages.schedule();
     assert!((0..5).any(|rank| schedule.buffer_chunks(rank, Buffer::Scratch) > 0));
     assert_contract(&messages, Bytes(1_000_003), Bytes(10_007), 5);
+}
+
+/// Sums up what every rank sends over each class of links, and the bytes that come.
+fn carried(messages: &MessageSchedule, size: Bytes) -> (BTreeMap<RouteClass, u64>, u64) {
+    let (mut sent, mut received) = (BTreeMap::new(), 0);
+    for rank in 0..messages.schedule().ranks() {
+        for operation in messages.program(rank, size, Bytes(1 << 20)).operations() {
+            match *operation {
+                Operation::Send { size, route, .. } => *sent.entry(route).or_default() += size.0,
+                Operation::Receive { size, .. } => received += size.0,
+                _ => {}
+            }
+        }
+    }
+    (sent, received)
+}
+
+/// Plans for GPUs of both sockets of a server and one of another, which use both of its interfaces.
+fn across() -> (System, MessageSchedule) {
+    let system = on_one_switch("summit-node", 2, 100);
+    let (collective, packing) = (Collective::AllReduce, Algorithm::Packing);
+    let found = plan(&system, &[2, 3, 9], collective, packing, Links::Auto).unwrap();
+    (system, MessageSchedule::new(found.schedule).unwrap())
+}
+
+#[test]
+fn messages_to_other_servers_take_the_interfaces_of_the_plan() {
+    let (system, messages) = across();
+    let size = Bytes(10_000_003);
+    let (sent, received) = carried(&messages, size);
+    assert_eq!(sent, BTreeMap::from([(RouteClass::Any, received)]));
+    let (sent, of_ways) = carried(&messages.on_its_ways(&system), size);
+    assert_eq!((of_ways, sent.values().sum::<u64>()), (received, received));
+    for nic in [0, 1] {
+        let leaves = |route: &RouteClass| matches!(route, RouteClass::Interfaces { from, .. } if *from == nic);
+        assert!(sent.keys().any(leaves), "{nic}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_message_is_cut_without_a_rest() {
+    let (system, messages) = across();
+    let messages = messages.on_its_ways(&system);
+    let connections = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
+    let mut most = 0;
+    for size in [0, 1, 4_099, 1 << 20, 1_000_003, u64::MAX] {
+        for connection in connections {
+            let parts = messages.ways.parts(0, connection, size);
+            assert_eq!(parts.iter().map(|(_, part)| part.0).sum::<u64>(), size);
+            assert!(size > 4_099 || parts.len() == 1, "{parts:?}");
+            most = most.max(parts.len());
+        }
+    }
+    assert!(most > 1, "some are cut");
+}
+
+#[test]
+fn trees_over_the_host_beside_nvlink_are_messages_over_the_host() {
+    let system = alone("dgx1-v100");
+    let (collective, gpus) = (Collective::AllReduce, [0, 1, 2, 3]);
+    let found = plan(&system, &gpus, collective, Algorithm::Packing, Links::Host).unwrap();
+    let messages = MessageSchedule::new(found.schedule).unwrap().on_its_ways(&system);
+    let (sent, received) = carried(&messages, Bytes(10_000_003));
+    assert_eq!(sent, BTreeMap::from([(RouteClass::Host, received)]));
 }

@@ -222,7 +222,7 @@ impl<'r> Plans<'r> {
                 return Ok(Form::Kernel(call, lowered.links().collect()));
             }
         }
-        Ok(Form::Messages(MessageSchedule::new(schedule)?))
+        Ok(Form::Messages(MessageSchedule::new(schedule)?.on_its_ways(system)))
     }
 
     /// The links on which a job of a variant reduces so many bytes by kernels, and those over which images come from the

@@ -76,7 +76,7 @@ impl Ground<'_> {
 
 /// A plan with its messages.
 pub(super) struct Found {
-    pub(super) messages: MessageSchedule,
+    pub(super) messages: Box<MessageSchedule>,
     pub(super) algorithm: Algorithm,
     rate: Bandwidth,
     pub(super) notes: Vec<String>,
@@ -85,7 +85,7 @@ pub(super) struct Found {
 /// A plan as the ranks play it.
 enum Form {
     /// Under MPI's protocol.
-    Messages(MessageSchedule),
+    Messages(Box<MessageSchedule>),
     /// Under NCCL's, by the size that is called.
     Kernels(BTreeMap<Bytes, KernelCall>),
 }
@@ -311,6 +311,6 @@ pub(super) fn best(
             algorithm.name()
         ));
     }
-    let messages = MessageSchedule::new(schedule).map_err(PlanError::from)?;
-    Ok(Found { messages, algorithm, rate, notes })
+    let messages = MessageSchedule::new(schedule).map_err(PlanError::from)?.on_its_ways(system);
+    Ok(Found { messages: Box::new(messages), algorithm, rate, notes })
 }
