@@ -11,6 +11,9 @@ import pytest
 from commands import linkwright, parsed
 from test_cli_json import check, schema
 
+from linkwright.names import FidelityName
+from linkwright.summaries.measured_days import Interval, JobKind, interval
+
 DAY = """\
 [system]
 server = "pcie-tree-4"
@@ -44,35 +47,71 @@ def scenario(folder: Path, servers: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("servers", "least", "most"), [(1, -0.01, 0.01), (2, -0.13, 0.17)])
-@pytest.mark.parametrize("command", [["run"], ["compare"], ["compare", "--seeds", "2"]])
-def test_a_fluid_says_how_far_it_and_flows_are_off(
-    command: list[str], servers: int, least: float, most: float, tmp_path: Path
+@pytest.mark.parametrize(
+    ("fidelity", "command", "servers"),
+    [
+        ("fluid", ["run"], 1),
+        ("flow", ["run"], 2),
+        ("fluid", ["compare"], 2),
+        ("flow", ["compare", "--seeds", "2"], 1),
+    ],
+)
+def test_a_day_says_how_far_it_is_off(
+    fidelity: FidelityName, command: list[str], servers: int, tmp_path: Path
 ) -> None:
-    words = [command[0], scenario(tmp_path, servers), *command[1:], "--set", "fidelity=fluid"]
-    fluid, flow = parsed(*words)["known_errors"]
-    assert (fluid["model"], fluid["exact"], fluid["least"], fluid["most"]) == (
-        *("fluid", "flow"),
-        *(least, most),
-    )
-    assert (flow["model"], flow["exact"]) == ("flow", "packet")
+    words = [command[0], scenario(tmp_path, servers), *command[1:], "--set", f"fidelity={fidelity}"]
+    [error] = parsed(*words)["known_errors"]
+    fabric = "fat-tree" if servers > 1 else ""
+    expected = [interval(JobKind(fabric, "packing", gpus), fidelity) for gpus in (2, 3, 4)]
+    assert (error["model"], error["exact"]) == (fidelity, "packet")
+    assert error["least"] >= min(it.least for it in expected if isinstance(it, Interval))
+    assert error["least"] < error["most"]
+    assert 0 < error["median"] < error["half_width"]
     result = linkwright(*words, "--output", tmp_path / "out")
     said = (
-        f"known error of the fluid model: times of jobs {least:+.0%} to {most:+.0%} of the flow "
-        f"model's, for {fluid['programs']}"
+        f"known error of the {fidelity} model: times of jobs {error['least']:+.0%} to "
+        f"{error['most']:+.0%} of the packet model's, nine of ten (median error "
+        f"{error['median']:.1%}, median half-width {error['half_width']:.1%}), for "
+        f"{error['programs']}"
     )
     assert said in " ".join(result.stdout.split())
     assert said in html.unescape((tmp_path / "out" / "report.html").read_text("utf-8"))
 
 
-def test_a_flow_says_its_own_and_packets_and_formulas_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"system.network.kind": "torus"}, "a torus"),
+        ({"collectives.planner": "mpi-ring"}, "mpi-ring"),
+        (
+            {
+                "jobs.generate.max_gpus": 64,
+                "system.servers": 20,
+                "collectives.planner": "nccl-ring",
+            },
+            "GPUs",
+        ),
+    ],
+)
+def test_where_nothing_alike_was_measured_the_answer_says_so(
+    settings: dict[str, object], why: str, tmp_path: Path
+) -> None:
+    path = scenario(tmp_path, 2)
+    words = ["run", path, "--set", "fidelity=fluid"]
+    words += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    [error] = parsed(*words)["known_errors"]
+    assert [error[key] for key in ("least", "most", "median", "half_width")] == [None] * 4
+    assert why in error["programs"]
+    shown = " ".join(linkwright(*words).stdout.split())
+    assert f"error of the fluid model: not known, for {error['programs']}" in shown
+
+
+def test_packets_and_formulas_have_no_error(tmp_path: Path) -> None:
     path = scenario(tmp_path, 1)
     path.write_text(path.read_text("utf-8").split("[compare")[0], encoding="utf-8")
-    [flow] = parsed("run", path, "--set", "fidelity=flow")["known_errors"]
-    assert (flow["model"], flow["exact"]) == ("flow", "packet")
     for exact in ("fidelity=packet", "jobs.run_time=formula"):
         assert parsed("run", path, "--set", exact)["known_errors"] == []
-        assert "known error" not in linkwright("run", path, "--set", exact).stdout
+        assert "error of the" not in linkwright("run", path, "--set", exact).stdout
 
 
 def test_programs_as_flows_say_it_of_each_kind_of_network(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def notes_of(built: Mapping[str, Built]) -> list[str]:
 def errors_of(built: Mapping[str, Built], loaded: ScenarioFile) -> list[KnownError]:
     """How far the models of all variants are known to be off, each once."""
     of = loaded.scenario.variant
-    return known_errors((system, of(name)) for name, (system, *_) in built.items())
+    return known_errors((system, of(name), jobs) for name, (system, jobs, _) in built.items())
 
 
 def play_variants(

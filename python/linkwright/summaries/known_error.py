@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from linkwright import Scenario, System
+from linkwright import Job, Scenario, System
 from linkwright.names import FidelityName
+from linkwright.summaries.measured_days import Interval, JobKind, interval
 
 __all__ = ["KnownError", "error_of_programs", "known_errors"]
 
@@ -18,21 +20,34 @@ class KnownError:
     Attributes:
         model: Whose times they are.
         exact: The model that they were set against.
-        least: The least error, as part of that model's time.
+        least: The least error, as part of that model's time. None where nothing alike was measured.
         most: The largest.
-        programs: What was measured; another program's error may lie beyond.
+        programs: What was measured; another program's error may lie beyond. Nine of ten jobs of a
+            day lie between the two.
+        median: Of a day, the median size of the errors that were measured.
+        half_width: Of a day, the median of half the width of its jobs' intervals.
     """
 
     model: FidelityName
     exact: FidelityName
-    least: float
-    most: float
+    least: float | None
+    most: float | None
     programs: str
+    median: float | None = None
+    half_width: float | None = None
 
     def __str__(self) -> str:
-        return (
+        if self.least is None or self.most is None:
+            return f"error of the {self.model} model: not known, for {self.programs}"
+        told = (
             f"known error of the {self.model} model: times of jobs {self.least:+.0%} to "
-            f"{self.most:+.0%} of the {self.exact} model's, for {self.programs}"
+            f"{self.most:+.0%} of the {self.exact} model's"
+        )
+        if self.median is None or self.half_width is None:
+            return f"{told}, for {self.programs}"
+        return (
+            f"{told}, nine of ten (median error {self.median:.1%}, median half-width "
+            f"{self.half_width:.1%}), for {self.programs}"
         )
 
 
@@ -58,28 +73,6 @@ OF_OTHER_NETWORKS = (
 OF_LONE_SERVERS = (
     "one to eight iterations of the six applications that fit, each alone on one of six servers"
 )
-# What `examples/fidelity_error.py` finds of jobs of GPUs that are played, rounded outward;
-# docs/concepts/run-time.md has the tables.
-ONE_SERVER = (
-    KnownError("fluid", "flow", -0.01, 0.01, "41 mixes of jobs, each on one of six servers"),
-    KnownError("flow", "packet", -0.19, 0.03, "41 mixes of jobs, each on one of six servers"),
-)
-SEVERAL_SERVERS = (
-    KnownError(
-        "fluid",
-        "flow",
-        -0.13,
-        0.17,
-        "24 mixes of jobs on four DGX-1Vs, or eight PCIe servers, in a fat-tree",
-    ),
-    KnownError(
-        "flow",
-        "packet",
-        -0.10,
-        0.08,
-        "20 mixes of jobs on two DGX-1Vs, or three PCIe servers, in a fat-tree",
-    ),
-)
 
 
 def error_of_programs(system: System, fidelity: str, protocol: str) -> KnownError | None:
@@ -104,20 +97,44 @@ def error_of_programs(system: System, fidelity: str, protocol: str) -> KnownErro
     return KnownError("flow", "packet", *errors.get(system.nic or "", any_policy), programs)
 
 
-def known_errors(played: Iterable[tuple[System, Scenario]]) -> list[KnownError]:
+def known_errors(played: Iterable[tuple[System, Scenario, Sequence[Job]]]) -> list[KnownError]:
     """What was measured of jobs as these scenarios play them on their systems, each once.
 
-    A fluid's has a flow's, too. Where all follow a formula or are played as packets there are none.
+    Where all follow a formula or are played as packets there are none.
     """
-    return list(dict.fromkeys(error for each in played for error in _errors_of(*each)))
+    found = [_error_of(*each) for each in played]
+    return list(dict.fromkeys(error for error in found if error is not None))
 
 
-def _errors_of(system: System, scenario: Scenario) -> list[KnownError]:
+def _error_of(system: System, scenario: Scenario, jobs: Sequence[Job]) -> KnownError | None:
     if scenario.kind == "programs":
         protocol = scenario.play.get("collectives", {}).get("protocol", "mpi")
-        error = error_of_programs(system, scenario.fidelity, protocol)
-        return [] if error is None else [error]
-    if scenario.run_time != "played":
-        return []
-    measured = SEVERAL_SERVERS if system.server_count > 1 else ONE_SERVER
-    return [it for it in measured if scenario.fidelity in ("fluid", it.model)]
+        return error_of_programs(system, scenario.fidelity, protocol)
+    if scenario.run_time != "played" or scenario.fidelity == "packet":
+        return None
+    model, fabric = scenario.fidelity, system.fabric
+    kind = "" if fabric is None or system.server_count == 1 else fabric.kind
+    found = [
+        interval(JobKind(kind, scenario.planner, job.gpus), model) for job in jobs if job.gpus > 1
+    ]
+    unlike = next((it for it in found if isinstance(it, str)), None)
+    if unlike is not None:
+        return KnownError(model, "packet", None, None, unlike)
+    known = [it for it in found if not isinstance(it, str)]
+    if not known:
+        return None
+    return KnownError(
+        model,
+        "packet",
+        min(it.least for it in known),
+        max(it.most for it in known),
+        _of_jobs(known),
+        median=median(it.median for it in known),
+        half_width=median(it.half_width for it in known),
+    )
+
+
+def _of_jobs(known: Sequence[Interval]) -> str:
+    jobs = max(it.jobs for it in known)
+    systems = max(it.systems for it in known)
+    return f"jobs of several GPUs, by {jobs} that are like these on {systems} systems"

@@ -97,7 +97,7 @@ def run_loaded(
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
     results = [simulated(scenario, system, jobs, policy, progress) for policy in chosen]
     manifest = manifest_of(loaded, system, jobs, chosen)
-    errors = known_errors([(system, scenario)])
+    errors = known_errors([(system, scenario, jobs)])
     kept = {"jobs": (min(timeline, len(jobs)), len(jobs))}
     run = ScenarioRun(
         scenario,
