@@ -53,10 +53,48 @@ const LONGEST_NAME: usize = 200;
 /// executor needs, and values that an executor would refuse or hang on, each with its place.
 pub fn read_msccl_xml(file: &str, text: &str) -> Result<Schedule, InputError> {
     check_size(file, text)?;
+    if let Some((what, remedy)) = other_format(text) {
+        let problem = format!("this looks like {what}, and MSCCL XML is read");
+        let at = Position::of_offset(text, text.len() - text.trim_start().len());
+        return Err(InputError::at(file, at, problem, "", remedy));
+    }
     let remedy = "give the whole file that MSCCL would load";
     let document = xml::parse(file, text, MOST_NODES, remedy)?;
     let remedy = "add the attribute; MSCCL needs it";
     read_algorithm(&Source { file, document: &document, remedy })
+}
+
+/// Names the format of a text of another one that algorithms have, with the remedy.
+fn other_format(text: &str) -> Option<(&'static str, &'static str)> {
+    let start = text.trim_start_matches(|first: char| first.is_whitespace() || first == '\u{feff}');
+    if start.starts_with('<') {
+        return None;
+    }
+    let has = |words: &[&str]| words.iter().all(|word| text.contains(word));
+    if start.starts_with('{') && has(&["\"gpus\"", "\"coll"]) {
+        return Some((
+            "an execution plan of MSCCL++ (JSON)",
+            "give the algorithm as MSCCL XML, such as from `collective plan --export msccl-xml`; an \
+             execution plan is written (`--export msccl++-json`) and not read",
+        ));
+    }
+    if start.starts_with(['{', '[']) {
+        return Some(("JSON", "give the algorithm as MSCCL XML"));
+    }
+    let is_dot = ["digraph", "graph", "strict"].iter().any(|word| start.starts_with(word));
+    if is_dot && text.contains('{') {
+        return Some((
+            "a graph of Graphviz",
+            "give the algorithm as MSCCL XML; a drawing has no steps",
+        ));
+    }
+    if has(&["import", "MSCCLProgram"]) || has(&["import", "CollectiveProgram"]) {
+        return Some((
+            "a program of MSCCLang",
+            "run it with Python, and give the XML that it prints",
+        ));
+    }
+    None
 }
 
 /// Refuses texts that would take long to parse.

@@ -30,6 +30,26 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
+fn texts_of_other_formats_are_named_with_what_to_give() {
+    for (text, what, remedy) in [
+        (
+            "\n{\"name\": \"a\", \"collective\": \"allreduce\", \"gpus\": []}",
+            "MSCCL++",
+            "MSCCL XML",
+        ),
+        ("{\"name\": \"a\", \"colltype\": \"allreduce\", \"gpus\": []}", "MSCCL++", "MSCCL XML"),
+        ("{\"rows\": 1}", "JSON", "MSCCL XML"),
+        ("digraph plan { a -> b }", "Graphviz", "no steps"),
+        ("from msccl.language import *\nwith MSCCLProgram('a', t, c, 1):", "MSCCLang", "prints"),
+    ] {
+        let told = refused(text);
+        assert!(told.contains("this looks like") && told.contains(what), "{told}");
+        assert!(told.contains(remedy), "{told}");
+    }
+    assert!(!refused("what is this").contains("looks like"));
+}
+
+#[test]
 fn the_examples_are_read() {
     let tree = read_msccl_xml("tree", TREE).unwrap();
     assert_eq!(tree.collective, Collective::AllReduce);
