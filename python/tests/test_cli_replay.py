@@ -453,8 +453,10 @@ def test_a_run_that_kept_a_part_says_of_how_much() -> None:
     [note] = [note for note in played[3].notes if "timeline" in note]
     assert f"3 of {spans:,} spans" in note
     assert f"3 of {messages:,} messages" in note
+    assert f"3 of {messages} messages kept" in repr(played[3].run)
     for kept in (0, 1 << 20):
         assert not any("timeline" in note for note in played[kept].notes)
+        assert "kept" not in repr(played[kept].run)
 
 
 def test_progress_shows_on_a_terminal(

@@ -189,6 +189,8 @@ def test_a_timeline_holds_what_happened_when(tmp_path: Path) -> None:
     assert (len(plain.groups()), len(plain.samples()), plain.group_count) == (0, 0, 0)
     # Tiles of 64 by 64.
     assert (len(run.groups()), run.group_count) == (10, 16)
+    assert "10 of 16 work-groups kept" in repr(run)
+    assert "kept" not in repr(plain)
     assert {row["gpu"] for row in run.groups()} == {0, 1}
     assert all(0 <= row["start"] < row["end"] <= run.time for row in run.groups())
     shares = [row["value"] for row in run.samples() if row["what"] == "busy"]

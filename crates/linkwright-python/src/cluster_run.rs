@@ -349,7 +349,18 @@ impl ClusterRun {
 
     fn __repr__(&self) -> String {
         let (jobs, makespan) = (self.jobs.len(), self.makespan());
-        format!("<ClusterRun: {jobs} jobs, {makespan:.6} s, {} events>", self.events())
+        let watch = &self.watch;
+        let kept = [
+            (watch.computation.len(), watch.computation_count, "spans"),
+            (watch.messages.len(), watch.message_count, "messages"),
+            (watch.stays.kept().len(), watch.stays.count(), "stays in regions"),
+            (watch.copies.len(), watch.copy_count, "copies"),
+            (watch.kernels.len(), watch.kernel_count, "kernels"),
+        ];
+        let cut = kept.iter().filter(|(kept, count, _)| *kept > 0 && (*kept as u64) < *count);
+        let cut: String =
+            cut.map(|(kept, count, what)| format!(", {kept} of {count} {what} kept")).collect();
+        format!("<ClusterRun: {jobs} jobs, {makespan:.6} s, {} events{cut}>", self.events())
     }
 }
 

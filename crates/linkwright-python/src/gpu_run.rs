@@ -645,7 +645,12 @@ impl GpuRun {
     fn __repr__(&self) -> String {
         let (Of { system, .. }, name, time) = (&self.of, self.of.name(), self.run.time);
         let size = self.size().map_or(String::new(), |size| format!(" {size}"));
-        format!("<GpuRun: {name}{size} on {} GPUs, {}, {time}>", system.gpus, system.memory)
+        let cut = self.run.timeline.as_ref().map_or_else(String::new, |timeline| {
+            let (kept, count) = (timeline.groups.len(), timeline.group_count);
+            let is_cut = (kept as u64) < count;
+            if is_cut { format!(", {kept} of {count} work-groups kept") } else { String::new() }
+        });
+        format!("<GpuRun: {name}{size} on {} GPUs, {}, {time}{cut}>", system.gpus, system.memory)
     }
 }
 
