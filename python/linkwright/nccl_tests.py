@@ -15,9 +15,10 @@ from linkwright import (
     calibrate,
     collective_names,
     expect,
-    explain_difference,
+    explain_log,
     nccl_release,
     read_nccl_tests,
+    time_errors,
 )
 from linkwright.errors import printable
 from linkwright.files import PathOrName, path_of, read_text
@@ -34,6 +35,7 @@ __all__ = [
     "Calibration",
     "ExpectOptions",
     "LogComparison",
+    "LogFinding",
     "LogRow",
     "calibrate_log",
     "collective_of",
@@ -91,16 +93,34 @@ class LogRow:
 
 
 @dataclass(frozen=True)
+class LogFinding:
+    """Holds a statement of a log that the question does not have.
+
+    `line` counts the log's lines from one. `text` is a sentence. `option` is the option that asks
+    rightly, and None where there is none. `means` is `asked-otherwise` where another question was
+    asked than the log answers. It is `not-modelled` where the model lacks what ran, or may have. It
+    is `transport` where data took another way.
+    """
+
+    line: int
+    means: str
+    text: str
+    option: str | None
+
+
+@dataclass(frozen=True)
 class LogComparison:
     """A log beside what is expected.
 
     Attributes:
         rows: One row per row of the log.
-        meaning: One sentence on the shape of the difference.
+        meaning: A sentence on the shape of the difference.
+        findings: Its statements that the question lacks.
     """
 
     rows: Sequence[LogRow]
     meaning: str
+    findings: Sequence[LogFinding] = ()
 
 
 def load_log(path: PathOrName) -> NcclTestsLog:
@@ -116,9 +136,7 @@ def load_log(path: PathOrName) -> NcclTestsLog:
 
 def collective_of(log: NcclTestsLog) -> CollectiveName | None:
     """The collective that a log's test is of, where the log names it."""
-    known: dict[str, CollectiveName] = {name.replace("-", "_"): name for name in collective_names()}
-    test = (log.test or "").removesuffix("_mpi").removesuffix("_perf")
-    return known.get(test, known.get(test.replace("alltoall", "all_to_all")))
+    return next((name for name in collective_names() if name == log.collective), None)
 
 
 def version_of(log: NcclTestsLog, system: System, gpus: Sequence[int]) -> str | None:
@@ -177,8 +195,25 @@ def compare_log(
         )
         for of_log, of_model in zip(measured, expected, strict=True)
     ]
-    meaning = explain_difference([(row.size, row.measured_time, row.expected_time) for row in rows])
-    return LogComparison(rows, meaning)
+    errors = time_errors(system, list(gpus), sizes)
+    stated, meaning = explain_log(
+        log,
+        [(row.size, row.measured_time, row.expected_time) for row in rows],
+        system,
+        list(gpus),
+        errors=[row["ninetieth"] for row in errors],
+        nccl=options.get("nccl"),
+        nvls=options.get("nvls", True),
+        p2p=options.get("p2p", True),
+        algorithm=options.get("algorithm"),
+        protocol=options.get("protocol"),
+        network_bandwidth=options.get("network_bandwidth"),
+        processes=options.get("processes"),
+    )
+    findings = [
+        LogFinding(row["line"], row["means"], row["text"], row["option"] or None) for row in stated
+    ]
+    return LogComparison(rows, meaning, findings)
 
 
 @dataclass(frozen=True)
@@ -277,8 +312,8 @@ def calibrate_log(
         processes: As for `expect`; as the log tells if absent.
 
     Raises:
-        InputError: If the log is of a run that failed, of several runs, of too few sizes, of
-            another collective or of another number of GPUs, with the line.
+        InputError: If the log is of a run that failed, of several runs or of too few sizes, if
+            it is no answer to the question, or if the model lacks what ran; with the line.
         CollectiveError: If it tells nothing of the machine, or nothing can be expected.
     """
     server, terms, rows = calibrate(

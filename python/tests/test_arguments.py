@@ -146,6 +146,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "ProgramBuilder.reduce": {},
     "NeuralNetwork.find": {"name": "lenet"},
     "calibrate": {"log": lw.read_nccl_tests(LOG.read_text())},
+    "explain_log": {"log": lw.read_nccl_tests(LOG.read_text())},
     "load_program": {"ranks": 2},
     "replay_trace": {"ranks": 2},
     "gpu_model": {"name": "v100-sxm2-16gb"},

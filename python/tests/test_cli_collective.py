@@ -123,6 +123,10 @@ def test_an_export_is_printed_or_written(form: str, start: str, tmp_path: Path) 
     assert file.read_text(encoding="utf-8") == printed.stdout
     assert json.loads(linkwright(*words, "-o", file, "--json").stdout)["rate"] == 50.0
     assert "give --output" in fails(2, *words, "--json")
+    # A file of another format is named where MSCCL XML is read.
+    what = {"msccl++-json": "an execution plan of MSCCL++", "dot": "a graph of Graphviz"}.get(form)
+    if what is not None:
+        assert f"this looks like {what}" in fails(2, "collective", "check", file)
     assert "make it first" in fails(2, *words, "-o", tmp_path / "no" / "file")
 
 

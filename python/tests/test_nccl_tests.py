@@ -136,7 +136,7 @@ def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file
     [
         (lambda log: log + "h: Test NCCL failure common.cu:958 'error'\n", ":24:1: the run failed"),
         (lambda log: log + log.splitlines()[11] + "\n", ":24:1: this size was measured before"),
-        (lambda log: "\n".join(log.splitlines()[:13]) + "\n", ":13:1: a calibration takes three"),
+        (lambda log: "\n".join(log.splitlines()[:13]) + "\n", ":13:1: the run failed here"),
         (lambda log: "\n".join(log.splitlines()[3:7]), "the table has no row"),
     ],
 )

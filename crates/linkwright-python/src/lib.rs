@@ -81,7 +81,7 @@ mod _core {
     #[pymodule_export]
     use crate::mapping::read_mapping;
     #[pymodule_export]
-    use crate::nccl_tests::{NcclTestsLog, explain_difference, read_nccl_tests};
+    use crate::nccl_tests::{NcclTestsLog, explain_difference, explain_log, read_nccl_tests};
     #[pymodule_export]
     use crate::owner::Owner;
     #[pymodule_export]

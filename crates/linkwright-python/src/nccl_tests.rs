@@ -1,15 +1,23 @@
 //! `linkwright.read_nccl_tests`.
 
-use linkwright::collectives::nccl_tests::{self, Compared, Measured, Row, difference};
+use linkwright::collectives::baselines::Settings;
+use linkwright::collectives::link_graph::check_gpus;
+use linkwright::collectives::nccl_tests::{
+    self, Compared, Finding, Measured, Row, difference, verdict,
+};
+use linkwright::collectives::time::Processes;
+use linkwright::diagnostic::Diagnosis;
 use linkwright::system::LaunchProcesses;
 use linkwright::table;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
-use crate::argument::given;
+use crate::argument::{given, optional_speed};
 use crate::errors;
+use crate::expectation::{restricted, version_of};
 use crate::number;
-use crate::plan::wanted_collective;
+use crate::plan::{gpu_ids, wanted_collective};
+use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
 
@@ -48,10 +56,16 @@ impl NcclTestsLog {
     /// How many hosts these GPUs are on.
     #[getter]
     fn hosts(&self) -> usize {
-        self.0.hosts
+        self.0.hosts()
     }
 
-    /// Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`); None where
+    /// The collective that the test is of; None where the log does not say.
+    #[getter]
+    fn collective(&self) -> Option<&'static str> {
+        self.0.collective()
+    }
+
+    /// Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`). None where
     /// the log does not tell.
     #[getter]
     fn processes(&self) -> Option<&'static str> {
@@ -122,7 +136,7 @@ impl NcclTestsLog {
 /// Reads what nccl-tests printed.
 ///
 /// Args:
-///     text: The output of all_reduce_perf or another test; what mpirun puts before lines is skipped.
+///     text: The output of all_reduce_perf or another test; what its launcher puts before lines is skipped.
 ///     file: What errors call it.
 ///
 /// Raises:
@@ -142,12 +156,114 @@ pub fn read_nccl_tests(
 
 /// What the shape of the difference between measured and expected times means, in a sentence.
 ///
+/// A time within its error, or within 15 %, fits.
+///
 /// Args:
-///     rows: For each size its bytes, the measured and the expected seconds.
+///     rows: Each size's bytes, measured and expected seconds.
+///     errors: How far off each expected time may be, as a part of the measured one.
+///
+/// Raises:
+///     CollectiveError: If there are errors, and not one for each size.
 #[pyfunction]
-#[pyo3(signature = (rows: "Sequence[tuple[int, float, float]]"))]
-pub fn explain_difference(#[pyo3(from_py_with = given)] rows: Vec<(u64, f64, f64)>) -> String {
-    let compared = |(size, measured, expected)| Compared { size: Bytes(size), measured, expected };
-    let rows: Vec<Compared> = rows.into_iter().map(compared).collect();
-    difference(&rows).to_string()
+#[pyo3(signature = (
+    rows: "Sequence[tuple[int, float, float]]", *, errors: "Sequence[float] | None" = None
+))]
+pub fn explain_difference(
+    #[pyo3(from_py_with = given)] rows: Vec<(u64, f64, f64)>,
+    #[pyo3(from_py_with = given)] errors: Option<Vec<f64>>,
+) -> PyResult<String> {
+    Ok(difference(&compared(&rows, errors)?).to_string())
+}
+
+/// Sets a log's statements against the question, and says how to take the difference of its times.
+///
+/// No cause is named where the question was another one than the log answers, or where the model lacks
+/// what ran.
+///
+/// Args:
+///     log: The log.
+///     rows: As for `explain_difference`.
+///     system: The system that is asked about.
+///     gpus: The GPUs that are, by their ids.
+///     errors: As for `explain_difference`.
+///     nccl: The version that is asked about; that of the log if absent.
+///     nvls: As for `expect`.
+///     p2p: As for `expect`.
+///     algorithm: As for `expect`.
+///     protocol: As for `expect`.
+///     network_bandwidth: As for `expect`.
+///     processes: The processes that are asked about; those of the log if absent.
+///
+/// Returns:
+///     One row for each thing that the log states and the question does not have, and a sentence.
+///     Columns: line of the log; means, `asked-otherwise`, `not-modelled` or `transport`; text, a
+///     sentence; option, what asks rightly, empty where nothing does.
+///
+/// Raises:
+///     CollectiveError: As `explain_difference`, and if a name or the version is unknown or the GPUs do
+///         not fit the system.
+#[pyfunction]
+#[pyo3(signature = (
+    log: "NcclTestsLog", rows: "Sequence[tuple[int, float, float]]", system: "System", gpus: "Sequence[int]", *,
+    errors: "Sequence[float] | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    network_bandwidth: "float | str | None" = None, processes: "ProcessesName | None" = None
+))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub fn explain_log(
+    #[pyo3(from_py_with = given)] log: &NcclTestsLog,
+    #[pyo3(from_py_with = given)] rows: Vec<(u64, f64, f64)>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] errors: Option<Vec<f64>>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = optional_speed)] network_bandwidth: Option<f64>,
+    #[pyo3(from_py_with = given)] processes: Option<&str>,
+) -> PyResult<(Table, String)> {
+    let rows = compared(&rows, errors)?;
+    let gpus = gpu_ids(&gpus, system)?;
+    check_gpus(system.core(), &gpus).map_err(errors::collective)?;
+    let (algorithm, protocol) = restricted(algorithm, protocol)?;
+    let settings = Settings {
+        version: nccl.map(version_of).transpose()?,
+        nvls,
+        p2p,
+        algorithm,
+        protocol,
+        processes: processes.map(Processes::named).transpose()?,
+        network_bandwidth,
+        ..Settings::default()
+    };
+    let found = log.0.findings(system.core(), &gpus, &settings);
+    let meaning = verdict(&rows, &found);
+    Ok((Table::new(findings(&found))?, meaning))
+}
+
+fn findings(found: &[Finding]) -> table::Table {
+    let texts = |of: &dyn Fn(&Finding) -> String| found.iter().map(of).collect::<Vec<String>>();
+    table::Table::new()
+        .with("line", "", found.iter().map(|it| it.line as u64).collect::<Vec<u64>>())
+        .with("means", "", texts(&|it| it.means.name().to_owned()))
+        .with("text", "", texts(&Finding::to_string))
+        .with("option", "", texts(&|it| it.option.clone().unwrap_or_default()))
+}
+
+/// Rows with what each may be off by; nothing where nothing is said.
+fn compared(rows: &[(u64, f64, f64)], errors: Option<Vec<f64>>) -> PyResult<Vec<Compared>> {
+    let errors = errors.unwrap_or_else(|| vec![0.0; rows.len()]);
+    if errors.len() != rows.len() {
+        let problem = format!("there are {} errors for {} sizes", errors.len(), rows.len());
+        return Err(errors::collective(Diagnosis::of(problem).remedy("give one for each")));
+    }
+    let one = |(&(size, measured, expected), error)| Compared {
+        size: Bytes(size),
+        measured,
+        expected,
+        error,
+    };
+    Ok(rows.iter().zip(errors).map(one).collect())
 }

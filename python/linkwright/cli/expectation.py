@@ -232,7 +232,6 @@ def _print_log(
 ) -> None:
     log, collective = read_log(path, collective)
     nccl = options["nccl"] or version_of(log, machine, gpus)
-    options["nccl"] = nccl
     compared = compare_log(log, machine, gpus, collective, root=root, **options)
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
@@ -261,8 +260,12 @@ def _print_log(
             vars(row) | {"ratio": row.ratio, "error": bar}
             for row, bar in zip(compared.rows, bars, strict=True)
         ]
-        output.print_json(fields | found | {"notes": notes, "sweep": rows})
+        stated = [vars(finding) for finding in compared.findings]
+        output.print_json(fields | found | {"findings": stated, "notes": notes, "sweep": rows})
     else:
+        # An answer to another question than was meant is no answer: this comes first.
+        for finding in compared.findings:
+            output.say(f"{printable(path.name)}:{finding.line}: {finding.text}")
         bars = error_bars(machine, gpus, [row.size for row in compared.rows])
         _print_comparison(compared, bars, _title(collective, gpus, machine, library))
         output.notes("Notes on the log", notes, stderr=True)

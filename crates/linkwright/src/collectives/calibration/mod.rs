@@ -124,6 +124,7 @@ pub fn calibrate(
 ) -> Result<Calibrated, CalibrateError> {
     log.check(collective, gpus.len())?;
     log.check_whole()?;
+    log.check_asked(&log.findings(system, gpus, settings))?;
     let terms = CollectiveTerms::shipped();
     let sizes: Vec<Bytes> = log.rows.iter().map(|row| row.size).collect();
     let measured: Vec<f64> = log.rows.iter().map(|row| row.out_of_place.time).collect();

@@ -1,6 +1,7 @@
 //! Whether a log is of the collective and the GPUs that it is set beside.
 
-use super::read::{NcclTestsLog, Row};
+use super::asked::{Finding, Means, hosts_text, servers_option};
+use super::log::{LogNote, NcclTestsLog, Row};
 use crate::collectives::collective::Collective;
 use crate::diagnostic::{InputError, Position};
 
@@ -15,11 +16,21 @@ impl NcclTestsLog {
     /// # Errors
     /// Where it is not, with the line that tells.
     pub fn check(&self, collective: Collective, gpus: usize) -> Result<(), InputError> {
+        if let Some(own) = self.collective().filter(|own| *own != collective.name()) {
+            let problem = format!("the log is of {own}, and {collective} is asked about");
+            return Err(self.refuse(self.test_line, problem, &format!("ask about {own}")));
+        }
         if !self.gpus.is_empty() && self.gpus.len() != gpus {
-            let problem =
-                format!("the log is of {} GPUs, and {gpus} are asked about", self.gpus.len());
-            let remedy = "name the GPUs that it ran on";
-            return Err(self.refuse(self.gpus_line, problem, remedy));
+            let (problem, remedy) = if self.hosts() > 1 {
+                let hosts = hosts_text(&self.of_hosts);
+                let remedy = format!("ask with {}", servers_option(&self.of_hosts));
+                (format!("the log is of {hosts}, and {gpus} GPUs are asked about"), remedy)
+            } else {
+                let remedy = "name the GPUs that it ran on".to_owned();
+                let count = self.gpus.len();
+                (format!("the log is of {count} GPUs, and {gpus} are asked about"), remedy)
+            };
+            return Err(self.refuse(self.gpus_line, problem, &remedy));
         }
         let factor = collective.bus_factor(gpus);
         let found =
@@ -44,10 +55,13 @@ impl NcclTestsLog {
     /// # Errors
     /// Where it is not, with the line that tells.
     pub fn check_whole(&self) -> Result<(), InputError> {
-        let wrong = |row: &&Row| row.out_of_place.wrong.is_some_and(|wrong| wrong > 0);
-        let (line, problem, remedy) = if let Some(line) = self.failed {
-            (line, "the run failed here, and what it measured is no guide", "run it again")
-        } else if let Some(row) = self.rows.iter().find(wrong) {
+        if let Some(LogNote { line, text }) = &self.failed {
+            let problem = format!("the run failed here, and its times are no guide: {text}");
+            return Err(self.refuse(*line, problem, "run it again"));
+        }
+        let (line, problem, remedy) = if let Some(row) =
+            self.rows.iter().find(|row| row.wrong().is_some())
+        {
             (row.line, "the run computed wrong values", "mend the machine and run it again")
         } else if let Some(line) = self.repeated {
             let remedy = "give the log of one run, or leave out the rows of the others";
@@ -59,6 +73,25 @@ impl NcclTestsLog {
             return Ok(());
         };
         Err(self.refuse(line, problem.to_owned(), remedy))
+    }
+
+    /// Checks that the question is about the run of the log, and that the model has what ran.
+    ///
+    /// # Errors
+    /// Where another option would ask rightly, or the model lacks what ran, with the line that tells.
+    pub fn check_asked(&self, findings: &[Finding]) -> Result<(), InputError> {
+        let is_bar = |it: &&Finding| match it.means {
+            Means::Otherwise => it.option.is_some(),
+            Means::Lacking => true,
+            Means::Way => false,
+        };
+        findings.iter().find(is_bar).map_or(Ok(()), |found| {
+            let remedy = found.option.as_ref().map_or_else(
+                || "calibrate by a run of what is modelled, such as with NCCL_ALGO=Ring".to_owned(),
+                |option| format!("ask with {option}"),
+            );
+            Err(self.refuse(found.line, found.text.clone(), &remedy))
+        })
     }
 
     fn refuse(&self, line: usize, problem: String, remedy: &str) -> InputError {

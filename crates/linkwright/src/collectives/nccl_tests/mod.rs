@@ -1,11 +1,23 @@
 //! What nccl-tests measured, beside what is expected.
 //!
-//! [`read`] takes the text that `all_reduce_perf` and the other tests print; [`difference`] says what
-//! the shape of the difference between measured and expected times means.
+//! [`read`] takes the text that `all_reduce_perf` and the other tests print, whatever their launcher
+//! puts before its lines. [`NcclTestsLog::findings`] sets what it states against what is asked.
+//! [`verdict`] says what the shape of the difference between measured and expected times means.
 
+mod asked;
 mod check;
 mod difference;
+mod ending;
+mod log;
+mod prefix;
 mod read;
+mod stated;
+mod table;
+mod verdict;
 
+pub use asked::{Finding, Means};
 pub use difference::{Compared, Difference, difference};
-pub use read::{LONGEST, LogNote, Measured, NcclTestsLog, Row, read};
+pub use log::{LogNote, Measured, NcclTestsLog, Row};
+pub use read::{LONGEST, read};
+pub use stated::{Stated, Transport, Unmodelled};
+pub use verdict::verdict;
