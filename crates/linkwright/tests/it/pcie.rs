@@ -186,8 +186,76 @@ fn a_deadline_is_met_that_small_copies_would_break() {
     }
 }
 
+/// How long each of equal copies takes that start together, one on each of these GPUs of a server.
+fn equal_copies(
+    server: &str,
+    (gpus, direction, size): (&[u32], CopyDirection, u64),
+    (arbitration, first): (PcieArbitration, First),
+    flow: bool,
+) -> Vec<u64> {
+    let system = System::of_server(Arc::new(preset(server).unwrap()));
+    let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
+    let jobs = gpus.iter().map(|gpu| {
+        let deadline = std::num::NonZeroU32::new(PcieSettings::DEFAULT.deadline);
+        ProgramJob { deadline, ..copies(&format!("on {gpu}"), *gpu, direction, &[size]) }
+    });
+    let jobs: Vec<ProgramJob> = jobs.collect();
+    if flow { as_flows(&system, settings, &jobs) } else { in_packets(&system, settings, &jobs) }
+}
+
+#[test]
+fn of_four_equal_copies_on_two_links_those_of_one_follow_one_another() {
+    let size = 4_000_000;
+    for flow in [false, true] {
+        let one = (&[0][..], HostToDevice, size);
+        let alone = equal_copies("dgx1-v100", one, RIVALS[0], flow)[0] as f64;
+        for rival in &RIVALS[1..] {
+            let of = (&[0, 1, 2, 3][..], HostToDevice, size);
+            let ends = equal_copies("dgx1-v100", of, *rival, flow);
+            for (end, times) in ends.iter().zip([1.0, 2.0, 1.0, 2.0]) {
+                let off = *end as f64 / (times * alone) - 1.0;
+                assert!(off.abs() < 0.02, "{rival:?}, flow {flow}: {ends:?} of {alone}");
+            }
+        }
+    }
+}
+
 fn any_copies() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(1_u64..300_000, 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+    /// Equal copies over one link: in turn all end together; by any other order one ends after another, so that
+    /// the time that is taken from one is given to another.
+    #[test]
+    fn no_order_takes_time_from_a_copy_and_gives_it_to_nobody(
+        gpus in prop::sample::subsequence(vec![0, 1, 2, 3], 2..=4),
+        paired in any::<bool>(),
+        back in any::<bool>(),
+        size in 300_000_u64..600_000,
+    ) {
+        let direction = if back { DeviceToHost } else { HostToDevice };
+        // All GPUs of the tree share a link to the host; of a DGX-1 two share each.
+        let (server, sharing) = if paired { ("dgx1-v100", 2) } else { ("pcie-tree-4", 4) };
+        for flow in [false, true] {
+            let one = equal_copies(server, (&gpus[..1], direction, size), RIVALS[0], flow)[0];
+            for rival in RIVALS {
+                let ends = equal_copies(server, (&gpus, direction, size), rival, flow);
+                for link in 0..4 / sharing {
+                    let on_link = gpus.iter().zip(&ends).filter(|(gpu, _)| **gpu / sharing == link);
+                    let mut ends: Vec<u64> = on_link.map(|(_, end)| *end).collect();
+                    ends.sort_unstable();
+                    let count = ends.len() as u64;
+                    for (at, end) in (1..).zip(ends) {
+                        let turns = if rival == RIVALS[0] { count } else { at };
+                        let off = end as f64 / (turns * one) as f64 - 1.0;
+                        prop_assert!(off.abs() < 0.04, "{server} {gpus:?} {rival:?} {flow}: {off}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 proptest! {

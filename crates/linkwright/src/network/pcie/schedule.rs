@@ -2,8 +2,8 @@
 //!
 //! At each new command the classes below its root are ranked by the bytes that they have left, and
 //! mapped anew: responses to virtual channels 7 to 4, requests to 3 to 0. A command with a deadline is
-//! raised above all of them once what is left of it, and of what is due before it, would not be
-//! there in time at the bus's bandwidth.
+//! raised above all of them, with those that are due before it and above it, once what is left of all
+//! these would not be there in time at the bus's bandwidth.
 
 use super::VIRTUAL_CHANNELS;
 use super::command::{Command as OnBus, OfServer};
@@ -88,17 +88,27 @@ impl Root {
             self.commands.iter().filter(|command| command.deadline.is_some()).collect();
         // Stable: of equals the earlier goes first.
         watched.sort_by_key(|command| command.deadline.map(|it| it.due));
-        let (mut left, mut level) = (0_u64, RAISED);
-        for command in watched {
-            let Some(Deadline { due, bandwidth, behind }) = command.deadline else { continue };
-            left = left.saturating_add(command.left);
-            let needed = serialisation(left, bandwidth).saturating_add(behind);
-            let from = due.saturating_sub(needed);
+        let mut left = 0_u64;
+        let mut from: Vec<u64> = watched
+            .iter()
+            .map(|command| {
+                let Some(Deadline { due, bandwidth, behind }) = command.deadline else {
+                    return u64::MAX;
+                };
+                left = left.saturating_add(command.left);
+                due.saturating_sub(serialisation(left, bandwidth).saturating_add(behind))
+            })
+            .collect();
+        // What is due before a command is raised with it: else it would wait for what waits for it.
+        for at in (1..from.len()).rev() {
+            from[at - 1] = from[at - 1].min(from[at]);
+        }
+        let levels = (VIRTUAL_CHANNELS..=RAISED).rev().chain(std::iter::repeat(VIRTUAL_CHANNELS));
+        for ((command, from), level) in watched.iter().zip(from).zip(levels) {
             let raised = &mut self.raised[usize::from(command.virtual_channel)];
             if from < raised.0 {
                 *raised = (from, level);
             }
-            level = level.saturating_sub(1).max(VIRTUAL_CHANNELS);
         }
     }
 }
