@@ -370,6 +370,63 @@ def test_a_trace_of_one_s_own_runs_from_the_shell(tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
+# The second work-group, on another GPU, has an old copy of what the first stores, and reads that again.
+STALE = """
+buffer data 256 in
+buffer got 256 out
+0 compute 500
+0 store data 256 = 7
+0 fence
+1 load data 256 as before
+1 wait
+1 compute 5000
+1 fence
+1 load data 256 as after
+expect data 256 = 7
+"""
+
+
+@pytest.mark.parametrize("memory", ["rdma", "tsm-wb-nc-rc"])
+def test_a_verdict_tells_what_was_read_from_what_memory_holds(memory: str, tmp_path: Path) -> None:
+    file = tmp_path / "stale.kernel"
+
+    def ran(more: str) -> tuple[int, str, str]:
+        file.write_text(STALE + more)
+        found = linkwright("gpu", "run", str(file), "--gpus", "2", "--memory", memory)
+        return found.exit_code, found.stdout.splitlines()[0], found.stderr
+
+    code, verdict, _ = ran("")
+    assert (code, verdict.split("; ")[1]) == (0, "memory at the end is right")
+    code, verdict, error = ran("expect after = 7\n")
+    assert (code, verdict.split("; ")[1]) == (1, "the answer is WRONG")
+    read = "the answer is wrong: `after` of wavefront 1.0 on GPU 1 read 0, not 7, in word 0 of"
+    assert read in error
+    # What it read is wrong where it stores it, too.
+    code, verdict, error = ran("1 store got 256 = after\nexpect got 256 = 7\n")
+    assert (code, verdict.split("; ")[1]) == (1, "the answer is WRONG")
+    assert "the answer is wrong: element 0 of got is 0, not 7" in error
+
+
+def test_what_loads_bring_is_expected_and_stored_from_python() -> None:
+    kernel = GpuKernel("own")
+    kernel.buffer("a", 256, data=range(64))
+    kernel.buffer("b", 256, "out")
+    kernel.load(0, "a", record="x")
+    kernel.store_loaded(0, "x", "b")
+    kernel.expect("b", [*range(64)])
+    assert GpuSystem(gpus=1).run(kernel).checked == "answer"
+    kernel.expect_loaded("x", 3)
+    assert GpuKernel.from_text(kernel.to_text()) == kernel
+    run = GpuSystem(gpus=1).run(kernel)
+    assert (run.correct, run.checked) == (False, "answer")
+    assert run.mismatch == "`x` of wavefront 0.0 on GPU 0 read 0, not 3, in word 0 of work-item 0"
+    assert GpuSystem(gpus=1).run(kernel, data=False).checked is None
+    with pytest.raises(SimulationError, match="no load before keeps words as `y`; there are x"):
+        kernel.expect_loaded("y", 3)
+    with pytest.raises(SimulationError, match="no load before keeps words as `x`; load words `as`"):
+        kernel.store_loaded(1, "x", "b")
+
+
 def test_every_choice_can_be_named() -> None:
     names = choice_names()
     assert [row["name"] for row in gpu_benchmarks()] == names["benchmark"]

@@ -391,6 +391,43 @@ impl GpuKernel {
         self.push(&wavefront, action)
     }
 
+    /// Stores what a load of the wavefront brought, once it is there.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     record: The name of its last load that is meant. What that brought is stored word after
+    ///         word; a single word everywhere.
+    ///     buffer: To which buffer.
+    ///     offset: The first work-item's first byte there.
+    ///     width: Bytes of each work-item: 4, 8, 12 or 16.
+    ///     stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
+    ///     lanes: How many work-items take part.
+    ///     offsets: Instead of these, the first byte of each work-item.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such load or buffer, it does not have these bytes, or
+    ///         the words are not as many.
+    #[pyo3(signature = (
+        wavefront: "int | tuple[int, int]", record: "str", buffer: "str", offset: "int" = 0, *, width: "int" = 4,
+        stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn store_loaded(
+        &mut self,
+        #[pyo3(from_py_with = given)] wavefront: Place,
+        #[pyo3(from_py_with = given)] record: String,
+        #[pyo3(from_py_with = given)] buffer: &str,
+        #[pyo3(from_py_with = given)] offset: i128,
+        #[pyo3(from_py_with = given)] width: i128,
+        #[pyo3(from_py_with = given)] stride: Option<i128>,
+        #[pyo3(from_py_with = given)] lanes: i128,
+        #[pyo3(from_py_with = given)] offsets: Offset,
+    ) -> PyResult<()> {
+        let at = Where { buffer, offset, bytes: width, stride, lanes, offsets };
+        let action = Action::StoreLoaded(self.touched(at)?, record);
+        self.push(&wavefront, action)
+    }
+
     /// Changes a word of each work-item at once, where all GPUs meet.
     ///
     /// Args:
@@ -562,6 +599,25 @@ impl GpuKernel {
         let (offset, count) = (whole("offset", offset, WIDEST)?, words.len() as u64);
         let expected = Expected { buffer, offset, count, words: Words::Listed(words) };
         Arc::make_mut(&mut self.kernel).expect(expected).map_err(refused)
+    }
+
+    /// Says what all loads of a name must bring; `GpuRun.correct` then says whether they did.
+    ///
+    /// Args:
+    ///     record: The loads' name.
+    ///     values: What their words must be: one for all, or one for each.
+    ///
+    /// Raises:
+    ///     SimulationError: If no load has the name, it is expected already, or the values are not
+    ///         as many as its words.
+    #[pyo3(signature = (record: "str", values: "int | float | bytes | Sequence[int | float]"))]
+    fn expect_loaded(
+        &mut self,
+        #[pyo3(from_py_with = given)] record: &str,
+        #[pyo3(from_py_with = given)] values: Values<'_>,
+    ) -> PyResult<()> {
+        let words = values.words()?;
+        Arc::make_mut(&mut self.kernel).expect_loaded(record, words).map_err(refused)
     }
 
     fn __repr__(&self) -> String {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::{Hook, Progress};
 use linkwright::memory::kernel::benchmarks::Benchmark;
-use linkwright::memory::kernel::recorded::LoadedWords;
+use linkwright::memory::kernel::recorded::{Checked, LoadedWords, WrongLoad};
 use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
 use linkwright::memory::{self, Distribution, DramTiming, GpuOptions, MemorySystem, tables};
@@ -376,11 +376,19 @@ impl Of {
         Ok((workload, kept))
     }
 
-    /// Whether anything says what the answer should be.
-    fn is_checked(&self) -> bool {
+    /// What a verdict is about; None where nothing says what should be.
+    fn checked_part(&self) -> Option<Checked> {
         match &self.what {
-            What::Benchmark { .. } => true,
-            What::Kernel(kernel) => kernel.core().is_checked(),
+            What::Benchmark { .. } => Some(Checked::Answer),
+            What::Kernel(kernel) => kernel.core().checked(),
+        }
+    }
+
+    /// Loads compared with what they must bring.
+    fn wrong_load(&self, loads: &[LoadedWords]) -> Option<WrongLoad> {
+        match &self.what {
+            What::Benchmark { .. } => None,
+            What::Kernel(kernel) => kernel.core().check_loads(loads).err(),
         }
     }
 
@@ -414,6 +422,7 @@ pub struct GpuRun {
     /// Each buffer's name, address and size.
     buffers: Vec<(String, u64, Bytes)>,
     mismatch: Option<Mismatch>,
+    wrong_load: Option<WrongLoad>,
     loads: Vec<LoadedWords>,
 }
 
@@ -465,7 +474,8 @@ impl GpuRun {
             })?;
             wrong.stored_by = again?.stored_by;
         }
-        Ok(Self { of, run, steps, groups, buffers, mismatch, loads })
+        let wrong_load = of.wrong_load(&loads);
+        Ok(Self { of, run, steps, groups, buffers, mismatch, wrong_load, loads })
     }
 }
 
@@ -514,14 +524,27 @@ impl GpuRun {
     /// data, or of a kernel that expects nothing.
     #[getter]
     fn correct(&self) -> Option<bool> {
-        let is_known = self.run.image.is_some() && self.of.is_checked();
-        is_known.then(|| self.mismatch.is_none())
+        self.checked().map(|_| self.mismatch.is_none() && self.wrong_load.is_none())
     }
 
-    /// The first element that is wrong, and how; None where none is, or without data.
+    /// What `correct` is about: `answer`; or `memory`, where a kernel of one's own expects buffers to
+    /// hold something at the end, and neither expects what loads bring nor stores it. None where
+    /// `correct` is.
+    #[getter]
+    fn checked(&self) -> Option<&'static str> {
+        self.run.image.as_ref()?;
+        self.of.checked_part().map(|part| match part {
+            Checked::Answer => "answer",
+            Checked::Memory => "memory",
+        })
+    }
+
+    /// The first element that is wrong in memory, or else in what loads brought, and how; None where
+    /// none is, or without data.
     #[getter]
     fn mismatch(&self) -> Option<String> {
-        self.mismatch.as_ref().map(ToString::to_string)
+        let in_memory = self.mismatch.as_ref().map(ToString::to_string);
+        in_memory.or_else(|| self.wrong_load.as_ref().map(ToString::to_string))
     }
 
     /// Instructions of wavefronts.

@@ -62,6 +62,18 @@ pub enum RecordedError {
         /// How many are.
         bytes: u64,
     },
+    /// A name under which no load before keeps words.
+    NoLoad {
+        /// The name.
+        name: String,
+        /// Those that loads have.
+        known: Vec<String>,
+    },
+    /// A name that is expected before the last load of it, or twice.
+    ExpectedAlready {
+        /// The name.
+        name: String,
+    },
     /// A buffer that starts with words that nobody copies in.
     NotCopied {
         /// Its name.
@@ -101,6 +113,19 @@ impl Diagnose for RecordedError {
                 size.0
             ))
             .remedy("take a smaller address, or a larger buffer"),
+            Self::NoLoad { name, known } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let remedy = match &known[..] {
+                    [] => "load words `as` a name before".to_owned(),
+                    known => instead_of(name, known),
+                };
+                Diagnosis::of(format!("no load before keeps words as `{}`", shown(name)))
+                    .remedy(remedy)
+            }
+            Self::ExpectedAlready { name } => {
+                Diagnosis::of(format!("what `{}` brings is expected already", shown(name)))
+                    .remedy("expect it once, behind its last load")
+            }
             Self::NotCopied { name } => {
                 Diagnosis::of(format!("`{name}` starts with values that nobody copies in"))
                     .remedy("make it `in` or `inout`")

@@ -5,6 +5,7 @@
 //! waiting until a word has a value. Whoever needs more writes a kernel in Rust.
 
 mod error;
+mod loads;
 mod play;
 mod read;
 #[cfg(test)]
@@ -14,10 +15,11 @@ mod write;
 use std::collections::BTreeMap;
 
 pub use error::RecordedError;
-pub use play::LoadedWords;
+pub use loads::{Checked, LoadedWords, WrongLoad};
 pub use read::{read, read_unfinished};
 pub use write::write;
 
+use self::loads::Loads;
 use super::{AtomicOperation, LANES, Scope};
 use crate::diagnostic::Named;
 use crate::units::Bytes;
@@ -173,6 +175,9 @@ pub enum Action {
     Scalar(Touched, Option<String>),
     /// Stores words.
     Store(Touched, Words),
+    /// Stores what the wavefront's last load of a name brought, once that is there: its words one after another, or its one
+    /// word everywhere.
+    StoreLoaded(Touched, String),
     /// An atomic operation on a word of each work-item; the words before may be kept.
     Atomic(AtomicOperation, Touched, Words, Option<String>),
     /// Loads a word again and again, with a fence between any two loads, until it has a value; a
@@ -242,6 +247,7 @@ pub struct RecordedKernel {
     buffers: Vec<RecordedBuffer>,
     launches: Vec<RecordedLaunch>,
     expected: Vec<Expected>,
+    loads: Loads,
     /// The buffers' places by their names.
     places: BTreeMap<String, usize>,
     /// How many operations all wavefronts have together.
@@ -262,6 +268,7 @@ impl RecordedKernel {
             buffers: Vec::new(),
             launches: Vec::new(),
             expected: Vec::new(),
+            loads: Loads::default(),
             places: BTreeMap::new(),
             operations: 0,
             kept: 0,
@@ -290,12 +297,6 @@ impl RecordedKernel {
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations
-    }
-
-    /// Whether it says what buffers must hold at the end.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        !self.expected.is_empty()
     }
 
     /// The place of a buffer among all.
@@ -342,6 +343,7 @@ impl RecordedKernel {
         within("the memory of a group", lds.0, 0, MOST_BYTES)?;
         let (wavefronts, lines) = (BTreeMap::new(), BTreeMap::new());
         self.launches.push(RecordedLaunch { name, lds, wavefronts, lines });
+        self.loads.forget();
         Ok(())
     }
 
@@ -349,8 +351,8 @@ impl RecordedKernel {
     ///
     /// # Errors
     /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds, and
-    /// values that are not as many as the words. More than [`MOST_OPERATIONS`], or than
-    /// [`MOST_KEPT`] words.
+    /// values that are not as many as the words; a load that was not made, or one of a name that is expected already. More than
+    /// [`MOST_OPERATIONS`], or than [`MOST_KEPT`] words.
     pub fn push(
         &mut self,
         (group, wavefront): (u32, u32),
@@ -362,9 +364,11 @@ impl RecordedKernel {
         let kept = self.kept + action.kept().map_or(0, |(_, words)| words);
         within("the words that all loads keep", kept, 0, MOST_KEPT)?;
         within("operations", self.operations + 1, 0, MOST_OPERATIONS)?;
+        self.loads.check((group, wavefront), &action)?;
         if self.launches.is_empty() {
             self.launch(&self.name.clone(), Bytes(0))?;
         }
+        self.loads.add((group, wavefront), &action);
         if let Some(launch) = self.launches.last_mut() {
             launch.wavefronts.entry((group, wavefront)).or_default().push(action);
         }
@@ -407,6 +411,7 @@ impl RecordedKernel {
                 self.check_touched(touched, MOST_WIDTH)?;
                 as_many(words, touched.offsets.count() * u64::from(touched.width / 4))?;
             }
+            Action::StoreLoaded(touched, _) => self.check_touched(touched, MOST_WIDTH)?,
             Action::Atomic(_, touched, words, _) => {
                 self.check_touched(touched, 4)?;
                 as_many(words, touched.offsets.count())?;

@@ -1,29 +1,20 @@
 //! A kernel of one's own as a workload.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Action, Copies, RecordedKernel, Touched};
+use super::{Action, Copies, LoadedWords, RecordedKernel, Touched};
 use crate::memory::kernel::{
-    KernelWorkload, LANES, Launch, Layout, Loaded, Mismatch, Values, Wavefront, WavefrontPlace,
+    KernelWorkload, LANES, Launch, Layout, Loaded, Mismatch, Values, Wavefront,
 };
 use crate::units::Bytes;
 
-/// The words that a load has brought, which a kernel keeps under a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadedWords {
-    /// The launch, by its number.
-    pub launch: usize,
-    /// The wavefront's place.
-    pub place: WavefrontPlace,
-    /// The load's name.
-    pub name: String,
-    /// Work-item, word of it, and what it read.
-    pub words: Vec<(u32, u32, u32)>,
-}
-
 type Kept = Rc<RefCell<Vec<LoadedWords>>>;
+
+/// Loads whose words nobody has waited for.
+type Open<'a> = Vec<(Loaded, &'a Action)>;
 
 /// After this number of loads of all spinning wavefronts, and of one, nothing new is expected, if no
 /// other wavefront could store meanwhile.
@@ -98,7 +89,7 @@ impl RecordedKernel {
             check: {
                 let (kernel, addresses) = (Arc::clone(self), Rc::clone(&addresses));
                 Box::new(move |image| {
-                    kernel.expected.iter().try_for_each(|expected| {
+                    kernel.expected().iter().try_for_each(|expected| {
                         let (name, first) =
                             (kernel.buffers[expected.buffer].name.clone(), expected.offset / 4);
                         let address = addresses[expected.buffer] + expected.offset;
@@ -131,7 +122,10 @@ impl Part {
         let number = (place.group, place.wavefront);
         let Some(actions) = launch.wavefronts.get(&number) else { return };
         let lines = launch.lines.get(&number).map_or(&[][..], Vec::as_slice);
-        let mut open: Vec<(Loaded, &Action)> = Vec::new();
+        let mut open = Open::default();
+        // What loads brought that are stored again.
+        let mut brought: BTreeMap<&str, Vec<u32>> =
+            launch.stored(number).into_iter().map(|name| (name, Vec::new())).collect();
         self.others.begin();
         for (at, action) in actions.iter().enumerate() {
             wavefront.at_line(lines.get(at).copied());
@@ -155,6 +149,22 @@ impl Part {
                     };
                     wavefront.store(each, self.at(touched), value).await;
                 }
+                Action::StoreLoaded(touched, name) => {
+                    let is_named = |(_, action): &(Loaded, &Action)| {
+                        action.kept().is_some_and(|(kept, _)| kept == name)
+                    };
+                    // A wavefront's loads come in their order.
+                    let last = open.iter().rposition(is_named).map_or(0, |at| at + 1);
+                    self.take(wavefront, (&mut open, last), &mut brought).await;
+                    let each = touched.width / 4;
+                    let element = elements(touched);
+                    let words = &brought[name.as_str()];
+                    let value = |lane: usize, word: usize| {
+                        let at = element(lane) as usize * each as usize + word;
+                        words.get(if words.len() == 1 { 0 } else { at }).copied().unwrap_or(0)
+                    };
+                    wavefront.store(each, self.at(touched), value).await;
+                }
                 Action::Atomic(operation, touched, words, _) => {
                     let element = elements(touched);
                     let operand = |lane: usize| words.at(element(lane));
@@ -162,7 +172,10 @@ impl Part {
                     open.push((loaded, action));
                 }
                 Action::Spin(touched, value) => self.spin(wavefront, touched, *value).await,
-                Action::Wait => self.take(wavefront, &mut open).await,
+                Action::Wait => {
+                    let all = open.len();
+                    self.take(wavefront, (&mut open, all), &mut brought).await;
+                }
                 Action::Fence => wavefront.fence().await,
                 Action::Barrier(scope) => {
                     self.others.end();
@@ -171,7 +184,8 @@ impl Part {
                 }
             }
         }
-        self.take(wavefront, &mut open).await;
+        let all = open.len();
+        self.take(wavefront, (&mut open, all), &mut brought).await;
         self.others.end();
     }
 
@@ -205,9 +219,14 @@ impl Part {
         move |lane| touched.offsets.of(lane).map(|offset| first + offset)
     }
 
-    /// Waits for all loads, and keeps those that have a name.
-    async fn take(&self, wavefront: &Wavefront, open: &mut Vec<(Loaded, &Action)>) {
-        for (loaded, action) in open.drain(..) {
+    /// Waits for the first loads that are open, and keeps those that have a name.
+    async fn take(
+        &self,
+        wavefront: &Wavefront,
+        (open, count): (&mut Open<'_>, usize),
+        brought: &mut BTreeMap<&str, Vec<u32>>,
+    ) {
+        for (loaded, action) in open.drain(..count) {
             let values = wavefront.arrived(loaded).await;
             let (touched, name) = match action {
                 Action::Load(touched, Some(name))
@@ -216,12 +235,15 @@ impl Part {
                 _ => continue,
             };
             if wavefront.with_data() {
-                let words = if matches!(action, Action::Scalar(..)) {
+                let words: Vec<(u32, u32, u32)> = if matches!(action, Action::Scalar(..)) {
                     // Lane `n` has the word `n` of the one address.
                     (0..touched.width / 4).map(|at| (0, at, values.word(at as usize, 0))).collect()
                 } else {
                     words_of(touched, &values)
                 };
+                if let Some(brought) = brought.get_mut(name.as_str()) {
+                    *brought = words.iter().map(|(.., word)| *word).collect();
+                }
                 let (launch, place, name) = (self.launch, wavefront.place(), name.clone());
                 self.kept.borrow_mut().push(LoadedWords { launch, place, name, words });
             }

@@ -202,6 +202,15 @@ impl<'a> Tokens<'a> {
             .map(Some)
     }
 
+    /// The name of a load behind a `=`; none where there is none, or a value, which begins with no letter.
+    fn loaded(&mut self) -> Option<String> {
+        let mut ahead = Self { ..*self };
+        ahead.next().filter(|token| token.text == "=")?;
+        let name = ahead.next().filter(|token| super::checked(token.text).is_ok())?;
+        self.at = ahead.at;
+        Some(name.text.to_owned())
+    }
+
     /// The name behind an `as`; none where there is none.
     fn kept(&mut self) -> Result<Option<String>, InputError> {
         let mut ahead = Self { ..*self };
@@ -301,6 +310,10 @@ fn buffer(tokens: &mut Tokens<'_>, kernel: &mut RecordedKernel) -> Result<(), In
 
 fn expect(tokens: &mut Tokens<'_>, kernel: &mut RecordedKernel) -> Result<(), InputError> {
     let token = tokens.wanted("an address: a buffer's name, and `+` with an offset")?;
+    if let Some(words) = tokens.values()? {
+        // Nothing says how many bytes: it is a load's name.
+        return kernel.expect_loaded(token.text, words).map_err(|error| token.refused(&error));
+    }
     let (name, offset) = token.text.split_once('+').unwrap_or((token.text, "0"));
     let buffer = kernel.buffer(name).map_err(|error| token.part(name).refused(&error))?;
     let offset = token.part(offset).number("the offset")?;
@@ -353,10 +366,13 @@ fn operation<'a>(
             match name {
                 "load" => Action::Load(what, tokens.kept()?),
                 "scalar" => Action::Scalar(what, tokens.kept()?),
-                "store" => {
-                    let zero = Words::Ramp { first: 0, step: 0 };
-                    Action::Store(what, tokens.values()?.unwrap_or(zero))
-                }
+                "store" => match tokens.loaded() {
+                    Some(name) => Action::StoreLoaded(what, name),
+                    None => {
+                        let zero = Words::Ramp { first: 0, step: 0 };
+                        Action::Store(what, tokens.values()?.unwrap_or(zero))
+                    }
+                },
                 "spin" => {
                     let Some(Words::Ramp { first, step: 0 }) = tokens.values()? else {
                         return Err(word.fault("it waits for no value", "add `=` and a value"));

@@ -61,6 +61,77 @@ fn a_text_runs_and_its_loads_are_kept() {
     }
 }
 
+/// A consumer that has an old copy of what a producer stores, and hands on what it reads after the flag.
+const HANDED_ON: &str = "\
+buffer data 256 in
+buffer flag 64 in
+buffer got 256 out
+0 compute 500
+0 store data 256 = 7
+0 fence
+0 exchange flag 4 = 1
+1 load data 256 as before
+1 wait
+1 compute 5000
+1 fence
+1 load data 256 as after
+1 store got 256 = after
+expect data 256 = 7
+";
+
+#[test]
+fn a_verdict_says_what_loads_brought() {
+    let expecting = HANDED_ON.to_owned() + "expect after = 7\n";
+    let verdict = |text: &str, memory| {
+        let kernel = read("own", text).unwrap();
+        let (run, kept) = play(HANDED_ON, memory, 2, true);
+        let page = gpus::find("r9-nano").and_then(|model| model.hierarchy()).unwrap().page;
+        let got = run.image.map(|image| image.word(2 * page.0));
+        (kernel.checked(), kernel.check_loads(&kept), got)
+    };
+    for memory in [MemorySystem::Rdma, MemorySystem::TsmWriteBack] {
+        let (checked, found, got) = verdict(&expecting, memory);
+        assert_eq!(checked, Some(Checked::Answer));
+        let wrong = found.unwrap_err();
+        assert_eq!(
+            (wrong.name.as_str(), wrong.expected, wrong.got, wrong.lane),
+            ("after", 7, 0, 0)
+        );
+        let told = "`after` of wavefront 1.0 on GPU 1 read 0, not 7, in word 0 of work-item 0";
+        assert_eq!(wrong.to_string(), told);
+        // What was stale when it was loaded is stale where it was stored.
+        assert_eq!(got, Some(0), "{memory:?}");
+    }
+    let (_, found, got) = verdict(&expecting, MemorySystem::Hmg);
+    assert_eq!((found, got), (Ok(()), Some(7)));
+    // Without what loads must bring, or memory that holds it, a verdict is about memory alone.
+    let constant = HANDED_ON.replace("= after", "= 1");
+    assert_eq!(read("own", &constant).unwrap().checked(), Some(Checked::Memory));
+    assert_eq!(read("own", HANDED_ON).unwrap().checked(), Some(Checked::Answer));
+    assert_eq!(read("own", "0 wait\n").unwrap().checked(), None);
+}
+
+#[test]
+fn a_loaded_word_is_stored_everywhere_and_several_in_their_order() {
+    let text = "\
+buffer a 256 in = 5:3
+buffer b 1024 out
+0 scalar a+8 16 as four
+0 load a+[16,-,0] 4 as two
+0 load a+4:0x1 4 as one
+0 store b+0:4x4 4 = four
+0 store b+64:8x2 4 = two
+0 store b+128 256 = one
+expect b 16 = 11:3
+expect b+64 16 = [17,0,5,0]
+expect b+128 256 = 8
+";
+    for memory in [MemorySystem::Rdma, MemorySystem::TsmCoherent] {
+        play(text, memory, 2, true);
+        play(text, memory, 2, false);
+    }
+}
+
 #[test]
 fn who_waits_for_a_busy_wavefront_sees_at_once_what_it_stores() {
     let text = |spins: &str| {
@@ -141,7 +212,31 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 8 in\n0 load a+[0,4 4", "own:2:8: a list without its end"),
         ("buffer a 8 in\n0 load a+0:4x65 4", "own:2:8: the work-items: 65 is not possible"),
         ("buffer a 8 in\n0 store a 8 = 1 2", "own:2:17: more than the line needs: `2`"),
-        ("buffer a 8 in\n0 store a 8 = x", "own:2:15: not a value of 4 bytes: `x`"),
+        ("buffer a 8 in\n0 store a 8 = 1x", "own:2:15: not a value of 4 bytes: `1x`"),
+        (
+            "buffer a 8 in\n0 load a 8 as y\n0 store a 8 = x",
+            "own:3:9: no load before keeps words as `x`: `a`; there are y",
+        ),
+        (
+            "buffer a 8 in\n1 load a 8 as x\n0 store a 8 = x",
+            "own:3:9: no load before keeps words as `x`: `a`; load words `as` a name before",
+        ),
+        (
+            "buffer a 64 in\n0 load a 8 as x\n0 store a 16 = x",
+            "own:3:9: 2 values are listed for 4 words: `a`",
+        ),
+        (
+            "buffer a 8 in\n0 load a 8 as x\nexpect z = 1",
+            "own:3:8: no load before keeps words as `z`",
+        ),
+        (
+            "buffer a 8 in\n0 load a 8 as x\nexpect x = [1]",
+            "own:3:8: 1 values are listed for 2 words",
+        ),
+        (
+            "buffer a 8 in\n0 load a 8 as x\nexpect x = 1\n0 load a 8 as x",
+            "own:4:8: what `x` brings is expected already: `a`; expect it once, behind its last load",
+        ),
         ("buffer a 8 in\n0 spin a 4", "own:2:3: it waits for no value: `spin`; add `=`"),
         ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; 0 to"),
         ("0.64 wait", "own:1:1: the wavefront: 64 is not possible"),
@@ -224,11 +319,16 @@ proptest! {
         }
         let words = Words::Listed(vec![1, 2]);
         kernel.expect(Expected { buffer: 0, offset: 8, count: 2, words }).unwrap();
+        let offsets = Offsets::Strided { first: 64, stride: 4, lanes: 3 };
+        let touched = Touched { buffer: 0, offsets, width: 8 };
+        kernel.push((8, 3), Action::Load(touched.clone(), Some("own".to_owned()))).unwrap();
+        kernel.push((8, 3), Action::StoreLoaded(touched, "own".to_owned())).unwrap();
+        kernel.expect_loaded("own", Words::Listed((0..6).collect())).unwrap();
         prop_assert_eq!(read("again", &write(&kernel)), Ok(kernel));
     }
 
     #[test]
-    fn nothing_that_is_read_panics(text in "(buffer a 64 in\n)?([0-9]\\.?[0-9]? (load|store|add|spin) a[+:x0-9,\\[\\]-]{0,8} [0-9]{0,3}( = [0-9:\\[\\],.-]{0,6})?\n){0,3}") {
+    fn nothing_that_is_read_panics(text in "(buffer a 64 in\n)?([0-9]\\.?[0-9]? (load|store|add|spin) a[+:x0-9,\\[\\]-]{0,8} [0-9]{0,3}( = [0-9:\\[\\],.xy-]{0,6})?( as [xy])?\n){0,3}(expect [xy] = [0-9:]{1,3}\n)?") {
         if let Ok(kernel) = read("own", &text) {
             prop_assert_eq!(read("again", &write(&kernel)), Ok(kernel));
         }

@@ -31,6 +31,9 @@ pub fn write(kernel: &RecordedKernel) -> String {
         let (offset, bytes) = (expected.offset, expected.count * 4);
         let _ = writeln!(text, "expect {name}+{offset} {bytes} = {}", words(&expected.words));
     }
+    for (name, expected) in kernel.loads.expected() {
+        let _ = writeln!(text, "expect {name} = {}", words(expected));
+    }
     text
 }
 
@@ -66,6 +69,7 @@ fn told(kernel: &RecordedKernel, action: &Action) -> String {
         Action::Load(touched, name) => format!("load {}{}", place(touched), kept(name)),
         Action::Scalar(touched, name) => format!("scalar {}{}", place(touched), kept(name)),
         Action::Store(touched, values) => format!("store {} = {}", place(touched), words(values)),
+        Action::StoreLoaded(touched, name) => format!("store {} = {name}", place(touched)),
         Action::Atomic(operation, touched, values, name) => {
             let (operation, values) = (operation.name(), words(values));
             format!("{operation} {} = {values}{}", place(touched), kept(name))
