@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use linkwright::collectives::mpi::ByDefault;
-use linkwright::diagnostic::{Diagnosis, InputError};
+use linkwright::diagnostic::{Diagnosis, InputError, Named};
 use linkwright::program::otf2::Archive;
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
-use linkwright::program::trace::{TraceError, TraceOptions, archive_name, program_of};
+use linkwright::program::trace::{
+    CollectiveBytes, TraceError, TraceOptions, archive_name, program_of,
+};
 use linkwright::program::workload::{self, MixRules};
 use linkwright::program::{self, goal, tables};
 use linkwright::units::Picoseconds;
@@ -85,6 +87,8 @@ impl Program {
     ///     path: The anchor file, such as `traces.otf2`; the other files lie beside it.
     ///     name: The program's name; the folder's where absent.
     ///     main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
+    ///     collective_bytes: What recorded bytes of collectives are: `divided` by the ranks that share
+    ///         them, as Score-P counts, where that leaves no rest; or `as-recorded`.
     ///
     /// Raises:
     ///     InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
@@ -92,14 +96,15 @@ impl Program {
     ///     SimulationError: If the archive records no program that can be played again.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
-    #[pyo3(signature = (path: "str | PathLike[str]", *, name: "str | None" = None, main_loop: "str | None" = None))]
+    #[pyo3(signature = (path: "str | PathLike[str]", *, name: "str | None" = None, main_loop: "str | None" = None, collective_bytes: "str" = "divided"))]
     fn from_otf2(
         py: Python<'_>,
         #[pyo3(from_py_with = given)] path: PathBuf,
         #[pyo3(from_py_with = given)] name: Option<String>,
         #[pyo3(from_py_with = given)] main_loop: Option<String>,
+        #[pyo3(from_py_with = given)] collective_bytes: &str,
     ) -> PyResult<Self> {
-        Ok(read_otf2(py, path, name, main_loop)?.0)
+        Ok(read_otf2(py, path, name, main_loop, collective_bytes)?.0)
     }
 
     /// Its name.
@@ -199,17 +204,22 @@ impl Program {
 ///     SimulationError: If the archive records no program that can be played again.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (path: "str | PathLike[str]", *, name: "str | None" = None, main_loop: "str | None" = None))]
+#[pyo3(signature = (path: "str | PathLike[str]", *, name: "str | None" = None, main_loop: "str | None" = None, collective_bytes: "str" = "divided"))]
 pub fn read_otf2(
     py: Python<'_>,
     #[pyo3(from_py_with = given)] path: PathBuf,
     #[pyo3(from_py_with = given)] name: Option<String>,
     #[pyo3(from_py_with = given)] main_loop: Option<String>,
+    #[pyo3(from_py_with = given)] collective_bytes: &str,
 ) -> PyResult<(Program, Vec<String>)> {
+    let collective_bytes = CollectiveBytes::from_name(collective_bytes).map_err(|_| {
+        let known = CollectiveBytes::names();
+        errors::unknown_collective_choice(CollectiveBytes::WHAT, collective_bytes, &known)
+    })?;
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let anchor = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = name.unwrap_or_else(|| archive_name(&path.to_string_lossy()).to_owned());
-    let options = TraceOptions { name, main_loop };
+    let options = TraceOptions { name, main_loop, collective_bytes };
     let traced = worker::interruptible(py, move || {
         let archive =
             Archive::read(&anchor, &ArchiveFolder::new(folder)).map_err(ReadError::Input)?;

@@ -15,7 +15,7 @@ use super::workload_job::WorkloadSource;
 use crate::diagnostic::InputError;
 use crate::program::otf2::Archive;
 use crate::program::skeletons::{ALL, Application, SkeletonError, application};
-use crate::program::trace::{TraceNote, TraceOptions, archive_name, program_of};
+use crate::program::trace::{CollectiveBytes, TraceNote, TraceOptions, archive_name, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
 use crate::simulation::cluster::Mapping;
@@ -42,6 +42,8 @@ pub enum ProgramSource {
         anchor: FileName,
         /// The region of the main loop, if it is not that which TraceR's users mark.
         main_loop: Option<String>,
+        /// What the recorded bytes of its collectives are.
+        collective_bytes: CollectiveBytes,
     },
     /// Steps of training, on the GPUs that the job gets.
     Training(Box<TrainingSource>),
@@ -57,7 +59,9 @@ impl ProgramSource {
                 format!("program {application} {ranks} {parameters}")
             }
             Self::Goal(file) => format!("goal {}", file.name),
-            Self::Trace { anchor, main_loop } => format!("trace {} {main_loop:?}", anchor.name),
+            Self::Trace { anchor, main_loop, .. } => {
+                format!("trace {} {main_loop:?}", anchor.name)
+            }
             Self::Training(training) => format!("training {training:?}"),
             Self::Workload(workload) => format!("workload {workload:?}"),
         }
@@ -215,6 +219,7 @@ fn skeleton(
 fn program(
     fields: &Fields<'_>,
     sound: &mut Sound,
+    collective_bytes: CollectiveBytes,
 ) -> Result<(ProgramSource, Option<f64>), InputError> {
     if let Some(workload) = WorkloadSource::read(fields)? {
         return Ok((ProgramSource::Workload(Box::new(workload)), None));
@@ -246,7 +251,8 @@ fn program(
     }
     let source = match (goal, trace) {
         (_, Some(anchor)) => {
-            ProgramSource::Trace { anchor, main_loop: fields.optional("main_loop")? }
+            let main_loop = fields.optional("main_loop")?;
+            ProgramSource::Trace { anchor, main_loop, collective_bytes }
         }
         (Some(file), None) => ProgramSource::Goal(file),
         (None, None) => return skeleton(fields, sound),
@@ -281,9 +287,13 @@ fn computation_scale(fields: &Fields<'_>, speedup: Option<f64>) -> Result<f64, I
 }
 
 impl JobEntry {
-    /// The job in a table.
-    pub(super) fn read(fields: &Fields<'_>, sound: &mut Sound) -> Result<Self, InputError> {
-        let (program, speedup) = program(fields, sound)?;
+    /// The job in a table, of a scenario that says what traces count as bytes of collectives.
+    pub(super) fn read(
+        fields: &Fields<'_>,
+        sound: &mut Sound,
+        collective_bytes: CollectiveBytes,
+    ) -> Result<Self, InputError> {
+        let (program, speedup) = program(fields, sound, collective_bytes)?;
         let iterations: u32 = fields.or("iterations", 1)?;
         let Some(iterations) = NonZeroU32::new(iterations) else {
             return Err(fields.refuse("iterations", "this cannot be zero", "write at least 1"));
@@ -358,7 +368,7 @@ impl JobEntry {
                 let text = text_of(scenario, file, files)?;
                 goal::read(&file.name, text, &goal::Options::default())?
             }
-            ProgramSource::Trace { anchor, main_loop } => {
+            ProgramSource::Trace { anchor, main_loop, collective_bytes } => {
                 bytes_of(scenario, anchor, files)?;
                 let (beside, name) = Beside::of(anchor, files);
                 let archive = Archive::read(name, &beside).map_err(|mut error| {
@@ -367,7 +377,8 @@ impl JobEntry {
                     error
                 })?;
                 let name = archive_name(&anchor.name).to_owned();
-                let options = TraceOptions { name, main_loop: main_loop.clone() };
+                let (main_loop, collective_bytes) = (main_loop.clone(), *collective_bytes);
+                let options = TraceOptions { name, main_loop, collective_bytes };
                 let read = program_of(&archive, &options).map_err(|error| {
                     let remedy = "record the trace anew";
                     self.places.ranks.refuse_as(scenario, &error, &anchor.name, remedy)

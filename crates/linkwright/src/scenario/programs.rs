@@ -100,9 +100,12 @@ impl Programs {
             None => ScenarioMapping::Given(Mapping::Linear),
         };
         let mut sound = Sound::new();
+        let bytes = scenario.table("trace")?.chosen("trace.collective_bytes")?;
         let jobs = scenario.tables("job")?;
-        let jobs: Vec<JobEntry> =
-            jobs.iter().map(|job| JobEntry::read(job, &mut sound)).collect::<Result<_, _>>()?;
+        let jobs: Vec<JobEntry> = jobs
+            .iter()
+            .map(|job| JobEntry::read(job, &mut sound, bytes))
+            .collect::<Result<_, _>>()?;
         let file = source.file;
         let mut names = BTreeSet::new();
         for job in &jobs {

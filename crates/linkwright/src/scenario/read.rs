@@ -174,7 +174,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
     } else {
         Asked::Programs(Programs::read(&fields, &network)?)
     };
-    let of_system = ["system", "fidelity", "protocol", "collectives", "seed", "pcie"];
+    let of_system = ["system", "fidelity", "protocol", "collectives", "seed", "pcie", "trace"];
     let mut settings = Tree::new();
     for key in of_system {
         if let Some(entry) = tree.get(key) {

@@ -14,6 +14,7 @@ use crate::network::RoutingKind;
 use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::program::CollectiveKind;
+use crate::program::trace::CollectiveBytes;
 use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, Mapping};
 use crate::simulation::played::GpuSpeed;
@@ -397,6 +398,10 @@ settings! {
          or its receiver, which announces the receive when it posts it";
     "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";
     "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
+    "" trace: Kind::Table, "", "how traces are read";
+    "trace" collective_bytes: Kind::Name(CollectiveBytes::names), "divided",
+        "what traces count as bytes of collectives: those to each of a rank's peers, as Score-P, which are \
+         divided where that leaves no rest; or those of the operation";
     "" pcie: Kind::Table, "the bus takes packets in turn",
         "the PCIe bus of servers, with classes of traffic";
     "pcie" arbitration: Kind::Name(PcieArbitration::names), "round-robin",

@@ -4,6 +4,7 @@
 //! differs for what they are worth.
 
 use super::mix::Mix;
+use super::program_job::{JobEntry, ProgramSource};
 use super::programs::Programs;
 use super::read::{Asked, Scenario};
 use crate::diagnostic::shown;
@@ -51,6 +52,7 @@ pub(super) fn unheeded(scenario: &Scenario) -> Vec<String> {
         bus(scenario, arbitration),
         note(&in_turn, why),
         deadlines(scenario, arbitration),
+        traces(scenario),
     ];
     notes.into_iter().flatten().collect()
 }
@@ -114,6 +116,15 @@ fn deadlines(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Optio
             note(&of_bus, "nothing is copied from hosts; `jobs.host_copies = true` copies images")
         }
         _ => None,
+    }
+}
+
+/// How traces are read, where there is none.
+fn traces(scenario: &Scenario) -> Option<String> {
+    let is_trace = |job: &JobEntry| matches!(job.program, ProgramSource::Trace { .. });
+    match &scenario.asked {
+        Asked::Programs(programs) if programs.jobs.iter().any(is_trace) => None,
+        _ => note(&written(scenario, "trace", &["collective_bytes"]), "no `[[job]]` has a `trace`"),
     }
 }
 

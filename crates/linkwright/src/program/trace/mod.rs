@@ -45,8 +45,9 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+pub use collectives::CollectiveBytes;
 pub use error::{CallFault, TraceError};
-pub use note::TraceNote;
+pub use note::{DividedSize, TraceNote};
 
 use std::collections::BTreeMap;
 
@@ -71,11 +72,14 @@ pub struct TraceOptions {
     /// The region of the main loop, from its first entry to its last exit; any region of the
     /// archive but an MPI call. Absent, it is one of [`MAIN_LOOPS`] where there is such a region.
     pub main_loop: Option<String>,
+    /// What the recorded bytes of collectives are.
+    pub collective_bytes: CollectiveBytes,
 }
 
 impl Default for TraceOptions {
     fn default() -> Self {
-        Self { name: "trace".to_owned(), main_loop: None }
+        let collective_bytes = CollectiveBytes::default();
+        Self { name: "trace".to_owned(), main_loop: None, collective_bytes }
     }
 }
 
@@ -117,7 +121,8 @@ pub fn program_of(archive: &Archive, options: &TraceOptions) -> Result<TraceProg
         .map(|place| Steps::of(&archive.locations[*place].events, &mut counts))
         .collect();
     let communicators = Communicators::of(archive, &steps)?;
-    let sizes = Sizes::of(archive, &steps, &communicators)?;
+    let bytes = options.collective_bytes;
+    let sizes = Sizes::of(archive, &steps, &communicators, (bytes, &mut counts))?;
     let (regions, region_ids) = regions(archive, options);
     let bodies = rank::bodies(archive, options, &steps, &mut counts)?;
     let context = Context { archive, communicators: &communicators, sizes: &sizes, region_ids };

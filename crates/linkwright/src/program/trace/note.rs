@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::program::Rank;
 use crate::program::otf2::{Archive, EventKind};
+use crate::program::{CollectiveKind, Rank};
+use crate::units::Bytes;
 
 /// What was left out of a program, or could not be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,22 @@ pub enum TraceNote {
         /// How many.
         count: usize,
     },
+    /// Sizes of collectives that are what was recorded, divided by the peers of a rank.
+    DividedSizes {
+        /// Of how many collectives.
+        count: usize,
+        /// The first.
+        first: DividedSize,
+        /// What it was taken to be.
+        size: Bytes,
+    },
+    /// Sizes of collectives as they were recorded, since dividing them leaves a rest.
+    UndividedSizes {
+        /// Of how many collectives.
+        count: usize,
+        /// The first.
+        first: DividedSize,
+    },
     /// A main loop that requests cross: it is not marked, so that iterations cannot repeat it.
     LoopNotMarked {
         /// The loop's region.
@@ -49,6 +66,24 @@ pub enum TraceNote {
         /// The first rank with such a request.
         rank: Rank,
     },
+}
+
+/// What was recorded of a collective whose size may have to be divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DividedSize {
+    /// Which collective.
+    pub kind: CollectiveKind,
+    /// Among how many ranks.
+    pub ranks: u64,
+    /// The most bytes of a rank.
+    pub recorded: Bytes,
+}
+
+impl fmt::Display for DividedSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, ranks, recorded } = self;
+        write!(f, "{} B of the {} of {ranks} ranks", recorded.0, kind.name())
+    }
 }
 
 impl fmt::Display for TraceNote {
@@ -81,6 +116,18 @@ impl fmt::Display for TraceNote {
                  are complete"
             ),
             Self::Cancelled { count } => write!(f, "{count} cancelled requests are left out"),
+            Self::DividedSizes { count, first, size } => write!(
+                f,
+                "bytes of {count} collectives are divided by the ranks that share them, as Score-P counts them \
+                 once for each: the first, {first}, to {} B; `trace.collective_bytes = \
+                 \"as-recorded\"` takes another recorder's as they are",
+                size.0
+            ),
+            Self::UndividedSizes { count, first } => write!(
+                f,
+                "bytes of {count} collectives are taken as recorded, since the ranks that would share them \
+                 leave a rest: the first are {first}"
+            ),
             Self::LoopNotMarked { region, rank } => write!(
                 f,
                 "the region {region} is not marked as the main loop, as a request of rank {rank} \
@@ -100,6 +147,10 @@ pub struct Counts {
     pub unwaited: usize,
     pub late: usize,
     pub cancelled: usize,
+    divided: usize,
+    first_divided: Option<(DividedSize, Bytes)>,
+    undivided: usize,
+    first_undivided: Option<DividedSize>,
     pub not_marked: Option<(String, Rank)>,
 }
 
@@ -115,11 +166,31 @@ impl Counts {
         }
     }
 
+    /// Counts a collective of that size, and whether it was divided.
+    pub fn count_size(&mut self, recorded: Option<DividedSize>, size: Bytes) {
+        let Some(recorded) = recorded else { return };
+        if recorded.recorded == size {
+            self.undivided += 1;
+            self.first_undivided.get_or_insert(recorded);
+        } else {
+            self.divided += 1;
+            self.first_divided.get_or_insert((recorded, size));
+        }
+    }
+
     /// The notes.
     pub fn into_notes(self) -> Vec<TraceNote> {
         let some = |count: usize, note: fn(usize) -> TraceNote| (count > 0).then(|| note(count));
         let (locations, events) = (self.other_locations, self.other_events);
         let calls = self.silent;
+        let (divided, undivided) = (self.divided, self.undivided);
+        let divided = self.first_divided.map(|(first, size)| TraceNote::DividedSizes {
+            count: divided,
+            first,
+            size,
+        });
+        let undivided =
+            self.first_undivided.map(|first| TraceNote::UndividedSizes { count: undivided, first });
         [
             (events > 0).then_some(TraceNote::OtherLocations { locations, events }),
             (!calls.is_empty()).then_some(TraceNote::SilentCalls { calls }),
@@ -127,6 +198,8 @@ impl Counts {
             some(self.unwaited, |count| TraceNote::UnwaitedSends { count }),
             some(self.late, |count| TraceNote::LateStarts { count }),
             some(self.cancelled, |count| TraceNote::Cancelled { count }),
+            divided,
+            undivided,
             self.not_marked.map(|(region, rank)| TraceNote::LoopNotMarked { region, rank }),
         ]
         .into_iter()

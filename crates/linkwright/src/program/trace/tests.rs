@@ -290,6 +290,53 @@ fn sizes_follow_from_what_all_ranks_record() {
     }
 }
 
+/// The size that a collective of eight ranks gets whose records all have so many bytes, and the notes.
+fn of_eight(
+    operation: Of,
+    recorded: u64,
+    collective_bytes: CollectiveBytes,
+) -> (Bytes, Vec<TraceNote>) {
+    let bytes = Bytes(recorded);
+    let (communicator, root) = (ALL, Root::None);
+    let call = CollectiveRecord { operation, communicator, root, sent: bytes, received: bytes };
+    let events = [(0, EventKind::MpiCollectiveEnd(call))];
+    let options = TraceOptions { collective_bytes, ..TraceOptions::default() };
+    let read = program_of(&archive(&[&events[..]; 8]), &options).unwrap();
+    (read.program.ranks[0].operations()[0].size(), read.notes)
+}
+
+#[test]
+fn a_size_is_divided_with_a_note_and_never_where_that_leaves_a_rest() {
+    use CollectiveBytes::{AsRecorded, Divided};
+    let mebibyte = 1 << 20;
+    let (size, notes) = of_eight(Of::AllReduce, mebibyte, Divided);
+    let first =
+        DividedSize { kind: CollectiveKind::AllReduce, ranks: 8, recorded: Bytes(mebibyte) };
+    assert_eq!(size, Bytes(131_072));
+    assert_eq!(notes, [TraceNote::DividedSizes { count: 1, first, size }]);
+    let told = notes[0].to_string();
+    assert!(
+        told.contains("the first, 1048576 B of the all-reduce of 8 ranks, to 131072 B"),
+        "{told}"
+    );
+    assert!(told.contains("Score-P") && told.contains("`trace.collective_bytes"), "{told}");
+    // A scan is shared by seven others.
+    for (operation, recorded) in [(Of::Scan, mebibyte), (Of::AllReduce, 12_345), (Of::AllToAll, 7)]
+    {
+        let (size, notes) = of_eight(operation, recorded, Divided);
+        assert_eq!(size, Bytes(recorded), "{operation:?}");
+        let [TraceNote::UndividedSizes { count: 1, first }] = &notes[..] else {
+            panic!("{notes:?}")
+        };
+        assert_eq!(first.recorded, Bytes(recorded));
+        assert!(notes[0].to_string().contains("leave a rest"), "{notes:?}");
+    }
+    for operation in [Of::AllReduce, Of::Scan, Of::AllGather, Of::AllToAll] {
+        let (size, notes) = of_eight(operation, mebibyte, AsRecorded);
+        assert_eq!((size, notes), (Bytes(mebibyte), Vec::new()), "{operation:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
     let call = |operation, communicator, root| {

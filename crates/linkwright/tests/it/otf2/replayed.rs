@@ -25,7 +25,7 @@ fn archive(folder: &str) -> Archive {
 }
 
 fn stencil() -> TraceProgram {
-    let options = TraceOptions { name: "stencil4d-32".to_owned(), main_loop: None };
+    let options = TraceOptions { name: "stencil4d-32".to_owned(), ..Default::default() };
     program_of(&archive(STENCIL), &options).expect("a sound program")
 }
 
