@@ -24,10 +24,10 @@
 //!
 //! **Reading.** Stricter than `txt2bin` where that goes on silently: labels are unique in
 //! their rank, every rank has one block, and peers exist. `calc 0`, which GOAL's writers use to
-//! tie dependencies together, becomes a join. As a rank here has one stream of computation and
-//! its node one NIC, the numbers behind `cpu` and `nic` are read and dropped: calculations that
-//! LogGOPSim would run side by side on two processors run one after another. Operations that
-//! depend on later ones are put behind them.
+//! tie dependencies together, becomes a join. A rank here computes one thing at a time, and its
+//! system says which interfaces it has. Calculations of one rank that name several `cpu`s, and
+//! messages that name several `nic`s, are refused: LogGOPSim would run them side by side.
+//! Operations that depend on later ones are put behind them.
 //!
 //! **Writing.** Collectives are lowered to messages first. Joins, and the entering and leaving
 //! of regions, become `calc 0`, so that the regions' names are dropped and what depends on them

@@ -84,6 +84,28 @@ struct Block<'a> {
     labels: BTreeMap<&'a str, u32>,
     /// Which operation waits for what; both by their place in the text.
     waits: Vec<Vec<Dependency>>,
+    /// The processor that its calculations name, and the interface that its messages do.
+    places: [Option<u8>; 2],
+}
+
+/// Where an operation runs.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// On which processor it calculates.
+    Calculation,
+    /// Which processor hands a message over, or ties operations together: a rank's library does, beside its processor.
+    Message,
+    /// Through which interface a message goes.
+    Interface,
+}
+
+impl Place {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Calculation | Self::Message => "cpu",
+            Self::Interface => "nic",
+        }
+    }
 }
 
 impl<'a> Parser<'a> {
@@ -244,8 +266,13 @@ impl<'a> Parser<'a> {
         block.operations.push(operation);
         block.waits.push(Vec::new());
         // A calculation has no NIC, which txt2bin insists on too.
-        let places: &[&str] = if word == "calc" { &["cpu"] } else { &["cpu", "nic"] };
-        self.skip_places(end, places)
+        let places: &[Place] = match (word, amount) {
+            // What ties others together takes no time anywhere.
+            ("calc", 0) => &[Place::Message],
+            ("calc", _) => &[Place::Calculation],
+            _ => &[Place::Message, Place::Interface],
+        };
+        self.places(end, places, &mut block.places)
     }
 
     fn calculation(&self, token: Token, amount: u64) -> Result<Operation, InputError> {
@@ -294,17 +321,39 @@ impl<'a> Parser<'a> {
 
     /// Reads where an operation runs, each place at most once and in this order; returns the
     /// piece behind.
-    fn skip_places(
+    ///
+    /// A rank has one processor and the interfaces that its system gives it. So all of its calculations name one `cpu`, and
+    /// all of its messages one `nic`: on several they would run side by side, which no rank here does.
+    fn places(
         &mut self,
         mut token: Token<'a>,
-        places: &[&str],
+        places: &[Place],
+        known: &mut [Option<u8>; 2],
     ) -> Result<Token<'a>, InputError> {
         for place in places {
-            if token.kind == Kind::Word(place) {
+            let mut named = (None, 0);
+            if token.kind == Kind::Word(place.word()) {
                 let number = self.next()?;
                 // LogGOPSim stores these in a byte.
-                self.number::<u8>(number, "a number from 0 to 255")?;
+                named = (Some(number), self.number::<u8>(number, "a number from 0 to 255")?);
                 token = self.next()?;
+            }
+            let (at, number) = named;
+            let (first, problem, remedy) = match place {
+                Place::Message => continue,
+                Place::Calculation => (
+                    &mut known[0],
+                    "calculates beside what the rank calculates elsewhere",
+                    "name one `cpu` in all of a rank's `calc`, or give each processor a rank of its own",
+                ),
+                Place::Interface => (
+                    &mut known[1],
+                    "a message beside those of the rank's other interfaces",
+                    "name one `nic` in all of a rank's messages: the system says which interfaces a rank has",
+                ),
+            };
+            if *first.get_or_insert(number) != number {
+                return Err(at.unwrap_or(token).fault(self.file, problem, remedy));
             }
         }
         Ok(token)

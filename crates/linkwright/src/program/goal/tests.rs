@@ -69,6 +69,14 @@ fn faults_have_places() {
             "p:3:18: a tag that stands for any: `4294967295`; take a smaller tag, or -1 for any",
         ),
         ("calc 1 nic 0", "p:3:8: more than a statement: `nic`; start a new line"),
+        (
+            "calc 1 cpu 1\ncalc 1",
+            "p:4:7: calculates beside what the rank calculates elsewhere where the line ends; name one `cpu`",
+        ),
+        (
+            "send 1b to 0 nic 2\nsend 1b to 0 cpu 9 nic 3",
+            "p:4:24: a message beside those of the rank's other interfaces: `3`; name one `nic`",
+        ),
         ("calc 1 cpu 256", "p:3:12: not a number that fits: `256`; write a number from 0 to 255"),
         (
             "calc 18446744073709552",
@@ -267,6 +275,19 @@ proptest! {
         let _ = read_text(&words.join(" "));
         let _ = read_text(&format!("num_ranks 1\nrank 0 {{\n{}", words.join(" ")));
     }
+}
+
+#[test]
+fn calculations_that_would_run_side_by_side_are_refused() {
+    let read =
+        |calculations: &str| read_text(&format!("num_ranks 1\nrank 0 {{\n{calculations}\n}}"));
+    let refused = read("calc 100000 cpu 0\ncalc 100000 cpu 1").unwrap_err();
+    let place = "p:4:17: calculates beside what the rank calculates elsewhere: `1`; name one `cpu`";
+    assert!(refused.starts_with(place), "{refused}");
+    // One after another they are on one processor, whatever its number; joins take no time anywhere.
+    let one =
+        "calc 100000 cpu 7\ncalc 0 cpu 2\ncalc 100000 cpu 7\nsend 1b to 0 cpu 3\nrecv 1b from 0";
+    assert!(read(one).is_ok());
 }
 
 #[test]
