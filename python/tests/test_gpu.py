@@ -370,7 +370,7 @@ def test_a_trace_of_one_s_own_runs_from_the_shell(tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
-# The second work-group, on another GPU, has an old copy of what the first stores, and reads that again.
+# The second work-group, on another GPU, has an old copy of what the first stores, and reads again.
 STALE = """
 buffer data 256 in
 buffer got 256 out
@@ -401,7 +401,7 @@ def test_a_verdict_tells_what_was_read_from_what_memory_holds(memory: str, tmp_p
     assert (code, verdict.split("; ")[1]) == (1, "the answer is WRONG")
     read = "the answer is wrong: `after` of wavefront 1.0 on GPU 1 read 0, not 7, in word 0 of"
     assert read in error
-    # What it read is wrong where it stores it, too.
+    # Memory that it stores that in is wrong, too.
     code, verdict, error = ran("1 store got 256 = after\nexpect got 256 = 7\n")
     assert (code, verdict.split("; ")[1]) == (1, "the answer is WRONG")
     assert "the answer is wrong: element 0 of got is 0, not 7" in error
