@@ -926,6 +926,36 @@ class GpuKernel:
                 are not as many.
         """
 
+    def store_loaded(
+        self,
+        wavefront: int | tuple[int, int],
+        record: str,
+        buffer: str,
+        offset: int = 0,
+        *,
+        width: int = 4,
+        stride: int | None = None,
+        lanes: int = 64,
+        offsets: Sequence[int | None] | None = None,
+    ) -> None:
+        """Stores what a load of the wavefront brought, once it is there.
+
+        Args:
+            wavefront: Whose operation it is.
+            record: The name of its last load that is meant. What that brought is stored word after
+                word; a single word everywhere.
+            buffer: To which buffer.
+            offset: The first work-item's first byte there.
+            width: Bytes of each work-item: 4, 8, 12 or 16.
+            stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
+            lanes: How many work-items take part.
+            offsets: Instead of these, the first byte of each work-item.
+
+        Raises:
+            SimulationError: If there is no such load or buffer, it does not have these bytes, or
+                the words are not as many.
+        """
+
     def atomic(
         self,
         wavefront: int | tuple[int, int],
@@ -1043,6 +1073,20 @@ class GpuKernel:
 
         Raises:
             SimulationError: If there is no such buffer, or it does not have these bytes.
+        """
+
+    def expect_loaded(
+        self, record: str, values: int | float | bytes | Sequence[int | float]
+    ) -> None:
+        """Says what all loads of a name must bring; `GpuRun.correct` then says whether they did.
+
+        Args:
+            record: The loads' name.
+            values: What their words must be: one for all, or one for each.
+
+        Raises:
+            SimulationError: If no load has the name, it is expected already, or the values are not
+                as many as its words.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -1215,8 +1259,17 @@ class GpuRun:
         """
 
     @property
+    def checked(self) -> str | None:
+        """What `correct` is about: `answer`; or `memory`, where a kernel of one's own expects buffers to
+        hold something at the end, and neither expects what loads bring nor stores it. None where
+        `correct` is.
+        """
+
+    @property
     def mismatch(self) -> str | None:
-        """The first element that is wrong, and how; None where none is, or without data."""
+        """The first element that is wrong in memory, or else in what loads brought, and how; None where
+        none is, or without data.
+        """
 
     @property
     def instructions(self) -> int:
@@ -1811,7 +1864,11 @@ class Program:
 
     @staticmethod
     def from_otf2(
-        path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
+        path: str | PathLike[str],
+        *,
+        name: str | None = None,
+        main_loop: str | None = None,
+        collective_bytes: str = "divided",
     ) -> Program:
         """Reads a program from the trace of an MPI program, an OTF2 archive.
 
@@ -1819,6 +1876,8 @@ class Program:
             path: The anchor file, such as `traces.otf2`; the other files lie beside it.
             name: The program's name; the folder's where absent.
             main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
+            collective_bytes: What recorded bytes of collectives are: `divided` by the ranks that share
+                them, as Score-P counts, where that leaves no rest; or `as-recorded`.
 
         Raises:
             InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no
@@ -4109,7 +4168,11 @@ def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
     """
 
 def read_otf2(
-    path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
+    path: str | PathLike[str],
+    *,
+    name: str | None = None,
+    main_loop: str | None = None,
+    collective_bytes: str = "divided",
 ) -> tuple[Program, list[str]]:
     """Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
 

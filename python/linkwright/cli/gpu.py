@@ -170,7 +170,7 @@ def run(
         remedy = "take a coherent memory, such as tsm-wt-c-rc"
         if system.is_coherent:
             remedy = "its memory is coherent: look for accesses that no fence or barrier orders"
-        raise SimulationError(f"{_checked(found)} is wrong: {found.mismatch}", remedy)
+        raise SimulationError(f"the answer is wrong: {found.mismatch}", remedy)
 
 
 def _what(given: str) -> names.BenchmarkName | GpuKernel:
@@ -348,16 +348,12 @@ def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sums
 
 
-def _checked(run: GpuRun) -> str:
-    """Says what a verdict is about."""
-    return "memory at the end" if run.checked == "memory" else "the answer"
-
-
 def _print(run: GpuRun) -> None:
     fields = _fields(run)
     unknown = "no answer is expected" if run.size is None else "no data"
-    what = _checked(run)
-    answer = {True: f"{what} is right", False: f"{what} is WRONG", None: unknown}
+    # What loads brought may be wrong where memory is right.
+    right = "memory at the end is right" if run.checked == "memory" else "the answer is right"
+    answer = {True: right, False: "the answer is WRONG", None: unknown}
     on = f"{counted(run.system.gpus, 'GPU')} ({run.system.model.name}), {run.system.memory}"
     name = run.benchmark if run.size is None else f"{run.benchmark} {run.size:,}"
     output.say(f"{name} on {on}: {duration(run.time)}; {answer[run.correct]}")
