@@ -765,8 +765,8 @@ class Fabric:
 class GpuKernel:
     """A kernel of one's own: what each wavefront does, operation by operation.
 
-    A wavefront is the number of a work-group, or a pair of that and its number in the group;
-    work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
+    A wavefront is the number of a work-group, or a pair of that and its number in the group.
+    Work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
     work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
     for those that take no part. Loads go on before their words are there: `wait` waits.
 
@@ -942,8 +942,8 @@ class GpuKernel:
 
         Args:
             wavefront: Whose operation it is.
-            record: The name of its last load that is meant. What that brought is stored word after
-                word; a single word everywhere.
+            record: The name under which its last load keeps the words: one for each, or one for
+                all.
             buffer: To which buffer.
             offset: The first work-item's first byte there.
             width: Bytes of each work-item: 4, 8, 12 or 16.
@@ -1082,7 +1082,7 @@ class GpuKernel:
 
         Args:
             record: The loads' name.
-            values: What their words must be: one for all, or one for each.
+            values: The words that they must bring: one for all, or one for each.
 
         Raises:
             SimulationError: If no load has the name, it is expected already, or the values are not
@@ -1260,8 +1260,8 @@ class GpuRun:
 
     @property
     def checked(self) -> str | None:
-        """What `correct` is about: `answer`; or `memory`, where a kernel of one's own expects buffers to
-        hold something at the end, and neither expects what loads bring nor stores it. None where
+        """Says what `correct` judges: `answer`, or `memory`. The latter is of a kernel of one's own that
+        expects words in buffers, and neither expects what loads bring nor stores it. None where
         `correct` is.
         """
 
@@ -1876,8 +1876,8 @@ class Program:
             path: The anchor file, such as `traces.otf2`; the other files lie beside it.
             name: The program's name; the folder's where absent.
             main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
-            collective_bytes: What recorded bytes of collectives are: `divided` by the ranks that share
-                them, as Score-P counts, where that leaves no rest; or `as-recorded`.
+            collective_bytes: How bytes of collectives are read: `divided`, as Score-P counts them for
+                each rank, or `as-recorded`.
 
         Raises:
             InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no

@@ -20,11 +20,11 @@ from linkwright.summaries.policies import job_rows
 GPUS = 8
 HEAD = "job,arrival,workload,gpus,iterations"
 OTHERS = ("alexnet", "googlenet", "vgg-16", "resnet-50", "jacobi")
-# What a job may gain as flows: its plan's steps share links in another order once one was delayed.
+# As flows a job may gain: its plan's steps share links in another order once one was delayed.
 MOST_GAINED = {"fluid": 1e-6, "flow": 0.003}
 
 Wanted = tuple[str, int, int, int]
-"""A workload, on so many GPUs, for so many iterations, from so many milliseconds on."""
+"""A workload, its GPUs, its iterations, and the milliseconds at which it arrives."""
 
 
 def day(folder: Path, jobs: list[Wanted], fidelity: FidelityName, unhealthy: list[int]) -> Any:

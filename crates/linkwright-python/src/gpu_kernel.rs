@@ -20,8 +20,8 @@ use crate::number::whole;
 
 /// A kernel of one's own: what each wavefront does, operation by operation.
 ///
-/// A wavefront is the number of a work-group, or a pair of that and its number in the group;
-/// work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
+/// A wavefront is the number of a work-group, or a pair of that and its number in the group.
+/// Work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
 /// work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
 /// for those that take no part. Loads go on before their words are there: `wait` waits.
 ///
@@ -395,8 +395,8 @@ impl GpuKernel {
     ///
     /// Args:
     ///     wavefront: Whose operation it is.
-    ///     record: The name of its last load that is meant. What that brought is stored word after
-    ///         word; a single word everywhere.
+    ///     record: The name under which its last load keeps the words: one for each, or one for
+    ///         all.
     ///     buffer: To which buffer.
     ///     offset: The first work-item's first byte there.
     ///     width: Bytes of each work-item: 4, 8, 12 or 16.
@@ -605,7 +605,7 @@ impl GpuKernel {
     ///
     /// Args:
     ///     record: The loads' name.
-    ///     values: What their words must be: one for all, or one for each.
+    ///     values: The words that they must bring: one for all, or one for each.
     ///
     /// Raises:
     ///     SimulationError: If no load has the name, it is expected already, or the values are not

@@ -376,7 +376,7 @@ impl Of {
         Ok((workload, kept))
     }
 
-    /// What a verdict is about; None where nothing says what should be.
+    /// Says which part of a run a verdict judges; None where nothing says what should be.
     fn checked_part(&self) -> Option<Checked> {
         match &self.what {
             What::Benchmark { .. } => Some(Checked::Answer),
@@ -527,8 +527,8 @@ impl GpuRun {
         self.checked().map(|_| self.mismatch.is_none() && self.wrong_load.is_none())
     }
 
-    /// What `correct` is about: `answer`; or `memory`, where a kernel of one's own expects buffers to
-    /// hold something at the end, and neither expects what loads bring nor stores it. None where
+    /// Says what `correct` judges: `answer`, or `memory`. The latter is of a kernel of one's own that
+    /// expects words in buffers, and neither expects what loads bring nor stores it. None where
     /// `correct` is.
     #[getter]
     fn checked(&self) -> Option<&'static str> {

@@ -87,8 +87,8 @@ impl Program {
     ///     path: The anchor file, such as `traces.otf2`; the other files lie beside it.
     ///     name: The program's name; the folder's where absent.
     ///     main_loop: The region that iterations repeat. Absent, it is `TRACER_Loop` or `main_loop`.
-    ///     collective_bytes: What recorded bytes of collectives are: `divided` by the ranks that share
-    ///         them, as Score-P counts, where that leaves no rest; or `as-recorded`.
+    ///     collective_bytes: How bytes of collectives are read: `divided`, as Score-P counts them for
+    ///         each rank, or `as-recorded`.
     ///
     /// Raises:
     ///     InputError: If a file is missing, cut or damaged; the message names it. So it is if one is no

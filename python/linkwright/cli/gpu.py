@@ -351,7 +351,7 @@ def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _print(run: GpuRun) -> None:
     fields = _fields(run)
     unknown = "no answer is expected" if run.size is None else "no data"
-    # What loads brought may be wrong where memory is right.
+    # Loads may have brought stale words where memory is right.
     right = "memory at the end is right" if run.checked == "memory" else "the answer is right"
     answer = {True: right, False: "the answer is WRONG", None: unknown}
     on = f"{counted(run.system.gpus, 'GPU')} ({run.system.model.name}), {run.system.memory}"

@@ -42,7 +42,7 @@ pub enum ProgramSource {
         anchor: FileName,
         /// The region of the main loop, if it is not that which TraceR's users mark.
         main_loop: Option<String>,
-        /// What the recorded bytes of its collectives are.
+        /// Says how the recorded bytes of its collectives are counted.
         collective_bytes: CollectiveBytes,
     },
     /// Steps of training, on the GPUs that the job gets.

@@ -400,8 +400,8 @@ settings! {
     "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
     "" trace: Kind::Table, "", "how traces are read";
     "trace" collective_bytes: Kind::Name(CollectiveBytes::names), "divided",
-        "what traces count as bytes of collectives: those to each of a rank's peers, as Score-P, which are \
-         divided where that leaves no rest; or those of the operation";
+        "how traces count bytes of collectives: for each of a rank's peers, so that they are divided \
+         if no rest is left, or once";
     "" pcie: Kind::Table, "the bus takes packets in turn",
         "the PCIe bus of servers, with classes of traffic";
     "pcie" arbitration: Kind::Name(PcieArbitration::names), "round-robin",

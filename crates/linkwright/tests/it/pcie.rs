@@ -226,7 +226,7 @@ fn any_copies() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
-    /// Equal copies over one link: in turn all end together; by any other order one ends after another, so that
+    /// Equal copies over one link end together where they take turns. By any other order one ends after another:
     /// the time that is taken from one is given to another.
     #[test]
     fn no_order_takes_time_from_a_copy_and_gives_it_to_nobody(

@@ -99,7 +99,7 @@ impl Root {
                 due.saturating_sub(serialisation(left, bandwidth).saturating_add(behind))
             })
             .collect();
-        // What is due before a command is raised with it: else it would wait for what waits for it.
+        // Commands that are due before another are raised with it. Else it would wait for those that wait for it.
         for at in (1..from.len()).rev() {
             from[at - 1] = from[at - 1].min(from[at]);
         }

@@ -91,11 +91,11 @@ struct Block<'a> {
 /// Where an operation runs.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// On which processor it calculates.
+    /// A calculation runs on this processor.
     Calculation,
-    /// Which processor hands a message over, or ties operations together: a rank's library does, beside its processor.
+    /// This processor hands a message over, or ties operations together. Here a rank's library does, beside its processor.
     Message,
-    /// Through which interface a message goes.
+    /// A message goes through this interface.
     Interface,
 }
 
@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
         block.waits.push(Vec::new());
         // A calculation has no NIC, which txt2bin insists on too.
         let places: &[Place] = match (word, amount) {
-            // What ties others together takes no time anywhere.
+            // A join takes no time anywhere.
             ("calc", 0) => &[Place::Message],
             ("calc", _) => &[Place::Calculation],
             _ => &[Place::Message, Place::Interface],
@@ -322,8 +322,8 @@ impl<'a> Parser<'a> {
     /// Reads where an operation runs, each place at most once and in this order; returns the
     /// piece behind.
     ///
-    /// A rank has one processor and the interfaces that its system gives it. So all of its calculations name one `cpu`, and
-    /// all of its messages one `nic`: on several they would run side by side, which no rank here does.
+    /// A rank has one processor and the interfaces that its system gives it. So its calculations name one `cpu`, and its
+    /// messages one `nic`. On several they would run side by side, which no rank here does.
     fn places(
         &mut self,
         mut token: Token<'a>,

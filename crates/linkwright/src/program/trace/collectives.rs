@@ -37,13 +37,13 @@ use crate::program::CollectiveKind;
 use crate::program::otf2::{Archive, CollectiveOperation, CollectiveRecord};
 use crate::units::Bytes;
 
-/// What the bytes of a collective's records are.
+/// Says how the bytes of a collective's records are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CollectiveBytes {
-    /// Those between a rank and each of its peers, as Score-P counts them: divided by the peers, where that leaves no rest.
+    /// They are those between a rank and each of its peers, as Score-P counts. They are divided where that leaves no rest.
     #[default]
     Divided,
-    /// Those of the operation.
+    /// They are those of the operation.
     AsRecorded,
 }
 

@@ -72,7 +72,7 @@ pub struct TraceOptions {
     /// The region of the main loop, from its first entry to its last exit; any region of the
     /// archive but an MPI call. Absent, it is one of [`MAIN_LOOPS`] where there is such a region.
     pub main_loop: Option<String>,
-    /// What the recorded bytes of collectives are.
+    /// Says how the recorded bytes of collectives are counted.
     pub collective_bytes: CollectiveBytes,
 }
 

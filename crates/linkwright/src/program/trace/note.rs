@@ -43,20 +43,20 @@ pub enum TraceNote {
         /// How many.
         count: usize,
     },
-    /// Sizes of collectives that are what was recorded, divided by the peers of a rank.
+    /// Recorded sizes of collectives are divided by the peers of a rank.
     DividedSizes {
-        /// Of how many collectives.
+        /// Counts these collectives.
         count: usize,
-        /// The first.
+        /// Holds the record of the first.
         first: DividedSize,
-        /// What it was taken to be.
+        /// Holds the size that the first is taken to have.
         size: Bytes,
     },
-    /// Sizes of collectives as they were recorded, since dividing them leaves a rest.
+    /// Sizes of collectives are as they were recorded, since dividing them leaves a rest.
     UndividedSizes {
-        /// Of how many collectives.
+        /// Counts these collectives.
         count: usize,
-        /// The first.
+        /// Holds the record of the first.
         first: DividedSize,
     },
     /// A main loop that requests cross: it is not marked, so that iterations cannot repeat it.
@@ -68,14 +68,14 @@ pub enum TraceNote {
     },
 }
 
-/// What was recorded of a collective whose size may have to be divided.
+/// Holds the record of a collective whose size may have to be divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DividedSize {
-    /// Which collective.
+    /// Says which collective it is.
     pub kind: CollectiveKind,
-    /// Among how many ranks.
+    /// Counts its ranks.
     pub ranks: u64,
-    /// The most bytes of a rank.
+    /// Holds the most bytes that a rank recorded.
     pub recorded: Bytes,
 }
 
@@ -118,9 +118,8 @@ impl fmt::Display for TraceNote {
             Self::Cancelled { count } => write!(f, "{count} cancelled requests are left out"),
             Self::DividedSizes { count, first, size } => write!(
                 f,
-                "bytes of {count} collectives are divided by the ranks that share them, as Score-P counts them \
-                 once for each: the first, {first}, to {} B; `trace.collective_bytes = \
-                 \"as-recorded\"` takes another recorder's as they are",
+                "bytes of {count} collectives are divided, as Score-P counts them for each rank: \
+                 the first, {first}, to {} B; `trace.collective_bytes = \"as-recorded\"` divides none",
                 size.0
             ),
             Self::UndividedSizes { count, first } => write!(

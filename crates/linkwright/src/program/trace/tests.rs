@@ -290,7 +290,7 @@ fn sizes_follow_from_what_all_ranks_record() {
     }
 }
 
-/// The size that a collective of eight ranks gets whose records all have so many bytes, and the notes.
+/// Gives the size of a collective of eight ranks whose records all have the same bytes, and the notes.
 fn of_eight(
     operation: Of,
     recorded: u64,

@@ -62,16 +62,16 @@ pub enum RecordedError {
         /// How many are.
         bytes: u64,
     },
-    /// A name under which no load before keeps words.
+    /// No load before keeps words under a name.
     NoLoad {
-        /// The name.
+        /// Says which name was asked for.
         name: String,
-        /// Those that loads have.
+        /// Lists those that loads have.
         known: Vec<String>,
     },
-    /// A name that is expected before the last load of it, or twice.
+    /// A name is expected before its last load, or twice.
     ExpectedAlready {
-        /// The name.
+        /// Says which name it is.
         name: String,
     },
     /// A buffer that starts with words that nobody copies in.
@@ -123,7 +123,7 @@ impl Diagnose for RecordedError {
                     .remedy(remedy)
             }
             Self::ExpectedAlready { name } => {
-                Diagnosis::of(format!("what `{}` brings is expected already", shown(name)))
+                Diagnosis::of(format!("the words of `{}` are expected already", shown(name)))
                     .remedy("expect it once, behind its last load")
             }
             Self::NotCopied { name } => {

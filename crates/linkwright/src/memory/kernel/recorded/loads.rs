@@ -1,4 +1,4 @@
-//! What loads of a kernel of one's own bring: where it goes on from there, and what it must be.
+//! Follows what loads of a kernel of one's own bring: stores hand it on, and verdicts judge it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,42 +7,42 @@ use super::{Action, Expected, RecordedError, RecordedKernel, Words, as_many, wit
 use super::{MOST_PARTS, RecordedLaunch};
 use crate::memory::kernel::WavefrontPlace;
 
-/// The words that a load has brought, which a kernel keeps under a name.
+/// Holds the words that a load has brought, which a kernel keeps under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedWords {
-    /// The launch, by its number.
+    /// Numbers the launch, from 0.
     pub launch: usize,
-    /// The wavefront's place.
+    /// Says where the wavefront is.
     pub place: WavefrontPlace,
-    /// The load's name.
+    /// Names the load.
     pub name: String,
-    /// Work-item, word of it, and what it read.
+    /// Lists the work-item, which of its words, and the word that was read.
     pub words: Vec<(u32, u32, u32)>,
 }
 
-/// What a verdict on a run is about.
+/// Says what a verdict on a run judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
-    /// What loads brought, or memory that holds what they brought.
+    /// It judges the words that loads brought, or memory that holds these.
     Answer,
-    /// What memory holds at the end, and nothing that was loaded from it.
+    /// It judges memory at the end, and nothing that was loaded.
     Memory,
 }
 
 /// A load that brought another word than it must.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongLoad {
-    /// The load's name.
+    /// Names the load.
     pub name: String,
-    /// Its wavefront's place.
+    /// Says where its wavefront is.
     pub place: WavefrontPlace,
-    /// The work-item.
+    /// Numbers the work-item.
     pub lane: u32,
-    /// Which of its words.
+    /// Numbers the word of the work-item.
     pub word: u32,
-    /// What it must bring.
+    /// Holds the word that it must bring.
     pub expected: u32,
-    /// What it brought.
+    /// Holds the word that it brought.
     pub got: u32,
 }
 
@@ -55,17 +55,17 @@ impl fmt::Display for WrongLoad {
     }
 }
 
-/// A wavefront's work-group, and its number there.
+/// Numbers a wavefront's work-group, and the wavefront there.
 type Number = (u32, u32);
 
-/// The names under which loads keep words.
+/// Knows the names under which loads keep words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Loads {
     /// The least and the most words that a load of a name keeps.
     of_name: BTreeMap<String, (u64, u64)>,
-    /// Words of each wavefront's last load of a name, in the last launch.
+    /// Counts the words of each wavefront's last load of a name, in the last launch.
     last: BTreeMap<(Number, String), u64>,
-    /// What loads must bring, by their names.
+    /// Holds the words that loads must bring, by their names.
     expected: BTreeMap<String, Words>,
     /// Whether any store has what a load brought.
     stored: bool,
@@ -110,7 +110,7 @@ impl Loads {
         self.last.insert((at, name.to_owned()), words);
     }
 
-    /// What loads must bring, by their names.
+    /// Gives the words that loads must bring, by their names.
     pub(super) const fn expected(&self) -> &BTreeMap<String, Words> {
         &self.expected
     }
@@ -129,7 +129,7 @@ impl RecordedLaunch {
 }
 
 impl RecordedKernel {
-    /// What a verdict on a run of it is about; None where nothing says what must be.
+    /// Says what a verdict on a run of it judges; None where nothing says what must be.
     #[must_use]
     pub fn checked(&self) -> Option<Checked> {
         match (self.expected.is_empty(), self.loads.expected.is_empty()) {
@@ -178,7 +178,7 @@ impl RecordedKernel {
         Ok(())
     }
 
-    /// What buffers must hold at the end.
+    /// Lists the words that buffers must hold at the end.
     pub(super) fn expected(&self) -> &[Expected] {
         &self.expected
     }

@@ -175,8 +175,7 @@ pub enum Action {
     Scalar(Touched, Option<String>),
     /// Stores words.
     Store(Touched, Words),
-    /// Stores what the wavefront's last load of a name brought, once that is there: its words one after another, or its one
-    /// word everywhere.
+    /// Stores the words of the wavefront's last load of a name, once they are there. A single word goes everywhere.
     StoreLoaded(Touched, String),
     /// An atomic operation on a word of each work-item; the words before may be kept.
     Atomic(AtomicOperation, Touched, Words, Option<String>),
@@ -351,8 +350,8 @@ impl RecordedKernel {
     ///
     /// # Errors
     /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds, and
-    /// values that are not as many as the words; a load that was not made, or one of a name that is expected already. More than
-    /// [`MOST_OPERATIONS`], or than [`MOST_KEPT`] words.
+    /// values that are not as many as the words. A store of a load that was not made, and a load of a name that
+    /// is expected already. More than [`MOST_OPERATIONS`], or than [`MOST_KEPT`] words.
     pub fn push(
         &mut self,
         (group, wavefront): (u32, u32),

@@ -99,7 +99,7 @@ fn a_verdict_says_what_loads_brought() {
         );
         let told = "`after` of wavefront 1.0 on GPU 1 read 0, not 7, in word 0 of work-item 0";
         assert_eq!(wrong.to_string(), told);
-        // What was stale when it was loaded is stale where it was stored.
+        // A stale word is stale where it was stored, too.
         assert_eq!(got, Some(0), "{memory:?}");
     }
     let (_, found, got) = verdict(&expecting, MemorySystem::Hmg);
@@ -235,7 +235,7 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ),
         (
             "buffer a 8 in\n0 load a 8 as x\nexpect x = 1\n0 load a 8 as x",
-            "own:4:8: what `x` brings is expected already: `a`; expect it once, behind its last load",
+            "own:4:8: the words of `x` are expected already: `a`; expect it once, behind its last load",
         ),
         ("buffer a 8 in\n0 spin a 4", "own:2:3: it waits for no value: `spin`; add `=`"),
         ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; 0 to"),
