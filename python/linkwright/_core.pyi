@@ -528,6 +528,10 @@ class ClusterRun:
         """How many events the model of the network handled."""
 
     @property
+    def notes(self) -> list[str]:
+        """What the settings make of the network that nobody may expect, each a sentence."""
+
+    @property
     def packet_hops(self) -> int:
         """How many times a packet crossed a channel; 0 in the flow model."""
 

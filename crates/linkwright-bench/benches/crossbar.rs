@@ -109,7 +109,7 @@ fn packets(hierarchy: &Hierarchy) -> u64 {
     let system = System::of_nodes(fabric, node).expect("few nodes");
     let settings = PacketSettings {
         packet_size: Bytes(128),
-        buffer_packets: 64,
+        buffer_packets: Some(64),
         router_delay: Picoseconds(u64::from(hierarchy.pcie.switch) * hierarchy.cycle.0),
         nic_delay: Picoseconds(0),
         switching: Switching::StoreAndForward,

@@ -168,6 +168,12 @@ impl ClusterRun {
         self.outcome.events
     }
 
+    /// What the settings make of the network that nobody may expect, each a sentence.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.cluster.notes()
+    }
+
     /// How many times a packet crossed a channel; 0 in the flow model.
     #[getter]
     fn packet_hops(&self) -> u64 {

@@ -140,7 +140,7 @@ impl System {
     }
 
     /// Its servers with every part listed, as allocation and plans see them: of a network one
-    /// switch, which passes everything at full rate.
+    /// switch, whose inside is as wide as all its links.
     pub fn listed(&self) -> PyResult<Arc<Server>> {
         let core = self.core();
         if core.fabric().is_none() {

@@ -5,8 +5,8 @@ use super::read::{Asked, Scenario};
 use super::unheeded::unheeded;
 use crate::diagnostic::InputError;
 use crate::program::trace::TraceNote;
-use crate::simulation::Job;
 use crate::simulation::cluster::{Cluster, ClusterJob};
+use crate::simulation::{Job, RunTime};
 
 /// What a scenario describes, ready to be played.
 #[derive(Debug, Clone)]
@@ -40,7 +40,10 @@ impl Scenario {
         let cluster = self.network.build(&self.file, files)?;
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
-                let (jobs, notes) = mix.build(&self.file, &cluster.system, files)?;
+                let (jobs, mut notes) = mix.build(&self.file, &cluster.system, files)?;
+                if mix.run_time == RunTime::Played {
+                    notes.extend(Cluster { fidelity: mix.fidelity, ..cluster.clone() }.notes());
+                }
                 (ReadyJobs::Mix(jobs), notes)
             }
             Asked::Programs(programs) => {

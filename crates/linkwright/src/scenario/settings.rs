@@ -284,7 +284,8 @@ settings! {
     "system.network" switching: Kind::Name(Switching::names), "store-and-forward",
         "when a switch passes a packet on";
     "system.network" packet_size: Kind::Size, "4096 B", "the most that a packet carries";
-    "system.network" buffer_packets: Kind::Whole { least: 1, most: MOST_BUFFER_PACKETS as u64 }, "8",
+    "system.network" buffer_packets: Kind::Whole { least: 1, most: MOST_BUFFER_PACKETS as u64 },
+        "the larger of 8 and what a port sends until a credit is back",
         "packets of a switch's input buffer, per port and virtual channel";
     "system.network" router_delay: Kind::Time, "60 ns", "a packet's time in a switch";
     "system.network" nic_delay: Kind::Time, "400 ns", "a message's time in an interface";

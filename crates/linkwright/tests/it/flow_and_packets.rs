@@ -1,12 +1,17 @@
 //! The two models of the network agree where nothing is in a message's way, and part where the
 //! documentation says so.
 
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
+use std::sync::Arc;
+
+use linkwright::network::packet::{
+    ArbitrationPolicy, NarrowBuffer, NicPolicy, PacketSettings, Switching,
+};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic, TransportError};
 use linkwright::system::fabric::{FabricShape, FabricSpecification, NodeLink, SwitchLink};
-use linkwright::system::{AbstractNode, Fabric, System};
+use linkwright::system::presets::preset;
+use linkwright::system::{AbstractNode, Fabric, PortOrder, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -107,6 +112,71 @@ proptest! {
     }
 }
 
+/// How long a lone message of 16 MiB takes from the first to the last GPU of a system, in packets and
+/// as a fluid, with the buffers that nobody sets.
+fn lone(system: &System, switching: Switching) -> [u64; 2] {
+    let settings = PacketSettings { buffer_packets: None, ..settings(switching) };
+    let fabric = system.fabric().unwrap();
+    let kind = RoutingKind::default_for(fabric.shape());
+    let routing = || AnyRouting::new(kind, fabric, 1).unwrap();
+    let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
+    let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
+    let to = system.gpus() - 1;
+    [arrivals(&mut packets, &[0], to, 1 << 24)[0], arrivals(&mut flows, &[0], to, 1 << 24)[0]]
+}
+
+/// What `docs/concepts/network.md` and `system.md` say of default buffers.
+#[test]
+fn a_lone_message_takes_as_long_in_both_at_any_speed() {
+    let server = Arc::new(preset("hgx-h100").unwrap());
+    for gigabits in [100_u64, 200, 400, 800, 1_600] {
+        let (line, rate) = (gigabits as f64 / 8e3, format!("bandwidth = '{gigabits} Gb/s'"));
+        for kind in [
+            "kind = 'single-switch'\nports = 16",
+            "kind = 'single-switch'\nports = 16\nlatency = '5 us'",
+            "kind = 'fat-tree'\nradix = 4",
+        ] {
+            let text = format!("{kind}\n{rate}");
+            let fabric = toml::from_str::<FabricSpecification>(&text).unwrap().build().unwrap();
+            for switching in [Switching::StoreAndForward, Switching::CutThrough] {
+                let [packets, flows] = lone(&nodes(&fabric), switching);
+                assert!(packets.abs_diff(flows) * 50 <= flows, "{text}: {packets}, {flows}");
+                // In bytes per picosecond: the line is busy but for the way there.
+                assert!((1 << 24) as f64 / packets as f64 > 0.8 * line, "{text}: {packets}");
+            }
+            let servers = [(Arc::clone(&server), 2)];
+            let system = System::new(&servers, fabric, PortOrder::Plain).unwrap();
+            let [packets, flows] = lone(&system, Switching::StoreAndForward);
+            assert!(packets.abs_diff(flows) * 50 <= flows, "{text}: {packets}, {flows}");
+        }
+    }
+}
+
+/// A buffer that is set smaller than a round trip is named, with what it allows: what is measured.
+#[test]
+fn a_narrow_buffer_is_named_with_its_rate() {
+    let text = "kind = 'single-switch'\nports = 2\nbandwidth = '400 Gb/s'";
+    let fabric = toml::from_str::<FabricSpecification>(text).unwrap().build().unwrap();
+    for packets in 1..24 {
+        let buffer_packets = Some(packets);
+        let settings = PacketSettings { buffer_packets, ..settings(Switching::StoreAndForward) };
+        let narrow = NarrowBuffer::find(&fabric, &settings);
+        let [measured, _] = in_both(&fabric, settings, &[0], 1, 1 << 24);
+        let rate = (1_u64 << 24) as f64 / measured[0] as f64 * 1e3;
+        let told = narrow.map_or(50.0, |it| it.carried.as_gigabytes_per_second());
+        assert!((rate / told - 1.0).abs() < 0.02, "{packets}: {rate} and {told}");
+        assert_eq!(narrow.is_none(), packets >= 18, "{packets}");
+    }
+    let settings = PacketSettings { buffer_packets: None, ..settings(Switching::StoreAndForward) };
+    assert_eq!(NarrowBuffer::find(&fabric, &settings), None);
+    // So many small packets are on a link around the world that no buffer holds them.
+    let far = format!("{text}\nlatency = '100 ms'");
+    let far = toml::from_str::<FabricSpecification>(&far).unwrap().build().unwrap();
+    let small = PacketSettings { packet_size: Bytes(64), ..settings };
+    assert_eq!(NarrowBuffer::find(&far, &small).unwrap().packets, u16::MAX);
+}
+
 /// A message of an exchange: from, to, and its size.
 type Sent = (u32, u32, u64);
 
@@ -153,7 +223,8 @@ fn exchanged(
 ) -> [(u64, Vec<u64>); 2] {
     let fabric = system.fabric().unwrap();
     let routing = || AnyRouting::new(*kind, fabric, 1).unwrap();
-    let settings = PacketSettings { buffer_packets: 8, ..settings(Switching::StoreAndForward) };
+    let settings =
+        PacketSettings { buffer_packets: Some(8), ..settings(Switching::StoreAndForward) };
     let arbitration = ArbitrationPolicy::RoundRobin;
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, arbitration).unwrap();
     let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();

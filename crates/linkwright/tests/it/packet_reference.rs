@@ -354,7 +354,7 @@ fn reference(
     let line = |channel: &FabricChannel| Line {
         channel: *channel,
         busy: None,
-        credits: vec![settings.buffer_packets; virtual_channels],
+        credits: vec![settings.least_buffer(); virtual_channels],
         coming: Vec::new(),
         waiting: Vec::new(),
         turn: (0, 0),
@@ -427,7 +427,7 @@ fn settings(
         AbstractNode { gpus, bandwidth: Bandwidth(23_999_999_983), latency: Picoseconds(5_003) };
     let settings = PacketSettings {
         packet_size: Bytes(packet_size),
-        buffer_packets,
+        buffer_packets: Some(buffer_packets),
         router_delay: Picoseconds(61_001),
         nic_delay: Picoseconds(400_009),
         switching,

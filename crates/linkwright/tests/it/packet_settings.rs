@@ -8,7 +8,7 @@ use linkwright::units::{Bytes, Picoseconds};
 pub fn deep_buffers() -> PacketSettings {
     PacketSettings {
         packet_size: Bytes(4_096),
-        buffer_packets: 64,
+        buffer_packets: Some(64),
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,

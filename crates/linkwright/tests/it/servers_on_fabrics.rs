@@ -23,7 +23,7 @@ use crate::packet_settings::deep_buffers;
 const MEGABYTE: u64 = 1 << 20;
 
 fn settings() -> PacketSettings {
-    PacketSettings { buffer_packets: 16, ..deep_buffers() }
+    PacketSettings { buffer_packets: Some(16), ..deep_buffers() }
 }
 
 /// So many servers of a preset on the smallest fabric of a kind.
@@ -192,7 +192,7 @@ fn a_link_carries_messages_as_its_own_discipline_says() {
     let (whole, hops) = (MEGABYTE as f64 / rate * 1e12, 2.0 * link.latency.0 as f64);
     let one_packet = 4_096.0 / rate * 1e12;
     // Buffers of what an NVLink has under way, so that no packet waits for a credit.
-    let settings = PacketSettings { buffer_packets: 256, ..settings() };
+    let settings = PacketSettings { buffer_packets: Some(256), ..settings() };
     let start = |system| {
         let arbitration = ArbitrationPolicy::RoundRobin;
         PacketNetwork::new(system, settings, Nowhere, NicPolicy::Fcfs, arbitration).unwrap()

@@ -160,7 +160,7 @@ def replay_trace(
         **play,
     }
     manifest = of_trace(trace, system, choices, inputs)
-    return Replay(job.name, system, [job], run, manifest, [*notes, *_cut(run)])
+    return Replay(job.name, system, [job], run, manifest, (*notes, *run.notes, *_cut(run)))
 
 
 @taking(settings=mapping_of, timeline=whole, progress=callback)
@@ -217,7 +217,8 @@ def replay_loaded(
     except SimulationError as error:
         raise with_notes(error, notes) from error
     manifest = of_programs(loaded, system, run.fidelity)
-    return Replay(name, system, jobs, run, manifest, (*notes, *told_of(system), *_cut(run)))
+    told = (*notes, *told_of(system), *run.notes, *_cut(run))
+    return Replay(name, system, jobs, run, manifest, told)
 
 
 def _cut(run: ClusterRun) -> list[str]:

@@ -108,7 +108,7 @@ fn packets(traffic: &[Sent], buffer_packets: u16, arbitration: ArbitrationPolicy
     let system = System::of_nodes(single_switch(PORTS, rate).unwrap(), node).unwrap();
     let settings = PacketSettings {
         packet_size: Bytes(128),
-        buffer_packets,
+        buffer_packets: Some(buffer_packets),
         router_delay: Picoseconds(SWITCH),
         nic_delay: Picoseconds(0),
         switching: Switching::StoreAndForward,

@@ -102,7 +102,7 @@ fn a_connection_that_was_not_opened_is_an_error() {
     let system = System::of_server(Arc::new(presets::preset("dgx1-v100").unwrap()));
     let settings = PacketSettings {
         packet_size: Bytes(4096),
-        buffer_packets: 8,
+        buffer_packets: Some(8),
         router_delay: Picoseconds(0),
         nic_delay: Picoseconds(0),
         switching: Switching::CutThrough,

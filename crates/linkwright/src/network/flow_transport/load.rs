@@ -109,7 +109,7 @@ impl Load for Channels {
         let busy = &self.busy[channel as usize];
         let carried = busy.offered.min(busy.bandwidth.0);
         let buffers = u128::from(carried) + u128::from(busy.offered - carried) * FULL_BUFFERS;
-        let packets = u128::from(self.settings.buffer_packets);
+        let packets = u128::from(self.settings.least_buffer());
         let of_fluids = buffers * packets / u128::from(busy.bandwidth.0.max(1));
         self.waiting(channel).saturating_add(u32::try_from(of_fluids).unwrap_or(u32::MAX))
     }

@@ -158,9 +158,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
     }
 
-    /// The bytes that a buffer of the fabric holds.
+    /// The bytes that every buffer of the fabric holds at least.
     fn buffer_size(&self) -> u64 {
-        u64::from(self.settings.buffer_packets) * self.settings.packet_size.0
+        u64::from(self.settings.least_buffer()) * self.settings.packet_size.0
     }
 
     /// A channel's bandwidth and latency.

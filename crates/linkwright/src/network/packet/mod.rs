@@ -15,6 +15,7 @@
 //! Parameters and policies follow the TraceR-CODES study, Sections III and IV.
 
 pub mod arbitration;
+mod buffers;
 mod byte_credits;
 mod credits;
 mod network;
@@ -28,6 +29,7 @@ mod tests;
 mod watchdog;
 
 pub use arbitration::ArbitrationPolicy;
+pub use buffers::{LEAST_BUFFER_PACKETS, NarrowBuffer};
 pub use network::{PacketEvent, PacketNetwork};
 pub use nic::NicPolicy;
 pub use settings::{

@@ -57,6 +57,8 @@ struct Progress {
     way: Way,
     /// Packets that have been made and have not left their source's memory.
     at_source: u32,
+    /// How many packets may be on their way to the interface when the next is made.
+    window: u16,
 }
 
 /// Everything but the routing, which asks it for its load.
@@ -132,7 +134,12 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             let ids = 0..channels.len() as u32;
             ids.map(|id| line(fabric, id, &settings, virtual_channels)).collect()
         });
-        let credits = Credits::new(channels, virtual_channels, settings.buffer_packets);
+        let mut credits = Credits::new(virtual_channels);
+        for (line, channel) in lines.iter().zip(channels) {
+            let latency = channel.latency.0;
+            let trip = settings.round_trip(line.full, line.delay, latency);
+            credits.add(latency, settings.buffer_behind(trip));
+        }
         let ports = fabric.map_or(0, Fabric::nodes);
         let inside = Insides::new(system)?;
         let bus = match settings.pcie {
@@ -333,13 +340,15 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
                 return;
             }
         };
-        let progress = Progress { unsent: size, missing: size, way, at_source: 0 };
+        let window = self.settings.least_buffer();
+        let progress = Progress { unsent: size, missing: size, way, at_source: 0, window };
         let index = self.outstanding.begin(message, progress);
         let now = scheduler.now();
         match way {
-            Way::Across { .. } => {
+            Way::Across { from, out, .. } => {
                 self.open(message.source);
                 self.open(message.destination);
+                self.outstanding[index].progress.window = self.window(message.source, from, out);
                 scheduler.schedule_in(self.settings.nic_delay, PacketEvent::Queue(index));
             }
             Way::Inside(path) => {

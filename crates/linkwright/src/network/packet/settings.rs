@@ -28,8 +28,9 @@ impl Named for Switching {
 pub struct PacketSettings {
     /// The most that one packet carries.
     pub packet_size: Bytes,
-    /// How many packets the input buffer of a switch holds, per port and virtual channel.
-    pub buffer_packets: u16,
+    /// How many packets the input buffer of a switch holds, per port and virtual channel; where
+    /// nobody says, as many as its channel needs ([`Self::buffer_behind`]).
+    pub buffer_packets: Option<u16>,
     /// The time from a packet's arrival at a switch to when it may leave.
     pub router_delay: Picoseconds,
     /// The time from a message's handing over to when its network interface may send it.
@@ -45,7 +46,7 @@ pub struct PacketSettings {
 
 /// The most bytes of a packet: its serialisation time has to fit 64 bits on any link.
 pub const MOST_PACKET_SIZE: u64 = 16 << 20;
-/// The most packets of a buffer.
+/// The most packets of a buffer that somebody asks for.
 pub const MOST_BUFFER_PACKETS: u16 = 1024;
 
 /// Settings that no network can have.
@@ -162,8 +163,10 @@ impl PacketSettings {
         if self.packet_size.0 == 0 || self.packet_size.0 > MOST_PACKET_SIZE {
             return Err(SettingsError::PacketSize { size: self.packet_size });
         }
-        if self.buffer_packets == 0 || self.buffer_packets > MOST_BUFFER_PACKETS {
-            return Err(SettingsError::Buffer { packets: self.buffer_packets });
+        if let Some(packets) = self.buffer_packets
+            && !(1..=MOST_BUFFER_PACKETS).contains(&packets)
+        {
+            return Err(SettingsError::Buffer { packets });
         }
         self.pcie.as_ref().map_or(Ok(()), PcieSettings::check)
     }

@@ -20,7 +20,7 @@ const PACKET: u64 = 1_024_000;
 fn settings() -> PacketSettings {
     PacketSettings {
         packet_size: Bytes(4096),
-        buffer_packets: 8,
+        buffer_packets: Some(8),
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,
@@ -171,7 +171,7 @@ fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
 fn packets_wait_for_one_link_as_theory_says() {
     const SOURCES: u32 = 256;
     let star = ring(1, SOURCES + 1);
-    let deep = PacketSettings { buffer_packets: 1000, ..settings() };
+    let deep = PacketSettings { buffer_packets: Some(1000), ..settings() };
     for (load, tolerance) in [(0.5, 0.05), (0.8, 0.08)] {
         let mut network = network(&star, deep, NicPolicy::Fcfs);
         let mut random = Random::new(5);
@@ -260,7 +260,7 @@ fn settings_out_of_range_are_refused() {
     };
     assert!(refused(|wrong| wrong.packet_size = Bytes(0)));
     assert!(refused(|wrong| wrong.packet_size = Bytes(1 << 40)));
-    assert!(refused(|wrong| wrong.buffer_packets = 0));
+    assert!(refused(|wrong| wrong.buffer_packets = Some(0)));
 }
 
 fn any_policy() -> impl Strategy<Value = (NicPolicy, ArbitrationPolicy, Switching)> {
@@ -288,7 +288,7 @@ proptest! {
         (nic, arbitration, switching) in any_policy(),
     ) {
         let fabric = self::nodes(ring(switches, nodes).fabric().unwrap().clone(), gpus);
-        let settings = PacketSettings { buffer_packets, switching, ..settings() };
+        let settings = PacketSettings { buffer_packets: Some(buffer_packets), switching, ..settings() };
         let all = switches * nodes * gpus;
         let run = || {
             let routing = TableRouting::shortest(fabric.fabric().unwrap()).unwrap();

@@ -201,7 +201,7 @@ impl NetworkSettings {
         let (node, gpu_bandwidth) = servers::node(&system)?;
         let packets = PacketSettings {
             packet_size: network.setting("system.network.packet_size")?,
-            buffer_packets: network.setting("system.network.buffer_packets")?,
+            buffer_packets: network.optional("buffer_packets")?,
             router_delay: network.setting("system.network.router_delay")?,
             nic_delay: network.setting("system.network.nic_delay")?,
             switching: network.chosen("system.network.switching")?,

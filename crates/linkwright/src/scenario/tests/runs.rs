@@ -14,7 +14,7 @@ fn a_scenario_reads_with_the_studys_defaults() {
     let (cluster, jobs) = build(SMALL, &Files::new());
     assert_eq!(cluster.gpus(), 64);
     assert_eq!(cluster.settings.packet_size, Bytes(4096));
-    assert_eq!(cluster.settings.buffer_packets, 8);
+    assert_eq!(cluster.settings.buffer_packets, None);
     assert_eq!(cluster.settings.router_delay, Picoseconds(60_000));
     assert_eq!(cluster.settings.nic_delay, Picoseconds(400_000));
     assert_eq!(cluster.settings.switching, Switching::StoreAndForward);

@@ -10,6 +10,7 @@ mod job;
 mod kernels;
 mod latencies;
 pub mod links;
+mod notes;
 mod placement;
 mod stand_ins;
 mod stays;

@@ -1,7 +1,7 @@
 //! One switch between all nodes.
 //!
-//! What it represents: a network that passes everything at full rate, as one switch with a port
-//! for every network interface does. What it leaves out: the switches of a real network and the
+//! What it represents: a network without a narrow place: one switch with a port for every
+//! network interface. What it leaves out: the switches of a real network and the
 //! places where they are too narrow.
 
 use super::links::{LinkRate, numberable, positive};

@@ -3,7 +3,7 @@
 //!
 //! What it represents: the devices and links of some servers, each interface with the link of its
 //! port. What it leaves out: the fabric's own switches and narrow places; one switch stands for
-//! them, which passes everything at full rate. Of a lone server it is the server.
+//! them, whose inside is as wide as all its links. Of a lone server it is the server.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,10 @@ use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 
 /// What is assumed of a network of which only the ports' links are looked at.
 pub const ONE_SWITCH: &str =
-    "every network interface has one link to one switch, which passes everything at full rate";
+    "every network interface has one link to one switch, whose inside is as wide as all its links";
+
+/// What every text of that begins with: files that were written before say the rest otherwise.
+pub(super) const OF_ONE_SWITCH: &str = "every network interface has one link to one switch";
 
 /// What is assumed where the servers were not all calibrated alike.
 const DIFFERENT_CALIBRATIONS: &str = "the servers were calibrated to different values, which one list has no place for; none is listed";
@@ -69,7 +72,9 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
             builder.assume(assumption);
         }
     }
-    builder.assume(ONE_SWITCH);
+    if !assumed.iter().any(|text| text.starts_with(OF_ONE_SWITCH)) {
+        builder.assume(ONE_SWITCH);
+    }
     let calibrations: Vec<_> = servers.iter().map(|it| kind(it).server().calibration()).collect();
     match (calibrations.windows(2).all(|pair| pair[0] == pair[1]), calibrations[0]) {
         (true, Some(calibration)) => builder.calibrate(calibration.clone()),

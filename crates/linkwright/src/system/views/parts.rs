@@ -4,7 +4,7 @@ use crate::system::composition::System;
 use crate::system::fabric::{End, Fabric};
 use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::server::{Device, Link, Server};
-use crate::system::views::listed::ONE_SWITCH;
+use crate::system::views::listed::{OF_ONE_SWITCH, ONE_SWITCH};
 
 /// The devices of a system by their numbers, those of several servers below `node3/`, and its
 /// bundles of links: those of the first server, of the second, ..., then the fabric's in the order
@@ -92,7 +92,7 @@ pub fn assumed(system: &System) -> Vec<String> {
     let described = !system.kinds()[0].server().nics_meet_gpus();
     let one_switch = described && system.fabric().is_some_and(|fabric| fabric.switches() == 1);
     // A machine that lists its servers may say so itself.
-    if one_switch && !all.iter().any(|text| text == ONE_SWITCH) {
+    if one_switch && !all.iter().any(|text| text.starts_with(OF_ONE_SWITCH)) {
         all.push(ONE_SWITCH.to_owned());
     }
     all

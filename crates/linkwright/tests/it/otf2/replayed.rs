@@ -42,7 +42,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         system: Arc::new(System::of_nodes(fabric, node).unwrap()),
         settings: PacketSettings {
             packet_size: Bytes(4096),
-            buffer_packets: 8,
+            buffer_packets: Some(8),
             router_delay: Picoseconds(90_000),
             nic_delay: Picoseconds(0),
             switching: Switching::default(),

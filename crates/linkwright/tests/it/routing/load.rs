@@ -16,7 +16,7 @@ use super::systems::{RATE, System, groups, systems, tree};
 fn settings(buffer_packets: u16) -> PacketSettings {
     PacketSettings {
         packet_size: Bytes(1000),
-        buffer_packets,
+        buffer_packets: Some(buffer_packets),
         router_delay: Picoseconds(10_000),
         nic_delay: Picoseconds(0),
         switching: Switching::StoreAndForward,

@@ -41,16 +41,19 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let to_gpu = kind.server().devices()[to].kind == DeviceKind::Gpu;
             let on_bus = self.bus.as_mut().is_some_and(|bus| bus.open(system, opened, ports(from)));
             let virtual_channels = if on_bus { VIRTUAL_CHANNELS } else { self.virtual_channels };
-            self.state.lines.push(Line {
+            let line = Line {
                 full: serialisation(self.settings.packet_size.0, opened.bandwidth),
                 delay: opened.latency.0,
                 bank: Bank::new(ports(from), virtual_channels),
                 to: if to_gpu { TO_NODE } else { INSIDE },
                 port: entering[to].partition_point(|other| *other < channel) as u16,
                 ..Line::REST
-            });
+            };
+            let credit = opened.latency.0;
+            let trip = self.settings.round_trip(line.full, line.delay, credit);
+            self.state.credits.add(credit, self.settings.buffer_behind(trip));
+            self.state.lines.push(line);
             self.state.load.push(0);
-            self.state.credits.add(opened.latency.0);
         }
         for (index, nic) in (0..).zip(kind.nics()).filter(|_| system.fabric().is_some()) {
             let port = system.port_of(system.nic_at(server, index));

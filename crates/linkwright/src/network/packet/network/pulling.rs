@@ -1,11 +1,12 @@
 //! A packet's way through servers: out of its source's memory, over the host, to its end.
 
+use super::super::buffers::RoundTrip;
 use super::super::packets::{AT_SOURCE, PacketIndex};
 use super::{PacketEvent, PacketNetwork};
 use crate::engine::Scheduler;
-use crate::network::paths::Way;
+use crate::network::paths::{PathIndex, Way};
 use crate::network::routing::Routing;
-use crate::network::transport::{MessageIndex, TrafficClass};
+use crate::network::transport::{DeviceIndex, MessageIndex, TrafficClass};
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
 use crate::units::Picoseconds;
 
@@ -49,7 +50,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
                 }
                 return;
             }
-            if self.pulled[interface] >= self.settings.buffer_packets {
+            if self.pulled[interface] >= self.outstanding[message].progress.window {
                 return;
             }
             let most = self.settings.packet_size.0;
@@ -63,6 +64,23 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let first = self.inside.number(server, self.inside.channels(server, path)[0]);
             self.wait_at_source(first, index, scheduler);
         }
+    }
+
+    /// How many packets may be on their way from a GPU's memory to a port: what the slowest channel of
+    /// the way carries while one is, where nobody says.
+    pub(super) fn window(&self, source: DeviceIndex, port: NodeId, out: PathIndex) -> u16 {
+        if self.settings.buffer_packets.is_some() || self.inside.is_of_nodes() {
+            return self.settings.least_buffer();
+        }
+        let server = self.inside.place(source).server;
+        let mut trip =
+            RoundTrip { packet: self.state.lines[Fabric::injection(port) as usize].full, time: 0 };
+        for channel in self.inside.channels(server, out) {
+            let line = &self.state.lines[self.inside.number(server, *channel) as usize];
+            trip.packet = trip.packet.max(line.full);
+            trip.time = trip.time.saturating_add(line.full).saturating_add(line.delay);
+        }
+        self.settings.buffer_behind(trip)
     }
 
     /// A packet waits in a device's own memory for the first channel of its way.

@@ -49,7 +49,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
     let (bandwidth, latency) = (gpu_bandwidth.parse().unwrap(), Picoseconds(500_000));
     let settings = PacketSettings {
         packet_size: Bytes(4096),
-        buffer_packets: 8,
+        buffer_packets: Some(8),
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,
