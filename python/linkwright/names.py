@@ -181,6 +181,7 @@ RoutingName: TypeAlias = Literal[
     "progressive",
     "dimension-order",
     "shortest-path",
+    "ecmp",
 ]
 RunTimeName: TypeAlias = Literal["formula", "regression", "played"]
 ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread"]

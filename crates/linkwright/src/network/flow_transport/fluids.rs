@@ -58,11 +58,12 @@ impl<R: Routing> FlowTransport<'_, R> {
     }
 
     /// Adds the fabric's channels between two ports; returns how many routers they pass.
-    fn cross_fabric(&mut self, from: NodeId, to: NodeId) -> u64 {
+    fn cross_fabric(&mut self, [from, to]: [NodeId; 2], connection: [DeviceIndex; 2]) -> u64 {
         let Some(fabric) = self.fabric else { return 0 };
         let injection = Fabric::injection(from);
         self.way.push(injection);
         let mut route = PacketRoute::new(from, to);
+        self.routing.start(&mut route, connection);
         let mut routers = 0;
         let mut at = fabric.channels()[injection as usize].to;
         while let End::Switch(switch) = at {
@@ -87,7 +88,8 @@ impl<R: Routing> FlowTransport<'_, R> {
             }
             Way::Across { from, to, out, back } => {
                 self.follow(message.source, out);
-                let routers = self.cross_fabric(from, to);
+                let ends = [message.source, message.destination];
+                let routers = self.cross_fabric([from, to], ends);
                 self.follow(message.destination, back);
                 routers
             }

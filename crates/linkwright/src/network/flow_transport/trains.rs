@@ -103,10 +103,12 @@ impl<R: Routing> FlowTransport<'_, R> {
         size: u64,
         scheduler: &mut impl Scheduler<FlowEvent>,
     ) -> u64 {
-        let Way::Across { from, to, .. } = self.outstanding[message].progress else {
+        let Transfer { message: data, progress } = self.outstanding[message];
+        let Way::Across { from, to, .. } = progress else {
             unreachable!("trains go from port to port");
         };
-        let (place, route) = (Place::Leaving(0), PacketRoute::new(from, to));
+        let (place, mut route) = (Place::Leaving(0), PacketRoute::new(from, to));
+        self.routing.start(&mut route, [data.source, data.destination]);
         let train = Train { message, size, place, route, complete: scheduler.now().0 };
         let index = self.trains.add(train);
         self.hop(index, scheduler)

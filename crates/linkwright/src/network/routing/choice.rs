@@ -7,8 +7,9 @@ use crate::engine::Random;
 use crate::system::fabric::{Fabric, FabricError, FabricShape, SwitchId};
 
 use super::{
-    DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
-    FatTreeStatic, Hop, Load, Nowhere, PacketRoute, Routing, TableRouting, TorusDimensionOrder,
+    DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, EqualCostPaths,
+    FatTreeAdaptive, FatTreeStatic, Hop, LeastLoadedPaths, Load, Nowhere, PacketRoute, Routing,
+    TableRouting, TorusDimensionOrder,
 };
 
 /// The routing algorithms.
@@ -16,7 +17,7 @@ use super::{
 pub enum RoutingKind {
     /// [`FatTreeStatic`].
     Static,
-    /// [`FatTreeAdaptive`].
+    /// [`FatTreeAdaptive`]; on what is no fat-tree [`LeastLoadedPaths`].
     Adaptive,
     /// [`DragonflyMinimal`].
     Minimal,
@@ -30,6 +31,8 @@ pub enum RoutingKind {
     DimensionOrder,
     /// [`TableRouting::shortest`].
     ShortestPath,
+    /// [`EqualCostPaths`].
+    Ecmp,
 }
 
 /// A routing that cannot be had.
@@ -87,7 +90,7 @@ impl Diagnose for RoutingError {
 
 impl RoutingKind {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Static,
         Self::Adaptive,
         Self::Minimal,
@@ -96,6 +99,7 @@ impl RoutingKind {
         Self::Progressive,
         Self::DimensionOrder,
         Self::ShortestPath,
+        Self::Ecmp,
     ];
 
     /// Its name.
@@ -110,6 +114,7 @@ impl RoutingKind {
             Self::Progressive => "progressive",
             Self::DimensionOrder => "dimension-order",
             Self::ShortestPath => "shortest-path",
+            Self::Ecmp => "ecmp",
         }
     }
 
@@ -139,10 +144,10 @@ impl RoutingKind {
     /// The shape of network that it is for.
     const fn wanted(self) -> &'static str {
         match self {
-            Self::Static | Self::Adaptive => "fat-trees",
+            Self::Static => "fat-trees",
             Self::Minimal | Self::Valiant | Self::Ugal | Self::Progressive => "dragonflies",
             Self::DimensionOrder => "tori",
-            Self::ShortestPath => "any network",
+            Self::Adaptive | Self::ShortestPath | Self::Ecmp => "any network",
         }
     }
 }
@@ -154,6 +159,8 @@ pub enum AnyRouting {
     Static(FatTreeStatic),
     /// Least loaded on a fat-tree.
     Adaptive(FatTreeAdaptive),
+    /// Least loaded of all shortest paths on any graph.
+    LeastLoaded(LeastLoadedPaths),
     /// Minimal on a dragonfly.
     Minimal(DragonflyMinimal),
     /// Valiant on a dragonfly.
@@ -166,6 +173,8 @@ pub enum AnyRouting {
     DimensionOrder(TorusDimensionOrder),
     /// Shortest paths, or tables that were given, on any graph.
     Tables(TableRouting),
+    /// A shortest path for each connection on any graph.
+    Ecmp(EqualCostPaths),
     /// None, of a lone server.
     Nowhere(Nowhere),
 }
@@ -179,7 +188,11 @@ impl AnyRouting {
         let random = Random::stream(seed, u64::from(u32::from_be_bytes(*b"rout")));
         let made = match kind {
             RoutingKind::Static => FatTreeStatic::new(fabric).map(Self::Static),
-            RoutingKind::Adaptive => FatTreeAdaptive::new(fabric, random).map(Self::Adaptive),
+            RoutingKind::Adaptive => {
+                let tree = FatTreeAdaptive::new(fabric, random.clone()).map(Self::Adaptive);
+                let any = || LeastLoadedPaths::new(fabric, random).map(Self::LeastLoaded);
+                Some(tree.map_or_else(any, Ok)?)
+            }
             RoutingKind::Minimal => DragonflyMinimal::new(fabric, random).map(Self::Minimal),
             RoutingKind::Valiant => DragonflyValiant::new(fabric, random).map(Self::Valiant),
             RoutingKind::Ugal => DragonflyUgal::new(fabric, random).map(Self::Ugal),
@@ -190,6 +203,7 @@ impl AnyRouting {
                 TorusDimensionOrder::new(fabric).map(Self::DimensionOrder)
             }
             RoutingKind::ShortestPath => Some(Self::Tables(TableRouting::shortest(fabric)?)),
+            RoutingKind::Ecmp => Some(Self::Ecmp(EqualCostPaths::new(fabric, seed)?)),
         };
         made.ok_or_else(|| RoutingError::WrongShape {
             routing: kind.name(),
@@ -205,12 +219,14 @@ macro_rules! each {
         match $any {
             AnyRouting::Static($routing) => $value,
             AnyRouting::Adaptive($routing) => $value,
+            AnyRouting::LeastLoaded($routing) => $value,
             AnyRouting::Minimal($routing) => $value,
             AnyRouting::Valiant($routing) => $value,
             AnyRouting::Ugal($routing) => $value,
             AnyRouting::Progressive($routing) => $value,
             AnyRouting::DimensionOrder($routing) => $value,
             AnyRouting::Tables($routing) => $value,
+            AnyRouting::Ecmp($routing) => $value,
             AnyRouting::Nowhere($routing) => $value,
         }
     };
@@ -223,6 +239,10 @@ impl Routing for AnyRouting {
 
     fn in_order(&self) -> bool {
         each!(self, routing => routing.in_order())
+    }
+
+    fn start(&self, packet: &mut PacketRoute, connection: [u32; 2]) {
+        each!(self, routing => routing.start(packet, connection));
     }
 
     fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {

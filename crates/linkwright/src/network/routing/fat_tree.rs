@@ -4,13 +4,12 @@
 //! channel is free of deadlock: upward channels come before downward ones, lower levels first
 //! on the way up and last on the way down.
 
-use std::num::NonZeroU64;
-
 use crate::engine::Random;
 use crate::system::fabric::{
     ChannelId, Fabric, FabricShape, FatTree, FatTreeLevel, NodeId, SwitchId,
 };
 
+use super::least_loaded::least_loaded;
 use super::{Hop, Load, PacketRoute, Routing};
 
 /// Channels of parallel links, or of all those up from a switch: every other number, because
@@ -161,25 +160,8 @@ impl Routing for FatTreeAdaptive {
             return hop;
         }
         let (Way::Up(channels, _) | Way::Down(channels)) = self.levels.way(at, packet.destination);
-        let channel = least_loaded(channels, load, &mut self.random);
-        Hop { channel, virtual_channel: 0 }
+        let (count, get) = (channels.count as usize, |index| channels.get(index as u32));
+        let channel = least_loaded(count, get, load, &mut self.random);
+        Hop { channel: channel.unwrap_or(ChannelId::MAX), virtual_channel: 0 }
     }
-}
-
-/// The channel with the shortest queue; the search starts by chance, so that ties are fair.
-fn least_loaded(channels: Channels, load: &mut impl Load, random: &mut Random) -> ChannelId {
-    let Some(count) = NonZeroU64::new(u64::from(channels.count)) else { return ChannelId::MAX };
-    let start = if channels.count == 1 { 0 } else { random.below(count) as u32 };
-    let mut best = (u32::MAX, channels.first);
-    for index in (start..channels.count).chain(0..start) {
-        let channel = channels.get(index);
-        let queued = load.queued(channel);
-        if queued < best.0 {
-            best = (queued, channel);
-        }
-        if queued == 0 {
-            break;
-        }
-    }
-    best.1
 }

@@ -8,22 +8,27 @@
 //! | --- | --- | --- | --- |
 //! | [`FatTreeStatic`] | fat-tree | 1 | yes |
 //! | [`FatTreeAdaptive`] | fat-tree | 1 | no |
+//! | [`LeastLoadedPaths`] | any other | its longest path | no |
 //! | [`DragonflyMinimal`] | dragonfly | 2 | no |
 //! | [`DragonflyValiant`] | dragonfly | 3 | no |
 //! | [`DragonflyUgal`] | dragonfly | 3 | no |
 //! | [`DragonflyProgressive`] | dragonfly | 4 | no |
 //! | [`TorusDimensionOrder`] | torus | 2 | yes |
 //! | [`TableRouting`] | any graph | its longest path | yes |
+//! | [`EqualCostPaths`] | any graph | its longest path | yes |
 
+mod all_paths;
 mod choice;
 mod dragonfly;
 mod dragonfly_links;
 mod fat_tree;
+mod least_loaded;
 mod nowhere;
 mod paths;
 mod table;
 mod torus;
 
+pub use all_paths::{EqualCostPaths, LeastLoadedPaths};
 pub use choice::{AnyRouting, RoutingError, RoutingKind};
 pub use dragonfly::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, UGAL_BIAS,
@@ -83,8 +88,11 @@ pub trait Routing {
     /// How many virtual channels each channel needs.
     fn virtual_channels(&self) -> u8;
 
-    /// Whether packets between two nodes arrive in the order of their departure.
+    /// Whether packets of one connection arrive in the order of their departure.
     fn in_order(&self) -> bool;
+
+    /// Notes on a packet that leaves its source which connection it is of: the devices at its ends.
+    fn start(&self, _packet: &mut PacketRoute, _connection: [u32; 2]) {}
 
     /// Where a packet goes from a switch; at its destination's switch, to the node.
     fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop;

@@ -30,9 +30,7 @@ impl TableRouting {
     /// Paths of over 32 links.
     pub fn new(fabric: &Fabric, tables: &RoutingTables) -> Result<Self, RoutingError> {
         let hops = tables.longest();
-        if hops > MOST_HOPS {
-            return Err(RoutingError::TooLong { hops });
-        }
+        short_enough(hops)?;
         let nodes = 0..fabric.nodes();
         let switch_of = nodes.map(|node| fabric.switch_of(node)).collect();
         let paths = Paths::spread(fabric, tables);
@@ -44,13 +42,25 @@ impl TableRouting {
     /// # Errors
     /// Nodes that no links join, tables too large, or paths of over 32 links.
     pub fn shortest(fabric: &Fabric) -> Result<Self, RoutingError> {
-        // Tables of a long ring fill a gigabyte before they tell that they are of no use.
-        let hops = RoutingTables::least_longest(fabric);
-        if hops > MOST_HOPS {
-            return Err(RoutingError::TooLong { hops });
-        }
-        Self::new(fabric, &RoutingTables::shortest(fabric)?)
+        Self::new(fabric, &shortest_tables(fabric)?)
     }
+}
+
+/// The tables of all paths of fewest links.
+///
+/// # Errors
+/// Nodes that no links join, tables too large, or paths of over 32 links.
+pub(super) fn shortest_tables(fabric: &Fabric) -> Result<RoutingTables, RoutingError> {
+    // Tables of a long ring fill a gigabyte before they tell that they are of no use.
+    short_enough(RoutingTables::least_longest(fabric))?;
+    let tables = RoutingTables::shortest(fabric)?;
+    short_enough(tables.longest())?;
+    Ok(tables)
+}
+
+/// Whether there is a virtual channel for each link of a path.
+fn short_enough(hops: u32) -> Result<(), RoutingError> {
+    if hops > MOST_HOPS { Err(RoutingError::TooLong { hops }) } else { Ok(()) }
 }
 
 impl Routing for TableRouting {

@@ -32,6 +32,7 @@ fn walk(
     destination: u32,
 ) -> Vec<Hop> {
     let mut packet = PacketRoute::new(source, destination);
+    routing.start(&mut packet, [source, destination]);
     let mut at = fabric.switch_of(source);
     let mut hops = Vec::new();
     loop {
@@ -84,7 +85,8 @@ fn most(kind: RoutingKind, fewest: usize) -> usize {
         RoutingKind::Static
         | RoutingKind::Adaptive
         | RoutingKind::DimensionOrder
-        | RoutingKind::ShortestPath => fewest,
+        | RoutingKind::ShortestPath
+        | RoutingKind::Ecmp => fewest,
         // A local, a global, a local; the fewest may be less where a group has several links.
         RoutingKind::Minimal => fewest.max(3),
         // Local, global, local, global, local.

@@ -190,6 +190,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
             Way::Across { from, to, .. } => (from, to),
             Way::Inside(_) => (NodeId::MAX, NodeId::MAX),
         };
+        let mut route = PacketRoute::new(from, to);
+        self.routing.start(&mut route, [data.source, data.destination]);
         let packet = Packet {
             message,
             next: NO_PACKET,
@@ -199,7 +201,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             size: size as u32,
             created: self.state.now,
             complete: self.state.now,
-            route: PacketRoute::new(from, to),
+            route,
             port: 0,
             priority: data.class.priority,
             request: false,

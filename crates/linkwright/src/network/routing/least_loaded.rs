@@ -1,0 +1,31 @@
+//! The choice of adaptive routings: the channel with the shortest queue.
+
+use std::num::NonZeroU64;
+
+use super::Load;
+use crate::engine::Random;
+use crate::system::fabric::ChannelId;
+
+/// The channel with the shortest queue of so many, by their indices; None of none.
+///
+/// The search starts by chance, so that ties are fair.
+pub(super) fn least_loaded(
+    count: usize,
+    channel: impl Fn(usize) -> ChannelId,
+    load: &mut impl Load,
+    random: &mut Random,
+) -> Option<ChannelId> {
+    let bound = NonZeroU64::new(count as u64)?;
+    let start = if count == 1 { 0 } else { random.below(bound) as usize };
+    let mut best = (u32::MAX, channel(0));
+    for channel in (start..count).chain(0..start).map(channel) {
+        let queued = load.queued(channel);
+        if queued < best.0 {
+            best = (queued, channel);
+        }
+        if queued == 0 {
+            break;
+        }
+    }
+    Some(best.1)
+}
