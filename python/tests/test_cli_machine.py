@@ -246,12 +246,13 @@ def test_a_network_is_shown_by_its_name_with_levels_links_and_parameters() -> No
     assert ["radix", "32"] in rows
 
 
-@pytest.mark.parametrize("file", ["two-racks.toml", "ring.dot"])
-def test_a_network_s_file_is_shown_and_read_from_the_input(file: str) -> None:
+@pytest.mark.parametrize(("file", "passes"), [("two-racks.toml", 100.0), ("ring.dot", 25.0)])
+def test_a_network_s_file_is_shown_and_read_from_the_input(file: str, passes: float) -> None:
     text = (FABRICS / file).read_text("utf-8")
     shown = linkwright("machine", "show", str(FABRICS / file)).stdout
     assert linkwright("machine", "show", "-", stdin=text).stdout == shown
-    assert "bisection bandwidth: not known" in shown
+    assert f"bisection bandwidth: {passes} GB/s" in shown
+    assert "bisection bandwidth: not known" in linkwright("machine", "show", "quartz").stdout
     found = parsed("machine", "show", str(FABRICS / file))
     assert found["kind"] == "graph"
     assert found["ports"] == Fabric.from_text(text).ports

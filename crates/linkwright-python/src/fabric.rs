@@ -5,7 +5,7 @@ use std::sync::Arc;
 use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{FabricSource, Files, NetworkSettings};
 use linkwright::system::fabric::{self, FABRICS, FabricSpecification, fabric_dot, read_fabric};
-use linkwright::system::views::{fabric_facts, svg};
+use linkwright::system::views::{bisection, fabric_facts, svg};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -236,11 +236,11 @@ impl Fabric {
 
     /// What passes in one direction between two halves of the nodes, in GB/s, if known.
     ///
-    /// The halves are whole pods of a fat-tree of three levels, whole leaves of one of two,
-    /// whole groups of a dragonfly, half a torus across its longest dimension.
+    /// The halves are equal or one apart, and divided so that the least passes between them. Not
+    /// known is that of a graph of more than 20 switches.
     #[getter]
     fn bisection_bandwidth(&self) -> Option<f64> {
-        let bandwidth = fabric_facts::bisection_bandwidth(&self.fabric);
+        let bandwidth = bisection::bisection_bandwidth(&self.fabric);
         bandwidth.map(linkwright::units::Bandwidth::as_gigabytes_per_second)
     }
 

@@ -1,10 +1,9 @@
-//! What a fabric is made of: its levels of switches, its classes of links, what passes its middle.
+//! What a fabric is made of: its levels of switches, its classes of links.
 
 use std::collections::BTreeMap;
 
-use crate::system::fabric::{End, Fabric, FabricShape, SwitchId};
+use crate::system::fabric::{End, Fabric, SwitchId};
 use crate::table::Table;
-use crate::units::Bandwidth;
 
 /// Of each switch, how many links it is from the nearest switch that has nodes.
 #[must_use]
@@ -106,49 +105,4 @@ pub fn links(fabric: &Fabric) -> Table {
         .with("links", "", rows.values().copied().collect::<Vec<u64>>())
         .with("bandwidth", "B/s", rows.keys().map(|class| class.2).collect::<Vec<u64>>())
         .with("latency", "ps", rows.keys().map(|class| class.3).collect::<Vec<u64>>())
-}
-
-/// What passes in one direction between two halves of the nodes, where the shape tells.
-///
-/// The halves are whole pods of a fat-tree of three levels, whole leaves of one of two, whole
-/// groups of a dragonfly, half a torus across its longest dimension, any nodes of a single switch.
-/// None where these do not divide by two, and for a graph; every link is taken to have the rate
-/// of the first of its kind.
-#[must_use]
-pub fn bisection_bandwidth(fabric: &Fabric) -> Option<Bandwidth> {
-    let rate = |index: u32| fabric.channels().get(index as usize).map(|c| c.bandwidth.0);
-    let of_node = rate(0)?;
-    // The first channel of links between switches, and the last of all.
-    let (first, last) = (2 * fabric.nodes(), fabric.channels().len() as u32 - 1);
-    let (half, between) = match fabric.shape() {
-        FabricShape::SingleSwitch => (fabric.nodes() / 2, None),
-        FabricShape::FatTree(tree) => {
-            let parts = if tree.pods > 1 { tree.pods } else { tree.leaves_per_pod };
-            let leaf = tree.leaves() * tree.uplinks_per_leaf();
-            let core = tree.aggregates() * tree.uplinks_per_aggregate();
-            let links = if tree.pods > 1 { leaf.min(core) } else { leaf };
-            (fabric.nodes() / parts * halved(parts)?, Some((links / 2, rate(first)?)))
-        }
-        FabricShape::Dragonfly(fly) => {
-            let half = halved(fly.groups)?;
-            let pairs = (0..half).flat_map(|from| (half..fly.groups).map(move |to| (from, to)));
-            let links = pairs.map(|(from, to)| fly.links_between(from, to)).sum();
-            (fabric.nodes() / 2, Some((links, rate(last)?)))
-        }
-        FabricShape::Torus(torus) => {
-            let longest = torus.dimensions.iter().copied().max()?;
-            let face = torus.switches() / longest;
-            let faces = if halved(longest)? == 1 { 1 } else { 2 };
-            (fabric.nodes() / 2, Some((face * faces, rate(first)?)))
-        }
-        FabricShape::Graph => return None,
-    };
-    let of_nodes = u64::from(half) * of_node;
-    let crossing = between.map_or(u64::MAX, |(links, rate)| u64::from(links) * rate);
-    Some(Bandwidth(of_nodes.min(crossing)))
-}
-
-/// Half of an even number.
-fn halved(number: u32) -> Option<u32> {
-    number.is_multiple_of(2).then_some(number / 2)
 }

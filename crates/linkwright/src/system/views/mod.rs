@@ -1,6 +1,7 @@
 //! What is told of servers and fabrics: each view is a file of its own and looks only at devices and
 //! links.
 
+pub mod bisection;
 pub(crate) mod dot;
 pub mod export;
 pub mod fabric_facts;
