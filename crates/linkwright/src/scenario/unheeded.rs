@@ -62,19 +62,25 @@ fn network_of_mix(scenario: &Scenario, mix: &Mix) -> Option<String> {
     if mix.run_time == RunTime::Played && mix.fidelity == Fidelity::Packet {
         return None;
     }
-    let keys = written(scenario, "system.network", &OF_PACKETS);
-    note(&keys, "of `[jobs]` packets alone heed that (`fidelity = \"packet\"`)")
+    note(&of_packets(scenario), "of `[jobs]` packets alone heed that (`fidelity = \"packet\"`)")
 }
 
 /// The network's choices of programs that no packets carry.
 fn network_of_programs(scenario: &Scenario) -> Option<String> {
     if scenario.network.collectives.are_kernels() {
         let why = "connections, over which kernels send, are divided over the shortest ways";
-        return note(&written(scenario, "system.network", &OF_PACKETS), why);
+        return note(&of_packets(scenario), why);
     }
     let is_unheeded = scenario.network.fidelity == Fidelity::Flow;
     let keys = if is_unheeded { &["arbitration"][..] } else { &[] };
     note(&written(scenario, "system.network", keys), PACKETS_ALONE)
+}
+
+/// The network's choices that messages heed, and connections do not: these take all the interfaces of
+/// a server that are as near.
+fn of_packets(scenario: &Scenario) -> Vec<String> {
+    let interfaces = written(scenario, "system", &["interfaces"]);
+    [interfaces, written(scenario, "system.network", &OF_PACKETS)].concat()
 }
 
 /// The bus's choices where no packets cross it.

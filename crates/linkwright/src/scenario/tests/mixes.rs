@@ -226,6 +226,14 @@ fn what_counts_for_nothing_is_told() {
     assert_eq!(notes(&flow), [said]);
     assert_eq!(notes(&network), [said]);
     assert_eq!(notes(&flow.replace("flow", "packet")), [""; 0]);
+    // Through which interface a GPU sends is a choice of messages: connections take all that are as near.
+    for fidelity in ["flow", "fluid"] {
+        let interfaces = with("interfaces = \"first\"\nservers = 2\n");
+        let told = notes(&format!("fidelity = \"{fidelity}\"\n{interfaces}"));
+        let start = "`system.interfaces` counts for nothing: of `[jobs]` packets alone heed that";
+        assert!(told.len() == 1 && told[0].starts_with(start), "{told:?}");
+        assert_eq!(notes(&format!("fidelity = \"packet\"\n{interfaces}")), [""; 0]);
+    }
     let qos = "`pcie.arbitration = \"qos\"` alone heeds deadlines.";
     let bus = |keys: &str| format!("fidelity = \"flow\"\n{SMALL}[pcie]\n{keys}");
     assert_eq!(
