@@ -140,6 +140,7 @@ impl NetworkSettings {
             system: Arc::new(system),
             settings: self.packets,
             routing,
+            routing_is_default: self.routing.is_none() && tables.is_none(),
             tables,
             nic: self.nic,
             arbitration: self.arbitration,

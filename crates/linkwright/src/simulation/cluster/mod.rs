@@ -74,6 +74,8 @@ pub struct Cluster {
     pub settings: PacketSettings,
     /// Which way packets go.
     pub routing: RoutingKind,
+    /// Whether nobody chose that.
+    pub routing_is_default: bool,
     /// Tables that packets follow whatever the routing says.
     pub tables: Option<RoutingTables>,
     /// Which message a network interface sends first.

@@ -50,6 +50,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
             seed: 1,
         },
         routing: RoutingKind::Adaptive,
+        routing_is_default: false,
         tables: None,
         nic: linkwright::network::packet::NicPolicy::Fcfs,
         arbitration: linkwright::network::packet::ArbitrationPolicy::RoundRobin,

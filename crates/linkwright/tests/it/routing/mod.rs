@@ -3,6 +3,7 @@
 
 mod cycles;
 mod detours;
+mod everywhere;
 mod load;
 mod spread;
 mod systems;

@@ -58,6 +58,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
     };
     Cluster {
         routing: RoutingKind::default_for(fabric.shape()),
+        routing_is_default: false,
         system: Arc::new(
             System::of_nodes(fabric, AbstractNode { gpus, bandwidth, latency }).unwrap(),
         ),
