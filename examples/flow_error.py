@@ -54,12 +54,12 @@ class Kind:
 
 
 FAT_TREE: Mapping[str, object] = {"kind": "fat-tree"}
-# Packets go the direct way within a group, as in the study of these networks.
+# Packets may go over a third switch of a group.
+DETOURS: Mapping[str, object] = {"kind": "dragonfly", "intra_group_detours": True}
+# Packets go the direct way within a group, as in the study of these networks, and by default.
 DIRECT: Mapping[str, object] = {"kind": "dragonfly", "intra_group_detours": False}
 KINDS = {
-    "one-gpu": Kind(
-        ALL, {"fat-tree": FAT_TREE, "dragonfly": {"kind": "dragonfly"}, "direct dragonfly": DIRECT}
-    ),
+    "one-gpu": Kind(ALL, {"fat-tree": FAT_TREE, "dragonfly": DETOURS, "direct dragonfly": DIRECT}),
     "several-gpus": Kind(FOUR, {"fat-tree": FAT_TREE, "direct dragonfly": DIRECT}, (4, 8)),
     "other-networks": Kind(FOUR, {"torus": {"kind": "torus"}, "quartz": {"kind": "quartz"}}),
     "servers": Kind(

@@ -529,7 +529,7 @@ class ClusterRun:
 
     @property
     def notes(self) -> list[str]:
-        """What the settings make of the network that nobody may expect, each a sentence."""
+        """Tells where the settings make less of the network than there is, each a sentence."""
 
     @property
     def packet_hops(self) -> int:

@@ -144,7 +144,8 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
     sizes: dict[str, Any] = {"groups": 2, "switches_per_group": 16}
     job = ["replay", "stencil4d", "--ranks", 64]
     keys = [word for key, value in sizes.items() for word in ("--set", f"{key}={value}")]
-    with_detours = parsed(*job, "--network", "dragonfly", *keys)["makespan"]
+    asked = ["--set", "intra_group_detours=true"]
+    with_detours = parsed(*job, "--network", "dragonfly", *keys, *asked)["makespan"]
     network = "\n".join(f"{key.replace('_', '-')} = {value}" for key, value in sizes.items())
     file = tmp_path / "direct.toml"
     file.write_text(f'kind = "dragonfly"\nintra-group-detours = false\n{network}\n', "utf-8")
@@ -160,6 +161,7 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
         parsed(*job, "--network", "dragonfly", *keys, "--set", "intra_group_detours=false")[
             "makespan"
         ],
+        parsed(*job, "--network", "dragonfly", *keys)["makespan"],
         parsed(*job, "--network", file)["makespan"],
         parsed("run", scenario)["makespan"],
         replay_trace("stencil4d", System(network=dragonfly), ranks=64).run.makespan,

@@ -168,7 +168,7 @@ impl ClusterRun {
         self.outcome.events
     }
 
-    /// What the settings make of the network that nobody may expect, each a sentence.
+    /// Tells where the settings make less of the network than there is, each a sentence.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.cluster.notes()

@@ -139,8 +139,8 @@ impl System {
         system::export(kind.server(), format).map_err(errors::system)
     }
 
-    /// Its servers with every part listed, as allocation and plans see them: of a network one
-    /// switch, whose inside is as wide as all its links.
+    /// Its servers with every part listed, as allocation and plans see them. Of a network it
+    /// lists one switch, whose inside is as wide as all its links.
     pub fn listed(&self) -> PyResult<Arc<Server>> {
         let core = self.core();
         if core.fabric().is_none() {

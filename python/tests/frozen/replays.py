@@ -40,8 +40,9 @@ def _routings() -> Iterator[Play]:
                 settings = {"routing": routing, "fidelity": fidelity}
                 yield Play(f"{name}-{routing}-{fidelity}", name, settings)
     for routing in ("valiant", "ugal", "progressive"):
-        plain = {"routing": routing, "intra_group_detours": False, "nic": "rr"}
-        yield Play(f"dragonfly-{routing}-no-detours", "dragonfly", plain)
+        for name, detours in (("no-detours", False), ("detours", True)):
+            choice = {"routing": routing, "intra_group_detours": detours, "nic": "rr"}
+            yield Play(f"dragonfly-{routing}-{name}", "dragonfly", choice)
 
 
 def _settings() -> Iterator[Play]:

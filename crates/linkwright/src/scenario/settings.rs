@@ -262,7 +262,7 @@ settings! {
     "system.network" global_bandwidth: Kind::Bandwidth, "",
         "of a dragonfly's links between groups";
     "system.network" global_latency: Kind::Time, "", "of a dragonfly's links between groups";
-    "system.network" intra_group_detours: Kind::Truth, "true",
+    "system.network" intra_group_detours: Kind::Truth, "false",
         "of a dragonfly: whether `valiant`, `ugal` and `progressive` may lead a packet over a \
          third switch of its group";
     "system.network" hop_weights: Kind::Truth, "as `intra_group_detours`",

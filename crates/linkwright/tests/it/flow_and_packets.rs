@@ -112,8 +112,8 @@ proptest! {
     }
 }
 
-/// How long a lone message of 16 MiB takes from the first to the last GPU of a system, in packets and
-/// as a fluid, with the buffers that nobody sets.
+/// Times a lone message of 16 MiB from the first to the last GPU of a system, in packets and as a
+/// fluid. Nobody sets the buffers.
 fn lone(system: &System, switching: Switching) -> [u64; 2] {
     let settings = PacketSettings { buffer_packets: None, ..settings(switching) };
     let fabric = system.fabric().unwrap();
@@ -126,7 +126,7 @@ fn lone(system: &System, switching: Switching) -> [u64; 2] {
     [arrivals(&mut packets, &[0], to, 1 << 24)[0], arrivals(&mut flows, &[0], to, 1 << 24)[0]]
 }
 
-/// What `docs/concepts/network.md` and `system.md` say of default buffers.
+/// Holds `docs/concepts/network.md` and `system.md` to their word on default buffers.
 #[test]
 fn a_lone_message_takes_as_long_in_both_at_any_speed() {
     let server = Arc::new(preset("hgx-h100").unwrap());
@@ -153,7 +153,7 @@ fn a_lone_message_takes_as_long_in_both_at_any_speed() {
     }
 }
 
-/// A buffer that is set smaller than a round trip is named, with what it allows: what is measured.
+/// Names a buffer that is set smaller than a round trip, with the rate that is measured.
 #[test]
 fn a_narrow_buffer_is_named_with_its_rate() {
     let text = "kind = 'single-switch'\nports = 2\nbandwidth = '400 Gb/s'";
@@ -170,7 +170,7 @@ fn a_narrow_buffer_is_named_with_its_rate() {
     }
     let settings = PacketSettings { buffer_packets: None, ..settings(Switching::StoreAndForward) };
     assert_eq!(NarrowBuffer::find(&fabric, &settings), None);
-    // So many small packets are on a link around the world that no buffer holds them.
+    // No buffer holds all small packets that are on a link around the world.
     let far = format!("{text}\nlatency = '100 ms'");
     let far = toml::from_str::<FabricSpecification>(&far).unwrap().build().unwrap();
     let small = PacketSettings { packet_size: Bytes(64), ..settings };

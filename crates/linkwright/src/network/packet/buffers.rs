@@ -1,6 +1,6 @@
-//! How many packets the buffer behind a channel holds, and what the channel carries with so many.
+//! Sizes the buffers of switches, and tells the rate that a buffer allows.
 //!
-//! A packet takes a place when it leaves for the buffer, and the place is the sender's again once the
+//! A packet takes a place when it leaves for the buffer. The place is the sender's again once the
 //! packet has left it and the credit is back. A channel with places for all that it sends in that time
 //! is busy as long as it has packets; one with fewer waits.
 
@@ -8,8 +8,8 @@ use super::settings::{PacketSettings, Switching, serialisation};
 use crate::system::fabric::{End, Fabric};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// The packets of a buffer of which nobody says anything, where its channel needs no more: those of
-/// the TraceR-CODES study.
+/// A buffer holds this many packets where nobody says and its channel needs no more. The number is that
+/// of the TraceR-CODES study.
 pub const LEAST_BUFFER_PACKETS: u16 = 8;
 
 /// For how long a packet that never waits takes a place, by the clock of its channel.
@@ -29,14 +29,14 @@ impl RoundTrip {
 }
 
 impl PacketSettings {
-    /// How many packets every buffer holds at least.
+    /// Returns the packets that every buffer holds at least.
     #[must_use]
     pub fn least_buffer(&self) -> u16 {
         self.buffer_packets.unwrap_or(LEAST_BUFFER_PACKETS)
     }
 
-    /// The round trip over a channel that takes so long for a full packet, from where packets may go
-    /// on so long after (`delay`); the next channel is no slower. The credit takes `credit`.
+    /// Returns the round trip over a channel that takes the time `packet` for a full packet. The packet
+    /// may go on a `delay` later, over a channel that is no slower; the credit takes `credit`.
     pub(super) fn round_trip(&self, packet: u64, delay: u64, credit: u64) -> RoundTrip {
         let packets = match self.switching {
             Switching::StoreAndForward => 2,
@@ -47,8 +47,8 @@ impl PacketSettings {
         RoundTrip { packet, time: crossing.saturating_add(delay).saturating_add(credit) }
     }
 
-    /// How many packets a buffer holds: as many as are asked for, else [`LEAST_BUFFER_PACKETS`], or
-    /// what its channel sends in a round trip where that is more.
+    /// Returns the packets that a buffer holds: the number that is asked for. Without one it is
+    /// [`LEAST_BUFFER_PACKETS`], or what its channel sends in a round trip where that is more.
     pub(super) fn buffer_behind(&self, trip: RoundTrip) -> u16 {
         let needed = || u16::try_from(trip.packets()).unwrap_or(u16::MAX);
         self.buffer_packets.unwrap_or_else(|| needed().max(LEAST_BUFFER_PACKETS))
@@ -62,16 +62,17 @@ pub struct NarrowBuffer {
     pub packets: u16,
     /// How many it would need.
     pub needed: u64,
-    /// What the link could carry.
+    /// The link could carry this.
     pub bandwidth: Bandwidth,
-    /// What it carries with that buffer, at most.
+    /// It carries this with that buffer, at most.
     pub carried: Bandwidth,
     /// After how long a place is free again.
     pub round_trip: Picoseconds,
 }
 
 impl NarrowBuffer {
-    /// The link of a fabric that these settings let carry the least of its bandwidth, if any waits.
+    /// Finds the link of a fabric that these settings let carry the least share of its bandwidth. Returns
+    /// None where none waits.
     #[must_use]
     pub fn find(fabric: &Fabric, settings: &PacketSettings) -> Option<Self> {
         let into_switches = fabric.channels().iter().filter(|it| matches!(it.to, End::Switch(_)));

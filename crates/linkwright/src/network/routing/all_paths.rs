@@ -1,13 +1,11 @@
-//! Routing over all shortest paths of any fabric: of each connection by a hash, or of each packet by
-//! load.
+//! Chooses among all shortest paths of any fabric: for a connection by a hash, for a packet by load.
 //!
 //! Order of the virtual channels: a packet enters the next one at every hop, as under
-//! [`TableRouting`](super::TableRouting), so that no cycle of buffers can close, whichever of the
-//! paths it takes.
+//! [`TableRouting`](super::TableRouting). No cycle of buffers can close, whichever path it takes.
 //!
 //! Source of the hash over paths of equal cost: C. Hopps, "Analysis of an Equal-Cost Multi-Path
-//! Algorithm", RFC 2992, 2000. Each switch mixes its own number in, since the same hash at every
-//! switch would send all that come to one of them on by one channel.
+//! Algorithm", RFC 2992, 2000. Each switch mixes its own number in. With the same hash at every
+//! switch, all that come to one of them would go on by one channel.
 
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ use super::least_loaded::least_loaded;
 use super::table::shortest_tables;
 use super::{Hop, Load, PacketRoute, Routing, RoutingError};
 
-/// All paths of fewest links.
+/// Holds all paths of fewest links.
 #[derive(Debug, Clone)]
 struct AllPaths {
     switch_of: Vec<SwitchId>,
@@ -36,7 +34,7 @@ impl AllPaths {
         self.tables.longest().max(1) as u8
     }
 
-    /// The channels that lead from a switch on to a node: none at its own switch.
+    /// Returns the channels that lead from a switch on to a node: none at its own switch.
     fn next(&self, at: SwitchId, destination: NodeId) -> &[ChannelId] {
         if at == self.switch_of[destination as usize] {
             return &[];
@@ -45,7 +43,7 @@ impl AllPaths {
     }
 }
 
-/// The hop over one of the channels that lead on, or to the node where there is none.
+/// Returns the hop over a channel that leads on, or to the node where there is none.
 fn hop(packet: &PacketRoute, channel: Option<ChannelId>) -> Hop {
     match channel {
         Some(channel) => Hop { channel, virtual_channel: packet.hops },
@@ -53,7 +51,7 @@ fn hop(packet: &PacketRoute, channel: Option<ChannelId>) -> Hop {
     }
 }
 
-/// Equal-cost multi-path: a path for each connection, by a hash of its ends.
+/// Chooses a path for each connection by a hash of its ends: equal-cost multi-path.
 #[derive(Debug, Clone)]
 pub struct EqualCostPaths {
     paths: AllPaths,
@@ -61,7 +59,7 @@ pub struct EqualCostPaths {
 }
 
 impl EqualCostPaths {
-    /// The routing of a fabric.
+    /// Makes the routing of a fabric.
     ///
     /// # Errors
     /// Nodes that no links join, tables too large, or paths of over 32 links.
@@ -70,15 +68,15 @@ impl EqualCostPaths {
     }
 }
 
-/// The last steps of SplitMix64, which spread every bit over all: G. Steele, D. Lea and C. Flood,
-/// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// Spreads every bit over all, by the last steps of SplitMix64: G. Steele, D. Lea and C. Flood, "Fast
+/// Splittable Pseudorandom Number Generators", OOPSLA 2014.
 const fn mixed(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
 
-/// Two numbers as one word.
+/// Puts two numbers into one word.
 const fn word(first: u32, second: u32) -> u64 {
     (first as u64) << 32 | second as u64
 }
@@ -106,8 +104,8 @@ impl Routing for EqualCostPaths {
     }
 }
 
-/// For each packet the least loaded channel of all shortest paths; of equally loaded ones one by
-/// chance.
+/// Chooses for each packet the least loaded channel of all shortest paths; of equally loaded ones one
+/// by chance.
 #[derive(Debug, Clone)]
 pub struct LeastLoadedPaths {
     paths: AllPaths,
@@ -115,7 +113,7 @@ pub struct LeastLoadedPaths {
 }
 
 impl LeastLoadedPaths {
-    /// The routing of a fabric.
+    /// Makes the routing of a fabric.
     ///
     /// # Errors
     /// Nodes that no links join, tables too large, or paths of over 32 links.

@@ -31,7 +31,7 @@ pub enum RoutingKind {
     DimensionOrder,
     /// [`TableRouting::shortest`].
     ShortestPath,
-    /// [`EqualCostPaths`].
+    /// Stands for [`EqualCostPaths`].
     Ecmp,
 }
 
@@ -159,7 +159,7 @@ pub enum AnyRouting {
     Static(FatTreeStatic),
     /// Least loaded on a fat-tree.
     Adaptive(FatTreeAdaptive),
-    /// Least loaded of all shortest paths on any graph.
+    /// Takes the least loaded of all shortest paths on any graph.
     LeastLoaded(LeastLoadedPaths),
     /// Minimal on a dragonfly.
     Minimal(DragonflyMinimal),
@@ -173,7 +173,7 @@ pub enum AnyRouting {
     DimensionOrder(TorusDimensionOrder),
     /// Shortest paths, or tables that were given, on any graph.
     Tables(TableRouting),
-    /// A shortest path for each connection on any graph.
+    /// Gives each connection a shortest path on any graph.
     Ecmp(EqualCostPaths),
     /// None, of a lone server.
     Nowhere(Nowhere),

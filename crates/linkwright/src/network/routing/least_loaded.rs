@@ -1,4 +1,4 @@
-//! The choice of adaptive routings: the channel with the shortest queue.
+//! Chooses the channel with the shortest queue, as adaptive routings do.
 
 use std::num::NonZeroU64;
 
@@ -6,7 +6,7 @@ use super::Load;
 use crate::engine::Random;
 use crate::system::fabric::ChannelId;
 
-/// The channel with the shortest queue of so many, by their indices; None of none.
+/// Chooses the channel with the shortest queue among `count`, by their indices; None of none.
 ///
 /// The search starts by chance, so that ties are fair.
 pub(super) fn least_loaded(

@@ -46,7 +46,7 @@ impl TableRouting {
     }
 }
 
-/// The tables of all paths of fewest links.
+/// Makes the tables of all paths of fewest links.
 ///
 /// # Errors
 /// Nodes that no links join, tables too large, or paths of over 32 links.
@@ -58,7 +58,7 @@ pub(super) fn shortest_tables(fabric: &Fabric) -> Result<RoutingTables, RoutingE
     Ok(tables)
 }
 
-/// Whether there is a virtual channel for each link of a path.
+/// Checks that there is a virtual channel for each link of a path.
 fn short_enough(hops: u32) -> Result<(), RoutingError> {
     if hops > MOST_HOPS { Err(RoutingError::TooLong { hops }) } else { Ok(()) }
 }

@@ -2,7 +2,7 @@
 //! show. Planners and routes look at [`super::wiring`].
 //!
 //! What it represents: the devices and links of some servers, each interface with the link of its
-//! port. What it leaves out: the fabric's own switches and narrow places; one switch stands for
+//! port. What it leaves out: the fabric's own switches and narrow places. One switch stands for
 //! them, whose inside is as wide as all its links. Of a lone server it is the server.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 pub const ONE_SWITCH: &str =
     "every network interface has one link to one switch, whose inside is as wide as all its links";
 
-/// What every text of that begins with: files that were written before say the rest otherwise.
+/// Begins every text of that. Files that were written before say the rest otherwise.
 pub(super) const OF_ONE_SWITCH: &str = "every network interface has one link to one switch";
 
 /// What is assumed where the servers were not all calibrated alike.

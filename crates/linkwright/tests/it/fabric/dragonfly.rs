@@ -1,6 +1,6 @@
 //! Dragonflies against theory: even and symmetrical global links, three hops.
 
-use linkwright::system::fabric::{Dragonfly, Fabric};
+use linkwright::system::fabric::{Dragonfly, Fabric, FabricShape, FabricSpecification};
 use proptest::prelude::*;
 
 use super::support::{fly, hops_from, switch_at};
@@ -106,4 +106,20 @@ proptest! {
         let farthest = hops_from(&built, 0).into_iter().map(|hops| hops.unwrap()).max();
         prop_assert!(farthest.unwrap() <= 3);
     }
+}
+
+/// As the simulator of the study has it; who asks for detours gets the weights with them.
+#[test]
+fn packets_go_the_direct_way_within_a_group_unless_detours_are_asked_for() {
+    let of = |keys: &str| {
+        let text = format!("kind = 'dragonfly'\n{keys}");
+        let specification: FabricSpecification = toml::from_str(&text).unwrap();
+        match *specification.build().unwrap().shape() {
+            FabricShape::Dragonfly(shape) => (shape.intra_group_detours, shape.hop_weights),
+            ref other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(of(""), (false, false));
+    assert_eq!(of("intra-group-detours = true"), (true, true));
+    assert_eq!(of("hop-weights = true"), (false, true));
 }

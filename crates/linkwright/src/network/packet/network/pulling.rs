@@ -66,8 +66,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    /// How many packets may be on their way from a GPU's memory to a port: what the slowest channel of
-    /// the way carries while one is, where nobody says.
+    /// Returns how many packets may be on their way from a GPU's memory to a port. Where nobody says,
+    /// the slowest channel of the way carries that many while one is.
     pub(super) fn window(&self, source: DeviceIndex, port: NodeId, out: PathIndex) -> u16 {
         if self.settings.buffer_packets.is_some() || self.inside.is_of_nodes() {
             return self.settings.least_buffer();
