@@ -728,8 +728,8 @@ class Fabric:
     def bisection_bandwidth(self) -> float | None:
         """What passes in one direction between two halves of the nodes, in GB/s, if known.
 
-        The halves are whole pods of a fat-tree of three levels, whole leaves of one of two,
-        whole groups of a dragonfly, half a torus across its longest dimension.
+        The halves are equal or one apart, and divided so that the least passes between them. Not
+        known is that of a graph of more than 20 switches.
         """
 
     @property

@@ -24,7 +24,7 @@ fn time(fabric: &Fabric, kind: RoutingKind, pairs: &[(u32, u32)], size: u64, see
     let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(20), Picoseconds(5_000));
     let node = AbstractNode { gpus: 1, bandwidth, latency };
     let system = System::of_nodes(fabric.clone(), node).unwrap();
-    let (nic, turns) = (NicPolicy::RoundRobin, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
     let mut network = PacketNetwork::new(&system, settings, routing, nic, turns).unwrap();
     let mut traffic = Traffic::new(&mut network);
     for (token, (from, to)) in (0..).zip(pairs) {
@@ -41,18 +41,18 @@ fn a_tree_given_as_dot_is_as_fast_as_by_its_kind() {
     let tree = of_kind("kind = 'fat-tree'\nlevels = 2\nradix = 32");
     let graph = read_fabric("tree.dot", &fabric_dot(&tree)).unwrap();
     let nodes: Vec<u32> = (0..24).map(|node| 21 * node).collect();
-    let pairs: Vec<_> = (1..24)
-        .flat_map(|on| (0..24).map(move |at| (at, (at + on) % 24)))
-        .map(|(from, to): (usize, usize)| (nodes[from], nodes[to]))
-        .collect();
+    // All send to the first node first.
+    let to_all = |to: u32| nodes.iter().map(move |from| (*from, to));
+    let pairs: Vec<_> =
+        nodes.iter().flat_map(|to| to_all(*to)).filter(|(from, to)| from != to).collect();
     let of_kind = time(&tree, RoutingKind::Adaptive, &pairs, 256 * KIB, 1);
     let as_dot = time(&graph, RoutingKind::Adaptive, &pairs, 256 * KIB, 1);
     assert!(as_dot < 1.05 * of_kind, "{as_dot} ms, and {of_kind} ms by its kind");
     let one_way = time(&graph, RoutingKind::ShortestPath, &pairs, 256 * KIB, 1);
     assert!(one_way > 1.5 * of_kind, "{one_way} ms by one way, {of_kind} ms by all");
-    // A path for each connection spreads them, with some luck.
+    // A path for each connection spreads them, too. The nodes' own links need half a millisecond.
     let hashed = time(&graph, RoutingKind::Ecmp, &pairs, 256 * KIB, 1);
-    assert!(hashed < one_way && hashed > 0.99 * of_kind, "{hashed} ms, {one_way} ms by one way");
+    assert!(hashed < one_way && hashed > 0.5, "{hashed} ms, {one_way} ms by one way");
 }
 
 /// Sends from the first 64 nodes of Quartz to the leaf beside theirs, over 16 links.
@@ -64,7 +64,8 @@ fn a_shift_on_quartz_uses_every_link_up() {
     let ideal = 2.0 * (2 * KIB * KIB) as f64 / 11.9e9 * 1e3;
     let adaptive = took(RoutingKind::Adaptive, 1);
     assert!(adaptive < 0.6 && adaptive > ideal, "{adaptive} ms of {ideal}");
-    assert!(took(RoutingKind::ShortestPath, 1) > 1.2);
+    // Four connections share a link where two would do.
+    assert!(took(RoutingKind::ShortestPath, 1) > 1.9 * ideal);
     // The seed decides which connections share a link.
     let hashed: Vec<_> = (1..4).map(|seed| took(RoutingKind::Ecmp, seed)).collect();
     assert!(hashed.iter().all(|it| *it > ideal && *it < 8.0 * ideal), "{hashed:?}");
