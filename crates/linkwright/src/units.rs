@@ -132,6 +132,12 @@ impl Bandwidth {
         Self(value * 1_000_000_000)
     }
 
+    /// The rate in bits, as networks are sold: `400 Gb/s`.
+    #[must_use]
+    pub fn in_bits(self) -> String {
+        Self(self.0.saturating_mul(8)).to_string().replace("B/s", "b/s")
+    }
+
     /// The rate in gigabytes (10^9 bytes) per second, for people and plots.
     #[must_use]
     pub fn as_gigabytes_per_second(self) -> f64 {
@@ -235,6 +241,8 @@ mod tests {
         assert_eq!("64 MiB".parse(), Ok(Bytes(64 << 20)));
         assert_eq!(Bandwidth(15_754_000_000).to_string(), "15.754 GB/s");
         assert_eq!(Bytes(64 << 20).to_string(), "64 MiB");
+        assert_eq!(Bandwidth::gigabytes_per_second(50).in_bits(), "400 Gb/s");
+        assert_eq!(Bandwidth(11_900_000_000).in_bits(), "95.2 Gb/s");
         assert_eq!("15.7 TFLOP/s".parse(), Ok(OperationRate(15_700_000_000_000)));
         assert_eq!("624 TOP/s".parse(), Ok(OperationRate(624_000_000_000_000)));
         assert_eq!(OperationRate(989_400_000_000_000).to_string(), "989.4 TFLOP/s");

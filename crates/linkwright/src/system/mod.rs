@@ -7,6 +7,7 @@
 //! joined, how far apart they are on the host side, whether two servers wire them alike. Drawings
 //! and tables are views, too.
 
+pub mod adapters;
 pub mod calibration;
 pub mod composition;
 pub mod error;

@@ -42,6 +42,10 @@ pub struct Device {
     /// The memory behind a CPU. A GPU's is that of its model, and stands there alone.
     #[serde(skip)]
     pub host_memory: Option<Bytes>,
+    /// How fast the port of a network interface is, where that is given; `adapters::port_speed` also
+    /// knows it of products.
+    #[serde(skip)]
+    pub speed: Option<Bandwidth>,
 }
 
 impl Device {
@@ -50,7 +54,7 @@ impl Device {
     pub fn new(name: &str, kind: DeviceKind, model: Option<&str>) -> Self {
         let (identity, locality) = (Identity::default(), Locality::default());
         let (name, model) = (name.to_owned(), model.map(str::to_owned));
-        Self { name, kind, model, identity, locality, host_memory: None }
+        Self { name, kind, model, identity, locality, host_memory: None, speed: None }
     }
 
     /// Its vendor's id; where its own is not known, that of its model, for a GPU.

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::host::Host;
 use super::*;
+use crate::system::adapters::port_speed;
 use crate::system::import::{ImportOptions, detect, import};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::presets::{NAMES, preset};
@@ -28,6 +29,8 @@ enum Aspect {
     GpuModels,
     /// Names the products of all else.
     OtherModels,
+    /// Says how fast each network interface is.
+    NicSpeeds,
     /// Holds the names of CPUs and switches.
     OtherNames,
     /// Gives vendor, device and board of a device, and of a CPU.
@@ -67,8 +70,8 @@ enum Aspect {
 
 use Aspect::{
     Addresses, BetweenSwitches, Bundles, Cpus, Generations, GpuModels, Gpus, HiddenProximity,
-    HostBridges, Ids, Injection, Nics, NvSwitches, Origin, OtherModels, OtherNames, PcieLinks,
-    PcieSwitches, Places, Proximity, Sockets, WaysToCpus,
+    HostBridges, Ids, Injection, NicSpeeds, Nics, NvSwitches, Origin, OtherModels, OtherNames,
+    PcieLinks, PcieSwitches, Places, Proximity, Sockets, WaysToCpus,
 };
 
 /// Lists what every text of a format loses.
@@ -83,28 +86,32 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
     (
         ExportFormat::NvidiaSmi,
         "dgx1-p100",
-        &[GpuModels, OtherModels, OtherNames, Sockets, Generations],
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, Generations],
     ),
-    (ExportFormat::NvidiaSmi, "dgx1-v100", &[GpuModels, OtherModels, OtherNames, Sockets]),
+    (
+        ExportFormat::NvidiaSmi,
+        "dgx1-v100",
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets],
+    ),
     (
         ExportFormat::NvidiaSmi,
         "dgx2",
-        &[GpuModels, OtherModels, OtherNames, Sockets, NvSwitches, BetweenSwitches],
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, NvSwitches, BetweenSwitches],
     ),
     (
         ExportFormat::NvidiaSmi,
         "dgx-a100",
-        &[GpuModels, OtherModels, OtherNames, Sockets, NvSwitches],
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, NvSwitches],
     ),
     (
         ExportFormat::NvidiaSmi,
         "hgx-h100",
-        &[GpuModels, OtherModels, OtherNames, Sockets, NvSwitches],
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, NvSwitches],
     ),
     (
         ExportFormat::NvidiaSmi,
         "hgx-b200",
-        &[GpuModels, OtherModels, OtherNames, Sockets, NvSwitches, Generations],
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, NvSwitches, Generations],
     ),
     (
         ExportFormat::NvidiaSmi,
@@ -112,6 +119,7 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
         &[
             GpuModels,
             OtherModels,
+            NicSpeeds,
             OtherNames,
             PcieLinks,
             WaysToCpus,
@@ -120,11 +128,15 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
             Generations,
         ],
     ),
-    (ExportFormat::NvidiaSmi, "4x-l40s-pcie", &[GpuModels, OtherModels, PcieLinks, Sockets]),
+    (
+        ExportFormat::NvidiaSmi,
+        "4x-l40s-pcie",
+        &[GpuModels, OtherModels, NicSpeeds, PcieLinks, Sockets],
+    ),
     (
         ExportFormat::NvidiaSmi,
         "summit-node",
-        &[GpuModels, OtherModels, PcieLinks, WaysToCpus, Sockets],
+        &[GpuModels, OtherModels, NicSpeeds, PcieLinks, WaysToCpus, Sockets],
     ),
     (
         ExportFormat::NvidiaSmi,
@@ -143,7 +155,17 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
     (
         ExportFormat::RocmSmi,
         "mi300x-8",
-        &[Nics, GpuModels, OtherModels, Cpus, Proximity, PcieSwitches, PcieLinks, Sockets],
+        &[
+            Nics,
+            GpuModels,
+            OtherModels,
+            NicSpeeds,
+            Cpus,
+            Proximity,
+            PcieSwitches,
+            PcieLinks,
+            Sockets,
+        ],
     ),
     (ExportFormat::RocmSmi, "pcie-tree-4", &[Proximity, HostBridges, PcieSwitches, PcieLinks]),
     (ExportFormat::RocmSmi, "pcie4-tree-4", &[Proximity, HostBridges, PcieSwitches]),
@@ -234,6 +256,9 @@ impl Facts<'_> {
                 }
                 DeviceKind::Nic => {
                     self.add(Nics, name.clone());
+                    if let Some(speed) = port_speed(device) {
+                        self.add(NicSpeeds, format!("{name} {speed}"));
+                    }
                     self.add_model(&name, device);
                 }
                 kind => {

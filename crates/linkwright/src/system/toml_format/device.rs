@@ -10,8 +10,8 @@ use crate::system::gpus::PciId;
 use crate::system::identity::{self, Identity};
 use crate::system::kinds::DeviceKind;
 use crate::system::locality::{Affinity, Locality, is_pci_address};
-use crate::system::server::Device;
-use crate::units::Bytes;
+use crate::system::server::{Device, MAX_BANDWIDTH};
+use crate::units::{Bandwidth, Bytes};
 
 /// The most memory of a CPU, many times what any has.
 const MOST_MEMORY: Bytes = Bytes(1_000_000_000_000_000);
@@ -29,6 +29,7 @@ pub(super) struct DeviceGroup {
     numa_affinity: Option<Affinity>,
     pci_addresses: Option<Spanned<Vec<Spanned<String>>>>,
     memory: Option<Spanned<Bytes>>,
+    speed: Option<Spanned<Bandwidth>>,
 }
 
 /// Where the group's text stands, to refuse a part of it.
@@ -56,6 +57,7 @@ impl DeviceGroup {
         let addresses = self.addresses(&source)?;
         let identity = self.identity(&source)?;
         let host_memory = self.host_memory(&source)?;
+        let speed = self.speed(&source)?;
         let device = |(index, name): (usize, &Spanned<String>)| {
             let locality = Locality {
                 cpu_affinity: self.cpu_affinity.clone(),
@@ -64,7 +66,7 @@ impl DeviceGroup {
             };
             let named = Device::new(name.get_ref(), self.kind, self.model.as_deref());
             let identity = identity.clone();
-            (Device { identity, locality, host_memory, ..named }, name.span())
+            (Device { identity, locality, host_memory, speed, ..named }, name.span())
         };
         Ok(self.names.iter().enumerate().map(device).collect())
     }
@@ -107,6 +109,19 @@ impl DeviceGroup {
                 refuse("a GPU's memory follows from its model", "give `model` in its place")
             }
             _ => refuse("only a CPU has memory of its own", "leave the key out"),
+        }
+    }
+
+    /// How fast the ports of a group of network interfaces are.
+    fn speed(&self, source: &Source) -> Result<Option<Bandwidth>, InputError> {
+        let Some(speed) = &self.speed else { return Ok(None) };
+        let refuse = |problem, remedy| Err(source.refuse(speed.span(), problem, remedy));
+        match (self.kind, *speed.get_ref()) {
+            (DeviceKind::Nic, rate) if rate.0 > 0 && rate <= MAX_BANDWIDTH => Ok(Some(rate)),
+            (DeviceKind::Nic, _) => {
+                refuse("no network interface is so fast", "write such as \"400 Gb/s\"")
+            }
+            _ => refuse("only a network interface has a speed of its own", "leave the key out"),
         }
     }
 

@@ -2,12 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::system::gpus::PciId;
-use crate::system::server::Device;
+use crate::system::server::{Device, MAX_BANDWIDTH};
 use crate::system::{
     Affinity, Calibration, Deviation, DeviceKind, Identity, LaunchProcesses, Locality,
     MeasuredLaunch, PeakShare, Residual,
 };
-use crate::units::Bytes;
+use crate::units::{Bandwidth, Bytes};
 
 const PAIR: &str = "name = \"pair\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n\
     [[link]]\nkind = \"nvlink2\"\ncount = 2\nbetween = [[\"A\", \"B\"]]\n";
@@ -99,6 +99,12 @@ fn wrong_facts_are_refused_where_they_stand_with_what_would_work() {
     assert!(error.starts_with("known.toml:5:10: ") && error.contains("`model`"), "{error}");
     let of_nic = of_gpu.replacen("gpu", "nic", 1);
     assert!(read("known.toml", &of_nic).unwrap_err().to_string().contains("only a CPU"));
+    let fast = of_gpu.replace("memory = \"16 GiB\"", "speed = \"400 Gb/s\"");
+    let error = read("known.toml", &fast).unwrap_err().to_string();
+    assert!(error.contains("5:9: only a network interface has a speed"), "{error}");
+    let none = fast.replacen("gpu", "nic", 1).replace("400", "0");
+    let error = read("known.toml", &none).unwrap_err().to_string();
+    assert!(error.contains("no network interface is so fast"), "{error}");
 }
 
 /// A machine of GPUs, a CPU, NVSwitches and a PCIe switch with links of some lines.
@@ -261,11 +267,14 @@ fn device(index: usize) -> impl Strategy<Value = Device> {
         prop::option::of(any::<(u16, u16)>()),
         prop::option::of(1_u64..=1_000_000_000_000_000),
     );
+    let speed = prop::option::of(1..=MAX_BANDWIDTH.0);
     let address = prop::option::of(0_u32..0x100);
     let kind = prop::sample::select(DeviceKind::ALL.to_vec());
     let model = prop::option::of("[ -~]{1,12}");
-    (kind, model, id(), id(), board, affinity(), affinity(), address, of_cpu).prop_map(
-        move |(kind, model, vendor, number, board, cores, nodes, bus, (name, make, memory))| {
+    let place = (affinity(), affinity(), address);
+    (kind, model, id(), id(), board, place, of_cpu, speed).prop_map(
+        move |(kind, model, vendor, number, board, place, (name, make, memory), speed)| {
+            let (cores, nodes, bus) = place;
             let is_cpu = kind == DeviceKind::Cpu;
             let make = make.map(|(family, model)| format!("{family}:{model}"));
             Device {
@@ -280,6 +289,7 @@ fn device(index: usize) -> impl Strategy<Value = Device> {
                     pci_address: bus.map(|bus| format!("0000:{bus:02x}:00.0")),
                 },
                 host_memory: memory.map(Bytes).filter(|_| is_cpu),
+                speed: speed.map(Bandwidth).filter(|_| kind == DeviceKind::Nic),
                 ..Device::new(&format!("{index}"), kind, model.as_deref())
             }
         },

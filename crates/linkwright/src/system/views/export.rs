@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::system::adapters::port_speed;
 use crate::system::calibration::{LaunchProcesses, MeasuredLaunch, PeakShare, Residual};
 use crate::system::composition::System;
 use crate::system::kinds::{Discipline, LinkKind};
@@ -77,6 +78,8 @@ struct JsonDevice {
     device: Device,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed_bytes_per_second: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -93,7 +96,8 @@ struct JsonLink<'a> {
 ///
 /// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one
 /// direction; `latency_picoseconds` is one-way. A GPU's `memory_bytes` are those of its model, and
-/// so is its `vendor_id` where the machine does not say it; what is not known is left out.
+/// so is its `vendor_id` where the machine does not say it; so is `speed_bytes_per_second` of the port
+/// of a network interface. What is not known is left out.
 ///
 /// # Panics
 /// Never: a system holds nothing that JSON cannot.
@@ -111,7 +115,11 @@ pub fn to_json(system: &System) -> String {
     let device = |device: &'_ Device| {
         let mut shown = device.clone();
         shown.identity.vendor_id = device.vendor_id().map(str::to_owned);
-        JsonDevice { device: shown, memory_bytes: device.memory().map(|size| size.0) }
+        JsonDevice {
+            device: shown,
+            memory_bytes: device.memory().map(|size| size.0),
+            speed_bytes_per_second: port_speed(device).map(|speed| speed.0),
+        }
     };
     let calibrations = system.kinds().iter().filter_map(|kind| JsonCalibration::of(kind.server()));
     let whole = JsonMachine {

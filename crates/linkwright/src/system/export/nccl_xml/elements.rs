@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::fabric::Wire;
 use super::makes::{self, Chip};
 use super::{ACCELERATOR, BRIDGE, CONTROLLER_3D, ETHERNET, INFINIBAND, Plan, Top};
+use crate::system::adapters::is_infiniband;
 use crate::system::export::host::Host;
 use crate::system::gpus::Vendor;
 use crate::system::kinds::{DeviceKind, LinkKind};
@@ -104,7 +105,7 @@ impl Plan<'_, '_> {
                         DeviceKind::PcieSwitch => BRIDGE,
                         DeviceKind::Gpu if self.vendor == Some(Vendor::Amd) => ACCELERATOR,
                         DeviceKind::Gpu => CONTROLLER_3D,
-                        _ if makes::is_infiniband(self.host.device(device)) => INFINIBAND,
+                        _ if is_infiniband(self.host.device(device)) => INFINIBAND,
                         _ => ETHERNET,
                     };
                     let attributes = self.pci(device, class);

@@ -1,6 +1,7 @@
 //! Holds what topology files say of the make of a device, where the machine knows no more than its
 //! name.
 
+use crate::system::adapters::{self, MEGABIT};
 use crate::system::export::host::Host;
 use crate::system::gpus::Vendor;
 use crate::system::kinds::LinkKind;
@@ -65,10 +66,6 @@ const ADAPTERS: [(&str, &str); 4] = [
     ("ConnectX-6", "101b"),
     ("ConnectX-7", "1021"),
 ];
-/// Gives the Mb/s of a port by the rate in a product's name.
-const RATES: [(&str, u32); 5] =
-    [("FDR", 56_000), ("EDR", 100_000), ("HDR", 200_000), ("NDR", 400_000), ("XDR", 800_000)];
-
 /// Gives a device's PCI vendor and device id: its own, else those of its product.
 pub(super) fn pci_id(device: &Device) -> Option<(String, String)> {
     let own = &device.identity;
@@ -84,22 +81,9 @@ pub(super) fn pci_id(device: &Device) -> Option<(String, String)> {
     known.map(|(_, id)| (MELLANOX.to_owned(), (*id).to_owned()))
 }
 
-/// Gives the speed of a network interface's port in Mb/s, where its product says it. A product says
-/// it by the name of an InfiniBand rate, or as `200 Gb/s`.
-pub(super) fn port_speed(nic: &Device) -> Option<u32> {
-    let words: Vec<&str> = nic.model.as_deref()?.split(' ').collect();
-    let named = RATES.iter().find(|(rate, _)| words.contains(rate)).map(|(_, speed)| *speed);
-    let written = || {
-        let at = words.iter().position(|word| *word == "Gb/s")?;
-        words.get(at.checked_sub(1)?)?.parse::<u32>().ok()?.checked_mul(1000)
-    };
-    named.or_else(written)
-}
-
-/// Tells whether a product is named by a rate of InfiniBand.
-pub(super) fn is_infiniband(nic: &Device) -> bool {
-    let words = nic.model.as_deref().unwrap_or_default().split(' ');
-    words.into_iter().any(|word| RATES.iter().any(|(rate, _)| *rate == word))
+/// Gives the speed of a network interface's port in Mb/s, to the nearest, where it is known.
+pub(super) fn port_speed(nic: &Device) -> Option<u64> {
+    adapters::port_speed(nic).map(|speed| (speed.0 + MEGABIT / 2) / MEGABIT)
 }
 
 /// Holds what a `gpu` element says of the chip: NVIDIA's compute capability, or AMD's processor.
@@ -144,23 +128,12 @@ mod tests {
     use crate::system::kinds::DeviceKind;
 
     #[test]
-    fn a_product_tells_ids_and_speed() {
+    fn a_product_tells_its_ids_and_its_speed_in_megabits() {
         let nic = |model| Device::new("mlx5_0", DeviceKind::Nic, Some(model));
         let id = |model| pci_id(&nic(model)).map(|(_, id)| id);
         assert_eq!(id("ConnectX-7 NDR").as_deref(), Some("1021"));
         assert_eq!(id("a card"), None);
-        let speeds = [
-            ("ConnectX-4 EDR", Some(100_000)),
-            ("ConnectX-7 200 Gb/s", Some(200_000)),
-            ("Gb/s", None),
-            ("99999999 Gb/s", None),
-            ("a card", None),
-        ];
-        for (model, speed) in speeds {
-            assert_eq!(port_speed(&nic(model)), speed, "{model}");
-        }
-        assert!(
-            is_infiniband(&nic("ConnectX-6 HDR")) && !is_infiniband(&nic("ConnectX-7 200 Gb/s"))
-        );
+        assert_eq!(port_speed(&nic("ConnectX-4 EDR")), Some(100_000));
+        assert_eq!(port_speed(&nic("a card")), None);
     }
 }

@@ -1,10 +1,13 @@
 //! Attributes of NCCL's elements.
 
-use roxmltree::Node;
+use roxmltree::{Attribute, Node};
 
 use crate::diagnostic::InputError;
+use crate::system::adapters::of_megabits;
 use crate::system::import::paste;
 use crate::system::kinds::LinkKind;
+use crate::system::server::MAX_BANDWIDTH;
+use crate::units::Bandwidth;
 pub(super) use crate::xml::Source;
 
 /// What an element says of a PCIe link; nothing where the system could not tell.
@@ -56,6 +59,35 @@ impl Source<'_> {
         class.map(Some).ok_or_else(|| {
             let problem = format!("`{name}` is no PCI class");
             self.refuse_value(&attribute, problem, "write such as 0x030200")
+        })
+    }
+
+    /// How fast ports are together, where each says it; NCCL writes Mb/s, and nothing above zero
+    /// where it could not tell.
+    pub(super) fn speed(&self, ports: &[Node]) -> Result<Option<Bandwidth>, InputError> {
+        let mut sum = Some(Bandwidth(0)).filter(|_| !ports.is_empty());
+        for port in ports {
+            let speed = match port.attribute_node("speed") {
+                Some(speed) => self.megabits(&speed)?,
+                None => None,
+            };
+            sum = sum.zip(speed).map(|(sum, speed)| Bandwidth(sum.0.saturating_add(speed.0)));
+        }
+        Ok(sum.map(|sum| sum.min(MAX_BANDWIDTH)))
+    }
+
+    fn megabits(&self, speed: &Attribute) -> Result<Option<Bandwidth>, InputError> {
+        let known = match speed.value() {
+            "" => Some(None),
+            value => match value.parse::<i64>() {
+                Ok(..=0) => Some(None),
+                Ok(megabits) => u32::try_from(megabits).ok().and_then(of_megabits).map(Some),
+                Err(_) => None,
+            },
+        };
+        known.ok_or_else(|| {
+            let problem = "no network interface has this speed";
+            self.refuse_value(speed, problem, "write Mb/s, such as 400000, or leave it out")
         })
     }
 

@@ -2,8 +2,9 @@
 //! (`NCCL_TOPO_FILE`).
 //!
 //! It represents CPUs, PCIe switches, GPUs and network interfaces. It represents the PCIe, NVLink
-//! and xGMI links between them, and NVLink-C2C, with the bandwidths that the file gives. It leaves
-//! out speeds of network ports, and PCIe host bridges, which the file does not name.
+//! and xGMI links between them, and NVLink-C2C, with the bandwidths that the file gives. It tells how
+//! fast a network interface's ports are together. It leaves out PCIe host bridges, which the file
+//! does not name.
 
 mod attributes;
 mod fabric;
@@ -149,7 +150,9 @@ fn add_devices(
             let model = fabric::model(device).filter(|_| kind == DeviceKind::Gpu);
             let model = model.map(|model| model.product.as_str());
             let (identity, locality) = (tree.identity(index), tree.locality(index));
-            let device_of_file = Device { identity, locality, ..Device::new(name, kind, model) };
+            let speed = device.speed;
+            let device_of_file =
+                Device { identity, locality, speed, ..Device::new(name, kind, model) };
             ids[index] = builder.add(device_of_file).map_err(|_| {
                 let problem = format!("another device is named {name}, too");
                 source.refuse(device.node, problem, "give each interface a name of its own")

@@ -118,6 +118,28 @@ fn wires_and_switches_are_all_there() {
 }
 
 #[test]
+fn ports_are_as_fast_as_the_file_says() {
+    let speed = |text: &str, nic: &str| {
+        let machine = plain(text).unwrap();
+        machine.devices()[machine.device(nic).unwrap()].speed.map(Bandwidth::in_bits)
+    };
+    assert_eq!(speed(WIRES, "mlx5_0").as_deref(), Some("100 Gb/s"));
+    assert_eq!(speed(WIRES, "eth0").as_deref(), Some("10 Gb/s"));
+    // One device stands for all of its ports.
+    assert_eq!(speed(ZERO_IDS, "mlx5_0").as_deref(), Some("800 Gb/s"));
+    for unknown in [r#"speed="0""#, r#"speed="-1""#, r#"speed="""#, ""] {
+        let text = WIRES.replace(r#"speed="100000""#, unknown);
+        assert_eq!(speed(&text, "mlx5_0"), None, "{unknown}");
+    }
+    for wrong in ["fast", "1e5", "99999999999999999999", "400000000"] {
+        let text = WIRES.replace(r#"speed="100000""#, &format!("speed=\"{wrong}\""));
+        let error = plain(&text).unwrap_err().to_string();
+        assert!(error.contains("no network interface has this speed"), "{error}");
+        assert!(error.contains(wrong) && error.contains("such as 400000"), "{error}");
+    }
+}
+
+#[test]
 fn every_nvswitch_is_a_device() {
     let machine = plain(SWITCHED).unwrap();
     for (gpu, switch) in [("GPU0", "NVSwitch0"), ("GPU1", "NVSwitch0"), ("GPU1", "NVSwitch1")] {

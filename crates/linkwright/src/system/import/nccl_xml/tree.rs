@@ -10,6 +10,7 @@ use crate::system::identity::{self, Identity};
 use crate::system::import::paste;
 use crate::system::kinds::DeviceKind;
 use crate::system::locality::{Affinity, Locality};
+use crate::units::Bandwidth;
 
 const DUMP_AGAIN: &str = "dump the topology again with NCCL_TOPO_DUMP_FILE, or mend the element";
 
@@ -50,6 +51,8 @@ pub(super) struct Found<'a> {
     pub(super) address: Option<String>,
     /// The `gpu` element of a GPU, where it has one.
     pub(super) gpu: Option<Node<'a, 'a>>,
+    /// How fast the ports of a network interface are together, where all of them say it.
+    pub(super) speed: Option<Bandwidth>,
 }
 
 /// Every device, in document order.
@@ -212,8 +215,8 @@ impl<'a> Walk<'_, 'a> {
             Some(parent) => (parent.top, parent.host),
             None => (index, self.host_of(node)),
         };
-        let (link, address, gpu) = (None, None, None);
-        let found = Found { node, kind, name, order, parent, top, host, link, address, gpu };
+        let (link, address, gpu, speed) = (None, None, None, None);
+        let found = Found { node, kind, name, order, parent, top, host, link, address, gpu, speed };
         self.by_node.insert(node.id().get(), index);
         self.tree.devices.push(found);
         *self.counts.entry(kind).or_default() += 1;
@@ -290,9 +293,11 @@ impl<'a> Walk<'_, 'a> {
             _ => String::new(),
         };
         let link = source.pcie_link(node)?;
+        let speed = nics.first().map_or(Ok(None), |nic| source.speed(&children(*nic, "net")))?;
         let index = self.add(node, kind, name, order);
         let found = &mut self.tree.devices[index];
         (found.link, found.address, found.gpu) = (Some(link), Some(address), gpus.first().copied());
+        found.speed = speed;
         Ok(())
     }
 
@@ -324,7 +329,8 @@ impl<'a> Walk<'_, 'a> {
                 "{name} has no PCI address; it is taken to hang from its CPU as fast as any device."
             ));
             let order = self.count(DeviceKind::Nic);
-            self.add(node, DeviceKind::Nic, name, order);
+            let index = self.add(node, DeviceKind::Nic, name, order);
+            self.tree.devices[index].speed = self.source.speed(&[net])?;
         }
         Ok(())
     }
