@@ -9,7 +9,7 @@ from linkwright.collective_plot import packed_trees
 from linkwright.plot import save_chart
 
 machine = System("dgx1-v100")
-schedule = plan(machine, [1, 4, 5, 6], "all-reduce")
+schedule = plan(machine, [1, 4, 5, 6], "all-reduce", algorithm="packing")
 print(schedule)
 print(f"it reaches {schedule.rate:.1f} of at most {schedule.optimum:.1f} GB/s")
 for tree in schedule.trees:
@@ -33,7 +33,7 @@ for note in exported.notes:
 again = Schedule.from_msccl_xml(exported.text, gpus=schedule.gpus)
 print("read back, it is the same:", again == schedule)
 
-whole = plan(machine, range(8), "all-reduce")
+whole = plan(machine, range(8), "all-reduce", algorithm="packing")
 picture = Path("all-reduce-trees.svg")
 save_chart(packed_trees(whole, machine), picture)
 print("wrote", picture)

@@ -46,7 +46,7 @@ def test_each_tree_is_one_picture_with_all_its_edges(
     machine: str, gpus: list[int], tmp_path: Path
 ) -> None:
     whole = System(machine)
-    schedule = plan(whole, gpus, "all-reduce")
+    schedule = plan(whole, gpus, "all-reduce", algorithm="packing")
     chart = packed_trees(schedule, whole)
     pictures = chart_specification(chart)["concat"]
     assert len(pictures) == len(schedule.trees)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,19 +88,19 @@ def test_every_plan_checks_runs_and_is_timed(
 
 
 def test_what_the_planner_knows_is_on_the_schedule() -> None:
-    schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce")
+    schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce", algorithm="packing")
     assert (schedule.rate, schedule.optimum, schedule.links) == (50.0, 50.0, "nvlink")
     assert schedule.notes == []
     assert sum(tree.share for tree in schedule.trees) == pytest.approx(1)
     for tree in schedule.trees:
         assert {child for _, child in tree.edges} | {tree.root} == {1, 4, 5, 6}
         assert 1 <= tree.depth <= 3
-    assert schedule == plan(DGX1, [1, 4, 5, 6], "all-reduce")
-    assert schedule != plan(DGX1, [1, 4, 5, 7], "all-reduce")
+    assert schedule == plan(DGX1, [1, 4, 5, 6], "all-reduce", algorithm="packing")
+    assert schedule != plan(DGX1, [1, 4, 5, 7], "all-reduce", algorithm="packing")
 
 
 def test_gpus_that_nvlink_does_not_join_are_named_and_planned_over_pcie() -> None:
-    schedule = plan(DGX1, [1, 4, 6], "broadcast", root=4)
+    schedule = plan(DGX1, [1, 4, 6], "broadcast", algorithm="packing", root=4)
     assert schedule.links == "pcie"
     assert "GPUs 4, 6 cannot be reached from GPU 1" in schedule.notes[0]
     with pytest.raises(CollectiveError, match="NVLink does not join these GPUs"):
@@ -152,7 +153,7 @@ def test_arrays_that_do_not_fit_are_named(arrays: list[Any], said: str) -> None:
 
 
 MANY = System(DGX1, 129, network="100 Gb/s")
-FOUR = plan(DGX1, [0, 1, 2, 3], "all-gather")
+FOUR = plan(DGX1, [0, 1, 2, 3], "all-gather", algorithm="packing")
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(DGX1, [0, 8], "all-reduce"), "no GPU 8 on `dgx1-v100`; its GPUs are 0 to 7"),
     (lambda: plan(DGX1, [0, -1], "all-reduce"), "no GPU -1"),
@@ -238,7 +239,7 @@ def test_the_steps_are_a_table() -> None:
 
 
 def test_exports_name_ranks_and_read_back_the_same() -> None:
-    schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce")
+    schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce", algorithm="packing")
     exported = schedule.to_msccl_xml(max_bytes=1 << 30)
     assert exported.text == str(exported)
     assert 'maxBytes="1073741824"' in exported.text
@@ -275,9 +276,10 @@ def test_links_are_those_that_carry_the_data() -> None:
     assert apart.links == "hybrid"
     assert any("over PCIe" in note for note in apart.notes)
     assert plan(DGX1, range(4), "all-reduce", algorithm="one-hop").links == "nvlink"
-    both = plan(DGX1, [1, 4, 5, 6], "broadcast", links="hybrid", size=1 << 30)
+    four = partial(plan, DGX1, [1, 4, 5, 6], "broadcast", algorithm="packing", links="hybrid")
+    both = four(size=1 << 30)
     assert both.links == "hybrid"
-    little = plan(DGX1, [1, 4, 5, 6], "broadcast", links="hybrid", size=1 << 20)
+    little = four(size=1 << 20)
     assert little.links == "nvlink"
 
 
@@ -296,7 +298,7 @@ def test_many_gpus_out_of_reach_are_told_as_runs() -> None:
 
 def test_the_packing_rate_is_the_plan_s() -> None:
     for gpus in ([0, 1], [1, 4, 5, 6], [1, 4, 6], list(range(8))):
-        schedule = plan(DGX1, gpus, "all-reduce")
+        schedule = plan(DGX1, gpus, "all-reduce", algorithm="packing")
         assert packing_rate(DGX1, gpus) == (schedule.optimum, schedule.links)
     assert packing_rate(DGX1, list(range(8)))[0] == pytest.approx(24 / 7 * 25)
 
@@ -324,6 +326,6 @@ def test_servers_make_a_cluster_that_is_planned_over_the_network() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to oneself")
 def test_ctrl_c_is_heard_while_a_schedule_is_timed() -> None:
-    schedule = plan(DGX1, list(range(8)), "all-reduce")
+    schedule = plan(DGX1, list(range(8)), "all-reduce", algorithm="packing")
     with interrupted():
         schedule.time(1 << 31, chunk=10_000)

@@ -64,7 +64,9 @@ def test_every_door_gives_the_same_time(system: System) -> None:
 
 
 def test_no_optimum_is_claimed_where_none_is_known() -> None:
-    full, tapered = (plan(tree(it), first_of(2), "all-reduce") for it in (1, 4))
+    full, tapered = (
+        plan(tree(it), first_of(2), "all-reduce", algorithm="packing") for it in (1, 4)
+    )
     assert full.rate is not None
     assert full.rate == full.optimum
     assert (tapered.optimum, tapered.optimum_of) == (None, None)

@@ -331,7 +331,9 @@ def test_links_carry_the_copies_and_every_bucket_of_each_job() -> None:
         whole, rest = divmod(GRADIENTS[job.workload], BUCKET)
         for size, count in ((BUCKET, whole), (rest, 1)):
             if job.gpus > 1:
-                plan = linkwright_plan(system, row["gpus"], "all-reduce", size=size)
+                plan = linkwright_plan(
+                    system, row["gpus"], "all-reduce", algorithm="packing", size=size
+                )
                 for load in plan.time(size).links():
                     over = load["from"], load["to"], load["kind"]
                     brute[over] += load["bytes"] * count * job.iterations

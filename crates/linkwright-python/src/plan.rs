@@ -180,11 +180,11 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
 ///         and scatter; the job's first where None. Others have no root and take None only.
 ///     links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
-///         servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, which takes
-///         a size).
+///         servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, where a named
+///         algorithm takes a size).
 ///     size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
-///         or many shallow ones, and how a hybrid splits them; few trees where None, and 64 MiB for
-///         `auto`.
+///         or many shallow ones, and how a hybrid splits them; 64 MiB for `auto` where None, and few
+///         trees for `packing`.
 ///     protocol: With `auto`, the only protocol that plans are timed with; all that an algorithm has
 ///         where None.
 ///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
@@ -198,7 +198,7 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 #[pyfunction]
 #[pyo3(signature = (
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,
-    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "LinksName" = "auto",
+    algorithm: "AlgorithmName" = "auto", root: "int | None" = None, links: "LinksName" = "auto",
     size: "int | str | None" = None, protocol: "ProtocolName | None" = None,
     peer_access_switch: "float | None" = None
 ))]
@@ -361,7 +361,7 @@ pub fn packing_rate(
 ///     CollectiveError: If a name is unknown, or the system has no such GPU.
 #[pyfunction]
 #[pyo3(signature = (system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,
-    algorithm: "AlgorithmName" = "packing"))]
+    algorithm: "AlgorithmName" = "auto"))]
 pub fn planning_seconds(
     #[pyo3(from_py_with = given)] system: &System,
     #[pyo3(from_py_with = given)] gpus: Vec<i128>,

@@ -162,7 +162,15 @@ def _choices() -> Iterator[Captured]:
             for size in (1 << 20, 1 << 28):
                 for collective, root in ROOTS:
                     try:
-                        made = plan(machine, gpus, collective, root=root, links=links, size=size)
+                        made = plan(
+                            machine,
+                            gpus,
+                            collective,
+                            algorithm="packing",
+                            root=root,
+                            links=links,
+                            size=size,
+                        )
                     except LinkwrightError:
                         continue
                     key = [name, collective, root, links, size]
