@@ -2961,6 +2961,31 @@ class System:
         """
 
     @property
+    def network_words(self) -> str | None:
+        """Tells of the network between its servers: `fat-tree of 400 Gb/s, as the interfaces`.
+
+        Behind the speed of the servers' links stands where it comes from, unless it was named. None
+        of a server that stands alone.
+        """
+
+    @property
+    def assumed_speed(self) -> str | None:
+        """Says that the speed of its network is assumed, since nobody named it; else None.
+
+        Interfaces of known speed leave nothing to assume.
+        """
+
+    def narrow_interfaces(self, gpus: Sequence[int]) -> tuple[float, float] | None:
+        """Gives GB/s that the widest interface reaches towards its host, and towards the network.
+
+        It is told where no interface of a job's servers is wider towards its host: no faster network
+        then carries more of the job's collectives. Else it is None.
+
+        Raises:
+            AllocationError: If a GPU is unknown.
+        """
+
+    @property
     def gpu_count(self) -> int:
         """How many GPUs it has: the most ranks that its jobs can have in all."""
 
@@ -4021,7 +4046,7 @@ def plan(
     gpus: Sequence[int],
     collective: CollectiveName,
     *,
-    algorithm: AlgorithmName = "packing",
+    algorithm: AlgorithmName = "auto",
     root: int | None = None,
     links: LinksName = "auto",
     size: int | str | None = None,
@@ -4039,11 +4064,11 @@ def plan(
         root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
             and scatter; the job's first where None. Others have no root and take None only.
         links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
-            servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, which takes
-            a size).
+            servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, where a named
+            algorithm takes a size).
         size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
-            or many shallow ones, and how a hybrid splits them; few trees where None, and 64 MiB for
-            `auto`.
+            or many shallow ones, and how a hybrid splits them; 64 MiB for `auto` where None, and few
+            trees for `packing`.
         protocol: With `auto`, the only protocol that plans are timed with; all that an algorithm has
             where None.
         peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
@@ -4135,7 +4160,7 @@ def planning_seconds(
     gpus: Sequence[int],
     collective: CollectiveName,
     *,
-    algorithm: AlgorithmName = "packing",
+    algorithm: AlgorithmName = "auto",
 ) -> float:
     """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
 

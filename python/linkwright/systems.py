@@ -23,6 +23,7 @@ __all__ = [
     "network_keys",
     "network_of",
     "server_of",
+    "system_words",
 ]
 
 # A server by itself: one that was read, a preset's name, or a file's path.
@@ -264,6 +265,17 @@ def load_floorplan(path: PathOrName) -> Floorplan:
     """
     path = path_of("path", path, "Floorplan.from_toml")
     return Floorplan.from_toml(read_text(path), printable(str(path)))
+
+
+def system_words(system: System) -> str:
+    """A system in a heading, which says how fast its network is where nobody named that.
+
+    Such as `2xhgx-h100 on fat-tree of 400 Gb/s, as the interfaces`.
+    """
+    servers, joined, _ = system.name.rpartition(" on ")
+    words = system.network_words or ""
+    _, is_unnamed, _ = words.partition(", ")
+    return f"{servers} on {words}" if joined and is_unnamed else system.name
 
 
 def is_network(text: str) -> bool:

@@ -81,16 +81,21 @@ impl Fabric {
         files: &Files,
     ) -> Option<Self> {
         let fabric = system.fabric()?;
+        let as_used = |kind: &FabricSpecification, settings: &NetworkSettings| {
+            let kind = scaled(&kind.at_speed(system.fastest_interface()), settings);
+            Self::of_kind(kind).ok().filter(|made| *made.fabric == *fabric)
+        };
         let made = settings.and_then(|settings| match &settings.fabric {
             FabricSource::Specification(kind) => [kind.sized_for(system.nics()).ok(), None]
                 .into_iter()
-                .map(|sized| scaled(&sized.unwrap_or_else(|| kind.whole()), settings))
-                .filter_map(|kind| Self::of_kind(kind).ok())
-                .find(|made| *made.fabric == *fabric),
+                .find_map(|sized| as_used(sized.as_ref().unwrap_or(kind), settings)),
             FabricSource::File(name) => {
                 let text = String::from_utf8(files.get(&name.name)?.clone()).ok()?;
                 let made = Self::of_text(Source::new(name.name.clone(), text)).ok()?;
-                (*made.fabric == *fabric).then_some(made)
+                match &made.origin {
+                    Origin::Kind(kind) => as_used(kind, settings),
+                    Origin::Text(_) => (*made.fabric == *fabric).then_some(made),
+                }
             }
         });
         let as_graph = || {
@@ -103,8 +108,10 @@ impl Fabric {
     /// Names this network in the settings of a system, and hands over its text.
     pub fn name_in(&self, table: &mut toml::Table, files: &mut Files) {
         match &self.origin {
-            Origin::Kind(_) => {
-                let keys = self.table().into_iter();
+            Origin::Kind(kind) => {
+                // A kind alone takes the speed of the interfaces.
+                let is_said = |key: &str| key != "bandwidth" || kind.bandwidth.is_some();
+                let keys = self.table().into_iter().filter(|(key, _)| is_said(key));
                 table.extend(keys.map(|(key, value)| (key.replace('-', "_"), value)));
             }
             Origin::Text(source) => {

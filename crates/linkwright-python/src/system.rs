@@ -8,12 +8,13 @@ use std::sync::{Arc, OnceLock};
 use linkwright::diagnostic::Diagnosis;
 use linkwright::scenario::Files;
 use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
-use linkwright::system::composition::{lists_network, split};
+use linkwright::system::composition::{SpeedSource, lists_network, split};
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
+use linkwright::system::views::narrow_interfaces::narrow_interfaces;
 use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
     self, BandwidthProfile, ExportFormat, Exported, GpuGraph, ImportFormat, ImportOptions,
-    LinkKind, Server, presets, toml_format,
+    LinkKind, Server, Wiring, presets, toml_format,
     views::{
         export,
         gpu_graph::few_enough,
@@ -316,6 +317,40 @@ impl System {
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         assumed(self.core())
+    }
+
+    /// Tells of the network between its servers: `fat-tree of 400 Gb/s, as the interfaces`.
+    ///
+    /// Behind the speed of the servers' links stands where it comes from, unless it was named. None
+    /// of a server that stands alone.
+    #[getter]
+    fn network_words(&self) -> Option<String> {
+        self.core().fabric_words()
+    }
+
+    /// Says that the speed of its network is assumed, since nobody named it; else None.
+    ///
+    /// Interfaces of known speed leave nothing to assume.
+    #[getter]
+    fn assumed_speed(&self) -> Option<&str> {
+        let (source, said) = self.core().unnamed_speed()?;
+        (source == SpeedSource::Assumed).then_some(said)
+    }
+
+    /// Gives GB/s that the widest interface reaches towards its host, and towards the network.
+    ///
+    /// It is told where no interface of a job's servers is wider towards its host: no faster network
+    /// then carries more of the job's collectives. Else it is None.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    #[pyo3(signature = (gpus: "Sequence[int]"))]
+    fn narrow_interfaces(
+        &self,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    ) -> PyResult<Option<(f64, f64)>> {
+        let wiring = Wiring::of_gpus(self.core(), &self.known(&gpus)?);
+        Ok(narrow_interfaces(&wiring).map(|sides| (sides.host, sides.network)))
     }
 
     /// How many GPUs it has: the most ranks that its jobs can have in all.

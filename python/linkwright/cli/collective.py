@@ -27,6 +27,7 @@ from linkwright.cli.schedules import (
     job_text,
     machine_of,
     named_gpus,
+    network_notes,
     plan_fields,
     plan_on,
     print_timing,
@@ -97,6 +98,7 @@ def plan(
         whole, collective, gpus, algorithm, links, root, size=wanted, protocol=protocol
     )
     data, rounded = divided(schedule, wanted)
+    rounded += network_notes(whole, schedule.gpus, network)
     if export is not None:
         exported, remarks = _exported(schedule, export, data)
         if to is None:
@@ -243,7 +245,8 @@ def check(
         times: dict[str, object] = {}
         if timing is not None and whole is not None:
             told = timing_fields(timing, whole, schedule.gpus)
-            times = {"machine": machine, "timing": told}
+            notes = network_notes(whole, schedule.gpus, network)
+            times = {"machine": machine, "timing": told, "notes": notes}
         output.print_json(document | times)
         return
     ranks = len(schedule.gpus)
@@ -255,6 +258,7 @@ def check(
     )
     if timing is not None and whole is not None:
         print_timing(timing, whole, schedule.gpus, f"on {job_text(schedule.gpus, whole)} ")
+        output.notes("Notes", network_notes(whole, schedule.gpus, network))
 
 
 app.command("run")(collective_runs.run)

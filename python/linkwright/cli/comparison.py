@@ -29,6 +29,7 @@ from linkwright.cli.schedules import (
     job_text,
     machine_of,
     named_gpus,
+    network_notes,
     plan_on,
     planner_names,
     save_plot,
@@ -109,6 +110,7 @@ def compare(
     for row in rows:
         row["speedup_over"] = {name: taken / row["time"] for name, taken in baselines.items()}
     ids = gpus_of(whole, gpus)
+    rounded += network_notes(whole, ids, network)
     [bar] = error_bars(whole, ids, [data])
     title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
     if plot is not None:

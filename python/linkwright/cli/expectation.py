@@ -26,6 +26,7 @@ from linkwright.cli.schedules import (
     job_text,
     machine_of,
     named_gpus,
+    network_notes,
     save_plot,
 )
 from linkwright.cli.sizes import parse_size
@@ -180,14 +181,14 @@ def expected(
     if output_file is not None:
         raise typer.BadParameter("--output is the machine of --calibrate; give a log with that.")
     if log is not None:
-        _print_log(log, whole, ids, collective, root, options, json=json, plot=plot)
+        _print_log(log, whole, ids, collective, root, options, network, json=json, plot=plot)
         return
     if collective is None:
         raise typer.BadParameter("Name the collective, or give the --log of a run.")
     sizes = _sizes(parse_size(least), parse_size(most), factor)
     rows = [dict(row) for row in expect(whole, ids, collective, sizes, root=root, **options)]
     library, note = nccl_release(whole, ids, nccl=nccl)
-    notes = [note] if note else []
+    notes = ([note] if note else []) + network_notes(whole, ids, network)
     bars = error_bars(whole, ids, sizes)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
@@ -226,6 +227,7 @@ def _print_log(
     collective: names.CollectiveName | None,
     root: int | None,
     options: ExpectOptions,
+    network: str | None,
     *,
     json: bool,
     plot: Path | None,
@@ -236,6 +238,7 @@ def _print_log(
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
     notes += [note] if note else []
+    notes += network_notes(machine, gpus, network)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
@@ -295,7 +298,9 @@ def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title
 
 
 def _title(collective: names.CollectiveName, gpus: list[int], machine: System, library: str) -> str:
-    return f"{collective} on {job_text(gpus, machine)}, as {library} chooses"
+    job = job_text(gpus, machine)
+    then = ";" if ", " in job else ","
+    return f"{collective} on {job}{then} as {library} chooses"
 
 
 def _sizes(least: int, most: int, factor: int) -> list[int]:

@@ -152,7 +152,8 @@ NetworkName = Annotated[
         "--network",
         metavar="NAME|FILE|SPEED",
         help=f"What joins the servers: {', '.join(fabric_names())}, a file (TOML, Graphviz), or "
-        "the speed of one switch's links, such as 400Gb/s or 400G; a fat-tree if absent.",
+        "the speed of one switch's links, such as 400Gb/s or 400G; a fat-tree if absent. Without a "
+        "speed links run as fast as the servers' interfaces.",
         callback=telling_bits_from_bytes,
         autocompletion=fabric_names,
     ),

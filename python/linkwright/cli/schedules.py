@@ -56,6 +56,7 @@ __all__ = [
     "job_text",
     "machine_of",
     "named_gpus",
+    "network_notes",
     "plan_fields",
     "plan_on",
     "planner_names",
@@ -392,9 +393,35 @@ def tried_lines(all_tried: Sequence[Tried]) -> list[str]:
 
 
 def job_text(gpus: Sequence[int], machine: System) -> str:
-    """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number."""
+    """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number.
+
+    Of servers on a network it says how fast that is, as `system_words` does.
+    """
+    from linkwright.systems import system_words
+
     ids = f"GPUs {','.join(map(str, gpus))}" if len(gpus) <= MOST_NAMED else f"{len(gpus)} GPUs"
-    return f"{ids} of {machine.name}"
+    return f"{ids} of {system_words(machine)}"
+
+
+def network_notes(machine: System, gpus: Sequence[int], named: str | None) -> list[str]:
+    """Says of the network, which `--network` may have named, why it or its speed decides nothing.
+
+    A job may need none, its speed may be assumed, or a faster one may change nothing.
+    """
+    from linkwright.runs.scenarios import unused_network
+
+    if unused := unused_network(machine, [gpus]):
+        return unused
+    if machine.assumed_speed is not None:
+        return [machine.assumed_speed]
+    sides = None if named is None else machine.narrow_interfaces(gpus)
+    if sides is None:
+        return []
+    host, network = sides
+    return [
+        f"a faster network counts for nothing here: each interface reaches {host:.1f} GB/s over "
+        f"its PCIe, and {network:.1f} GB/s over its link to the network"
+    ]
 
 
 def print_timing(timing: Timing, machine: System, gpus: list[int], where: str = "") -> None:

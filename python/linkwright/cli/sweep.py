@@ -30,6 +30,7 @@ from linkwright.cli.schedules import (
     job_text,
     machine_of,
     named_gpus,
+    network_notes,
     plan_fields,
     plan_on,
     save_plot,
@@ -68,6 +69,7 @@ def time(
     schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes)
     rows = _sweep(schedules, sizes, chunk_of(chunk), protocol)
     schedule = schedules[-1]
+    notes = schedule.notes + network_notes(whole, schedule.gpus, network)
     bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows])
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
@@ -76,7 +78,7 @@ def time(
         save_plot(bandwidth_by_size({schedule.algorithm or "": rows}, title), plot)
     if json:
         sweep = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
-        output.print_json(plan_fields(schedule, whole) | {"sweep": sweep})
+        output.print_json(plan_fields(schedule, whole) | {"sweep": sweep, "notes": notes})
     else:
         heads = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol", "±"]
         made = output.table(heads, left=["protocol"], kept=["±"])
@@ -94,7 +96,7 @@ def time(
         console.print(_title(schedule, whole), style="bold")
         output.print_table(made)
         print_legend(bars)
-        output.notes("Notes", schedule.notes)
+        output.notes("Notes", notes)
 
 
 def _sizes(least: int, most: int, factor: int) -> list[int]:

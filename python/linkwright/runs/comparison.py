@@ -19,7 +19,7 @@ from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.compared import Comparison, Outcome
 from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import load_scenario, told_of
+from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.server.play import check_policies, run_loaded, simulated
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.variants import errors_of, notes_of, play_variants
@@ -211,7 +211,7 @@ def compare_scenario(
     ]
     seeded = {"seed": scenario.seed}
     of_manifest = of_comparison(loaded, given, seeded, scenario.variants, chosen)
-    told = (*notes, *told_of(system))
+    told = (*notes, *system.warnings)
     return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told, errors)
 
 

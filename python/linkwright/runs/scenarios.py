@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,15 @@ from linkwright.files import (
 )
 from linkwright.programs import refuse_other_formats, trace_of
 
-__all__ = ["ScenarioFile", "load_scenario", "read_trace_files", "told_of", "trace_files"]
+__all__ = [
+    "ScenarioFile",
+    "assumed_of_network",
+    "load_scenario",
+    "read_trace_files",
+    "told_of",
+    "trace_files",
+    "unused_network",
+]
 
 
 @dataclass(frozen=True)
@@ -141,8 +149,26 @@ def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, 
 
 def told_of(system: System) -> list[str]:
     """What probably makes its servers' descriptions wrong, and what it had to assume of them."""
+    return [*system.warnings, *assumed_of_network(system)]
+
+
+def assumed_of_network(system: System) -> list[str]:
+    """Lists the assumptions of the whole, beside those of each server by itself."""
     alone = {text for server, _ in system.servers() for text in server.assumptions}
-    return [*system.warnings, *(text for text in system.assumptions if text not in alone)]
+    return [text for text in system.assumptions if text not in alone]
+
+
+def unused_network(system: System, jobs: Iterable[Sequence[int]]) -> list[str]:
+    """Notes that the network counts for nothing, where none of some jobs, as GPUs, needs it."""
+    if system.network_words is None:
+        return []
+    count = 0
+    for gpus in jobs:
+        if len({system.server_of(gpu) for gpu in gpus}) > 1:
+            return []
+        count += 1
+    whose = "the job has all its GPUs" if count == 1 else "each job has all its GPUs"
+    return [f"the network counts for nothing here: {whose} in one server"] if count else []
 
 
 def trace_files(trace: PathOrName) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from linkwright import Scenario, System, preset_names
 from linkwright.errors import FileError
 from linkwright.files import PathOrName, existing, is_read_once, lasting
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile
+from linkwright.runs.scenarios import ScenarioFile, assumed_of_network
 from linkwright.summaries.known_error import KnownError, known_errors
 from linkwright.sweeps import Sweep, Workers, run_sweep
 from linkwright.sweeps.pace import Forecast, Told
@@ -141,8 +141,9 @@ def _nested(paths: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def notes_of(built: Mapping[str, Built]) -> list[str]:
-    """The notes of all variants, each once."""
-    return list(dict.fromkeys(note for *_, notes in built.values() for note in notes))
+    """Lists the notes of all variants and the assumptions of their networks, each once."""
+    told = ((*notes, *assumed_of_network(system)) for system, _, notes in built.values())
+    return list(dict.fromkeys(note for notes in told for note in notes))
 
 
 def errors_of(built: Mapping[str, Built], loaded: ScenarioFile) -> list[KnownError]:

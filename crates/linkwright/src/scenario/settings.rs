@@ -255,7 +255,8 @@ settings! {
     "system.network" groups: COUNT, "", "of a dragonfly";
     "system.network" ports: COUNT, "", "of a single switch, each for one node";
     "system.network" dimensions: Kind::Wholes, "", "of a torus: its sizes";
-    "system.network" bandwidth: Kind::Bandwidth, "", "of every link that nothing else gives one";
+    "system.network" bandwidth: Kind::Bandwidth, "",
+        "of every link that nothing else gives one; absent, that of the servers' interfaces";
     "system.network" latency: Kind::Time, "", "of every link that nothing else gives one";
     "system.network" node_bandwidth: Kind::Bandwidth, "", "of the links of nodes";
     "system.network" node_latency: Kind::Time, "", "of the links of nodes";

@@ -24,7 +24,13 @@ from linkwright.runs.cluster.run import Replay
 from linkwright.runs.manifest import of_programs, of_trace
 from linkwright.runs.rank_timeline import rank_timeline_kept
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile, load_scenario, told_of, trace_files
+from linkwright.runs.scenarios import (
+    ScenarioFile,
+    load_scenario,
+    told_of,
+    trace_files,
+    unused_network,
+)
 from linkwright.runs.timeline import told_of_cut
 from linkwright.systems import fat_tree_for, load_system
 
@@ -160,7 +166,8 @@ def replay_trace(
         **play,
     }
     manifest = of_trace(trace, system, choices, inputs)
-    return Replay(job.name, system, [job], run, manifest, (*notes, *run.notes, *_cut(run)))
+    notes += [*run.notes, *unused_network(system, run.mapping), *_cut(run)]
+    return Replay(job.name, system, [job], run, manifest, notes)
 
 
 @taking(settings=mapping_of, timeline=whole, progress=callback)
@@ -217,8 +224,8 @@ def replay_loaded(
     except SimulationError as error:
         raise with_notes(error, notes) from error
     manifest = of_programs(loaded, system, run.fidelity)
-    told = (*notes, *told_of(system), *run.notes, *_cut(run))
-    return Replay(name, system, jobs, run, manifest, told)
+    notes = [*notes, *told_of(system), *run.notes, *unused_network(system, run.mapping), *_cut(run)]
+    return Replay(name, system, jobs, run, manifest, notes)
 
 
 def _cut(run: ClusterRun) -> list[str]:

@@ -19,10 +19,16 @@ from linkwright.files import PathOrName, reading_once
 from linkwright.names import PolicyName
 from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile, load_scenario
+from linkwright.runs.scenarios import (
+    ScenarioFile,
+    assumed_of_network,
+    load_scenario,
+    unused_network,
+)
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.timeline import told_of_cut
 from linkwright.summaries.known_error import known_errors
+from linkwright.summaries.policies import job_rows
 
 __all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
 
@@ -99,6 +105,8 @@ def run_loaded(
     manifest = manifest_of(loaded, system, jobs, chosen)
     errors = known_errors([(system, scenario, jobs)])
     kept = {"jobs": (min(timeline, len(jobs)), len(jobs))}
+    gpus = (row["gpus"] for result in results for row in job_rows(result))
+    notes = [*notes, *assumed_of_network(system), *unused_network(system, gpus)]
     run = ScenarioRun(
         scenario,
         loaded.path,

@@ -29,6 +29,7 @@ from linkwright.summaries.policies import (
     time_unit,
 )
 from linkwright.summaries.time_parts import PARTS_NOTE, TimeParts, time_parts
+from linkwright.systems import system_words
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class ScenarioRun(Run):
     @property
     def title(self) -> str:
         """Says what was played and where, for headings."""
-        where = f"{self.path.name} on {self.system.name}"
+        where = f"{self.path.name} on {system_words(self.system)}"
         if self.compared_with:
             return f"Speed-up over {self.reference}: {where}"
         return f"{counted(len(self.jobs), 'job')} of {where}"

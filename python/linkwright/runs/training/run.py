@@ -12,9 +12,11 @@ from linkwright.runs.busiest import busiest_sheet
 from linkwright.runs.left_out import OF_TRAINING
 from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.runs.scenarios import unused_network
 from linkwright.runs.training import sheets
 from linkwright.runs.training.play import Played
 from linkwright.summaries.steps import Scaled
+from linkwright.systems import system_words
 from linkwright.texts import counted, duration
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class TrainingRun(Run):
         """What is trained, and on what."""
         gpus = counted(len(self.gpus), "GPU")
         model = ", ".join(self.best.step.models)
-        return f"{self.recipe.network.name} on {gpus} of {self.system.name} ({model})"
+        return f"{self.recipe.network.name} on {gpus} of {system_words(self.system)} ({model})"
 
     @property
     def units(self) -> str:
@@ -106,7 +108,8 @@ class TrainingRun(Run):
     @property
     def notes(self) -> Sequence[str]:
         """What the network's source and the machine's leave open."""
-        return [*self.recipe.network.assumptions, *self.system.assumptions]
+        unused = unused_network(self.system, [self.gpus])
+        return [*self.recipe.network.assumptions, *self.system.assumptions, *unused]
 
     def tables(self) -> Mapping[str, pa.Table]:
         """Steps, layers of each model of GPU, and scaling."""

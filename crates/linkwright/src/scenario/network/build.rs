@@ -10,8 +10,8 @@ use crate::scenario::files::{Files, text_of};
 use crate::scenario::servers;
 use crate::scenario::source::Place;
 use crate::simulation::cluster::Cluster;
-use crate::system::composition::{PortOrder, lists_network, split};
-use crate::system::fabric::{RoutingTables, read_fabric, read_routing};
+use crate::system::composition::{InterfaceSpeeds, PortOrder, lists_network, split};
+use crate::system::fabric::{FabricText, RoutingTables, read_routing};
 use crate::system::{Fabric, FabricError, Server, System};
 use crate::units::Bandwidth;
 
@@ -59,19 +59,38 @@ impl NetworkSettings {
                 place.refuse_as(file, &error, written, "give other sizes")
             })
         };
+        let joined = !listed.is_empty() && alone.is_none();
+        let speeds = (joined && own.is_none())
+            .then(|| InterfaceSpeeds::of(&listed, self.port_order))
+            .transpose()
+            .map_err(|error| refuse(error.into()))?;
+        let fastest = speeds.as_ref().and_then(InterfaceSpeeds::fastest);
+        // Its links carry this where nobody names their speed, and that of interfaces is not known.
+        let mut unsaid = None;
         let fabric = match (own, &self.fabric) {
             (Some(own), _) => own,
             (None, FabricSource::File(name)) => {
-                read_fabric(&name.name, text_of(file, name, files)?)?
+                let text = text_of(file, name, files)?;
+                let read = FabricText::read(&name.name, text)?;
+                unsaid = read.unsaid_speed();
+                read.build(&name.name, text, fastest)?
             }
             (None, FabricSource::Specification(specification)) => {
-                if listed.is_empty() || alone.is_some() {
-                    sized(specification.build())?
-                } else {
+                unsaid = specification.unsaid_speed();
+                let specification = specification.at_speed(fastest);
+                if joined {
                     let ports = System::ports_for(&listed).map_err(|error| refuse(error.into()))?;
                     sized(specification.for_ports(ports))?
+                } else {
+                    sized(specification.build())?
                 }
             }
+        };
+        let fabric = match (&speeds, unsaid) {
+            (Some(speeds), Some(unsaid)) if !speeds.are_alike() => {
+                fabric.with_port_speeds(&speeds.ports_or(unsaid))
+            }
+            _ => fabric,
         };
         let tables = match &self.routing_table {
             None => None,
@@ -101,6 +120,10 @@ impl NetworkSettings {
             if let Some(name) = named {
                 system = system.renamed(&name);
             }
+            if let (Some(speeds), Some(fabric), Some(_)) = (speeds, system.fabric(), unsaid) {
+                let (source, assumption) = speeds.said(fabric);
+                system = system.with_unnamed_speed(source, assumption);
+            }
             return Ok(self.cluster(system, routing, tables));
         }
         let mut node = self.node;
@@ -111,6 +134,7 @@ impl NetworkSettings {
         })?;
         let system = System::of_nodes(fabric, node)
             .map_err(|error| at(self.places.node, error.into(), "give fewer GPUs"))?;
+        let system = if unsaid.is_some() { system.with_assumed_speed() } else { system };
         Ok(self.cluster(system, routing, tables))
     }
 

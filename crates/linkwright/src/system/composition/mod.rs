@@ -18,6 +18,7 @@ mod attachment;
 mod interfaces;
 mod node;
 mod numbers;
+mod speeds;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub use attachment::{InterfaceRule, PortOrder};
 pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::ServerPlace;
+pub use speeds::{InterfaceSpeeds, SpeedSource};
 pub use split::{ServersAndFabric, lists_network, split};
 
 use super::calibration::Calibration;
@@ -108,6 +110,8 @@ pub struct System {
     fabric: Option<Arc<Fabric>>,
     order: PortOrder,
     interface_rule: InterfaceRule,
+    /// Says where the speed of the fabric's links comes from, in a sentence too, if nobody named it.
+    unnamed_speed: Option<(SpeedSource, String)>,
     assumptions: Vec<String>,
 }
 
@@ -120,7 +124,16 @@ impl System {
         let numbers = Numbers::new(&[(0, 1, kind.counts())], 0).expect("one server is countable");
         let (kinds, order) = (vec![kind], PortOrder::Plain);
         let (interface_rule, assumptions) = (InterfaceRule::default(), Vec::new());
-        Self { name, kinds, numbers, fabric: None, order, interface_rule, assumptions }
+        Self {
+            name,
+            kinds,
+            numbers,
+            fabric: None,
+            order,
+            interface_rule,
+            unnamed_speed: None,
+            assumptions,
+        }
     }
 
     /// Servers, each so many times in a row, on a fabric. One without network interfaces is given
@@ -163,7 +176,16 @@ impl System {
         }
         let name = attachment::name(&kinds, &runs, &fabric);
         let (fabric, interface_rule) = (Some(Arc::new(fabric)), InterfaceRule::default());
-        Ok(Self { name, kinds, numbers, fabric, order, interface_rule, assumptions })
+        Ok(Self {
+            name,
+            kinds,
+            numbers,
+            fabric,
+            order,
+            interface_rule,
+            unnamed_speed: None,
+            assumptions,
+        })
     }
 
     /// A fabric with an abstract node at every port ([`Server::abstract_node`]).

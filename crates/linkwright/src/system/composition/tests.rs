@@ -218,3 +218,33 @@ fn large_systems_are_small() {
     let per_channel = size_of::<crate::system::fabric::FabricChannel>() + size_of::<u32>();
     assert!(system.fabric_channels() * per_channel < 131_000_000);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// The speed at a port is that of the interface that a system puts there.
+    #[test]
+    fn a_port_has_the_speed_of_its_interface(servers in servers(), rails in any::<bool>()) {
+        let order = if rails { PortOrder::Rails } else { PortOrder::Plain };
+        let speeds = InterfaceSpeeds::of(&servers, order).unwrap();
+        let ports = System::ports_for(&servers).unwrap();
+        let system = System::new(&servers, single_switch(ports), order).unwrap();
+        let speed = |port| {
+            let at = system.nic(system.nic_of_port(port).unwrap());
+            let kind = system.kind_of(at.server);
+            let model = kind.server().devices()[kind.nics()[at.index as usize]].model.clone();
+            let gigabits = match model.as_deref() {
+                Some("ConnectX-4 EDR") => 100,
+                Some("ConnectX-6 HDR" | "ConnectX-7 200 Gb/s") => 200,
+                Some("ConnectX-7 NDR") => 400,
+                _ => return RATE.bandwidth,
+            };
+            Bandwidth(gigabits * 125_000_000)
+        };
+        let expected: Vec<Bandwidth> = (0..ports).map(speed).collect();
+        prop_assert_eq!(speeds.ports_or(RATE.bandwidth), expected.clone());
+        prop_assert_eq!(speeds.fastest(), system.fastest_interface());
+        let knows_none = system.fastest_interface().is_none();
+        prop_assert_eq!(speeds.fastest(), expected.iter().max().copied().filter(|_| !knows_none));
+    }
+}

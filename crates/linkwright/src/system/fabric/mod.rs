@@ -104,26 +104,73 @@ pub struct NodeLink {
     pub latency: Picoseconds,
 }
 
+/// A text of a fabric: a kind, whose speed may yet be chosen, or all that it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FabricText {
+    /// Holds a kind with its parameters.
+    Kind(Box<FabricSpecification>),
+    /// Holds a graph of listed links.
+    Graph(Fabric),
+}
+
+impl FabricText {
+    /// Reads a text of any format; `file` names it in errors.
+    ///
+    /// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
+    /// `kind` is a specification ([`FabricSpecification::read`]), and other TOML lists a graph
+    /// ([`read_graph`]).
+    ///
+    /// # Errors
+    /// As the reader of the format. Names the files of other tools, and says how to write them here.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
+        let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
+        let first = lines.find(|line| !is_blank(line)).unwrap_or_default();
+        let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+            return read_dot(file, text).map(Self::Graph);
+        }
+        let table: Result<toml::Table, _> = from_toml(file, text);
+        match table {
+            Ok(table) if table.contains_key("kind") => {
+                let specification = FabricSpecification::read(file, text)?;
+                Ok(Self::Kind(Box::new(specification)))
+            }
+            Ok(_) => read_graph(file, text).map(Self::Graph),
+            Err(error) => Err(strangers::named(file, text).unwrap_or(error)),
+        }
+    }
+
+    /// As [`FabricSpecification::unsaid_speed`]; a graph says all its speeds.
+    #[must_use]
+    pub fn unsaid_speed(&self) -> Option<Bandwidth> {
+        match self {
+            Self::Kind(specification) => specification.unsaid_speed(),
+            Self::Graph(_) => None,
+        }
+    }
+
+    /// The fabric, whose links run at a speed where `text`, which it was read from, names none.
+    ///
+    /// # Errors
+    /// As [`FabricSpecification::build`], with the line and column of the key that is to blame.
+    pub fn build(
+        self,
+        file: &str,
+        text: &str,
+        speed: Option<Bandwidth>,
+    ) -> Result<Fabric, InputError> {
+        match self {
+            Self::Kind(kind) => specification::build_read(file, text, &kind.at_speed(speed)),
+            Self::Graph(fabric) => Ok(fabric),
+        }
+    }
+}
+
 /// Reads a fabric from a text of any of its formats; `file` names it in errors.
 ///
-/// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
-/// `kind` is a specification ([`read_specification`]), and other TOML lists a graph
-/// ([`read_graph`]).
-///
 /// # Errors
-/// As the reader of the format. Names the files of other tools, and says how to write them here.
+/// As [`FabricText::read`] and [`FabricText::build`].
 pub fn read_fabric(file: &str, text: &str) -> Result<Fabric, InputError> {
-    let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
-    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
-    let first = lines.find(|line| !is_blank(line)).unwrap_or_default();
-    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
-        return read_dot(file, text);
-    }
-    let table: Result<toml::Table, _> = from_toml(file, text);
-    match table {
-        Ok(table) if table.contains_key("kind") => read_specification(file, text),
-        Ok(_) => read_graph(file, text),
-        Err(error) => Err(strangers::named(file, text).unwrap_or(error)),
-    }
+    FabricText::read(file, text)?.build(file, text, None)
 }

@@ -296,6 +296,21 @@ impl FabricSpecification {
         whole
     }
 
+    /// Gives the speed of links that its kind's preset has, where it says none itself.
+    #[must_use]
+    pub fn unsaid_speed(&self) -> Option<Bandwidth> {
+        match (self.bandwidth, self.node_bandwidth) {
+            (None, None) => self.whole().bandwidth,
+            _ => None,
+        }
+    }
+
+    /// This specification, whose links run at a speed where it names none.
+    #[must_use]
+    pub fn at_speed(&self, speed: Option<Bandwidth>) -> Self {
+        Self { bandwidth: self.bandwidth.or(speed), ..self.clone() }
+    }
+
     /// The fabric of a `whole` specification, of which this one has what was given.
     fn generate(&self, whole: &Self, rates: &FatTreeRates) -> Result<Fabric, FabricError> {
         match self.kind {
@@ -390,7 +405,15 @@ impl FabricSpecification {
 /// As [`FabricSpecification::read`] and [`FabricSpecification::build`], with the
 /// line and column of the key that is to blame.
 pub fn read_specification(file: &str, text: &str) -> Result<Fabric, InputError> {
-    let specification = FabricSpecification::read(file, text)?;
+    build_read(file, text, &FabricSpecification::read(file, text)?)
+}
+
+/// Builds a specification that was read from a text, or is as that but for its speed.
+pub(super) fn build_read(
+    file: &str,
+    text: &str,
+    specification: &FabricSpecification,
+) -> Result<Fabric, InputError> {
     specification.build().map_err(|error| locate(file, text, &error))
 }
 

@@ -136,6 +136,18 @@ impl Fabric {
         }
     }
 
+    /// The same fabric, whose first ports have links of speeds of their own, both ways.
+    #[must_use]
+    pub fn with_port_speeds(mut self, speeds: &[Bandwidth]) -> Self {
+        let speeds = &speeds[..speeds.len().min(self.nodes as usize)];
+        for (link, speed) in self.channels.chunks_exact_mut(2).zip(speeds) {
+            for channel in link {
+                channel.bandwidth = *speed;
+            }
+        }
+        self
+    }
+
     /// The same fabric with every bandwidth multiplied by a fraction, rounded down but
     /// not to nothing.
     ///

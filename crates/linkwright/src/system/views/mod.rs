@@ -10,6 +10,7 @@ pub mod in_switch;
 pub mod isomorphism;
 mod layout;
 pub mod listed;
+pub mod narrow_interfaces;
 pub mod parts;
 pub mod places;
 pub mod proximity;

@@ -1,0 +1,169 @@
+//! How fast the network interfaces of servers are, for links of a fabric that nobody gives a speed.
+
+use std::sync::Arc;
+
+use super::attachment::{self, PortOrder};
+use super::numbers::Numbers;
+use super::{ServerKind, System, interfaces, nics_of};
+use crate::system::adapters::port_speed;
+use crate::system::error::SystemError;
+use crate::system::fabric::{FABRICS, Fabric};
+use crate::system::server::Server;
+use crate::units::Bandwidth;
+
+/// Where the speed of a fabric's links comes from that nobody named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SpeedSource {
+    /// It is that of the servers' interfaces.
+    Interfaces,
+    /// The speed of some interface is not known, so that the fabric's kind has one for it.
+    Assumed,
+}
+
+impl SpeedSource {
+    /// Gives the words behind the speed.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Interfaces => "as the interfaces",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
+/// Holds the speed of the interface at every port that servers take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceSpeeds {
+    ports: Vec<Option<Bandwidth>>,
+    unknown: Vec<String>,
+}
+
+impl InterfaceSpeeds {
+    /// Finds the speeds for servers, each with its count, whose interfaces take ports in an order.
+    ///
+    /// # Errors
+    /// As [`System::ports_for`].
+    pub fn of(servers: &[(Arc<Server>, u32)], order: PortOrder) -> Result<Self, SystemError> {
+        let mut kinds: Vec<ServerKind> = Vec::with_capacity(servers.len());
+        let mut rows = Vec::with_capacity(servers.len());
+        for (server, count) in servers.iter().filter(|(_, count)| *count > 0) {
+            let (server, _) = interfaces::with_interfaces(server)?;
+            kinds.push(ServerKind { nics: nics_of(&server), server });
+            rows.push((kinds.len() as u32 - 1, *count, kinds[kinds.len() - 1].counts()));
+        }
+        let numbers = Numbers::new(&rows, 0)?;
+        let mut ports = vec![None; numbers.total().nics as usize];
+        let mut unknown: Vec<String> = Vec::new();
+        for nic in 0..numbers.total().nics {
+            let at = numbers.place(nic, |counts| counts.nics);
+            let ServerKind { server, nics } = &kinds[numbers.kind_of(at.server) as usize];
+            let speed = port_speed(&server.devices()[nics[at.index as usize]]);
+            ports[attachment::port_of(order, &numbers, nic) as usize] = speed;
+            if speed.is_none() && !unknown.iter().any(|name| name == server.name()) {
+                unknown.push(server.name().to_owned());
+            }
+        }
+        Ok(Self { ports, unknown })
+    }
+
+    /// The highest that is known.
+    #[must_use]
+    pub fn fastest(&self) -> Option<Bandwidth> {
+        self.ports.iter().flatten().max().copied()
+    }
+
+    /// The speed at each port, which is `unknown` where nothing says it.
+    #[must_use]
+    pub fn ports_or(&self, unknown: Bandwidth) -> Vec<Bandwidth> {
+        self.ports.iter().map(|speed| speed.unwrap_or(unknown)).collect()
+    }
+
+    /// Whether all ports have the same.
+    #[must_use]
+    pub fn are_alike(&self) -> bool {
+        self.ports.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
+    /// Says where the links of a fabric, which has its speeds, take them from; and in a sentence.
+    #[must_use]
+    pub fn said(&self, fabric: &Fabric) -> (SpeedSource, String) {
+        let speed = node_speeds(fabric, self.ports.len());
+        if !self.unknown.is_empty() {
+            let names = self.unknown.join(" and ");
+            return (SpeedSource::Assumed, assumed(&format!("the interfaces of {names}"), &speed));
+        }
+        let between = if self.are_alike() {
+            String::new()
+        } else {
+            let fastest = self.fastest().map(Bandwidth::in_bits).unwrap_or_default();
+            format!(", each port as its own, and those between switches at {fastest}")
+        };
+        let said = format!(
+            "no speed of the network is named, so that its links run at {speed}, as the \
+             interfaces{between}"
+        );
+        (SpeedSource::Interfaces, said)
+    }
+}
+
+impl System {
+    /// Adds to its assumptions where the speed of the fabric's links comes from, as nobody named it.
+    #[must_use]
+    pub fn with_unnamed_speed(mut self, source: SpeedSource, assumption: String) -> Self {
+        self.assumptions.push(assumption.clone());
+        self.unnamed_speed = Some((source, assumption));
+        self
+    }
+
+    /// The same system of abstract nodes, whose links have the speed of the fabric's kind.
+    #[must_use]
+    pub fn with_assumed_speed(self) -> Self {
+        let Some(fabric) = self.fabric() else { return self };
+        let speed = node_speeds(fabric, fabric.nodes() as usize);
+        self.with_unnamed_speed(SpeedSource::Assumed, assumed("the nodes' interfaces", &speed))
+    }
+
+    /// Says where the speed of the fabric's links comes from, and in a sentence. It is None where the
+    /// speed was named, and of a lone server.
+    #[must_use]
+    pub fn unnamed_speed(&self) -> Option<(SpeedSource, &str)> {
+        self.unnamed_speed.as_ref().map(|(source, said)| (*source, said.as_str()))
+    }
+
+    /// The highest speed of its servers' interfaces that is known.
+    #[must_use]
+    pub fn fastest_interface(&self) -> Option<Bandwidth> {
+        let interfaces = self.kinds.iter().flat_map(|kind| {
+            kind.nics().iter().filter_map(|nic| port_speed(&kind.server().devices()[*nic]))
+        });
+        interfaces.max()
+    }
+
+    /// Names the fabric and its speed: `fat-tree of 400 Gb/s, as the interfaces`; None of a lone server.
+    #[must_use]
+    pub fn fabric_words(&self) -> Option<String> {
+        let fabric = self.fabric()?;
+        let of_kind = fabric.name().rsplit_once('-').map(|(kind, _)| kind);
+        let name = of_kind.filter(|kind| FABRICS.contains(kind)).unwrap_or(fabric.name());
+        let speed = node_speeds(fabric, self.nics() as usize);
+        let source = self.unnamed_speed().map(|(source, _)| format!(", {}", source.words()));
+        Some(format!("{name} of {speed}{}", source.unwrap_or_default()))
+    }
+}
+
+fn assumed(whose: &str, speed: &str) -> String {
+    format!(
+        "nothing says how fast {whose} are: links of {speed} are assumed; name a speed, as by \
+         --network 400Gb/s or the network's `bandwidth`"
+    )
+}
+
+/// Writes the speeds of the first ports' links: `400 Gb/s`, or `100 Gb/s to 400 Gb/s`.
+fn node_speeds(fabric: &Fabric, ports: usize) -> String {
+    let speeds = || fabric.channels()[..2 * ports].iter().map(|channel| channel.bandwidth);
+    match (speeds().min(), speeds().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("{} to {}", least.in_bits(), most.in_bits())
+        }
+        (least, _) => least.map(Bandwidth::in_bits).unwrap_or_default(),
+    }
+}
