@@ -539,7 +539,7 @@ main()
     list(
         zip(
             describe("system.network.routing").names,
-            ["fat-tree", "fat-tree", *["dragonfly"] * 4, "torus", "quartz"],
+            ["fat-tree", "fat-tree", *["dragonfly"] * 4, "torus", "quartz", "quartz"],
             strict=True,
         )
     ),
