@@ -428,7 +428,12 @@ def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
         *("--output", to, "--timeline", timeline),
     )
     assert result.exit_code == 0, result.output
-    assert {file.name for file in to.iterdir()} >= {"report.html", "steps.parquet", "summary.json"}
+    assert {file.name for file in to.iterdir()} >= {
+        "report.html",
+        "steps.parquet",
+        "links.parquet",
+        "summary.json",
+    }
     assert json.loads(timeline.read_text(encoding="utf-8"))
     for arguments, said in (
         (["--on", "0,9"], "there is no GPU 9"),

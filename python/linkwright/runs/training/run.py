@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwright import System
 from linkwright.recipes import Recipe
@@ -112,7 +112,7 @@ class TrainingRun(Run):
         return [*self.recipe.network.assumptions, *self.system.assumptions, *unused]
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Steps, layers of each model of GPU, and scaling."""
+        """Steps, layers of each model of GPU, links of the best step, and scaling."""
         import pyarrow as pa
 
         layers = [
@@ -122,7 +122,13 @@ class TrainingRun(Run):
         ]
         scaled = [it.facts for it in self.scaling]
         memory = list(self.best.step.memory())
-        tables = {"steps": self._steps(), "layers": layers, "scaling": scaled, "memory": memory}
+        tables: dict[str, Sequence[Mapping[str, Any]]] = {
+            "steps": self._steps(),
+            "layers": layers,
+            "links": self.best.links(),
+            "scaling": scaled,
+            "memory": memory,
+        }
         return {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
 
     def _steps(self) -> list[dict[str, object]]:
@@ -181,7 +187,8 @@ class TrainingRun(Run):
         layers = sheets.layers(self)
         parts = {"What a step's time goes into": step_parts(self)}
         scaled = {"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {}
-        links = busiest_sheet(self.best.links(), REPORTED)
+        links = self.best.links()
+        of_links = [sheets.levels(links), busiest_sheet(links, REPORTED)]
         of = f"Of the step by {self.best.communication}."
         if not self.best.is_whole:
             of += " Servers that do the same were played once, and collectives alone on idle links."
@@ -190,7 +197,7 @@ class TrainingRun(Run):
             Section("Memory", sheets=[memory]),
             Section("Scaling", sheets=others[: -len(layers)], charts=scaled),
             Section("Layers", sheets=layers, charts={"Time of each layer": layer_times(self)}),
-            Section("Links", sheets=[links] if links.rows else [], note=of),
+            Section("Links", sheets=[sheet for sheet in of_links if sheet.rows], note=of),
             Section("What was trained", facts=self._facts()),
             Section("What the sources leave open", points=self.notes),
             Section("What the model leaves out", points=OF_TRAINING),

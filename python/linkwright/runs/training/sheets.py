@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from statistics import mean
+from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.run import Best, Sheet
 from linkwright.texts import data, duration, percent, ranges
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from linkwright.runs.training.play import Played
     from linkwright.runs.training.run import TrainingRun
 
-__all__ = ["layers", "memory", "scaling", "steps"]
+__all__ = ["layers", "levels", "memory", "scaling", "steps"]
 
 # What the memory of a GPU is for, as it is printed.
 MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
@@ -68,6 +69,26 @@ def scaling(run: TrainingRun) -> Sheet:
         "efficiency": lambda row: percent(row.efficiency),
     }
     return Sheet.of(run.scaling, columns, words=2)
+
+
+def levels(links: Iterable[Mapping[str, Any]]) -> Sheet:
+    """Counts the links that carried something, by where they are in the system."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in links:
+        if row["data"] > 0:
+            found.setdefault(row["level"], []).append(row)
+
+    def load(level: str, of: Callable[[list[float]], float]) -> str:
+        return percent(of([row["utilisation"] for row in found[level]]))
+
+    columns: Mapping[str, Callable[[str], str]] = {
+        "level": lambda level: level,
+        "links": lambda level: f"{len(found[level]):,}",
+        "load\nin the mean": lambda level: load(level, mean),
+        "load\nat most": lambda level: load(level, max),
+        "data": lambda level: data(sum(row["data"] for row in found[level])),
+    }
+    return Sheet.of(found, columns)
 
 
 def layers(run: TrainingRun) -> list[Sheet]:
