@@ -1623,8 +1623,12 @@ class NcclTestsLog:
         """How many hosts these GPUs are on."""
 
     @property
+    def collective(self) -> str | None:
+        """The collective that the test is of; None where the log does not say."""
+
+    @property
     def processes(self) -> str | None:
-        """Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`); None where
+        """Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`). None where
         the log does not tell.
         """
 
@@ -4019,18 +4023,70 @@ def read_mapping(
         SimulationError: If a count is below zero or above 2^32 - 1.
     """
 
-def explain_difference(rows: Sequence[tuple[int, float, float]]) -> str:
+def explain_difference(
+    rows: Sequence[tuple[int, float, float]], *, errors: Sequence[float] | None = None
+) -> str:
     """What the shape of the difference between measured and expected times means, in a sentence.
 
+    A time within its error, or within 15 %, fits.
+
     Args:
-        rows: For each size its bytes, the measured and the expected seconds.
+        rows: Each size's bytes, measured and expected seconds.
+        errors: How far off each expected time may be, as a part of the measured one.
+
+    Raises:
+        CollectiveError: If there are errors, and not one for each size.
+    """
+
+def explain_log(
+    log: NcclTestsLog,
+    rows: Sequence[tuple[int, float, float]],
+    system: System,
+    gpus: Sequence[int],
+    *,
+    errors: Sequence[float] | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    network_bandwidth: float | str | None = None,
+    processes: ProcessesName | None = None,
+) -> tuple[Table, str]:
+    """Sets a log's statements against the question, and says how to take the difference of its times.
+
+    No cause is named where the question was another one than the log answers, or where the model lacks
+    what ran.
+
+    Args:
+        log: The log.
+        rows: As for `explain_difference`.
+        system: The system that is asked about.
+        gpus: The GPUs that are, by their ids.
+        errors: As for `explain_difference`.
+        nccl: The version that is asked about; that of the log if absent.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+        network_bandwidth: As for `expect`.
+        processes: The processes that are asked about; those of the log if absent.
+
+    Returns:
+        One row for each thing that the log states and the question does not have, and a sentence.
+        Columns: line of the log; means, `asked-otherwise`, `not-modelled` or `transport`; text, a
+        sentence; option, what asks rightly, empty where nothing does.
+
+    Raises:
+        CollectiveError: As `explain_difference`, and if a name or the version is unknown or the GPUs do
+            not fit the system.
     """
 
 def read_nccl_tests(text: str, file: str = "<text>") -> NcclTestsLog:
     """Reads what nccl-tests printed.
 
     Args:
-        text: The output of all_reduce_perf or another test; what mpirun puts before lines is skipped.
+        text: The output of all_reduce_perf or another test; what its launcher puts before lines is skipped.
         file: What errors call it.
 
     Raises:

@@ -13,6 +13,7 @@ use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::argument::{given, optional_speed};
+use crate::choices::Choice;
 use crate::errors;
 use crate::expectation::{restricted, version_of};
 use crate::number;
