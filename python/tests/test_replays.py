@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from linkwright import Replay, System, load_system, replay_scenario, replay_trace, write_run
+from linkwright.errors import InputError
 from linkwright.plot import save_chart
 from linkwright.plots.network import (
     job_times,
@@ -28,12 +29,12 @@ from linkwright.summaries.programs import busiest_links, job_summaries
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
 SMALL = System({"gpus": 4}, network={"kind": "fat-tree", "levels": 2, "leaves": 4, "radix": 8})
-# One rank computes two things at once, which no slices of one thread can show.
+# Nothing orders two things that one rank computes: they follow one another.
 BESIDE = """num_ranks 2
 rank 0 {
-a: calc 1000 cpu 0
-b: calc 4000 cpu 1
-c: calc 2000 cpu 0
+a: calc 1000
+b: calc 4000
+c: calc 2000
 c requires a
 d: send 64b to 1
 d requires b
@@ -152,10 +153,17 @@ def test_a_timeline_of_several_jobs(mix: Replay) -> None:
     assert names == ["stencil", "all-to-all", "sweep"]
 
 
-def test_what_is_computed_at_once_is_shown_on_two_threads(tmp_path: Path) -> None:
+def test_what_nothing_orders_is_computed_one_after_another(tmp_path: Path) -> None:
     file = tmp_path / "beside.goal"
     file.write_text(BESIDE, encoding="utf-8")
-    check_events(events(replay_trace(file, SMALL, timeline=100)))
+    replay = replay_trace(file, SMALL, timeline=100)
+    check_events(events(replay))
+    [job] = job_summaries(replay.run)
+    assert job.time >= 7e-6
+    # On two processors it would take less, which no rank here has.
+    file.write_text(BESIDE.replace("calc 4000", "calc 4000 cpu 1"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"4:18: calculates beside .*: `1`; name one `cpu`"):
+        replay_trace(file, SMALL)
 
 
 @pytest.mark.parametrize("kept", [1, 7, 100])
