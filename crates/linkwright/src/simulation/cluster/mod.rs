@@ -74,7 +74,7 @@ pub struct Cluster {
     pub settings: PacketSettings,
     /// Which way packets go.
     pub routing: RoutingKind,
-    /// Whether nobody chose that.
+    /// Tells whether nobody chose that.
     pub routing_is_default: bool,
     /// Tables that packets follow whatever the routing says.
     pub tables: Option<RoutingTables>,

@@ -124,8 +124,12 @@ mod tests {
         let mut check = |text: &str| {
             let specification: FabricSpecification = toml::from_str(text).unwrap();
             let Ok(fabric) = specification.build() else { return };
+            // A search takes twice as long for each switch more.
+            if fabric.switches() > 14 {
+                return;
+            }
             let halves = Halves::new(&fabric);
-            let Some(exact) = exact::least(&halves) else { return };
+            let exact = exact::least(&halves).unwrap();
             let told = of_shape(&fabric, &halves).unwrap().min(halves.of_half());
             assert_eq!(told, exact.min(halves.of_half()), "{text}");
             looked_at += 1;

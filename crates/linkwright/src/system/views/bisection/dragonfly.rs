@@ -86,7 +86,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Returns the bandwidth where a group outside is divided as is best, and its switches that join the
-    /// set; `whole` is the bandwidth where none does.
+    /// set. Where none does the bandwidth is `whole`.
     fn divided(&self, inside: &[bool], whole: u64, divided: u32) -> (u64, Vec<u32>) {
         let shape = self.shape;
         let (size, first) = (shape.switches_per_group, divided * shape.switches_per_group);

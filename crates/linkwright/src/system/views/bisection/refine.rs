@@ -1,4 +1,4 @@
-//! Improves a division switch by switch.
+//! Moves single switches to improve a division.
 //!
 //! Source: C. Fiduccia and R. Mattheyses, "A Linear-Time Heuristic for Improving Network Partitions",
 //! DAC 1982. A pass moves every switch once, always the one whose move costs least, and keeps the best
