@@ -72,7 +72,7 @@ def test_servers_are_on_a_network_by_name_and_size(network: str | None) -> None:
 def test_a_network_is_a_dictionary_a_fabric_or_a_file() -> None:
     keys = {"kind": "torus", "dimensions": [4, 4]}
     system = System(DGX1, 2, network=keys)
-    assert system.fabric == Fabric("torus", dimensions=[4, 4])
+    assert system.fabric == Fabric("torus", dimensions=[4, 4], bandwidth="100 Gb/s")
     assert System(DGX1, 2, network=Fabric("torus", dimensions=[4, 4])) == system
     routed = System(DGX1, 2, network={**keys, "nic": "rr-4", "port_order": "rails"})
     assert routed != system
@@ -84,7 +84,7 @@ def test_a_network_is_a_dictionary_a_fabric_or_a_file() -> None:
     assert System(DGX1, 2, network={"file": "ring"}, files=text).fabric == by_file.fabric
     faster = System(DGX1, 2, network={"kind": "fat-tree", "bandwidth_scale": "2x"})
     assert faster.fabric is not None
-    assert faster.fabric.parameters["bandwidth"] == "23.8 GB/s"
+    assert faster.fabric.parameters["bandwidth"] == "25 GB/s"
     twice = System(DGX1, 2, network={"file": "ring", "bandwidth_scale": 2}, files=text)
     assert twice.fabric is not None
     assert twice.fabric != by_file.fabric

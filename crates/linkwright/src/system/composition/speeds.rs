@@ -114,6 +114,12 @@ impl System {
         self
     }
 
+    /// Lists its assumptions but that of the fabric's speed, which is the last.
+    pub(super) fn assumed_of_servers(&self) -> &[String] {
+        let last = self.assumptions.len() - usize::from(self.unnamed_speed.is_some());
+        &self.assumptions[..last]
+    }
+
     /// The same system of abstract nodes, whose links have the speed of the fabric's kind.
     #[must_use]
     pub fn with_assumed_speed(self) -> Self {
