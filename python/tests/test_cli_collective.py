@@ -247,7 +247,7 @@ def test_the_fastest_is_taken_and_what_was_tried_is_told() -> None:
     assert any("no size is given" in note for note in schedule.notes)
     assert next(tried.time for tried in schedule.tried) == schedule.time(64 << 20).time
     with pytest.raises(CollectiveError, match="for the choice of `auto`"):
-        plan(System("dgx1-v100"), range(4), "all-reduce", protocol="LL")
+        plan(System("dgx1-v100"), range(4), "all-reduce", algorithm="packing", protocol="LL")
 
 
 def test_healthy_machines_lack_nothing() -> None:

@@ -196,7 +196,7 @@ servers = "spread"
     found = []
     for bandwidth in ("", ', bandwidth = "400 Gb/s"', ', bandwidth = "95.2 Gb/s"'):
         scenario.write_text(day.replace("BANDWIDTH", bandwidth))
-        found.append(run_scenario(scenario))
+        found.append(run_scenario(scenario, settings={"collectives.planner": "nccl-ring"}))
     unsaid, named, slow = (run.results[0].makespan for run in found)
     assert unsaid == named < slow
     assert any("as the interfaces" in note for note in found[0].notes)
@@ -255,10 +255,9 @@ def test_a_day_whose_jobs_stay_within_servers_is_told_that_no_network_counts(
 
 def test_a_plan_is_the_fastest_unless_an_algorithm_is_named() -> None:
     machine = System("hgx-h100")
-    by_default = plan(machine, range(8), "all-reduce", size="64MiB")
-    assert by_default == plan(machine, range(8), "all-reduce", algorithm="auto", size="64MiB")
+    by_default = plan(machine, range(4), "all-reduce", size="64MiB")
     assert by_default.tried
-    told = parsed("collective", "plan", *ALL_REDUCE, "--json")
+    told = parsed("collective", "plan", *ALL_REDUCE, "--gpus", 4, "--json")
     assert by_default.algorithm == told["algorithm"] != "packing"
     assert planning_seconds(machine, range(8), "all-reduce") == planning_seconds(
         machine, range(8), "all-reduce", algorithm="auto"
