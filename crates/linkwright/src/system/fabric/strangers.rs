@@ -72,6 +72,9 @@ const EDGE_LIST: &str = "write it as DOT: `graph name { edge [bandwidth=\"50 GB/
     ns\"] node [nodes=16] 0 -- 1 }`, with `--` between the two of each line; an edge list is read \
     as a job's pattern, by `linkwright allocate --edges`";
 
+/// Bounds the lines with words that are looked at: each tool's files show soon whose they are.
+const MOST_LINES: usize = 1000;
+
 /// Gives the error that names a text's tool, where another tool writes such texts.
 pub(super) fn named(file: &str, text: &str) -> Option<InputError> {
     of_tools(file, text).or_else(|| of_edges(file, text))
@@ -79,19 +82,22 @@ pub(super) fn named(file: &str, text: &str) -> Option<InputError> {
 
 /// Gives the same of texts that leave no doubt.
 pub(in crate::system) fn of_tools(file: &str, text: &str) -> Option<InputError> {
-    STRANGERS.iter().find_map(|stranger| {
-        let (line, number) = numbered(text).find(|(line, _)| (stranger.is_line)(line))?;
-        Some(refuse(file, number, line, stranger.name, stranger.remedy))
+    lines(text).find_map(|(line, number)| {
+        let Stranger { name, remedy, .. } = STRANGERS.iter().find(|it| (it.is_line)(line))?;
+        Some(refuse(file, number, line, name, remedy))
     })
 }
 
-fn numbered(text: &str) -> impl Iterator<Item = (&str, usize)> {
-    text.lines().zip(1..).map(|(line, number)| (line.trim(), number))
+/// Goes through the first lines with words, each with its number.
+fn lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let filled = text.trim_start();
+    let above = text[..text.len() - filled.len()].matches('\n').count();
+    let numbered = filled.lines().map(str::trim).zip(above + 1..);
+    numbered.filter(|(line, _)| !line.is_empty()).take(MOST_LINES)
 }
 
 fn of_edges(file: &str, text: &str) -> Option<InputError> {
-    let is_remark = |line: &str| line.is_empty() || line.starts_with(['#', '%']);
-    let mut edges = numbered(text).filter(|(line, _)| !is_remark(line));
+    let mut edges = lines(text).filter(|(line, _)| !line.starts_with(['#', '%']));
     let (first, number) = edges.next()?;
     let are_edges = is_edge(first) && edges.all(|(line, _)| is_edge(line));
     are_edges.then(|| refuse(file, number, first, "an edge list", EDGE_LIST))

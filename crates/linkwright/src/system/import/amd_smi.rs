@@ -38,7 +38,7 @@ const DIALECT: Dialect = Dialect {
 /// are joined.
 pub(super) fn is_it(text: &str) -> bool {
     let known = [ACCESS, WEIGHT, HOPS, LINK_TYPE, BANDWIDTH];
-    text.lines().any(|line| known.iter().any(|title| line.trim_end().ends_with(title)))
+    known.iter().any(|title| text.contains(title))
 }
 
 /// Reads a machine from the text of `amd-smi topology`; `file` names it in errors.
