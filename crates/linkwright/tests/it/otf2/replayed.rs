@@ -8,7 +8,9 @@ use linkwright::collectives::mpi::ByDefault;
 use linkwright::network::packet::Switching;
 use linkwright::network::{PacketSettings, RoutingKind};
 use linkwright::program::otf2::{Archive, EventKind};
-use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
+use linkwright::program::trace::{
+    DividedSize, TraceError, TraceNote, TraceOptions, TraceProgram, program_of,
+};
 use linkwright::program::{CollectiveKind, Operation, Program, goal};
 use linkwright::runtime::{MpiProtocol, Outcome, ProgramJob, RuntimeError};
 use linkwright::simulation::cluster::{
@@ -284,7 +286,10 @@ fn the_written_archive_replays() {
         assert_eq!(count(&program, rank, |one| matches!(one, Operation::Send { .. })), 4);
         assert_eq!(count(&program, rank, |one| matches!(one, Operation::Receive { .. })), 4);
     }
-    assert_eq!(notes, [TraceNote::Cancelled { count: 4 }]);
+    let (kind, recorded, size) = (CollectiveKind::AllReduce, Bytes(4096), Bytes(1024));
+    let first = DividedSize { kind, ranks: 4, recorded };
+    let divided = TraceNote::DividedSizes { count: 1, first, size };
+    assert_eq!(notes, [TraceNote::Cancelled { count: 4 }, divided]);
     for fidelity in [Fidelity::Packet, Fidelity::Flow] {
         let mut slow = job(&program);
         slow.computation_scale = 0.5;
