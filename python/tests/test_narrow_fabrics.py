@@ -16,7 +16,7 @@ def tree(tapering: int) -> System:
     """Four DGX A100s, each at a leaf of its own, of whose eight links 8, 4 or 2 lead up."""
     radix = 8 + 8 // tapering
     sizes = {"levels": 2, "radix": radix, "leaves": 4, "tapering": tapering}
-    return System("dgx-a100", 4, network={"kind": "fat-tree", **sizes})
+    return System("dgx-a100", 4, network={"kind": "fat-tree", "bandwidth": "100 Gb/s", **sizes})
 
 
 def expected(system: System, gpus: list[int]) -> Any:

@@ -335,7 +335,7 @@ def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -
     assert "of 128 nodes" in fitted.notes[-1]
     assert fitted.manifest["system"] == {"network": {"kind": "fat-tree", "radix": 8, "pods": 8}}
     named = replay_trace("laghos", System(network="fat-tree"), ranks=32)
-    assert (named.system.server_count, [*named.notes]) == (2048, [])
+    assert (named.system.server_count, [*named.notes]) == (2048, [named.system.assumed_speed])
     mapping = tmp_path / "mapping"
     mapping.write_text("".join(f"{2000 + rank}\n" for rank in range(8)), encoding="utf-8")
     assert replay_trace("laghos", ranks=8, mapping=mapping).system.server_count == 2048

@@ -133,8 +133,7 @@ def replay_trace(
             f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
             "take fewer or smaller jobs, or a larger system",
         )
-    program, notes = read or read_program(trace, ranks=ranks, **(parameters or {}))
-    notes = [*notes, *told_of(system), *told]
+    program, left_out = read or read_program(trace, ranks=ranks, **(parameters or {}))
     # A list, since two inputs may have one name in two folders.
     inputs = [("trace", name, content) for name, content in trace_files(trace).items()]
     inputs += [("system", portable_name(name), text) for name, text in system.files.items()]
@@ -156,7 +155,7 @@ def replay_trace(
     try:
         run = system.replay([job], **play, timeline=timeline, progress=_telling(job.name, progress))
     except SimulationError as error:
-        raise with_notes(error, notes) from error
+        raise with_notes(error, left_out) from error
     choices = {
         "ranks": program.ranks,
         "parameters": dict(parameters or {}),
@@ -166,7 +165,8 @@ def replay_trace(
         **play,
     }
     manifest = of_trace(trace, system, choices, inputs)
-    notes += [*run.notes, *unused_network(system, run.mapping), *_cut(run)]
+    notes = [*left_out, *told_of(system), *told, *run.notes]
+    notes += [*unused_network(system, run.mapping), *_cut(run)]
     return Replay(job.name, system, [job], run, manifest, notes)
 
 
