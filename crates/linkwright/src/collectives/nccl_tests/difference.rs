@@ -44,12 +44,13 @@ impl Compared {
     }
 }
 
-/// Whether an expected time is off by so large a part of the measured one at most, by the ratio of the
-/// measured to it. No time that is too short is off by all of that, so that beyond a half the part
-/// counts the other way round.
+/// Whether two times differ by an error at most, as a part of either of them.
+///
+/// No time is shorter than another by more than all of that. A part above a half counts of the shorter
+/// one alone.
 fn is_near(ratio: f64, error: f64) -> bool {
-    let longest = (1.0 + error).max(1.0 / (1.0 - error.min(0.5)));
-    (1.0 / (1.0 + error)..=longest).contains(&ratio)
+    let part = 1.0 - error.min(0.5);
+    ((1.0 / (1.0 + error)).min(part)..=(1.0 + error).max(1.0 / part)).contains(&ratio)
 }
 
 /// What a difference means.
@@ -176,6 +177,11 @@ impl fmt::Display for Difference {
                  look at processes a GPU, at CPU binding and at the network's latency.",
                 extra.abs() * 1e6,
                 if *extra > 0.0 { "longer" } else { "less" }
+            ),
+            Self::Protocol { from, to, furthest } if from == to => write!(
+                f,
+                "At {from} the time is {furthest:.2} of the expected one, and other sizes fit. Another \
+                 protocol or algorithm runs there: look at NCCL_PROTO, NCCL_ALGO and NCCL's version."
             ),
             Self::Protocol { from, to, furthest } => write!(
                 f,

@@ -28,6 +28,8 @@ fn each_cause_has_its_shape() {
     let Difference::Protocol { from, to, furthest } = protocol else { panic!("{protocol:?}") };
     assert_eq!((from, to), (Bytes(1 << 20), Bytes(1 << 23)));
     assert!(furthest > 2.0);
+    let one = difference(&measured(|_| 10.0, |size| if size == 1 << 22 { 40.0 } else { 100.0 }));
+    assert!(one.to_string().starts_with("At 4 MiB the time is 2."), "{one}");
     let everywhere = difference(&measured(|_| 30.0, |_| 100.0 / 3.0));
     let Difference::Everywhere { factor } = everywhere else { panic!("{everywhere:?}") };
     assert!((factor - 3.0).abs() < 1e-9);
@@ -51,6 +53,10 @@ fn what_lies_within_its_own_error_fits() {
         row.error = 3.1;
     }
     assert_eq!(difference(&rows), Difference::None);
+    // A part of either time is within it.
+    let by_half = |ratio| Compared { size: Bytes(8), measured: ratio, expected: 1.0, error: 0.49 };
+    assert!(by_half(0.52).fits() && by_half(1.95).fits());
+    assert!(!by_half(0.5).fits() && !by_half(1.97).fits());
     // However wide the ±, it is as wide for what is faster.
     let at = |ratio| Compared { size: Bytes(8), measured: ratio, expected: 1.0, error: 1.5 };
     assert!(at(2.4).fits() && at(0.41).fits() && !at(2.6).fits() && !at(0.39).fits());
