@@ -128,11 +128,11 @@ impl Reader {
             self.table_line(line, text, found);
             return;
         }
-        if let Some((before, comment)) = text.split_once('#') {
-            if label(before).is_some_and(|label| self.is_own(&label)) {
-                self.comment(line, comment.trim_start_matches('#'));
-                return;
-            }
+        if let Some((before, comment)) = text.split_once('#')
+            && label(before).is_some_and(|label| self.is_own(&label))
+        {
+            self.comment(line, comment.trim_start_matches('#'));
+            return;
         }
         self.log.stated.line(line, text);
         if let Some((_, warning)) = text.split_once("NCCL WARN") {

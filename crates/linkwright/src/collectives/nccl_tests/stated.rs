@@ -85,10 +85,10 @@ impl Stated {
         if let Some((_, way)) = text.split_once(" via ") {
             self.transport(number, way);
         }
-        if let Some((_, network)) = text.split_once("Using network ") {
-            if network.trim_start().starts_with("Socket") {
-                self.sockets.get_or_insert(number);
-            }
+        if let Some((_, network)) = text.split_once("Using network ")
+            && network.trim_start().starts_with("Socket")
+        {
+            self.sockets.get_or_insert(number);
         }
         if let Some((_, algorithm)) = text.split_once("Algo ") {
             if text.contains("Bytes") {

@@ -35,13 +35,14 @@ impl Asked<'_> {
                 .is_none()
                 .then(|| "TCP's own bandwidth (--network-bandwidth)".to_owned());
             found.push(finding(line, Means::Way, text, option.filter(|_| is_between)));
-        } else if let Some(line) = line_of(Transport::Network) {
-            if line_of(Transport::GpuDirect).is_none() {
-                let text = "The log's network does not reach GPUs' memory by itself (NET without GDRDMA), \
-                            and the model's does"
+        } else if let Some(line) = line_of(Transport::Network)
+            && line_of(Transport::GpuDirect).is_none()
+        {
+            let text =
+                "The log's network does not reach GPUs' memory by itself (NET without GDRDMA), \
+                        and the model's does"
                     .to_owned();
-                found.push(finding(line, Means::Way, text, None));
-            }
+            found.push(finding(line, Means::Way, text, None));
         }
         found
     }
