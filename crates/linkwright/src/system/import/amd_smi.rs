@@ -225,7 +225,7 @@ NUMA BW TABLE:
             (whole.to_owned(), "44:1", "`NUMA BW TABLE:` is missing"),
             (PACKAGES.replace("8B:00.0 PCIE", "8B:00.0 FAST"), "11:14", "no such cell"),
             (PACKAGES.replace("8B:00.0 PCIE", "8B:00.0 XGMI"), "11:14", "differs from"),
-            (PACKAGES.replace("LINK TYPE TABLE:", "LINK TYPES"), "8:1", "no title"),
+            (PACKAGES.replace("LINK TYPE TABLE:", "LINK TYPES"), "8:14", "no title"),
             (PACKAGES.replace("HOPS TABLE", "LINK TYPE TABLE"), "7:1", "twice"),
             (PACKAGES.replace("0000:93:00.0\n0", "0000:94:00.0\n0"), "6:1", "row of"),
             (PACKAGES.replacen("0000:93:00.0\n", "GPU3\n", 1), "2:53", "no GPU"),
