@@ -135,7 +135,7 @@ fn a_lone_message_takes_as_long_in_both_at_any_speed() {
         for kind in [
             "kind = 'single-switch'\nports = 16",
             "kind = 'single-switch'\nports = 16\nlatency = '5 us'",
-            "kind = 'fat-tree'\nradix = 4",
+            "kind = 'fat-tree'\nradix = 4\npods = 4",
         ] {
             let text = format!("{kind}\n{rate}");
             let fabric = toml::from_str::<FabricSpecification>(&text).unwrap().build().unwrap();
