@@ -19,5 +19,5 @@ pub use asked::{Finding, Means};
 pub use difference::{Compared, Difference, difference};
 pub use log::{LogNote, Measured, NcclTestsLog, Row};
 pub use read::{LONGEST, read};
-pub use stated::{Stated, Transport, Unmodelled};
+pub use stated::{Stated, StatedTransport, Unmodelled};
 pub use verdict::verdict;

@@ -12,7 +12,7 @@ const LONGEST_VALUE: usize = 64;
 
 /// Data is moved from one GPU to another in one of these ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Transport {
+pub enum StatedTransport {
     /// It is moved directly, over NVLink, xGMI or PCIe.
     Peer,
     /// It is moved through the host's memory.
@@ -65,7 +65,7 @@ pub struct Stated {
     /// NCCL's variables that were set, by name.
     pub variables: BTreeMap<String, (usize, String)>,
     /// These are the transports of its connections.
-    pub transports: BTreeMap<Transport, usize>,
+    pub transports: BTreeMap<StatedTransport, usize>,
     /// The line that says that the network is TCP.
     pub sockets: Option<usize>,
     /// These algorithms ran and are not modelled.
@@ -107,11 +107,11 @@ impl Stated {
     fn transport(&mut self, number: usize, way: &str) {
         let (kind, rest) = way.split_once('/').unwrap_or((way, ""));
         let found = match kind.split_whitespace().next() {
-            Some("P2P") => Transport::Peer,
-            Some("SHM") => Transport::SharedMemory,
-            Some("NET") if rest.starts_with("Socket") => Transport::Sockets,
-            Some("NET") if rest.contains("GDRDMA") => Transport::GpuDirect,
-            Some("NET") => Transport::Network,
+            Some("P2P") => StatedTransport::Peer,
+            Some("SHM") => StatedTransport::SharedMemory,
+            Some("NET") if rest.starts_with("Socket") => StatedTransport::Sockets,
+            Some("NET") if rest.contains("GDRDMA") => StatedTransport::GpuDirect,
+            Some("NET") => StatedTransport::Network,
             Some("COLLNET") => {
                 self.unmodelled.entry(Unmodelled::CollNet).or_insert(number);
                 return;
@@ -155,13 +155,13 @@ impl Stated {
     /// The line that says that servers exchange over TCP.
     #[must_use]
     pub fn tcp(&self) -> Option<usize> {
-        let others = [Transport::Network, Transport::GpuDirect];
+        let others = [StatedTransport::Network, StatedTransport::GpuDirect];
         let is_other = others.iter().any(|other| self.transports.contains_key(other));
         let disabled = self.variable("NCCL_IB_DISABLE").filter(|(_, value)| *value == "1");
         let chosen =
             self.variable("NCCL_NET").filter(|(_, net)| net.eq_ignore_ascii_case("socket"));
         let set = disabled.or(chosen).map(|(line, _)| line);
-        let shown = self.transports.get(&Transport::Sockets).copied();
+        let shown = self.transports.get(&StatedTransport::Sockets).copied();
         shown.or(self.sockets.or(set).filter(|_| !is_other))
     }
 }
@@ -202,7 +202,7 @@ mod tests {
              [0] NCCL INFO AllReduce: 8589934592 Bytes -> Algo NVLSTREE proto SIMPLE\n\
              [0] NCCL INFO Connected NVLS tree",
         );
-        use Transport::{Peer, SharedMemory, Sockets};
+        use StatedTransport::{Peer, SharedMemory, Sockets};
         let ways: Vec<_> = found.transports.keys().copied().collect();
         assert_eq!(ways, [Peer, SharedMemory, Sockets]);
         assert_eq!(found.tcp(), Some(3));

@@ -1,14 +1,15 @@
 //! Compares the transports in a log with those that the model takes.
 
 use super::{Asked, Finding, Means, finding};
-use crate::collectives::nccl_tests::stated::Transport;
+use crate::collectives::nccl_tests::stated::StatedTransport;
 use crate::system::Wire;
 
 impl Asked<'_> {
     pub(super) fn ways(&self) -> Vec<Finding> {
         let (stated, settings) = (&self.log.stated, self.settings);
         let line_of = |way| stated.transports.get(&way).copied();
-        let (peer, shared) = (line_of(Transport::Peer), line_of(Transport::SharedMemory));
+        let (peer, shared) =
+            (line_of(StatedTransport::Peer), line_of(StatedTransport::SharedMemory));
         let mut found = Vec::new();
         if let Some(line) = peer.filter(|_| !settings.p2p) {
             let text = "The log's GPUs reach each other directly (P2P), and the host's memory is asked about";
@@ -26,7 +27,7 @@ impl Asked<'_> {
             }
         }
         let is_between = self.servers() > 1 || self.log.hosts() > 1;
-        let sockets = line_of(Transport::Sockets);
+        let sockets = line_of(StatedTransport::Sockets);
         if let Some(line) = if is_between { stated.tcp() } else { sockets } {
             let text =
                 "The log's data goes over TCP (NET/Socket), and the model has RDMA".to_owned();
@@ -35,8 +36,8 @@ impl Asked<'_> {
                 .is_none()
                 .then(|| "TCP's own bandwidth (--network-bandwidth)".to_owned());
             found.push(finding(line, Means::Way, text, option.filter(|_| is_between)));
-        } else if let Some(line) = line_of(Transport::Network)
-            && line_of(Transport::GpuDirect).is_none()
+        } else if let Some(line) = line_of(StatedTransport::Network)
+            && line_of(StatedTransport::GpuDirect).is_none()
         {
             let text =
                 "The log's network does not reach GPUs' memory by itself (NET without GDRDMA), \
