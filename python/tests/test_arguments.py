@@ -105,6 +105,7 @@ GIVEN: dict[str, Any] = {
     "program": PROGRAM,
     "rank": 0,
     "ranks": 2,
+    "record": "a",
     "resistance": 0.1,
     "rows": [],
     "schedule": PLAN,

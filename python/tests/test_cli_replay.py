@@ -128,6 +128,7 @@ def test_a_flow_result_says_how_far_it_may_be_off(
     flow = [*words, "--fidelity", "flow"]
     models = {"model": "flow", "exact": "packet"}
     known = {**models, "least": least, "most": most, "programs": programs}
+    known |= {"median": None, "half_width": None}
     assert parsed(*flow)["known_error"] == known
     result = linkwright(*flow, "--output", tmp_path / "out")
     said = (
