@@ -99,7 +99,7 @@ impl Routing for EqualCostPaths {
         let channels = self.paths.next(at, packet.destination);
         // The high half of a product is as even as the hash is.
         let hash = mixed(word(packet.waypoint, at)) >> 32;
-        let chosen = channels.get((hash * channels.len() as u64 >> 32) as usize);
+        let chosen = channels.get(((hash * channels.len() as u64) >> 32) as usize);
         hop(packet, chosen.copied())
     }
 }
