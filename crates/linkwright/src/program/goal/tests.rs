@@ -75,7 +75,7 @@ fn faults_have_places() {
         ),
         (
             "send 1b to 0 nic 2\nsend 1b to 0 cpu 9 nic 3",
-            "p:4:24: a message beside those of the rank's other interfaces: `3`; name one `nic`",
+            "p:4:24: a message beside those of the rank's other interfaces: `3`; name one `nic` in all of a rank's messages: the system says which interfaces a rank has",
         ),
         ("calc 1 cpu 256", "p:3:12: not a number that fits: `256`; write a number from 0 to 255"),
         (
