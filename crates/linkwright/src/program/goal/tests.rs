@@ -71,11 +71,17 @@ fn faults_have_places() {
         ("calc 1 nic 0", "p:3:8: more than a statement: `nic`; start a new line"),
         (
             "calc 1 cpu 1\ncalc 1",
-            "p:4:7: calculates beside what the rank calculates elsewhere where the line ends; name one `cpu` in all of a rank's `calc`, or give each processor a rank of its own",
+            concat!(
+                "p:4:7: calculates beside what the rank calculates elsewhere where the line ends; ",
+                "name one `cpu` in all of a rank's `calc`, or give each processor a rank of its own",
+            ),
         ),
         (
             "send 1b to 0 nic 2\nsend 1b to 0 cpu 9 nic 3",
-            "p:4:24: a message beside those of the rank's other interfaces: `3`; name one `nic` in all of a rank's messages: the system says which interfaces a rank has",
+            concat!(
+                "p:4:24: a message beside those of the rank's other interfaces: `3`; ",
+                "name one `nic` in all of a rank's messages: the system says which interfaces a rank has",
+            ),
         ),
         ("calc 1 cpu 256", "p:3:12: not a number that fits: `256`; write a number from 0 to 255"),
         (
