@@ -31,7 +31,7 @@ class Where:
         server: A server's name.
         planner: What plans the all-reduces.
         largest: How many GPUs the largest job asks for.
-        servers: How many servers there are; several are joined by a fat-tree.
+        servers: How many servers there are; several are joined by a fat-tree of 11.9 GB/s.
         choice: In which of them a job looks for GPUs.
         host_copies: Whether images come from the host.
     """

@@ -50,13 +50,9 @@ MODERN: tuple[PlannerName, ...] = ("packing", "nccl-ring", "nccl-tree")
 class Measured:
     """A system, with the mixes that it is given.
 
-    Attributes:
-        server: A server's name.
-        planners: The planners, in turns.
-        largest: How many GPUs the largest job asks for.
-        servers: How many servers there are.
-        fabric: The kind of network between several.
-        gigabits: The speed of its links.
+    It has `servers` of the kind `server`. Their network is of the kind `fabric`, and each
+    of its links carries `gigabits` Gb/s. `planners` take turns. The largest job asks for `largest`
+    GPUs.
     """
 
     server: str
@@ -75,7 +71,7 @@ class Measured:
         """Joins the servers."""
         if self.servers == 1:
             return System(self.server)
-        network = {"kind": self.fabric, "bandwidth": f"{self.gigabits / 8} GB/s"}
+        network = {"kind": self.fabric, "bandwidth": f"{self.gigabits} Gb/s"}
         return System(self.server, self.servers, network=network)
 
 

@@ -96,6 +96,7 @@ __all__ = [
     "collective_names",
     "expect",
     "explain_difference",
+    "explain_log",
     "export_format_names",
     "fabric_names",
     "generate_jobs",
@@ -3642,6 +3643,17 @@ class TrainingStep:
             CollectiveError: If no links join the GPUs.
             SimulationError: If the system is too small.
             KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @staticmethod
+    def way_meant(name: str) -> str | None:
+        """Names the way to communicate that other frameworks call by a name, such as `zero3`.
+
+        Args:
+            name: In any case, with hyphens or without.
+
+        Returns:
+            The way's name here; None where there is none.
         """
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -26,13 +25,6 @@ __all__ = ["LIBRARY", "Recipe", "communications", "load_network", "way_of"]
 
 # Data that collectives of NCCL move, planned by NCCL's own choice.
 LIBRARY = "nccl"
-# Other names of ways to communicate, without hyphens, and the names here.
-OTHER_NAMES = {
-    **dict.fromkeys(("zero3", "zerostage3", "deepspeed", "fullysharded", "fsdp2"), "fsdp"),
-    **dict.fromkeys(("ddp", "dataparallel", "distributeddataparallel", "allreduce"), LIBRARY),
-    **dict.fromkeys(("tp", "tensorparallel", "megatron"), "tensor"),
-    **dict.fromkeys(("pp", "pipelineparallel", "gpipe", "1f1b"), "pipeline"),
-}
 
 
 @dataclass(frozen=True)
@@ -155,7 +147,8 @@ def way_of(communication: str) -> tuple[Any, str | None]:
     way, _, planner = communication.partition(":")
     known = communications()
     if way not in choice_names()["training_way"] or (planner and planner not in known):
-        meant = OTHER_NAMES.get(re.sub("[-_ ]", "", way.lower()))
+        meant = None if way == LIBRARY else TrainingStep.way_meant(way)
+        meant = LIBRARY if meant == "all-reduce" else meant
         advice = f"did you mean `{meant}`? " if meant else did_you_mean(communication, known)
         raise SimulationError(
             f"there is no way to communicate `{communication}`",

@@ -181,7 +181,6 @@ def test_what_a_refusal_for_memory_advises_fits(
     assert remedies
     for remedy in remedies:
         choices: dict[str, Any] = {}
-        count = gpus
         for pattern, key in (
             (r"`(fsdp)`", "way"),
             (r"`(bf16|fp16)`", "precision"),

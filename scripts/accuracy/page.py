@@ -1,7 +1,7 @@
 """Writes the tables of `docs/accuracy.md` and of the README from the stored results.
 
-Each table stands between two marks. All else is written on the page itself. So do the shares that
-commands print below their error bars, in the file that prints them.
+Each table stands between two marks, and so do the shares that commands print below their error
+bars, in the file that prints them. All else is written on the page itself.
 """
 
 from __future__ import annotations

@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use linkwright::collectives::accuracy::{ErrorBar, error_bars};
-use linkwright::collectives::baselines::Settings;
 use linkwright::collectives::calibration::{self, CalibrateError, CalibratedRow, FittedTerm};
-use linkwright::collectives::time::Processes;
 use linkwright::table;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::argument::{given, sizes};
-use crate::choices::Choice;
 use crate::errors;
-use crate::expectation::{restricted, version_of};
+use crate::expectation::settings_of;
 use crate::nccl_tests::NcclTestsLog;
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
@@ -75,16 +72,7 @@ pub fn calibrate(
 ) -> PyResult<(System, Table, Table)> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
-    let (algorithm, protocol) = restricted(algorithm, protocol)?;
-    let settings = Settings {
-        version: nccl.map(version_of).transpose()?,
-        nvls,
-        p2p,
-        algorithm,
-        protocol,
-        processes: processes.map(Processes::named).transpose()?,
-        ..Settings::default()
-    };
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes)?;
     let (on, log) = (Arc::clone(system.core()), log.core().clone());
     let found =
         interruptible(py, move || calibration::calibrate(&on, &gpus, wanted, &log, &settings))?;

@@ -83,17 +83,10 @@ pub fn expect(
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
-    let version = nccl.map(version_of).transpose()?;
-    let (algorithm, protocol) = restricted(algorithm, protocol)?;
     let settings = Settings {
-        version,
-        nvls,
-        p2p,
-        algorithm,
-        protocol,
-        processes: processes.map(Processes::named).transpose()?,
         link_bandwidth,
         network_bandwidth,
+        ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes)?
     };
     let terms = match terms {
         Some(text) => CollectiveTerms::read("<terms>", text).map_err(errors::input)?,
@@ -155,9 +148,7 @@ pub fn nccl_choices(
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let size = bytes("the size", size)?;
-    let version = nccl.map(version_of).transpose()?;
-    let (algorithm, protocol) = restricted(algorithm, protocol)?;
-    let settings = Settings { version, nvls, p2p, algorithm, protocol, ..Settings::default() };
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None)?;
     let found = baselines::choices(system.core(), &gpus, wanted, size, &settings);
     Table::new(tables::choices(&found.map_err(errors::collective)?))
 }
@@ -183,23 +174,31 @@ pub fn nccl_release(
     #[pyo3(from_py_with = given)] nccl: Option<&str>,
 ) -> PyResult<(String, Option<String>)> {
     let gpus = gpu_ids(&gpus, system)?;
-    let version = nccl.map(version_of).transpose()?;
-    let settings = Settings { version, ..Settings::default() };
+    let settings = Settings { version: version_of(nccl)?, ..Settings::default() };
     baselines::release_on(system.core(), &gpus, &settings).map_err(errors::collective)
 }
 
-pub fn version_of(text: &str) -> PyResult<Version> {
-    text.parse().map_err(errors::collective)
-}
-
-/// The only algorithm and the only protocol, by their names.
-pub fn restricted(
+/// Reads what was asked of NCCL in words; it chooses the rest by itself.
+pub fn settings_of(
+    nccl: Option<&str>,
+    [nvls, p2p]: [bool; 2],
     algorithm: Option<&str>,
     protocol: Option<&str>,
-) -> PyResult<(Option<ExpectedAlgorithm>, Option<Protocol>)> {
-    let algorithm = algorithm.map(named::<ExpectedAlgorithm>);
-    let protocol = protocol.map(named::<Protocol>);
-    Ok((algorithm.transpose()?, protocol.transpose()?))
+    processes: Option<&str>,
+) -> PyResult<Settings> {
+    Ok(Settings {
+        version: version_of(nccl)?,
+        nvls,
+        p2p,
+        algorithm: algorithm.map(named::<ExpectedAlgorithm>).transpose()?,
+        protocol: protocol.map(named::<Protocol>).transpose()?,
+        processes: processes.map(Processes::named).transpose()?,
+        ..Settings::default()
+    })
+}
+
+fn version_of(text: Option<&str>) -> PyResult<Option<Version>> {
+    text.map(|text| text.parse().map_err(errors::collective)).transpose()
 }
 
 /// The value of a name in whatever case, as NCCL takes it.

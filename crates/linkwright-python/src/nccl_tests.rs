@@ -5,7 +5,6 @@ use linkwright::collectives::link_graph::check_gpus;
 use linkwright::collectives::nccl_tests::{
     self, Compared, Finding, Measured, Row, difference, verdict,
 };
-use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::system::LaunchProcesses;
 use linkwright::table;
@@ -13,9 +12,8 @@ use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::argument::{given, optional_speed};
-use crate::choices::Choice;
 use crate::errors;
-use crate::expectation::{restricted, version_of};
+use crate::expectation::settings_of;
 use crate::number;
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
@@ -228,16 +226,9 @@ pub fn explain_log(
     let rows = compared(&rows, errors)?;
     let gpus = gpu_ids(&gpus, system)?;
     check_gpus(system.core(), &gpus).map_err(errors::collective)?;
-    let (algorithm, protocol) = restricted(algorithm, protocol)?;
     let settings = Settings {
-        version: nccl.map(version_of).transpose()?,
-        nvls,
-        p2p,
-        algorithm,
-        protocol,
-        processes: processes.map(Processes::named).transpose()?,
         network_bandwidth,
-        ..Settings::default()
+        ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes)?
     };
     let found = log.0.findings(system.core(), &gpus, &settings);
     let meaning = verdict(&rows, &found);

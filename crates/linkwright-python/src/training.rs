@@ -6,6 +6,7 @@ use std::sync::Arc;
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::{ExpectError, Settings, expected_timings};
 use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::Named;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
     self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
@@ -386,13 +387,13 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] system: &System,
     ) -> PyResult<Option<StandingFor>> {
         let of = Arc::clone(system.core());
-        ranks_on(of.gpus(), &self.gpus.iter().map(|gpu| i128::from(*gpu)).collect::<Vec<_>>())?;
+        let wanted: Vec<i128> = self.gpus.iter().map(|gpu| i128::from(*gpu)).collect();
+        ranks_on(of.gpus(), &wanted)?;
         if self.times.len() > 1 {
             return Ok(None);
         }
         let calls = collectives_of(&self.program.0);
-        let gpus =
-            gpu_ids(&self.gpus.iter().map(|gpu| i128::from(*gpu)).collect::<Vec<_>>(), system)?;
+        let gpus = gpu_ids(&wanted, system)?;
         let (times, loads) =
             interruptible(py, move || alone(&of, &gpus, &calls))?.map_err(errors::collective)?;
         let time = |kind, size| times.get(&(kind, size)).copied().unwrap_or_default();
@@ -400,6 +401,19 @@ impl TrainingStep {
         Ok(found.map(|Representatives { program, ranks, servers }| {
             (Program(Arc::new(program)), ranks, servers, loads)
         }))
+    }
+
+    /// Names the way to communicate that other frameworks call by a name, such as `zero3`.
+    ///
+    /// Args:
+    ///     name: In any case, with hyphens or without.
+    ///
+    /// Returns:
+    ///     The way's name here; None where there is none.
+    #[staticmethod]
+    #[pyo3(signature = (name: "str"))]
+    fn way_meant(#[pyo3(from_py_with = given)] name: &str) -> Option<&'static str> {
+        <Way as Named>::meant(name)
     }
 
     /// Samples that one GPU computes at once.

@@ -53,7 +53,7 @@ class Comparison(Run):
         outcomes: What each came to, in order.
         manifest: What repeats the comparison.
         notes: What was left out of the inputs or could not be told.
-        known_errors: How far flows are known to be off; none of packets, and of kernels.
+        known_errors: How far fluids and flows are known to be off; none of other models.
     """
 
     path: Path

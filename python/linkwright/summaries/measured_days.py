@@ -28,22 +28,12 @@ FEWEST_JOBS, FEWEST_SYSTEMS = 25, 4
 class MeasuredJob:
     """A job of several GPUs, as every fidelity has it.
 
-    Attributes:
-        server: The server's name.
-        servers: How many there were.
-        fabric: The kind of network between several.
-        gigabits: How many Gb/s its links had.
-        planner: The planner of the all-reduces.
-        policy: The policy that chose GPUs.
-        choice: In which servers a job looked for them first.
-        mix: The seed of the mix.
-        workload: The workload.
-        gpus: How many GPUs it had.
-        spanned: In how many servers.
-        iterations: How many it did.
-        fluid: How long it ran as fluids, in ms.
-        flow: As flows.
-        packet: As packets.
+    It ran on `servers` of the kind `server`. The network between them is of the kind `fabric`, and
+    each of its links carries `gigabits` Gb/s. `planner` planned the all-reduces, `policy` chose
+    GPUs, and `choice` the servers where a job looked for them. `mix` is the seed of the mix.
+
+    The job trained `workload` on `gpus` GPUs in `spanned` servers. Its `iterations` took `fluid`,
+    `flow` or `packet` milliseconds.
     """
 
     server: str
@@ -114,12 +104,8 @@ class JobKind:
 class Interval:
     """An interval that holds nine of ten errors, as parts of the packets' time.
 
-    Attributes:
-        least: The lower end.
-        most: The upper.
-        median: The median size of the errors that were measured.
-        jobs: Of how many jobs.
-        systems: On how many systems.
+    `median` is the median size of the errors. They were measured for `jobs` jobs on `systems`
+    systems.
     """
 
     least: float

@@ -27,7 +27,7 @@ pub(crate) struct SplitError<'a> {
     pub problem: &'static str,
     /// The text from there on.
     pub value: &'a str,
-    /// What to do about it.
+    /// It tells what to do about it.
     pub remedy: &'static str,
 }
 

@@ -18,5 +18,5 @@ pub mod run;
 pub use model::{Model, Scheduler, Within};
 pub use progress::{Hook, Progress};
 pub use queue::{EventQueue, PastEvent};
-pub use random::Random;
+pub use random::{Random, mixed};
 pub use run::{Engine, EngineError};

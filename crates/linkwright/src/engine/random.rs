@@ -12,6 +12,15 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::units::Picoseconds;
 
+/// Spreads every bit of a word over all, by the last steps of SplitMix64: G. Steele, D. Lea and
+/// C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+#[must_use]
+pub const fn mixed(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
 /// A seeded generator of random numbers.
 ///
 /// ```

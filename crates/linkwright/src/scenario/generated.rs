@@ -12,7 +12,7 @@ use super::mix::names;
 use crate::diagnostic::{Diagnose, InputError};
 use crate::simulation::{Job, MOST_JOBS, MixOptions, SimulationError};
 use crate::system::System;
-use crate::training::{MOST_SAMPLES, Network, Terms, Training, TrainingError, Workload, model_of};
+use crate::training::{MOST_SAMPLES, Network, Terms, Training, Workload, model_of};
 
 /// What to draw.
 pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
@@ -77,18 +77,15 @@ pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationE
         let training = Training::usual(Network::find(&name)?, samples.into());
         for gpu in models.values() {
             // A job of a mix has nothing else to choose.
-            let most = training.most_at_once(system, &[*gpu], memory)?;
-            let remedy = match most {
-                Some(most) => format!("{most} samples for each GPU or fewer"),
-                None => format!("`{name}` out of the mix"),
+            let advice = || {
+                let most = training.most_at_once(system, &[*gpu], memory).ok().flatten();
+                vec![most.map_or_else(
+                    || format!("`{name}` out of the mix"),
+                    |most| format!("{most} samples for each GPU or fewer"),
+                )]
             };
-            training.fitting(system, &[*gpu], memory).map_err(|error| match error {
-                TrainingError::Memory { gpu, samples, needed, capacity, largest, .. } => {
-                    let remedies = vec![remedy];
-                    TrainingError::Memory { gpu, samples, needed, capacity, largest, remedies }
-                }
-                other => other,
-            })?;
+            let fits = training.footprints_that_fit(system, &[*gpu], memory);
+            fits.map_err(|error| error.advised(advice))?;
         }
     }
     Ok(())

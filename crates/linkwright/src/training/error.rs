@@ -214,17 +214,20 @@ impl Diagnose for TrainingError {
                     gibibytes(needed.0),
                     gibibytes(size.0)
                 );
-                Diagnosis { problem, remedy: (!remedies.is_empty()).then(|| format!("take {}", either(remedies))) }
+                Diagnosis { problem, remedy: (!remedies.is_empty()).then(|| format!("take {}", remedies.join(", or "))) }
             }
         }
     }
 }
 
-/// Joins alternatives in a sentence.
-fn either(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [before @ .., last] => format!("{}, or {last}", before.join(", or ")),
+impl TrainingError {
+    /// Gives a refusal for memory what would fit; any other error stays as it is.
+    pub(crate) fn advised(self, advice: impl FnOnce() -> Vec<String>) -> Self {
+        match self {
+            Self::Memory { gpu, samples, needed, capacity, largest, .. } => {
+                Self::Memory { gpu, samples, needed, capacity, largest, remedies: advice() }
+            }
+            other => other,
+        }
     }
 }

@@ -68,8 +68,9 @@ impl NcclTestsLog {
     /// Lists every statement of the log that the question about these GPUs, by their ids, does not have.
     #[must_use]
     pub fn findings(&self, system: &System, gpus: &[usize], settings: &Settings) -> Vec<Finding> {
-        let asked =
-            Asked { log: self, system, wiring: Wiring::of_gpus(system, gpus), gpus, settings };
+        let wiring = Wiring::of_gpus(system, gpus);
+        let servers = by_server(&wiring, gpus).len();
+        let asked = Asked { log: self, system, wiring, servers, gpus, settings };
         let mut found = asked.hosts().into_iter().collect::<Vec<_>>();
         found.extend(asked.models());
         found.extend(asked.version());
@@ -85,6 +86,8 @@ struct Asked<'a> {
     log: &'a NcclTestsLog,
     system: &'a System,
     wiring: Wiring,
+    /// How many servers the asked GPUs are on.
+    servers: usize,
     gpus: &'a [usize],
     settings: &'a Settings,
 }
@@ -94,18 +97,13 @@ fn finding(line: usize, means: Means, text: String, option: Option<String>) -> F
 }
 
 impl Asked<'_> {
-    /// How many servers the asked GPUs are on.
-    fn servers(&self) -> usize {
-        by_server(&self.wiring, self.gpus).len()
-    }
-
     /// Whether the GPUs are behind one NVLink domain of several hosts.
     fn is_rack(&self) -> bool {
         self.system.kinds().iter().any(|kind| kind.server().gpus().len() > MOST_OF_A_HOST)
     }
 
     fn hosts(&self) -> Option<Finding> {
-        let (hosts, servers) = (self.log.hosts(), self.servers());
+        let (hosts, servers) = (self.log.hosts(), self.servers);
         if hosts == 0 || hosts == servers || self.is_rack() {
             return None;
         }
@@ -173,10 +171,13 @@ impl Asked<'_> {
         (asked == other).then(|| finding(self.log.gpus_line, Means::Otherwise, text, option))
     }
 
+    fn has_gpu_fabric(&self) -> bool {
+        self.wiring.wires().iter().any(Wire::is_gpu_fabric)
+    }
+
     /// Whether the GPUs' switches can reduce.
     fn may_reduce_in_switches(&self) -> bool {
-        let has_fabric = self.wiring.wires().iter().any(Wire::is_gpu_fabric);
-        has_fabric && Generation::of(&self.wiring, self.gpus) >= Generation::Hopper
+        self.has_gpu_fabric() && Generation::of(&self.wiring, self.gpus) >= Generation::Hopper
     }
 
     fn unmodelled(&self) -> Vec<Finding> {
@@ -187,8 +188,7 @@ impl Asked<'_> {
         {
             ran.entry(found).or_insert(line);
         }
-        if let Some(line) = log.stated.nvls_trees.filter(|_| log.hosts() > 1 || self.servers() > 1)
-        {
+        if let Some(line) = log.stated.nvls_trees.filter(|_| log.hosts() > 1 || self.servers > 1) {
             ran.entry(Unmodelled::NvlsTree).or_insert(line);
         }
         let shown = ran.iter().map(|(what, line)| {
@@ -197,7 +197,7 @@ impl Asked<'_> {
         });
         let mut found: Vec<Finding> = shown.collect();
         let version = self.settings.version.or_else(|| self.stated_version());
-        let may_run = self.servers() > 1
+        let may_run = self.servers > 1
             && self.may_reduce_in_switches()
             && self.settings.nvls
             && self.settings.algorithm.is_none()

@@ -121,15 +121,14 @@ pub fn difference(rows: &[Compared]) -> Difference {
             let factor = median(rows.iter().map(Compared::ratio)).unwrap_or(1.0);
             Difference::Everywhere { factor }
         }
-        _ => mixed(&rows),
+        _ => Difference::Mixed { between: bounds(&rows) },
     }
 }
 
-fn mixed(rows: &[Compared]) -> Difference {
+/// Returns the least and the most of measured over expected times.
+pub(super) fn bounds(rows: &[Compared]) -> (f64, f64) {
     let ratios = rows.iter().map(Compared::ratio);
-    let (least, most) =
-        ratios.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
-    Difference::Mixed { between: (least, most) }
+    ratios.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)))
 }
 
 /// How far a ratio is from one, either way.

@@ -1,5 +1,7 @@
 //! Tells whether a run of nccl-tests ended well, was cut short, or has no row.
 
+use std::collections::BTreeMap;
+
 use super::log::{LogNote, NcclTestsLog};
 use super::read::Reader;
 use crate::diagnostic::{InputError, Position, shown};
@@ -52,8 +54,12 @@ impl Reader {
             let times = if count == 1 { String::new() } else { format!(" ({count} times)") };
             self.say(line, format!("NCCL warned{times}: {}", shown(&warning)));
         }
+        let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (host, _) in &self.ranks {
+            *hosts.entry(host).or_default() += 1;
+        }
+        self.log.of_hosts = hosts.into_values().collect();
         self.log.processes = self.processes();
-        self.log.of_hosts = self.hosts.into_values().collect();
         self.log.file = file.to_owned();
         self.log.notes.sort_by_key(|note| note.line);
         Ok(self.log)
@@ -63,12 +69,12 @@ impl Reader {
     fn find_failure(&mut self) {
         let failure = self.failure.take().map(|(line, text)| (line, shown(&text)));
         let cut = || {
-            let end = match (self.missing(), self.broken.filter(|_| !self.ended)) {
+            let end = match (self.missing(), self.broken && !self.ended) {
                 (Some(most), _) => {
                     format!("the table is cut short: it was to go on to {}", Bytes(most))
                 }
-                (None, Some(_)) => "the table is cut short within a row".to_owned(),
-                (None, None) => return None,
+                (None, true) => "the table is cut short within a row".to_owned(),
+                (None, false) => return None,
             };
             Some((self.last, end))
         };

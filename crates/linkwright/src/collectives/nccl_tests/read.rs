@@ -75,14 +75,13 @@ pub(super) struct Reader {
     /// Whether each line has a number of its own, so that numbers tell no ranks apart.
     pub(super) are_numbered: bool,
     pub(super) heading: Option<Heading>,
-    pub(super) hosts: BTreeMap<String, usize>,
     /// The host and the process of each rank.
     pub(super) ranks: Vec<(String, String)>,
     pub(super) sizes: BTreeSet<u64>,
     /// The lines of rows of size zero.
     pub(super) empty: Vec<usize>,
-    /// The last row that is none.
-    pub(super) broken: Option<usize>,
+    /// Whether the last row is none.
+    pub(super) broken: bool,
     /// The first line that tells of a failure.
     pub(super) failure: Option<(usize, String)>,
     /// Each warning, with its first line and how often it came.
@@ -192,7 +191,6 @@ impl Reader {
             |name: &str| rest.iter().position(|word| *word == name).and_then(|at| rest.get(at + 1));
         let (host, process) = (after("on"), after("Pid"));
         if let (Some(host), Some((_, model))) = (host, text.split_once("] ")) {
-            *self.hosts.entry((*host).to_owned()).or_default() += 1;
             self.log.gpus.push(model.trim().to_owned());
             self.log.gpus_line = line;
             let process = process.copied().unwrap_or_default();
@@ -201,7 +199,7 @@ impl Reader {
     }
 
     fn table_line(&mut self, line: usize, text: &str, found: TableLine) {
-        self.broken = None;
+        self.broken = false;
         let row = match found {
             TableLine::Row(row) => row,
             TableLine::Empty => {
@@ -209,7 +207,7 @@ impl Reader {
                 return;
             }
             TableLine::Broken => {
-                self.broken = Some(line);
+                self.broken = true;
                 self.note(line, format!("no row of the table: {}", shown(text.trim())));
                 return;
             }
@@ -230,8 +228,8 @@ impl Reader {
         let named = self.ranks.iter().all(|(_, process)| !process.is_empty());
         match (distinct.len(), self.ranks.len()) {
             _ if !named => None,
-            (all, ranks) if all == ranks && ranks > self.hosts.len() => Some(LaunchProcesses::Each),
-            (all, ranks) if all < ranks && all == self.hosts.len() => Some(LaunchProcesses::One),
+            (all, ranks) if all == ranks && ranks > self.log.hosts() => Some(LaunchProcesses::Each),
+            (all, ranks) if all < ranks && all == self.log.hosts() => Some(LaunchProcesses::One),
             _ => None,
         }
     }

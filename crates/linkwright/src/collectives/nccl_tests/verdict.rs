@@ -1,7 +1,7 @@
 //! Says in one sentence how to take a log, by its difference and its statements.
 
 use super::asked::{Finding, Means};
-use super::difference::{Compared, Difference, difference};
+use super::difference::{Compared, Difference, bounds, difference};
 
 /// Says how to take the sizes of a log together with its statements. No cause is named where the
 /// question was another one, or where the model lacks what ran.
@@ -39,8 +39,6 @@ pub fn verdict(rows: &[Compared], findings: &[Finding]) -> String {
 
 /// How far the times are from the expected ones.
 fn range(rows: &[Compared]) -> String {
-    let ratios = rows.iter().map(Compared::ratio);
-    let (least, most) =
-        ratios.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
+    let (least, most) = bounds(rows);
     format!("Times are {least:.2} to {most:.2} of the expected ones.")
 }

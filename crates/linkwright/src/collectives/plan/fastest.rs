@@ -24,7 +24,7 @@ const MOST_BOUNDED: usize = 64;
 
 /// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest,
 /// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
-/// links allow, no other plan is tried. What is known is not played.
+/// links allow, no other plan is tried. Known times are not played again.
 pub(super) fn fastest_of(
     plans: &[Plan],
     wiring: &Wiring,
@@ -69,17 +69,17 @@ struct Candidate<'p> {
     plan: &'p Plan,
     /// A time this near to what its links allow leaves it untried.
     near: f64,
-    /// With each protocol, Simple first.
+    /// One for each protocol; Simple is the first.
     ways: Vec<Way<'p>>,
-    /// What it takes at least with any of them, in seconds.
+    /// None of them takes less, in seconds.
     least: f64,
 }
 
-/// A plan with one protocol.
+/// One way to play a plan: it has one protocol.
 struct Way<'p> {
     protocol: Protocol,
     costs: NcclProtocol,
-    /// What it takes at least, in seconds.
+    /// It does not take less, in seconds.
     least: f64,
     /// Ready to be played, where its bound has been asked for.
     player: Option<Player<'p>>,

@@ -140,7 +140,7 @@ impl Candidates {
         self.fastest_knowing(size, &mut KnownTimes::default())
     }
 
-    /// As [`Self::fastest`]: what was played for other GPUs is not played again.
+    /// Does as [`Self::fastest`], and plays nothing again that was played for other GPUs.
     ///
     /// # Errors
     /// As [`Self::fastest`].

@@ -18,6 +18,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::engine::mixed;
 use crate::network::ResourceId;
 use crate::program::kernel::{Block, Kernel, KernelStep};
 use crate::units::Bandwidth;
@@ -406,15 +407,12 @@ impl Labels {
 }
 
 fn hashed(words: &[u64]) -> u64 {
-    words.iter().fold(words.len() as u64, |hash, word| mixed(hash, *word))
+    words.iter().fold(words.len() as u64, |hash, word| joined(hash, *word))
 }
 
-/// Two words as one (the finish of `SplitMix64`).
-const fn mixed(a: u64, b: u64) -> u64 {
-    let mut mixed = (a ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ b;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+/// Two words as one.
+const fn joined(a: u64, b: u64) -> u64 {
+    mixed((a ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ b)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl LoweredSchedule {
         })
     }
 
-    /// What each connection carries in a run whose data is cut like that, the protocol's flags among it.
+    /// Bytes that each connection carries in a run whose data is cut like that. They count the protocol's flags.
     pub(super) fn carried(&self, pieces: Pieces) -> Vec<Bytes> {
         let mut of_step: BTreeMap<u32, u64> = BTreeMap::new();
         let mut carried = vec![Bytes(0); self.paths.len()];

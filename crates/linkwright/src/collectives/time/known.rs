@@ -1,10 +1,10 @@
 //! Schedules that were played before, which are not played again.
 //!
-//! How long a lone schedule takes follows from what its blocks do, what their connections take of the links
-//! that can slow them, what its protocol costs and how much data there is. Jobs get GPUs that are joined alike
-//! over and over on a day of shared servers, and their plans come down to the same. What was found for one is therefore
-//! kept by whoever plans for all of them, one simulation for itself. It follows from its key alone, so that no answer
-//! depends on what was asked before; links count by what they carry, not by what they are called.
+//! Four things decide the time of a lone schedule: its blocks' steps, its connections' shares of links,
+//! its protocol's costs and its data. Links that cannot slow it do not count. On a day of shared servers jobs get GPUs that are joined
+//! alike over and over, and their plans come down to the same. Each simulation therefore keeps the times that it
+//! found. A time follows from its key alone, so that no answer depends on earlier questions. Links count by their
+//! capacities, not by their names.
 //!
 //! A key is 128 bits of a hash. Two of a million schedules have the same with a probability of 10^-27.
 
@@ -20,10 +20,10 @@ use super::lowered::LoweredSchedule;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key([u64; 2]);
 
-/// What was found.
+/// A schedule has no faster run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// How many pieces of the data follow one another.
+    /// Its data is cut into this many pieces, which follow one another.
     pub(super) pieces: u64,
     pub(super) time: Picoseconds,
 }
@@ -33,7 +33,7 @@ pub(super) struct Found {
 pub struct KnownTimes(BTreeMap<Key, Found>);
 
 impl KnownTimes {
-    /// What was found for a key, if anything was.
+    /// The run that was kept for a key, if there is one.
     pub(super) fn find(&self, key: Key) -> Option<Found> {
         self.0.get(&key).copied()
     }
@@ -45,7 +45,7 @@ impl KnownTimes {
 }
 
 impl Key {
-    /// Of a run of a schedule over so much data on links of these capacities; `manner` says what else decides it.
+    /// Names a run of a schedule over `size` bytes on links of these capacities. `manner` says what else decides it.
     pub(super) fn of(
         lowered: &LoweredSchedule,
         size: Bytes,
@@ -92,7 +92,7 @@ impl Key {
     }
 }
 
-/// Where the parts of a key go, one after the other.
+/// Takes the parts of a key, one after the other.
 struct Words<'a>(&'a mut [DefaultHasher; 2]);
 
 impl Words<'_> {
@@ -116,7 +116,7 @@ mod tests {
     use crate::system::test_support::on_one_switch;
     use crate::system::{System, Wiring};
 
-    /// Of a plan of an all-reduce: its key, and what it takes as far as that is not known.
+    /// The key and the time of a plan of an all-reduce. A known time is not played.
     fn played(
         system: &System,
         gpus: &[usize],

@@ -55,7 +55,7 @@ pub(in crate::collectives) fn choose_chunk_on(
     choose_chunk_by(&Player::on(schedule, &routes, protocol)?, size)
 }
 
-/// The best timing over chunk sizes, on the servers of the schedule's GPUs.
+/// Finds the best timing over chunk sizes, on the servers of the schedule's GPUs.
 pub(in crate::collectives) fn fastest_on(
     schedule: &Schedule,
     wiring: &Wiring,

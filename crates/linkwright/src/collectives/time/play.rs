@@ -221,7 +221,7 @@ impl<'a> Player<'a> {
         Ok(self.timing(size, played))
     }
 
-    /// What is known of a run that was found before to take its data in so many pieces and so long.
+    /// The timing of a run that was found before.
     pub(super) fn timing_of(&self, size: Bytes, found: Found) -> Timing {
         let (size, lowered) = (self.moved(size), &self.lowered);
         let pieces = Pieces::new(Bytes(size.0 / lowered.shards), lowered.chunks, found.pieces);
@@ -229,7 +229,7 @@ impl<'a> Player<'a> {
         self.timing(size, Played { time: found.time, pieces, carried })
     }
 
-    /// What decides how long it takes in the chunks that suit it.
+    /// The key of everything that decides its time in the chunks that suit it.
     pub(super) fn key(&self, size: Bytes) -> Key {
         let (Reduced::Whole(played) | Reduced::Alike(Alike { lowered: played, .. })) =
             self.reduced();

@@ -94,7 +94,7 @@ impl NarrowBuffer {
                 }
             })
         });
-        // Shares are compared as products; the first of equal ones is told.
+        // Shares are compared in parts of 2^64; the first of equal ones is told.
         narrow.min_by_key(|it| {
             u128::from(it.carried.0) * u128::from(u64::MAX) / u128::from(it.bandwidth.0)
         })

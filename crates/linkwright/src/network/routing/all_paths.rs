@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::Random;
+use crate::engine::{Random, mixed};
 use crate::system::fabric::{ChannelId, Fabric, NodeId, RoutingTables, SwitchId};
 
 use super::least_loaded::least_loaded;
@@ -66,14 +66,6 @@ impl EqualCostPaths {
     pub fn new(fabric: &Fabric, seed: u64) -> Result<Self, RoutingError> {
         Ok(Self { paths: AllPaths::new(fabric)?, seed })
     }
-}
-
-/// Spreads every bit over all, by the last steps of SplitMix64: G. Steele, D. Lea and C. Flood, "Fast
-/// Splittable Pseudorandom Number Generators", OOPSLA 2014.
-const fn mixed(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
 }
 
 /// Puts two numbers into one word.

@@ -59,8 +59,7 @@ impl NetworkSettings {
                 place.refuse_as(file, &error, written, "give other sizes")
             })
         };
-        let joined = !listed.is_empty() && alone.is_none();
-        let speeds = (joined && own.is_none())
+        let speeds = (!listed.is_empty() && alone.is_none() && own.is_none())
             .then(|| InterfaceSpeeds::of(&listed, self.port_order))
             .transpose()
             .map_err(|error| refuse(error.into()))?;
@@ -78,12 +77,10 @@ impl NetworkSettings {
             (None, FabricSource::Specification(specification)) => {
                 unsaid = specification.unsaid_speed();
                 let specification = specification.at_speed(fastest);
-                if joined {
-                    let ports = System::ports_for(&listed).map_err(|error| refuse(error.into()))?;
-                    sized(specification.for_ports(ports))?
-                } else {
-                    sized(specification.build())?
-                }
+                sized(match &speeds {
+                    Some(speeds) => specification.for_ports(speeds.count()),
+                    None => specification.build(),
+                })?
             }
         };
         let fabric = match (&speeds, unsaid) {

@@ -260,7 +260,7 @@ impl Row<'_> {
         said.or(ranked.first()).map(|(_, field)| *field)
     }
 
-    pub(super) fn gpus_field(&self) -> &Field<'_> {
+    fn gpus_field(&self) -> &Field<'_> {
         let rank = |role| if let Role::Gpus(rank) = role { Some(rank) } else { None };
         self.best(rank).unwrap_or(&self.fields[0])
     }

@@ -27,27 +27,26 @@ impl StandIns {
     pub fn for_all(&self, system: &System, outcome: &ClusterOutcome) -> ClusterOutcome {
         let mut inside: BTreeMap<ChannelId, ChannelStatistics> = BTreeMap::new();
         for (channel, carried) in &outcome.inside {
-            let place = system.server_channel(*channel);
-            let is_first = |all: &&Vec<u32>| all.first() == place.map(|at| at.server).as_ref();
-            let all = self.alike.iter().find(is_first);
-            for (server, at) in all.into_iter().flatten().zip(std::iter::repeat(place)) {
-                let channel = at.map_or(*channel, |at| system.channel_at(*server, at.index));
-                inside.insert(channel, *carried);
-            }
             inside.entry(*channel).or_insert(*carried);
+            let Some(at) = system.server_channel(*channel) else { continue };
+            let alike = self.alike.iter().find(|all| all.first() == Some(&at.server));
+            for server in alike.into_iter().flatten() {
+                inside.insert(system.channel_at(*server, at.index), *carried);
+            }
         }
-        let mut channels = outcome.channels.clone();
+        let mut all = outcome.clone();
         let mut loads: BTreeMap<ChannelId, f64> = BTreeMap::new();
         for (channel, bytes) in &self.loads {
             *loads.entry(*channel).or_default() += bytes;
         }
         for (channel, bytes) in loads {
-            let carried = match channels.get_mut(channel as usize) {
+            let carried = match all.channels.get_mut(channel as usize) {
                 Some(carried) => carried,
                 None => inside.entry(channel).or_default(),
             };
             carried.data = Bytes(carried.data.0 + bytes.round() as u64);
         }
-        ClusterOutcome { channels, inside: inside.into_iter().collect(), ..outcome.clone() }
+        all.inside = inside.into_iter().collect();
+        all
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct AllocationPlans {
     for_size: BTreeMap<(AllocationClass, Bytes), OnFirst<AllocationPlan>>,
     /// Those for GPUs onto which that of their class cannot be moved.
     for_gpus: BTreeMap<(Arc<[usize]>, Bytes), AllocationPlan>,
-    /// What was played to find them.
+    /// The times of all schedules that were played to find them.
     known: KnownTimes,
     /// How often it was planned.
     made: usize,

@@ -110,8 +110,9 @@ pub struct System {
     fabric: Option<Arc<Fabric>>,
     order: PortOrder,
     interface_rule: InterfaceRule,
-    /// Says where the speed of the fabric's links comes from, in a sentence too, if nobody named it.
-    unnamed_speed: Option<(SpeedSource, String)>,
+    /// Says where the speed of the fabric's links comes from, if nobody named it; the last assumption
+    /// says so in a sentence.
+    unnamed_speed: Option<SpeedSource>,
     assumptions: Vec<String>,
 }
 

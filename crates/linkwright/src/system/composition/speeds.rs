@@ -43,26 +43,34 @@ impl InterfaceSpeeds {
     /// # Errors
     /// As [`System::ports_for`].
     pub fn of(servers: &[(Arc<Server>, u32)], order: PortOrder) -> Result<Self, SystemError> {
-        let mut kinds: Vec<ServerKind> = Vec::with_capacity(servers.len());
+        let mut speeds = Vec::with_capacity(servers.len());
+        let mut unknown: Vec<String> = Vec::new();
         let mut rows = Vec::with_capacity(servers.len());
         for (server, count) in servers.iter().filter(|(_, count)| *count > 0) {
             let (server, _) = interfaces::with_interfaces(server)?;
-            kinds.push(ServerKind { nics: nics_of(&server), server });
-            rows.push((kinds.len() as u32 - 1, *count, kinds[kinds.len() - 1].counts()));
+            let kind = ServerKind { nics: nics_of(&server), server };
+            let known: Vec<Option<Bandwidth>> = kind.port_speeds().collect();
+            let name = kind.server.name();
+            if known.contains(&None) && !unknown.iter().any(|other| other == name) {
+                unknown.push(name.to_owned());
+            }
+            rows.push((speeds.len() as u32, *count, kind.counts()));
+            speeds.push(known);
         }
         let numbers = Numbers::new(&rows, 0)?;
         let mut ports = vec![None; numbers.total().nics as usize];
-        let mut unknown: Vec<String> = Vec::new();
         for nic in 0..numbers.total().nics {
             let at = numbers.place(nic, |counts| counts.nics);
-            let ServerKind { server, nics } = &kinds[numbers.kind_of(at.server) as usize];
-            let speed = port_speed(&server.devices()[nics[at.index as usize]]);
-            ports[attachment::port_of(order, &numbers, nic) as usize] = speed;
-            if speed.is_none() && !unknown.iter().any(|name| name == server.name()) {
-                unknown.push(server.name().to_owned());
-            }
+            let known = &speeds[numbers.kind_of(at.server) as usize];
+            ports[attachment::port_of(order, &numbers, nic) as usize] = known[at.index as usize];
         }
         Ok(Self { ports, unknown })
+    }
+
+    /// Counts the ports that servers take.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.ports.len() as u32
     }
 
     /// The highest that is known.
@@ -105,12 +113,19 @@ impl InterfaceSpeeds {
     }
 }
 
+impl ServerKind {
+    /// How fast a port of each interface is, where its model or its description says it.
+    fn port_speeds(&self) -> impl Iterator<Item = Option<Bandwidth>> + '_ {
+        self.nics.iter().map(|nic| port_speed(&self.server.devices()[*nic]))
+    }
+}
+
 impl System {
     /// Adds to its assumptions where the speed of the fabric's links comes from, as nobody named it.
     #[must_use]
     pub fn with_unnamed_speed(mut self, source: SpeedSource, assumption: String) -> Self {
-        self.assumptions.push(assumption.clone());
-        self.unnamed_speed = Some((source, assumption));
+        self.assumptions.push(assumption);
+        self.unnamed_speed = Some(source);
         self
     }
 
@@ -132,16 +147,13 @@ impl System {
     /// speed was named, and of a lone server.
     #[must_use]
     pub fn unnamed_speed(&self) -> Option<(SpeedSource, &str)> {
-        self.unnamed_speed.as_ref().map(|(source, said)| (*source, said.as_str()))
+        self.unnamed_speed.zip(self.assumptions.last().map(String::as_str))
     }
 
     /// The highest speed of its servers' interfaces that is known.
     #[must_use]
     pub fn fastest_interface(&self) -> Option<Bandwidth> {
-        let interfaces = self.kinds.iter().flat_map(|kind| {
-            kind.nics().iter().filter_map(|nic| port_speed(&kind.server().devices()[*nic]))
-        });
-        interfaces.max()
+        self.kinds.iter().flat_map(ServerKind::port_speeds).flatten().max()
     }
 
     /// Names the fabric and its speed: `fat-tree of 400 Gb/s, as the interfaces`; None of a lone server.

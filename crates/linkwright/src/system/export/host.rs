@@ -1,7 +1,7 @@
 //! Finds the parts of a machine that a server's tools see: its GPUs and network interfaces, and
 //! the tree of PCIe above them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::ExportFormat;
 use crate::system::error::SystemError;
@@ -298,12 +298,26 @@ impl<'m> Host<'m> {
         hosts
     }
 
+    /// Numbers the host of each CPU, where NVSwitches join several hosts; else none.
+    pub(super) fn joined_hosts(&self) -> BTreeMap<DeviceId, usize> {
+        let hosts = self.host_of_cpus();
+        let is_switch = |id: DeviceId| self.device(id).kind == DeviceKind::NvSwitch;
+        let links = self.machine.links().iter();
+        let links = links.filter(|link| is_switch(link.a) || is_switch(link.b));
+        let ends = links.flat_map(|link| [link.a, link.b]).filter_map(|end| self.cpu(end));
+        let joined: BTreeSet<usize> = ends.filter_map(|cpu| hosts.get(&cpu).copied()).collect();
+        let several = joined.len() > 1 && hosts.values().all(|host| joined.contains(host));
+        if several { hosts } else { BTreeMap::new() }
+    }
+
     /// Notes how many hosts the machine is, where NVLink joins several.
     fn note_several(&mut self) {
         let hosts = self.host_of_cpus().into_values().max().map_or(0, |last| last + 1);
         if hosts > 1 {
             let shown = match self.format {
-                ExportFormat::NcclXml => "a `host_hash`, which is made up, tells them apart",
+                ExportFormat::NcclXml if !self.joined_hosts().is_empty() => {
+                    "a `host_hash`, which is made up, tells them apart"
+                }
                 _ => "the text shows them as one server",
             };
             self.notes.push(format!("No link of the host joins its {hosts} hosts; {shown}."));

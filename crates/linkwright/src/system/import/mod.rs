@@ -2,7 +2,7 @@
 //!
 //! - [`nvidia_smi`]: what `nvidia-smi topo -m` prints
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
-//! - [`amd_smi`]: what `amd-smi topology` prints
+//! - [`amd_smi`]: `amd-smi topology` prints it
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
 
 pub mod amd_smi;
@@ -36,7 +36,7 @@ pub enum ImportFormat {
     NvidiaSmi,
     /// What `rocm-smi --showtopo` prints.
     RocmSmi,
-    /// What `amd-smi topology` prints.
+    /// `amd-smi topology` prints it.
     AmdSmi,
     /// The XML file that NCCL and RCCL write and read.
     NcclXml,

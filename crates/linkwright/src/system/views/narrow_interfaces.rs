@@ -36,13 +36,11 @@ pub fn narrow_interfaces(wiring: &Wiring) -> Option<InterfaceSides> {
     }
     let devices = wiring.devices().iter().enumerate();
     let nics = devices.filter(|(_, device)| device.kind == DeviceKind::Nic);
-    let mut sides = nics.map(|(nic, _)| InterfaceSides::of(wiring, nic));
-    let first = sides.next()?;
-    let widest = sides.try_fold(first, |widest, next| {
-        let wider = if next.host > widest.host { next } else { widest };
-        (next.host <= next.network).then_some(wider)
-    })?;
-    (first.host <= first.network).then_some(widest)
+    let sides: Vec<InterfaceSides> = nics.map(|(nic, _)| InterfaceSides::of(wiring, nic)).collect();
+    if sides.iter().any(|it| it.host > it.network) {
+        return None;
+    }
+    sides.into_iter().reduce(|widest, next| if next.host > widest.host { next } else { widest })
 }
 
 #[cfg(test)]

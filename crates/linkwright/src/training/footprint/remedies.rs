@@ -1,7 +1,5 @@
 //! Finds changes that make a step fit into the memory of its GPUs. Each was tried before it is told.
 
-use std::collections::BTreeMap;
-
 use super::{Holding, Keeping};
 use crate::diagnostic::Named;
 use crate::system::System;
@@ -78,6 +76,11 @@ struct Changed<'a> {
     told: Vec<String>,
 }
 
+/// Whether every GPU has memory for a training.
+fn is_enough(training: &Training<'_>, Ground { system, gpus, terms }: Ground<'_>) -> bool {
+    training.footprints_that_fit(system, gpus, terms).is_ok()
+}
+
 impl<'a> Changed<'a> {
     fn with(&self, told: String) -> Self {
         let mut changed = self.clone();
@@ -90,7 +93,7 @@ impl<'a> Changed<'a> {
     }
 
     fn fits(&self, ground: Ground<'_>) -> bool {
-        self.training.footprints_that_fit(ground).is_ok()
+        is_enough(&self.training, ground)
     }
 
     fn keeping(&self, ground: Ground<'_>) -> Keeping {
@@ -143,7 +146,9 @@ impl<'a> Changed<'a> {
             Shape::Image { height, .. } => (height, "points"),
             Shape::Vector { .. } => return None,
         };
-        let unmeasured = BTreeMap::new();
+        if !self.training.measured.is_empty() {
+            return None;
+        }
         let mut halves = (1..).map(|halvings| extent >> halvings).take_while(|it| *it >= SMALLEST);
         let fits = |size: &u64| {
             let size = match what {
@@ -151,11 +156,10 @@ impl<'a> Changed<'a> {
                 _ => SampleSize { points: Some(*size), ..SampleSize::default() },
             };
             let Ok(network) = self.training.network.resized(size) else { return false };
-            let training =
-                Training { network: &network, measured: &unmeasured, ..self.training.clone() };
-            training.footprints_that_fit(ground).is_ok()
+            let training = Training { network: &network, ..self.training.clone() };
+            is_enough(&training, ground)
         };
-        let size = halves.find(fits).filter(|_| self.training.measured.is_empty())?;
+        let size = halves.find(fits)?;
         Some(format!("samples of {size} {what}"))
     }
 

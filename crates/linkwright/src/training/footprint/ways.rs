@@ -39,20 +39,16 @@ impl Training<'_> {
         gpus: &[u32],
         terms: MemoryTerms,
     ) -> Result<Vec<Footprint>, TrainingError> {
-        let ground = Ground { system, gpus, terms };
-        self.footprints_that_fit(ground).map_err(|error| match error {
-            TrainingError::Memory { gpu, samples, needed, capacity, largest, .. } => {
-                let remedies = self.remedies(ground);
-                TrainingError::Memory { gpu, samples, needed, capacity, largest, remedies }
-            }
-            other => other,
-        })
+        let advice = || self.remedies(Ground { system, gpus, terms });
+        self.footprints_that_fit(system, gpus, terms).map_err(|error| error.advised(advice))
     }
 
     /// As [`Training::fitting`], without a word on what would fit.
-    pub(super) fn footprints_that_fit(
+    pub(crate) fn footprints_that_fit(
         &self,
-        Ground { system, gpus, terms }: Ground<'_>,
+        system: &System,
+        gpus: &[u32],
+        terms: MemoryTerms,
     ) -> Result<Vec<Footprint>, TrainingError> {
         let (samples, keeping) = (self.samples(gpus.len())?, self.keeping(terms));
         let holdings = self.holdings(system, gpus, terms)?;
@@ -73,22 +69,14 @@ impl Training<'_> {
         gpus: &[u32],
         terms: MemoryTerms,
     ) -> Result<Option<u64>, TrainingError> {
-        let each = self.most_samples(Ground { system, gpus, terms })?;
-        Ok(each.into_iter().min().flatten())
-    }
-
-    /// Finds the most samples of each GPU.
-    fn most_samples(
-        &self,
-        Ground { system, gpus, terms }: Ground<'_>,
-    ) -> Result<Vec<Option<u64>>, TrainingError> {
         let keeping = self.keeping(terms);
         let holdings = self.holdings(system, gpus, terms)?;
         let each = gpus.iter().zip(&holdings).map(|(gpu, holding)| {
             let capacity = model_of(system, *gpu)?.memory()?.capacity;
             Ok(holding.most_samples(capacity, keeping))
         });
-        each.collect()
+        let each: Result<Vec<Option<u64>>, TrainingError> = each.collect();
+        Ok(each?.into_iter().min().flatten())
     }
 
     pub(super) fn keeping(&self, terms: MemoryTerms) -> Keeping {

@@ -95,6 +95,7 @@ impl Named for Way {
         ("fullysharded", Self::FullySharded),
         ("fsdp2", Self::FullySharded),
         ("nccl", Self::AllReduce),
+        ("allreduce", Self::AllReduce),
         ("ddp", Self::AllReduce),
         ("dataparallel", Self::AllReduce),
         ("distributeddataparallel", Self::AllReduce),

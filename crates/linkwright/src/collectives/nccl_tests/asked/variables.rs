@@ -72,7 +72,7 @@ impl Asked<'_> {
                     named => Some(named.map(|it| format!("--protocol {}", it.name()))),
                 }
             }
-            _ if OF_NETWORK.contains(&name) => (self.servers() > 1).then_some(None),
+            _ if OF_NETWORK.contains(&name) => (self.servers > 1).then_some(None),
             _ => UNASKED.contains(&name).then_some(None),
         }
     }

@@ -2,7 +2,6 @@
 
 use super::{Asked, Finding, Means, finding};
 use crate::collectives::nccl_tests::stated::StatedTransport;
-use crate::system::Wire;
 
 impl Asked<'_> {
     pub(super) fn ways(&self) -> Vec<Finding> {
@@ -19,14 +18,13 @@ impl Asked<'_> {
         if let Some(line) = shared.filter(|_| settings.p2p) {
             let text =
                 "GPUs of the log reach each other through the host's memory (SHM)".to_owned();
-            let has_fabric = self.wiring.wires().iter().any(Wire::is_gpu_fabric);
             if peer.is_none() {
                 found.push(finding(line, Means::Otherwise, text, Some("--no-p2p".to_owned())));
-            } else if has_fabric {
+            } else if self.has_gpu_fabric() {
                 found.push(finding(line, Means::Way, text, None));
             }
         }
-        let is_between = self.servers() > 1 || self.log.hosts() > 1;
+        let is_between = self.servers > 1 || self.log.hosts() > 1;
         let sockets = line_of(StatedTransport::Sockets);
         if let Some(line) = if is_between { stated.tcp() } else { sockets } {
             let text =

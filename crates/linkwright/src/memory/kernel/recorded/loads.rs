@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{Action, Expected, RecordedError, RecordedKernel, Words, as_many, within};
+use super::{Action, RecordedError, RecordedKernel, Words, as_many, within};
 use super::{MOST_PARTS, RecordedLaunch};
 use crate::memory::kernel::WavefrontPlace;
 
@@ -176,10 +176,5 @@ impl RecordedKernel {
             }
         }
         Ok(())
-    }
-
-    /// Lists the words that buffers must hold at the end.
-    pub(super) fn expected(&self) -> &[Expected] {
-        &self.expected
     }
 }

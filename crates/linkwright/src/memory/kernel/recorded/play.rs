@@ -89,7 +89,7 @@ impl RecordedKernel {
             check: {
                 let (kernel, addresses) = (Arc::clone(self), Rc::clone(&addresses));
                 Box::new(move |image| {
-                    kernel.expected().iter().try_for_each(|expected| {
+                    kernel.expected.iter().try_for_each(|expected| {
                         let (name, first) =
                             (kernel.buffers[expected.buffer].name.clone(), expected.offset / 4);
                         let address = addresses[expected.buffer] + expected.offset;

@@ -10,7 +10,7 @@ mod elements;
 mod fabric;
 mod makes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::addresses::Addresses;
 use self::elements::Elements;
@@ -98,13 +98,7 @@ pub(super) fn write(machine: &Server) -> Result<Exported, SystemError> {
 
 /// Gives the CPUs of each host a number above zero, where NVSwitches join several hosts.
 fn host_hashes(host: &Host) -> BTreeMap<DeviceId, usize> {
-    let hosts = host.host_of_cpus();
-    let is_switch = |id: DeviceId| host.device(id).kind == DeviceKind::NvSwitch;
-    let links = host.machine.links().iter().filter(|link| is_switch(link.a) || is_switch(link.b));
-    let ends = links.flat_map(|link| [link.a, link.b]).filter_map(|end| host.cpu(end));
-    let joined: BTreeSet<usize> = ends.filter_map(|cpu| hosts.get(&cpu).copied()).collect();
-    let several = joined.len() > 1 && hosts.values().all(|host| joined.contains(host));
-    hosts.into_iter().filter(|_| several).map(|(cpu, host)| (cpu, host + 1)).collect()
+    host.joined_hosts().into_iter().map(|(cpu, host)| (cpu, host + 1)).collect()
 }
 
 /// Holds a CPU of the file with what hangs from it. Where `device` is none, the machine has no CPU.

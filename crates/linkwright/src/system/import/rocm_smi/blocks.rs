@@ -57,7 +57,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Topology, InputError> {
         weight: numbers(of(WEIGHT))?,
         hops: numbers(of(HOPS))?,
         link_type: DIALECT.values(file, link_type, "0", link_type_of)?,
-        addresses: vec![None; gpus.len()],
+        addresses: gpus.iter().map(|gpu| super::pci_address(text, gpu)).collect(),
         links: vec![vec![None; gpus.len()]; gpus.len()],
         gpus,
         numa,

@@ -39,8 +39,7 @@ pub struct RocmSmiOptions {
 /// contradict each other and pastes that were cut, each with file, line, column and remedy.
 pub fn read(file: &str, text: &str, options: &RocmSmiOptions) -> Result<Server, SystemError> {
     check_options(file, options)?;
-    let mut topology = blocks::read(file, text)?;
-    topology.addresses = topology.gpus.iter().map(|gpu| pci_address(text, gpu)).collect();
+    let topology = blocks::read(file, text)?;
     TOOL.machine(file, text, &topology, options)
 }
 
