@@ -28,10 +28,11 @@
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
 
+use linkwright_ground::xml;
+pub use linkwright_ground::{diagnostic, engine, table, units};
+
 pub mod allocation;
 pub mod collectives;
-pub mod diagnostic;
-pub mod engine;
 pub mod graph;
 pub mod memory;
 pub mod network;
@@ -40,8 +41,5 @@ pub mod runtime;
 pub mod scenario;
 pub mod simulation;
 pub mod system;
-pub mod table;
 pub mod thermal;
 pub mod training;
-pub mod units;
-mod xml;

@@ -1,10 +1,13 @@
-//! The order of the layers: a module names only the modules below it.
+//! The order of the layers: a module names only the modules below it, and a crate only the crates
+//! that hold such modules.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+
+use crate::crates;
 
 /// Each module with those that it may name besides itself and the ground (`diagnostic`,
 /// `units`, `table`, `xml`), as the table in the crate's first lines says.
@@ -124,30 +127,72 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn a_module_names_only_the_modules_below_it() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    rust_files(&source, &mut files);
-    files.sort();
     let mut faults = Vec::new();
-    for file in files {
-        let inside = file.strip_prefix(&source).expect("the file lies in the source folder");
-        let first = inside.iter().next().expect("a file has a name").to_string_lossy();
-        let module = first.trim_end_matches(".rs");
-        if module == "lib" {
-            continue;
-        }
-        if !MAY_USE.iter().any(|(known, _)| *known == module) {
-            faults.push(format!("src/{}:1: `{module}` is no known layer", inside.display()));
-        }
-        let text = fs::read_to_string(&file).expect("the source is readable");
-        for (line, used) in modules_named(&text) {
-            if !may_use(module, &used) {
-                let place = format!("src/{}:{line}", inside.display());
-                faults.push(format!("{place}: `{module}` may not use `{used}`"));
+    for folder in crates::core() {
+        let source = folder.join("src");
+        let mut files = Vec::new();
+        rust_files(&source, &mut files);
+        files.sort();
+        for file in files {
+            let inside = file.strip_prefix(&source).expect("the file lies in the source folder");
+            let module = module_of(inside);
+            if module == "lib" {
+                continue;
+            }
+            let place = format!("{}/src/{}", crates::name(&folder), inside.display());
+            if !MAY_USE.iter().any(|(known, _)| *known == module) {
+                faults.push(format!("{place}:1: `{module}` is no known layer"));
+            }
+            let text = fs::read_to_string(&file).expect("the source is readable");
+            for (line, used) in modules_named(&text) {
+                if !may_use(&module, &used) {
+                    faults.push(format!("{place}:{line}: `{module}` may not use `{used}`"));
+                }
             }
         }
     }
     assert!(faults.is_empty(), "layers out of order:\n{}", faults.join("\n"));
+}
+
+/// The layer that a file of a source folder belongs to.
+fn module_of(inside: &Path) -> String {
+    let first = inside.iter().next().expect("a file has a name").to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// Lists the layers that stand in a crate.
+fn layers_of(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder.join("src")).expect("the source folder is readable");
+    let names = entries.map(|entry| entry.expect("the source folder is readable").file_name());
+    let mut found: Vec<String> = names.map(|name| module_of(Path::new(&name))).collect();
+    found.retain(|module| module != "lib");
+    found
+}
+
+#[test]
+fn a_crate_depends_on_crates_of_layers_below_it_alone() {
+    let all = crates::core();
+    assert!(all.len() > 1, "the crates are found");
+    let mut faults = Vec::new();
+    for folder in &all {
+        let layers = layers_of(folder);
+        let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a crate has a manifest");
+        let manifest: toml::Table = text.parse().expect("a manifest is TOML");
+        for table in ["dependencies", "dev-dependencies"] {
+            let Some(named) = manifest.get(table).and_then(|named| named.as_table()) else {
+                continue;
+            };
+            for below in all.iter().filter(|below| named.contains_key(crates::name(below))) {
+                let used = layers_of(below);
+                let is_used = |layer: &String| used.iter().any(|used| may_use(layer, used));
+                if !layers.iter().any(is_used) {
+                    let (name, below) = (crates::name(folder), crates::name(below));
+                    faults.push(format!("{name}: none of its layers may use one of {below}"));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "crates out of order:\n{}", faults.join("\n"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod brute_force;
 mod collective_timing;
 mod collectives;
 mod copies;
+mod crates;
 mod diagnoses;
 mod effort;
 mod exact_rings;

@@ -6,9 +6,29 @@ use crate::diagnostic::InputError;
 
 pub(super) use crate::xml::Source;
 
-impl<'a> Source<'a> {
+/// Reads what MSCCL's elements say.
+pub(super) trait MscclAttributes<'a> {
     /// A whole number that must be there and lie between two bounds.
-    pub(super) fn number_between(
+    fn number_between(
+        &self,
+        node: Node,
+        name: &str,
+        least: i64,
+        most: i64,
+    ) -> Result<i64, InputError>;
+
+    /// A number that counts from zero and lies below a bound.
+    fn index(&self, node: Node, name: &str, below: usize) -> Result<usize, InputError>;
+
+    /// A 0 or 1 that must be there.
+    fn flag(&self, node: Node, name: &str) -> Result<bool, InputError>;
+
+    /// The elements inside of another, which must all have this name.
+    fn children(&self, node: Node<'a, 'a>, name: &str) -> Result<Vec<Node<'a, 'a>>, InputError>;
+}
+
+impl<'a> MscclAttributes<'a> for Source<'a> {
+    fn number_between(
         &self,
         node: Node,
         name: &str,
@@ -28,22 +48,15 @@ impl<'a> Source<'a> {
         Err(self.refuse_value(&attribute, problem, &format!("write {least} to {most}")))
     }
 
-    /// A number that counts from zero and lies below a bound.
-    pub(super) fn index(&self, node: Node, name: &str, below: usize) -> Result<usize, InputError> {
+    fn index(&self, node: Node, name: &str, below: usize) -> Result<usize, InputError> {
         Ok(self.number_between(node, name, 0, below as i64 - 1)? as usize)
     }
 
-    /// A 0 or 1 that must be there.
-    pub(super) fn flag(&self, node: Node, name: &str) -> Result<bool, InputError> {
+    fn flag(&self, node: Node, name: &str) -> Result<bool, InputError> {
         Ok(self.number_between(node, name, 0, 1)? == 1)
     }
 
-    /// The elements inside of another, which must all have this name.
-    pub(super) fn children(
-        &self,
-        node: Node<'a, 'a>,
-        name: &str,
-    ) -> Result<Vec<Node<'a, 'a>>, InputError> {
+    fn children(&self, node: Node<'a, 'a>, name: &str) -> Result<Vec<Node<'a, 'a>>, InputError> {
         let mut found = Vec::new();
         for child in node.children().filter(|child| !child.is_comment()) {
             if child.is_text() && child.text().unwrap_or_default().trim().is_empty() {

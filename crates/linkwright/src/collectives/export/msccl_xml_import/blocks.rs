@@ -2,7 +2,7 @@
 
 use roxmltree::Node;
 
-use super::attributes::Source;
+use super::attributes::{MscclAttributes, Source};
 use super::buffer_of;
 use crate::collectives::export::msccl_xml::{MOST_COUNT, MOST_OFFSET, STEP_WORDS};
 use crate::collectives::schedule::{

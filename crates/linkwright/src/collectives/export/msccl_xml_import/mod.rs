@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 use roxmltree::Node;
 
-use self::attributes::Source;
+use self::attributes::{MscclAttributes, Source};
 use self::blocks::{Limits, RawBlock, read_block, resolve};
 use super::msccl_xml::{MOST_CHANNELS, MOST_OFFSET, collective_word, shards_of_a_call};
 use crate::collectives::collective::Collective;

@@ -22,17 +22,38 @@ pub(super) struct PcieLink {
 /// The address that NVIDIA's driver gives of an NVSwitch outside a virtual machine, or a rack's.
 const UNSEEN: &str = "fffffff:ffff:ff";
 
-impl Source<'_> {
+/// Reads what NCCL's elements say.
+pub(super) trait NcclAttributes {
     /// A number that must be there.
-    pub(super) fn number(&self, node: Node, name: &str) -> Result<u32, InputError> {
+    fn number(&self, node: Node, name: &str) -> Result<u32, InputError>;
+
+    /// A PCI address that must be there, in lower case.
+    fn address(&self, node: Node, name: &str) -> Result<String, InputError>;
+
+    /// The far end of a link: a PCI address, or the one that drivers write of a switch that they
+    /// cannot see, `fffffff:ffff:ff`.
+    fn far_end(&self, node: Node, name: &str) -> Result<String, InputError>;
+
+    /// A PCI class such as `0x060400`, where it is there.
+    fn class(&self, node: Node, name: &str) -> Result<Option<u32>, InputError>;
+
+    /// How fast ports are together, where each says it; NCCL writes Mb/s, and nothing above zero
+    /// where it could not tell.
+    fn speed(&self, ports: &[Node]) -> Result<Option<Bandwidth>, InputError>;
+
+    /// What an element says of the PCIe link above it.
+    fn pcie_link(&self, node: Node) -> Result<PcieLink, InputError>;
+}
+
+impl NcclAttributes for Source<'_> {
+    fn number(&self, node: Node, name: &str) -> Result<u32, InputError> {
         let attribute = self.required(node, name)?;
         paste::number(attribute.value()).ok_or_else(|| {
             self.refuse_value(&attribute, format!("`{name}` is no number"), "write such as 0 or 16")
         })
     }
 
-    /// A PCI address that must be there, in lower case.
-    pub(super) fn address(&self, node: Node, name: &str) -> Result<String, InputError> {
+    fn address(&self, node: Node, name: &str) -> Result<String, InputError> {
         let attribute = self.required(node, name)?;
         let address = attribute.value().to_ascii_lowercase();
         if is_bus_id(&address) {
@@ -42,17 +63,14 @@ impl Source<'_> {
         Err(self.refuse_value(&attribute, problem, "write such as 0000:1b:00.0"))
     }
 
-    /// The far end of a link: a PCI address, or the one that drivers write of a switch that they
-    /// cannot see, `fffffff:ffff:ff`.
-    pub(super) fn far_end(&self, node: Node, name: &str) -> Result<String, InputError> {
+    fn far_end(&self, node: Node, name: &str) -> Result<String, InputError> {
         match node.attribute(name).map(str::to_ascii_lowercase) {
             Some(unseen) if unseen == UNSEEN => Ok(unseen),
             _ => self.address(node, name),
         }
     }
 
-    /// A PCI class such as `0x060400`, where it is there.
-    pub(super) fn class(&self, node: Node, name: &str) -> Result<Option<u32>, InputError> {
+    fn class(&self, node: Node, name: &str) -> Result<Option<u32>, InputError> {
         let Some(attribute) = node.attribute_node(name) else { return Ok(None) };
         let digits = attribute.value().strip_prefix("0x").filter(|digits| digits.len() == 6);
         let class = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
@@ -62,13 +80,11 @@ impl Source<'_> {
         })
     }
 
-    /// How fast ports are together, where each says it; NCCL writes Mb/s, and nothing above zero
-    /// where it could not tell.
-    pub(super) fn speed(&self, ports: &[Node]) -> Result<Option<Bandwidth>, InputError> {
+    fn speed(&self, ports: &[Node]) -> Result<Option<Bandwidth>, InputError> {
         let mut sum = Some(Bandwidth(0)).filter(|_| !ports.is_empty());
         for port in ports {
             let speed = match port.attribute_node("speed") {
-                Some(speed) => self.megabits(&speed)?,
+                Some(speed) => megabits(self, &speed)?,
                 None => None,
             };
             sum = sum.zip(speed).map(|(sum, speed)| Bandwidth(sum.0.saturating_add(speed.0)));
@@ -76,23 +92,7 @@ impl Source<'_> {
         Ok(sum.map(|sum| sum.min(MAX_BANDWIDTH)))
     }
 
-    fn megabits(&self, speed: &Attribute) -> Result<Option<Bandwidth>, InputError> {
-        let known = match speed.value() {
-            "" => Some(None),
-            value => match value.parse::<i64>() {
-                Ok(..=0) => Some(None),
-                Ok(megabits) => u32::try_from(megabits).ok().and_then(of_megabits).map(Some),
-                Err(_) => None,
-            },
-        };
-        known.ok_or_else(|| {
-            let problem = "no network interface has this speed";
-            self.refuse_value(speed, problem, "write Mb/s, such as 400000, or leave it out")
-        })
-    }
-
-    /// What an element says of the PCIe link above it.
-    pub(super) fn pcie_link(&self, node: Node) -> Result<PcieLink, InputError> {
+    fn pcie_link(&self, node: Node) -> Result<PcieLink, InputError> {
         let mut link = PcieLink { kind: None, lanes: None };
         if let Some(speed) = node.attribute_node("link_speed") {
             let words: Vec<&str> = speed.value().split_whitespace().collect();
@@ -120,6 +120,21 @@ impl Source<'_> {
         }
         Ok(link)
     }
+}
+
+fn megabits(source: &Source, speed: &Attribute) -> Result<Option<Bandwidth>, InputError> {
+    let known = match speed.value() {
+        "" => Some(None),
+        value => match value.parse::<i64>() {
+            Ok(..=0) => Some(None),
+            Ok(megabits) => u32::try_from(megabits).ok().and_then(of_megabits).map(Some),
+            Err(_) => None,
+        },
+    };
+    known.ok_or_else(|| {
+        let problem = "no network interface has this speed";
+        source.refuse_value(speed, problem, "write Mb/s, such as 400000, or leave it out")
+    })
 }
 
 /// Whether a text is a PCI address as the file has them, with its domain: `0000:1b:00.0`.

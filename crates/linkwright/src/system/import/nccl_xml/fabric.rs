@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roxmltree::Node;
 
-use super::attributes::Source;
+use super::attributes::{NcclAttributes, Source};
 use super::tree::{Found, Tree};
 use crate::diagnostic::InputError;
 use crate::system::gpus::{self, GpuModel, LinkReach};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roxmltree::Node;
 
-use super::attributes::{PcieLink, Source};
+use super::attributes::{NcclAttributes, PcieLink, Source};
 use crate::diagnostic::InputError;
 use crate::system::identity::{self, Identity};
 use crate::system::import::paste;

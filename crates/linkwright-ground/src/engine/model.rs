@@ -13,8 +13,8 @@ use crate::units::Picoseconds;
 /// on: its events then wrap theirs, and it passes theirs on through [`Within`].
 ///
 /// ```
-/// use linkwright::engine::{Engine, EngineError, Model, Scheduler};
-/// use linkwright::units::Picoseconds;
+/// use linkwright_ground::engine::{Engine, EngineError, Model, Scheduler};
+/// use linkwright_ground::units::Picoseconds;
 ///
 /// /// A candle that loses an inch an hour.
 /// struct Candle { inches: u32 }

@@ -11,7 +11,7 @@ use super::Position;
 
 /// A field of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
     /// What it holds, without quotes.
     pub value: Cow<'a, str>,
     /// Where it starts in the line, in characters from one; a quoted field at its quote.
@@ -20,7 +20,7 @@ pub(crate) struct Field<'a> {
 
 /// A line that has no fields, because its quotes are wrong or its fields are too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SplitError<'a> {
+pub struct SplitError<'a> {
     /// Where, in characters from one.
     pub column: usize,
     /// What is wrong.
@@ -36,7 +36,7 @@ const MOST_FIELDS: usize = 16_384;
 const QUOTE: &str = "quote the whole field, and write a quote within it twice";
 
 /// Splits a line at its commas outside quotes.
-pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, SplitError<'_>> {
+pub fn split(line: &str) -> Result<Vec<Field<'_>>, SplitError<'_>> {
     let error = |offset, problem, remedy| SplitError {
         column: Position::of_offset(line, offset).column,
         problem,
@@ -92,7 +92,7 @@ fn unquote(line: &str, quote: usize) -> Option<(String, usize)> {
 
 /// A value as a field that [`split`] gives back unchanged, on a line that is no comment.
 /// The value must not hold a line break.
-pub(crate) fn quote(value: &str) -> Cow<'_, str> {
+pub fn quote(value: &str) -> Cow<'_, str> {
     if value.contains([',', '"']) || value.starts_with('#') || value.trim() != value {
         Cow::Owned(format!("\"{}\"", value.replace('"', "\"\"")))
     } else {

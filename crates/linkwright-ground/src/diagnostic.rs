@@ -4,7 +4,7 @@
 //! reads the same five things: file, line and column, the problem, the value, the remedy.
 
 mod diagnosis;
-pub(crate) mod fields;
+pub mod fields;
 mod named;
 mod plain;
 mod toml;
@@ -16,7 +16,7 @@ use thiserror::Error;
 pub use self::diagnosis::{Diagnose, Diagnosis};
 pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, toml_table};
 pub use named::{Named, UnknownName};
-pub(crate) use plain::in_plain_words;
+pub use plain::in_plain_words;
 
 /// A place in a text: line and column count from one, columns in characters. In a file that is
 /// no text, the line is one and the columns count bytes.

@@ -24,7 +24,7 @@ pub const fn mixed(word: u64) -> u64 {
 /// A seeded generator of random numbers.
 ///
 /// ```
-/// use linkwright::engine::Random;
+/// use linkwright_ground::engine::Random;
 ///
 /// let mut random = Random::new(7);
 /// let policy = random.choose(&["greedy", "preserve"]);

@@ -89,7 +89,7 @@ impl Table {
     /// The table with one more column on the right.
     ///
     /// ```
-    /// use linkwright::table::Table;
+    /// use linkwright_ground::table::Table;
     ///
     /// let table = Table::new()
     ///     .with("job", "", vec!["a".to_owned(), "b".to_owned()])

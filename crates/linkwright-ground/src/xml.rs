@@ -65,7 +65,7 @@ fn tag(bytes: &[u8]) -> (usize, usize, bool) {
 /// # Errors
 /// What is no XML, has a document type, or goes deeper or has more attributes than a sound file,
 /// with its place and `remedy`.
-pub(crate) fn parse<'t>(
+pub fn parse<'t>(
     file: &str,
     text: &'t str,
     most_nodes: u32,
@@ -95,13 +95,13 @@ pub(crate) fn parse<'t>(
 }
 
 /// A parsed text and its name. The formats add what their own attributes need.
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     /// The file's name in errors.
-    pub(crate) file: &'a str,
+    pub file: &'a str,
     /// The text.
-    pub(crate) document: &'a Document<'a>,
+    pub document: &'a Document<'a>,
     /// What to do about an attribute that is missing.
-    pub(crate) remedy: &'static str,
+    pub remedy: &'static str,
 }
 
 impl Source<'_> {
@@ -111,19 +111,14 @@ impl Source<'_> {
     }
 
     /// The error that an element is wrong.
-    pub(crate) fn refuse(
-        &self,
-        node: Node,
-        problem: impl Into<String>,
-        remedy: &str,
-    ) -> InputError {
+    pub fn refuse(&self, node: Node, problem: impl Into<String>, remedy: &str) -> InputError {
         let range = node.range();
         let value = &self.document.input_text()[range.clone()];
         InputError::at(self.file, self.position(range.start), problem, value, remedy)
     }
 
     /// The error that an attribute's value is wrong.
-    pub(crate) fn refuse_value(
+    pub fn refuse_value(
         &self,
         attribute: &Attribute,
         problem: impl Into<String>,
@@ -134,7 +129,7 @@ impl Source<'_> {
     }
 
     /// An attribute that must be there.
-    pub(crate) fn required<'n>(
+    pub fn required<'n>(
         &self,
         node: Node<'n, '_>,
         name: &str,

@@ -51,8 +51,8 @@ struct Entry<E> {
 /// near the clock are kept sorted, in front of a horizon; the others lie in buckets after it.
 ///
 /// ```
-/// use linkwright::engine::EventQueue;
-/// use linkwright::units::Picoseconds;
+/// use linkwright_ground::engine::EventQueue;
+/// use linkwright_ground::units::Picoseconds;
 ///
 /// let mut queue = EventQueue::new();
 /// queue.push(Picoseconds(20), "last")?;
@@ -61,7 +61,7 @@ struct Entry<E> {
 /// assert_eq!(queue.pop(), Some((Picoseconds(10), "first")));
 /// assert_eq!(queue.pop(), Some((Picoseconds(10), "second")));
 /// assert!(queue.push(Picoseconds(9), "too late").is_err());
-/// # Ok::<(), linkwright::engine::PastEvent>(())
+/// # Ok::<(), linkwright_ground::engine::PastEvent>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {

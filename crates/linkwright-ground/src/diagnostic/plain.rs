@@ -9,7 +9,7 @@ use super::{Diagnosis, instead_of};
 const MOST_WHOLE: u64 = i64::MAX as u64;
 
 /// A message of a reader as what is wrong and what would work, where it is one of serde's.
-pub(crate) fn in_plain_words(message: &str) -> Diagnosis {
+pub fn in_plain_words(message: &str) -> Diagnosis {
     let message = message.trim_end().replace('\n', ", ");
     let known = unknown_name(&message).or_else(|| missing(&message)).or_else(|| other(&message));
     known.unwrap_or_else(|| Diagnosis::of_text(&message))
