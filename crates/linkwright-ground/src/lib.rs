@@ -1,8 +1,8 @@
 //! The ground that every layer of Linkwright stands on. It holds no model of anything.
 //!
 //! [`diagnostic`] says where an input is wrong, [`units`] are quantities, [`table`] holds results,
-//! [`xml`] reads texts of strangers, and [`engine`] is the one clock. Use the crate `linkwright`,
-//! which offers the modules under its own name.
+//! [`xml`] reads texts of strangers, and [`engine`] is the one clock. The crate
+//! `linkwright` offers all but [`xml`] under its own name.
 
 pub mod diagnostic;
 pub mod engine;

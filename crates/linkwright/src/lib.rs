@@ -28,12 +28,12 @@
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
 
+pub use linkwright_graph::graph;
 use linkwright_ground::xml;
 pub use linkwright_ground::{diagnostic, engine, table, units};
 
 pub mod allocation;
 pub mod collectives;
-pub mod graph;
 pub mod memory;
 pub mod network;
 pub mod program;

@@ -15,7 +15,7 @@ pub mod spanning_trees;
 pub mod strength;
 
 /// Euclid's; of zero and a number it is that number.
-pub(crate) fn greatest_common_divisor<T>(a: T, b: T) -> T
+pub fn greatest_common_divisor<T>(a: T, b: T) -> T
 where
     T: Copy + Default + PartialEq + std::ops::Rem<Output = T>,
 {
@@ -23,6 +23,6 @@ where
 }
 
 /// The largest unit in which all capacities are whole; one where all are zero.
-pub(crate) fn common_unit(capacity: &[u64]) -> u64 {
+pub fn common_unit(capacity: &[u64]) -> u64 {
     capacity.iter().copied().fold(0, greatest_common_divisor).max(1)
 }

@@ -1,0 +1,6 @@
+//! This crate holds the graph algorithms of Linkwright. The crate `linkwright` offers them under its
+//! own name.
+
+use linkwright_ground::diagnostic;
+
+pub mod graph;
