@@ -9,7 +9,7 @@ from commands import fails, linkwright, parsed
 
 from linkwright import Fabric, InputError, System, load_system
 
-SYSTEM = Path(__file__).resolve().parents[2] / "crates" / "linkwright" / "src" / "system"
+SYSTEM = Path(__file__).resolve().parents[2] / "crates" / "linkwright-system" / "src" / "system"
 QUIRKS = SYSTEM / "import" / "quirks"
 AMD_SMI = QUIRKS / "xgmi-mesh.amd-smi.txt"
 SLOW_UPLINK = QUIRKS / "slow-uplink.nccl-topo.xml"

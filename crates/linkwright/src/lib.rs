@@ -31,6 +31,7 @@
 pub use linkwright_graph::graph;
 use linkwright_ground::xml;
 pub use linkwright_ground::{diagnostic, engine, table, units};
+pub use linkwright_system::system;
 pub use linkwright_thermal::thermal;
 
 pub mod allocation;
@@ -41,5 +42,4 @@ pub mod program;
 pub mod runtime;
 pub mod scenario;
 pub mod simulation;
-pub mod system;
 pub mod training;

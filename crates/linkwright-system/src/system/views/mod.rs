@@ -2,7 +2,7 @@
 //! links.
 
 pub mod bisection;
-pub(crate) mod dot;
+pub mod dot;
 pub mod export;
 pub mod fabric_facts;
 pub mod gpu_graph;

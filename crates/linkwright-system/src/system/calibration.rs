@@ -2,7 +2,7 @@
 //! generation are known to do.
 //!
 //! A machine's file carries it, so that whatever is asked of the machine has one answer. How it is found
-//! in a run of nccl-tests: [`crate::collectives::calibration`].
+//! in a run of nccl-tests: `linkwright::collectives::calibration`.
 
 use std::collections::BTreeMap;
 use std::fmt;

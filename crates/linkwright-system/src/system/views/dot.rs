@@ -72,7 +72,7 @@ pub(super) fn pen_width(link: &Link) -> f64 {
 }
 
 /// A DOT string. Control characters, which DOT has no form for, become spaces.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let text = text.replace(char::is_control, " ");
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,33 +1,13 @@
-//! What tests share: systems of presets; of importers' tests, reading relations back, and damaging
-//! inputs.
+//! Tests of importers share these texts, and functions that read relations back and damage inputs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use crate::system::composition::{PortOrder, System};
 use crate::system::error::SystemError;
-use crate::system::fabric::{LinkRate, single_switch};
 use crate::system::import::host_tree::Relation;
 use crate::system::kinds::{DeviceKind, LinkKind};
-use crate::system::presets::preset;
 use crate::system::server::{DeviceId, Server};
-use crate::units::{Bandwidth, Picoseconds};
-
-/// A preset by itself.
-pub(crate) fn alone(name: &str) -> System {
-    System::of_server(Arc::new(preset(name).unwrap()))
-}
-
-/// So many of a preset on one switch, whose links have 600 ns.
-pub(crate) fn on_one_switch(name: &str, servers: u32, gigabits: u64) -> System {
-    let rows = [(Arc::new(preset(name).unwrap()), servers)];
-    let bandwidth = Bandwidth(gigabits * 125_000_000);
-    let rate = LinkRate { bandwidth, latency: Picoseconds(600_000) };
-    let fabric = single_switch(System::ports_for(&rows).unwrap(), rate).unwrap();
-    System::new(&rows, fabric, PortOrder::Plain).unwrap()
-}
 
 /// A text of the examples, as such a server prints it.
 macro_rules! example {
@@ -35,7 +15,7 @@ macro_rules! example {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/topologies/", $name))
     };
 }
-pub(super) use example;
+pub(in crate::system) use example;
 
 /// A text of a manner that real ones have, the file's name says which.
 macro_rules! quirk {
@@ -43,9 +23,9 @@ macro_rules! quirk {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/system/import/quirks/", $name))
     };
 }
-pub(super) use quirk;
+pub(in crate::system) use quirk;
 
-/// The devices between a device and its socket, the device first, the socket last.
+/// Lists the devices between a device and its socket, the device first, the socket last.
 fn way_up(machine: &Server, device: DeviceId) -> Vec<DeviceId> {
     let host = |kind: LinkKind| kind.is_pcie() || kind == LinkKind::OnDie;
     let mut way = vec![device];
@@ -59,8 +39,8 @@ fn way_up(machine: &Server, device: DeviceId) -> Vec<DeviceId> {
     way
 }
 
-/// The relation of two devices, by the devices between them.
-pub(super) fn relation(machine: &Server, a: DeviceId, b: DeviceId) -> Relation {
+/// Finds the relation of two devices, by the devices between them.
+pub(in crate::system) fn relation(machine: &Server, a: DeviceId, b: DeviceId) -> Relation {
     let (from_a, from_b) = (way_up(machine, a), way_up(machine, b));
     let Some(meeting) = from_a.iter().find(|device| from_b.contains(device)) else {
         return Relation::System;
@@ -75,7 +55,7 @@ pub(super) fn relation(machine: &Server, a: DeviceId, b: DeviceId) -> Relation {
 }
 
 /// How many devices of each kind a machine has.
-pub(super) fn census(machine: &Server) -> BTreeMap<&'static str, usize> {
+pub(in crate::system) fn census(machine: &Server) -> BTreeMap<&'static str, usize> {
     let mut census = BTreeMap::new();
     for device in machine.devices() {
         *census.entry(device.kind.name()).or_default() += 1;
@@ -84,7 +64,10 @@ pub(super) fn census(machine: &Server) -> BTreeMap<&'static str, usize> {
 }
 
 /// Asserts that every prefix of a text is refused or read as the whole text's machine.
-pub(super) fn assert_cuts_are_safe(text: &str, read: impl Fn(&str) -> Result<Server, SystemError>) {
+pub(in crate::system) fn assert_cuts_are_safe(
+    text: &str,
+    read: impl Fn(&str) -> Result<Server, SystemError>,
+) {
     let whole = read(text).expect("the whole text reads");
     for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
         match read(&text[..cut]) {
@@ -94,9 +77,10 @@ pub(super) fn assert_cuts_are_safe(text: &str, read: impl Fn(&str) -> Result<Ser
     }
 }
 
-/// Asserts that the first columns of the first lines are refused or read as the whole text's
-/// machine, less what a column on its right says of places, for every width and for every height up to `rows` and the last.
-pub(super) fn assert_rectangles_are_safe(
+/// Asserts that the first columns of the first lines are refused or read as the whole text's machine.
+/// The places that a column on its right says may lack. It takes every width, every height up to
+/// `rows`, and the last.
+pub(in crate::system) fn assert_rectangles_are_safe(
     text: &str,
     rows: usize,
     read: impl Fn(&str) -> Result<Server, SystemError>,
@@ -123,14 +107,14 @@ pub(super) fn assert_rectangles_are_safe(
 }
 
 /// Asserts that an error has a place and a remedy.
-pub(super) fn assert_is_helpful(error: &SystemError) {
+pub(in crate::system) fn assert_is_helpful(error: &SystemError) {
     let SystemError::Input(input) = error else { panic!("{error} has no place") };
     assert!(input.position.line > 0 && input.position.column > 0, "{error}");
     assert!(!input.remedy.is_empty() && !input.problem.is_empty(), "{error}");
 }
 
 /// Asserts that a damaged text is refused or read with at least as many GPUs and NICs.
-pub(super) fn assert_nothing_vanishes(
+pub(in crate::system) fn assert_nothing_vanishes(
     text: &str,
     damaged: &str,
     read: impl Fn(&str) -> Result<Server, SystemError>,
@@ -147,8 +131,8 @@ pub(super) fn assert_nothing_vanishes(
     }
 }
 
-/// A text with one character replaced, removed or inserted.
-pub(super) fn damaged(text: &'static str) -> impl Strategy<Value = String> {
+/// Draws a text with one character replaced, removed or inserted.
+pub(in crate::system) fn damaged(text: &'static str) -> impl Strategy<Value = String> {
     let character = prop_oneof![
         prop::char::range(' ', '~'),
         Just('\n'),

@@ -20,8 +20,8 @@ pub mod kinds;
 pub mod locality;
 pub mod presets;
 pub mod server;
-#[cfg(test)]
-pub(crate) mod test_support;
+#[doc(hidden)]
+pub mod test_support;
 pub mod toml_format;
 pub mod views;
 
