@@ -66,9 +66,9 @@ struct Carried {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use linkwright::network::{Connections, Occurrence, RouteClass, Routes, Traffic};
-/// use linkwright::system::{System, presets};
-/// use linkwright::units::{Bytes, Picoseconds};
+/// use linkwright_network::network::{Connections, Occurrence, RouteClass, Routes, Traffic};
+/// use linkwright_system::system::{System, presets};
+/// use linkwright_ground::units::{Bytes, Picoseconds};
 ///
 /// let system = System::of_server(Arc::new(presets::preset("dgx1-v100")?));
 /// let routes = Routes::new(&system, |_| 1.0)?;

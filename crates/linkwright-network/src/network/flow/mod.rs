@@ -91,8 +91,8 @@ impl Flow {
 /// over those whose rates change and the resources of these.
 ///
 /// ```
-/// use linkwright::network::FlowNetwork;
-/// use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+/// use linkwright_network::network::FlowNetwork;
+/// use linkwright_ground::units::{Bandwidth, Bytes, Picoseconds};
 ///
 /// let mut network = FlowNetwork::new(&[Bandwidth::gigabytes_per_second(10)]);
 /// let start = Picoseconds(0);
