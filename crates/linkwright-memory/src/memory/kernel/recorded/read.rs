@@ -23,11 +23,11 @@ const PARTS: &str = "kernel, buffer, launch, expect, or a wavefront such as 0 or
 /// their buffer, and a text without an operation.
 ///
 /// ```
-/// use linkwright::memory::kernel::recorded::read;
+/// use linkwright_memory::memory::kernel::recorded::read;
 ///
 /// let text = "buffer a 256 in = 1:1\nbuffer b 256 out\n0 load a 256 as x\n0 store b 256 = 7\n";
 /// assert_eq!(read("own.kernel", text)?.operations(), 2);
-/// # Ok::<(), linkwright::diagnostic::InputError>(())
+/// # Ok::<(), linkwright_ground::diagnostic::InputError>(())
 /// ```
 pub fn read(file: &str, text: &str) -> Result<RecordedKernel, InputError> {
     let kernel = read_unfinished(file, text)?;

@@ -1,0 +1,9 @@
+//! This crate holds what lies inside GPUs: caches, memory and the coherence of copies. The crate
+//! `linkwright` offers it under its own name.
+
+use linkwright_ground::{diagnostic, engine, table, units};
+#[cfg(test)]
+use linkwright_network::network;
+use linkwright_system::system;
+
+pub mod memory;
