@@ -33,13 +33,12 @@ use linkwright_ground::xml;
 pub use linkwright_ground::{diagnostic, engine, table, units};
 pub use linkwright_memory::memory;
 pub use linkwright_network::network;
+pub use linkwright_runtime::{program, runtime};
 pub use linkwright_system::system;
 pub use linkwright_thermal::thermal;
 
 pub mod allocation;
 pub mod collectives;
-pub mod program;
-pub mod runtime;
 pub mod scenario;
 pub mod simulation;
 pub mod training;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::{ByDefault, MpiAlgorithm};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, Operation, Program, RankProgram, WORLD};
-use crate::runtime::tests::network::TestNetwork;
-use crate::runtime::tests::{FREE, compute, program, rank, send};
+use crate::runtime::test_support::network::TestNetwork;
+use crate::runtime::test_support::{FREE, compute, program, rank, send};
 use crate::runtime::{MessageRecord, MpiProtocol, Observer, ProgramJob, Runtime};
 use crate::units::Bytes;
 

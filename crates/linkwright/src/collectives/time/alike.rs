@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::engine::mixed;
 use crate::network::ResourceId;
-use crate::program::kernel::{Block, Kernel, KernelStep};
+use crate::program::kernel::{Kernel, KernelBlock, KernelStep};
 use crate::units::Bandwidth;
 
 use super::lowered::{LoweredSchedule, OpenPath};
@@ -149,7 +149,7 @@ impl<'a> Parts<'a> {
 
     /// The blocks and links in whose words a block's class is.
     fn met_by(&self, block: u32, mut meets: impl FnMut(u32), mut carries: impl FnMut(u32)) {
-        let Block { steps, incoming, outgoing, .. } = self.kernel.blocks[block as usize];
+        let KernelBlock { steps, incoming, outgoing, .. } = self.kernel.blocks[block as usize];
         if let Some(incoming) = incoming {
             meets(self.kernel.connections[incoming as usize].sender);
         }

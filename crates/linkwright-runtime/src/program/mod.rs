@@ -11,8 +11,8 @@ pub mod kernel;
 pub mod lowering;
 mod operation;
 pub mod otf2;
-#[cfg(test)]
-pub(crate) mod rendezvous;
+#[doc(hidden)]
+pub mod rendezvous;
 pub mod skeletons;
 pub mod tables;
 pub mod trace;

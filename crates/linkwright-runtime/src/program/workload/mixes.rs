@@ -107,11 +107,11 @@ const MOST_PROCESSES: u64 = 1 << 32;
 /// Rules that no mixes can obey.
 ///
 /// ```
-/// use linkwright::program::workload::{MixRules, random_mixes};
+/// use linkwright_runtime::program::workload::{MixRules, random_mixes};
 ///
 /// let mixes = random_mixes(&MixRules::default(), 7)?;
 /// assert!(mixes.iter().all(|mix| mix.iter().map(|job| job.ranks).sum::<u32>() == 2048));
-/// # Ok::<(), linkwright::program::workload::MixError>(())
+/// # Ok::<(), linkwright_runtime::program::workload::MixError>(())
 /// ```
 pub fn random_mixes(rules: &MixRules, seed: u64) -> Result<Vec<Vec<MixJob>>, MixError> {
     let sizes = checked(rules)?;

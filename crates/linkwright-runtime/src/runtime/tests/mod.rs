@@ -9,7 +9,6 @@ mod diagnosis;
 mod iterations;
 mod kernels;
 mod matching;
-pub(crate) mod network;
 mod protocol;
 mod random;
 mod refusals;
@@ -25,40 +24,9 @@ use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
+use super::test_support::network::{self, TestNetwork};
+use super::test_support::{FREE, compute, program, rank, send};
 use super::{MpiProtocol, Outcome, ProgramJob, Rendezvous, Runtime, RuntimeError};
-use network::TestNetwork;
-
-/// A protocol whose calls cost nothing, so that a test sees the network alone.
-pub(crate) const FREE: MpiProtocol = MpiProtocol {
-    send_overhead: Picoseconds(0),
-    receive_overhead: Picoseconds(0),
-    copy_per_byte: Picoseconds(0),
-    eager_limit: Bytes(64_000),
-    rendezvous: Rendezvous::Sender,
-    rendezvous_delay: Picoseconds(0),
-    control_size: Bytes(16),
-};
-
-pub(crate) fn program(ranks: Vec<RankProgram>) -> Arc<Program> {
-    let world = (0..ranks.len() as u32).collect();
-    let (name, regions) = ("test".to_owned(), vec!["outer".to_owned(), "inner".to_owned()]);
-    Arc::new(Program { name, communicators: vec![world], regions, ranks })
-}
-
-/// A rank's program, written by a function.
-pub(crate) fn rank(write: impl FnOnce(&mut RankBuilder)) -> RankProgram {
-    let mut builder = RankBuilder::default();
-    write(&mut builder);
-    builder.finish()
-}
-
-pub(crate) fn compute(duration: u64) -> Operation {
-    Operation::Compute { duration: Picoseconds(duration) }
-}
-
-pub(crate) fn send(to: u32, tag: u32, size: u64) -> Operation {
-    Operation::Send { to, tag, communicator: WORLD, size: Bytes(size), route: RouteClass::Any }
-}
 
 fn receive(from: impl Into<Option<u32>>, tag: impl Into<Option<u32>>, size: u64) -> Operation {
     let (from, tag) = (from.into(), tag.into());

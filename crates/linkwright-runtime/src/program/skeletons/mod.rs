@@ -187,7 +187,7 @@ pub fn application(name: &str) -> Result<&'static Application, SkeletonError> {
 /// As [`application`] and [`Application::program`].
 ///
 /// ```
-/// use linkwright::program::skeletons::skeleton;
+/// use linkwright_runtime::program::skeletons::skeleton;
 ///
 /// let options = toml::from_str("message = \"64 KiB\"")?;
 /// let program = skeleton("stencil4d", 64, &options)?;

@@ -15,8 +15,8 @@ use crate::table::Table;
 /// and started. What an operation does not have is absent.
 ///
 /// ```
-/// use linkwright::program::{Operation, RankBuilder, tables};
-/// use linkwright::units::Picoseconds;
+/// use linkwright_runtime::program::{Operation, RankBuilder, tables};
+/// use linkwright_ground::units::Picoseconds;
 ///
 /// let mut rank = RankBuilder::default();
 /// rank.run(Operation::Compute { duration: Picoseconds(7) });

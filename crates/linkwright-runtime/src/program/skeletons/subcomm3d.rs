@@ -70,7 +70,7 @@ impl Default for Subcomm3d {
 /// ones; where there is no such divisor, all three are.
 ///
 /// ```
-/// use linkwright::program::skeletons::subcomm3d::default_sides;
+/// use linkwright_runtime::program::skeletons::subcomm3d::default_sides;
 ///
 /// assert_eq!(default_sides(32), [4, 4, 2]);
 /// assert_eq!(default_sides(512), [16, 8, 4]);

@@ -32,41 +32,48 @@ pub struct KernelStep {
 
 /// A step with those that it waits for and those that may wait for it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LinkedStep {
-    pub(crate) step: KernelStep,
+pub struct LinkedStep {
+    /// Sends, receives or copies a run of chunks.
+    pub step: KernelStep,
     /// Range of [`Kernel::waits`].
-    pub(crate) waits: (u32, u32),
+    pub waits: (u32, u32),
     /// Range of [`Kernel::wakes`].
-    pub(crate) wakes: (u32, u32),
+    pub wakes: (u32, u32),
     /// Whether nothing that its block does next needs what it copies, so that the block goes on while
     /// that is written.
-    pub(crate) is_behind: bool,
+    pub is_behind: bool,
 }
 
 /// One block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Block {
-    pub(crate) rank: u32,
+pub struct KernelBlock {
+    /// The rank that runs it.
+    pub rank: u32,
     /// Range of [`Kernel::steps`].
-    pub(crate) steps: (u32, u32),
-    /// Indices of [`Kernel::connections`].
-    pub(crate) outgoing: Option<u32>,
-    pub(crate) incoming: Option<u32>,
+    pub steps: (u32, u32),
+    /// Where it sends: an index of [`Kernel::connections`].
+    pub outgoing: Option<u32>,
+    /// Where it receives: another.
+    pub incoming: Option<u32>,
 }
 
 /// One directed connection between two blocks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KernelConnection {
-    pub(crate) sender: u32,
-    pub(crate) receiver: u32,
-    pub(crate) lane: u32,
-    pub(crate) is_late: bool,
+pub struct KernelConnection {
+    /// The block that sends.
+    pub sender: u32,
+    /// The block that receives.
+    pub receiver: u32,
+    /// It shares links with the other connections of its lane.
+    pub lane: u32,
+    /// Whether it opens only when peer access has been switched off.
+    pub is_late: bool,
 }
 
 /// What every rank's blocks do in a collective.
 ///
 /// ```
-/// use linkwright::program::kernel::{Kernel, KernelStep};
+/// use linkwright_runtime::program::kernel::{Kernel, KernelStep};
 ///
 /// let mut kernel = Kernel::default();
 /// let sends = KernelStep { sends: true, receives: false, count: 1, copies: false };
@@ -83,16 +90,20 @@ pub(crate) struct KernelConnection {
 pub struct Kernel {
     /// The first block of each rank.
     first_block: Vec<u32>,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) steps: Vec<LinkedStep>,
+    /// Holds every block, rank after rank.
+    pub blocks: Vec<KernelBlock>,
+    /// Holds every step that is written, block after block.
+    pub steps: Vec<LinkedStep>,
     /// Steps that a step waits for; until the kernel is finished, as block and step of its rank.
     waits_named: Vec<(u32, u32)>,
-    pub(crate) waits: Vec<u32>,
+    /// The same when it is finished, as indices of [`Kernel::steps`].
+    pub waits: Vec<u32>,
     /// Blocks that a step's end may set going.
-    pub(crate) wakes: Vec<u32>,
-    pub(crate) connections: Vec<KernelConnection>,
+    pub wakes: Vec<u32>,
+    /// Holds every connection, in the order in which they were made.
+    pub connections: Vec<KernelConnection>,
     /// The blocks that send over the connections of each lane.
-    pub(crate) lanes: Vec<Vec<u32>>,
+    pub lanes: Vec<Vec<u32>>,
 }
 
 impl Kernel {
@@ -105,7 +116,7 @@ impl Kernel {
     pub fn begin_block(&mut self) {
         let at = self.steps.len() as u32;
         let rank = self.first_block.len().saturating_sub(1) as u32;
-        self.blocks.push(Block { rank, steps: (at, at), outgoing: None, incoming: None });
+        self.blocks.push(KernelBlock { rank, steps: (at, at), outgoing: None, incoming: None });
     }
 
     /// Begins the next block of the last rank, with the steps of another that is written and waits for no
@@ -116,11 +127,11 @@ impl Kernel {
     pub fn begin_block_like(&mut self, other: (u32, u32)) {
         let steps = self.blocks[self.block(other) as usize].steps;
         let rank = self.first_block.len().saturating_sub(1) as u32;
-        self.blocks.push(Block { rank, steps, outgoing: None, incoming: None });
+        self.blocks.push(KernelBlock { rank, steps, outgoing: None, incoming: None });
     }
 
     /// The blocks whose steps are not those of an earlier one, with their indices.
-    pub(crate) fn written_blocks(&self) -> impl Iterator<Item = (u32, &Block)> {
+    pub fn written_blocks(&self) -> impl Iterator<Item = (u32, &KernelBlock)> {
         let mut written = 0;
         (0..).zip(&self.blocks).filter(move |(_, block)| {
             let is_new = block.steps.0 >= written;
@@ -191,7 +202,7 @@ impl Kernel {
     #[must_use]
     pub fn finished(mut self) -> Self {
         let mut woken: Vec<Vec<u32>> = vec![Vec::new(); self.steps.len()];
-        let written: Vec<(u32, Block)> =
+        let written: Vec<(u32, KernelBlock)> =
             self.written_blocks().map(|(index, block)| (index, *block)).collect();
         for (index, block) in &written {
             for step in &self.steps[block.steps.0 as usize..block.steps.1 as usize] {

@@ -10,24 +10,24 @@ use crate::units::Picoseconds;
 
 /// A latency of 1 us, a byte per picosecond; messages of a pair stay in order unless a jitter
 /// is set.
-pub(crate) struct TestNetwork {
+pub struct TestNetwork {
     told: Option<Occurrence>,
     /// When each GPU has injected all it was given.
     injected: Vec<u64>,
     jitter: Option<(Random, NonZeroU64)>,
-    pub(super) messages: Vec<(Picoseconds, Message)>,
-    pub(super) under_way: usize,
-    pub(super) most_under_way: usize,
+    pub messages: Vec<(Picoseconds, Message)>,
+    pub under_way: usize,
+    pub most_under_way: usize,
     /// Where GPUs sit: a host stands for the first of as many; four GPUs are a server.
     site: GpuSite,
     /// Reports itself stuck once so many messages were sent.
-    pub(super) stuck_after: usize,
+    pub stuck_after: usize,
 }
 
-pub(super) const LATENCY: u64 = 1_000_000;
+pub const LATENCY: u64 = 1_000_000;
 
 impl TestNetwork {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             told: None,
             injected: vec![0; 4096],
@@ -41,19 +41,25 @@ impl TestNetwork {
     }
 
     /// A network whose GPUs sit so.
-    pub(super) fn with_site(site: GpuSite) -> Self {
+    pub fn with_site(site: GpuSite) -> Self {
         Self { site, ..Self::new() }
     }
 
     /// A network of so many GPUs.
-    pub(crate) fn of_gpus(gpus: u32) -> Self {
+    pub fn of_gpus(gpus: u32) -> Self {
         Self { injected: vec![0; gpus as usize], ..Self::new() }
     }
 
     /// A network that delays each message by chance, so that some overtake others.
-    pub(super) fn disordered(seed: u64) -> Self {
+    pub fn disordered(seed: u64) -> Self {
         let jitter = NonZeroU64::new(10 * LATENCY).expect("not zero");
         Self { jitter: Some((Random::new(seed), jitter)), ..Self::new() }
+    }
+}
+
+impl Default for TestNetwork {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -20,8 +20,8 @@ impl PendingOperation {
 /// Writes a rank's operations one after another, as a sequential program runs them.
 ///
 /// ```
-/// use linkwright::program::{Operation, RankBuilder, WORLD};
-/// use linkwright::units::{Bytes, Picoseconds};
+/// use linkwright_runtime::program::{Operation, RankBuilder, WORLD};
+/// use linkwright_ground::units::{Bytes, Picoseconds};
 ///
 /// let mut rank = RankBuilder::default();
 /// let (from, tag, size) = (Some(1), Some(7), Bytes(4096));

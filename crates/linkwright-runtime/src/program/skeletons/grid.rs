@@ -7,7 +7,7 @@ use crate::program::Rank;
 /// longest side is shortest, then whose second is, and so on.
 ///
 /// ```
-/// use linkwright::program::skeletons::grid::balanced;
+/// use linkwright_runtime::program::skeletons::grid::balanced;
 ///
 /// assert_eq!(balanced::<3>(32), [4, 4, 2]);
 /// assert_eq!(balanced::<4>(512), [8, 4, 4, 4]);

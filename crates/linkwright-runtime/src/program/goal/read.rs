@@ -20,11 +20,11 @@ use crate::units::{Bytes, Picoseconds};
 /// wait for each other in a circle.
 ///
 /// ```
-/// use linkwright::program::goal::{Options, read};
+/// use linkwright_runtime::program::goal::{Options, read};
 ///
 /// let text = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n";
 /// assert_eq!(read("pair.goal", text, &Options::default())?.ranks.len(), 2);
-/// # Ok::<(), linkwright::diagnostic::InputError>(())
+/// # Ok::<(), linkwright_ground::diagnostic::InputError>(())
 /// ```
 pub fn read(file: &str, text: &str, options: &Options) -> Result<Program, InputError> {
     let mut parser = Parser { file, tokens: Tokens::new(file, text), options, ranks: 0 };

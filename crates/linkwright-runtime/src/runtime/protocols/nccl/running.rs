@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::engine::{Scheduler, Within};
 use crate::network::{ConnectionIndex, Transport, TransportError};
 use crate::program::CollectiveKind;
-use crate::program::kernel::{Block, KernelCall};
+use crate::program::kernel::{KernelBlock, KernelCall};
 use crate::program::lowering::CollectiveCall;
 use crate::runtime::frame::OperationRef;
 use crate::runtime::slab::Slab;
@@ -97,7 +97,7 @@ impl Running {
     /// Begins a kernel in the room of one that has ended.
     pub(super) fn begin(&mut self, call: KernelCall, of: &CollectiveCall, context: u32) {
         let kernel = &call.kernel;
-        let turn = |block: &Block| Turn {
+        let turn = |block: &KernelBlock| Turn {
             piece: 0,
             step: block.steps.0,
             busy: true,

@@ -51,8 +51,10 @@ mod rest;
 mod slab;
 mod stalled;
 mod state;
+#[doc(hidden)]
+pub mod test_support;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod timed;
 mod validate;
 mod works;
