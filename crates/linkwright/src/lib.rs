@@ -28,8 +28,8 @@
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
 
+pub use linkwright_collectives::collectives;
 pub use linkwright_graph::graph;
-use linkwright_ground::xml;
 pub use linkwright_ground::{diagnostic, engine, table, units};
 pub use linkwright_memory::memory;
 pub use linkwright_network::network;
@@ -38,7 +38,6 @@ pub use linkwright_system::system;
 pub use linkwright_thermal::thermal;
 
 pub mod allocation;
-pub mod collectives;
 pub mod scenario;
 pub mod simulation;
 pub mod training;

@@ -40,7 +40,7 @@ struct Player<'a> {
 }
 
 /// Asserts all of it for data of one size.
-pub(crate) fn assert_contract(of: &MessageSchedule, size: Bytes, longest: Bytes, seed: u64) {
+pub fn assert_contract(of: &MessageSchedule, size: Bytes, longest: Bytes, seed: u64) {
     let name = format!("{} of {size} in {longest}", of.schedule.name);
     let programs: Vec<RankProgram> =
         (0..of.schedule.ranks()).map(|rank| of.program(rank, size, longest)).collect();
@@ -81,8 +81,12 @@ impl<'a> Player<'a> {
         let lanes: Vec<Lane> = (0..of.schedule.ranks())
             .map(|rank| {
                 let mut writer = Writer::new(cut, of.lanes(rank));
-                writer.schedule(of, rank);
-                Lane { program: writer.program.finish(), steps: writer.steps }
+                // The step behind each operation, with its piece.
+                let mut steps = Vec::new();
+                writer.schedule(of, rank, |piece, step, operations| {
+                    steps.resize(operations as usize, (piece, step));
+                });
+                Lane { program: writer.program.finish(), steps }
             })
             .collect();
         let undone = |lane: &Lane| vec![false; lane.steps.len()];

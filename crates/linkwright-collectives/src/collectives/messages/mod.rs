@@ -13,8 +13,8 @@
 //! - Of a [`ScheduleSource`] ([`program`], [`part`]) the messages of a group post together,
 //!   receives and sends in the order of its steps, and the next group waits for all of them.
 
-#[cfg(test)]
-pub(crate) mod contract;
+#[doc(hidden)]
+pub mod contract;
 mod order;
 mod ways;
 
@@ -89,7 +89,7 @@ impl MessageSchedule {
     #[must_use]
     pub fn program(&self, rank: usize, size: Bytes, longest: Bytes) -> RankProgram {
         let mut writer = Writer::new(self.cut(size, longest), self.lanes(rank));
-        writer.schedule(self, rank);
+        writer.schedule(self, rank, |_, _, _| ());
         writer.program.finish()
     }
 
@@ -225,9 +225,6 @@ struct Writer {
     /// How many operations it has.
     operations: u32,
     lanes: Vec<Lane>,
-    /// The step behind each operation, with its piece; only the tests ask.
-    #[cfg(test)]
-    steps: Vec<(u64, StepId)>,
 }
 
 impl Writer {
@@ -237,13 +234,17 @@ impl Writer {
             program: RankBuilder::default(),
             operations: 0,
             lanes: vec![Lane::default(); lanes],
-            #[cfg(test)]
-            steps: Vec::new(),
         }
     }
 
-    /// Writes all steps of a rank of a schedule.
-    fn schedule(&mut self, of: &MessageSchedule, rank: usize) {
+    /// Writes all steps of a rank of a schedule; after each it tells the step's piece, the step, and how
+    /// many operations there are.
+    fn schedule(
+        &mut self,
+        of: &MessageSchedule,
+        rank: usize,
+        mut wrote: impl FnMut(u64, StepId, u32),
+    ) {
         let blocks = &of.schedule.programs[rank].blocks;
         // The operation that ends each step of each block in this piece.
         let mut ends: Vec<Vec<u32>> =
@@ -252,8 +253,7 @@ impl Writer {
             for id in &of.walk.order[rank] {
                 let last = self.step(of, rank, piece, *id, &ends);
                 ends[id.block as usize][id.step as usize] = last;
-                #[cfg(test)]
-                self.steps.resize(self.operations as usize, (piece, *id));
+                wrote(piece, *id, self.operations);
             }
         }
     }

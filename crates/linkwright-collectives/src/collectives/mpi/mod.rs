@@ -39,15 +39,15 @@ const OPERATIONS_AT_ONCE: u32 = 64;
 /// One collective by one algorithm.
 ///
 /// ```
-/// use linkwright::collectives::messages::program;
-/// use linkwright::collectives::mpi::{MpiAlgorithm, Source};
-/// use linkwright::program::CollectiveKind;
-/// use linkwright::units::Bytes;
+/// use linkwright_collectives::collectives::messages::program;
+/// use linkwright_collectives::collectives::mpi::{MpiAlgorithm, Source};
+/// use linkwright_runtime::program::CollectiveKind;
+/// use linkwright_ground::units::Bytes;
 ///
 /// let broadcast = Source::new(CollectiveKind::Broadcast, MpiAlgorithm::BinaryTree, 7, 0)?;
 /// let leaf = program(&broadcast, 6, Bytes(100));
 /// assert_eq!(leaf.operations().len(), 1); // a leaf only receives
-/// # Ok::<(), linkwright::collectives::mpi::MpiError>(())
+/// # Ok::<(), linkwright_collectives::collectives::mpi::MpiError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
