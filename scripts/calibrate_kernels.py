@@ -1,6 +1,6 @@
 """Fits what the kernels of today's libraries reach, to measurements of one H100.
 
-Writes `kernels.current` of `crates/linkwright/src/training/terms.toml`; the extension is to be
+Writes `kernels.current` of `crates/linkwright-training/src/training/terms.toml`; the extension is to be
 built anew afterwards, which has the terms compiled in. First single kernels
 (`validation/training-kernels.csv`): what products, reading and writing reach of their peaks. Then
 the layers of some networks (`validation/training-layers.csv`), a family, a pass and a width of
@@ -31,7 +31,7 @@ from linkwright import NeuralNetwork, System, TrainingStep, gpu_model
 from linkwright.studies.training.terms import changed
 
 ROOT = Path(__file__).resolve().parents[1]
-TERMS = ROOT / "crates" / "linkwright" / "src" / "training" / "terms.toml"
+TERMS = ROOT / "crates" / "linkwright-training" / "src" / "training" / "terms.toml"
 VALIDATION = ROOT / "validation"
 KERNELS = "kernels.current"
 FRAMEWORK = "framework.pytorch"

@@ -1,6 +1,6 @@
 """Fits the terms of training to the calibrated half of the MGPU-TSM dissertation's rows.
 
-Writes them into `crates/linkwright/src/training/terms.toml`, what the text leaves open into
+Writes them into `crates/linkwright-training/src/training/terms.toml`, what the text leaves open into
 `python/linkwright/studies/training/constants.toml`, and prints the errors of both halves. The
 extension is to be built anew afterwards, which has the terms compiled in.
 
@@ -33,7 +33,7 @@ from linkwright.studies.training.terms import changed, values
 from linkwright.studies.training.workloads import WORKLOADS, gpus_of, loaded, machine
 
 ROOT = Path(__file__).resolve().parents[1]
-TERMS = ROOT / "crates" / "linkwright" / "src" / "training" / "terms.toml"
+TERMS = ROOT / "crates" / "linkwright-training" / "src" / "training" / "terms.toml"
 CONSTANTS = ROOT / "python" / "linkwright" / "studies" / "training" / "constants.toml"
 KERNELS = "kernels.mxnet"
 HOST = f"framework.{FIRST}"

@@ -36,8 +36,8 @@ pub use linkwright_network::network;
 pub use linkwright_runtime::{program, runtime};
 pub use linkwright_system::system;
 pub use linkwright_thermal::thermal;
+pub use linkwright_training::training;
 
 pub mod allocation;
 pub mod scenario;
 pub mod simulation;
-pub mod training;

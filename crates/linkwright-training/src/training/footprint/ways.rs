@@ -44,7 +44,10 @@ impl Training<'_> {
     }
 
     /// As [`Training::fitting`], without a word on what would fit.
-    pub(crate) fn footprints_that_fit(
+    ///
+    /// # Errors
+    /// Those of [`Training::fitting`].
+    pub fn footprints_that_fit(
         &self,
         system: &System,
         gpus: &[u32],

@@ -222,7 +222,8 @@ impl Diagnose for TrainingError {
 
 impl TrainingError {
     /// Gives a refusal for memory what would fit; any other error stays as it is.
-    pub(crate) fn advised(self, advice: impl FnOnce() -> Vec<String>) -> Self {
+    #[must_use]
+    pub fn advised(self, advice: impl FnOnce() -> Vec<String>) -> Self {
         match self {
             Self::Memory { gpu, samples, needed, capacity, largest, .. } => {
                 Self::Memory { gpu, samples, needed, capacity, largest, remedies: advice() }

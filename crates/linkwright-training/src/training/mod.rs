@@ -12,13 +12,13 @@
 //! [`Network::with_input`] either on samples of another shape.
 //!
 //! ```
-//! use linkwright::training::{Network, Shape};
+//! use linkwright_training::training::{Network, Shape};
 //!
 //! let vgg = Network::find("vgg-16")?;
 //! assert_eq!(vgg.parameters(), 138_357_544);
 //! let small = Network::find("mlp")?.with_input(Shape::Vector { width: 3072 })?;
 //! assert_eq!(small.layers[0].parameters, 128 * 3073);
-//! # Ok::<(), linkwright::training::TrainingError>(())
+//! # Ok::<(), linkwright_training::training::TrainingError>(())
 //! ```
 
 mod dataset;

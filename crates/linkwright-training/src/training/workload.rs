@@ -290,8 +290,8 @@ impl Workload {
     /// over a bandwidth of zero.
     ///
     /// ```
-    /// use linkwright::training::Workload;
-    /// use linkwright::units::Bandwidth;
+    /// use linkwright_training::training::Workload;
+    /// use linkwright_ground::units::Bandwidth;
     ///
     /// let vgg = Workload::find("vgg-16")?;
     /// let seconds = |bandwidth| {
@@ -300,7 +300,7 @@ impl Workload {
     /// assert_eq!(seconds(57_857_000_000), Some(364.0));
     /// assert_eq!(seconds(12_330_000_000), Some(835.0));
     /// assert_eq!(seconds(0), None);
-    /// # Ok::<(), linkwright::training::UnknownWorkload>(())
+    /// # Ok::<(), linkwright_training::training::UnknownWorkload>(())
     /// ```
     #[must_use]
     pub fn run_time(
