@@ -28,6 +28,7 @@
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
 
+pub use linkwright_allocation::allocation;
 pub use linkwright_collectives::collectives;
 pub use linkwright_graph::graph;
 pub use linkwright_ground::{diagnostic, engine, table, units};
@@ -38,6 +39,5 @@ pub use linkwright_system::system;
 pub use linkwright_thermal::thermal;
 pub use linkwright_training::training;
 
-pub mod allocation;
 pub mod scenario;
 pub mod simulation;
