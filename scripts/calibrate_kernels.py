@@ -1,7 +1,7 @@
 """Fits what the kernels of today's libraries reach, to measurements of one H100.
 
-Writes `kernels.current` of `crates/linkwright-training/src/training/terms.toml`; the extension is to be
-built anew afterwards, which has the terms compiled in. First single kernels
+Writes `kernels.current` of `crates/linkwright-training/src/training/terms.toml`; the extension is
+to be built anew afterwards, which has the terms compiled in. First single kernels
 (`validation/training-kernels.csv`): what products, reading and writing reach of their peaks. Then
 the layers of some networks (`validation/training-layers.csv`), a family, a pass and a width of
 numbers at a time: the starts of how many kernels it takes, and how many times the bound of its

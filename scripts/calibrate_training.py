@@ -1,7 +1,7 @@
 """Fits the terms of training to the calibrated half of the MGPU-TSM dissertation's rows.
 
-Writes them into `crates/linkwright-training/src/training/terms.toml`, what the text leaves open into
-`python/linkwright/studies/training/constants.toml`, and prints the errors of both halves. The
+Writes them into `crates/linkwright-training/src/training/terms.toml`, what the text leaves open
+into `python/linkwright/studies/training/constants.toml`, and prints the errors of both halves. The
 extension is to be built anew afterwards, which has the terms compiled in.
 
 First what kernels reach and the host costs, by the calibrated rows on one GPU: their computing

@@ -4,7 +4,8 @@
 //! when an [`allocation`] policy gives each its GPUs; [`simulation`] plays the whole mix, on a
 //! shared server or over a cluster's [`network`], and returns columns that a person can read.
 //!
-//! The modules form layers, lowest first; a module uses only those before it:
+//! The modules form layers, lowest first; a module uses only those before it. Most stand in crates of
+//! their own, whose names begin with `linkwright-`; this crate offers all but `xml`:
 //!
 //! | module | what it holds |
 //! | --- | --- |
