@@ -35,8 +35,8 @@ TASKS = {
 }
 PAGEABLE = "no preset has an MI300A; pageable memory"
 
-# A link's bytes a second, and a server whose GPUs have it.
-LINKS = {"PCIe 3": (15.754e9, "pcie-tree-4"), "PCIe 4": (31.508e9, "pcie4-tree-4")}
+# Servers whose GPUs have a link.
+LINKS = {"PCIe 3": "pcie-tree-4", "PCIe 4": "pcie4-tree-4"}
 PAYLOADS = (64, 128, 256, 512, 1024, 4096)
 HEADER = 24
 BUSES: dict[str, dict[str, object]] = {"with [pcie]": {"pcie": {}}, "without": {}}
@@ -117,12 +117,14 @@ def unaskable(rows: list[dict[str, str]]) -> list[Row]:
 
 
 def by_theory(link: str) -> list[Row]:
-    """Asks about copies in packets of each payload: a link carries P of P + 24 bytes."""
-    rate, machine = LINKS[link]
-    found = []
-    for payload in PAYLOADS:
-        seconds = THEORY_BYTES * (payload + HEADER) / payload / rate
-        network: dict[str, object] = {"pcie": {"payload": f"{payload} B", "header": f"{HEADER} B"}}
-        time = copy_time(machine, "host-to-device", THEORY_BYTES, network, "packet")
-        found.append(Row(seconds, time, {"link": link}))
-    return found
+    """Asks how many times as long copies take with headers: a link carries P of P + 24 bytes."""
+    machine = LINKS[link]
+
+    def time(payload: int, header: int) -> float:
+        pcie = {"payload": f"{payload} B", "header": f"{header} B"}
+        return copy_time(machine, "host-to-device", THEORY_BYTES, {"pcie": pcie}, "packet")
+
+    return [
+        Row((payload + HEADER) / payload, time(payload, HEADER) / time(payload, 0), {"link": link})
+        for payload in PAYLOADS
+    ]

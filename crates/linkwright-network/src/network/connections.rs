@@ -40,9 +40,17 @@ struct Connection {
     /// The most that a transfer takes of them.
     limit: Option<Bandwidth>,
     latency: Picoseconds,
-    /// Whether kernels send over it.
-    of_kernel: bool,
+    sender: Sender,
     carried: Bytes,
+}
+
+/// Says who sends over a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sender {
+    Kernel,
+    CopyEngine,
+    /// A library of messages does.
+    Library,
 }
 
 /// How many transfers used a resource.
@@ -92,7 +100,7 @@ pub struct Connections<'a> {
     connections: Vec<Connection>,
     uses: Vec<(ResourceId, f64)>,
     /// Those that messages without a connection of their own take.
-    found: BTreeMap<(DeviceIndex, DeviceIndex, RouteClass), ConnectionIndex>,
+    found: BTreeMap<(DeviceIndex, DeviceIndex, RouteClass, Sender), ConnectionIndex>,
     /// Where the GPUs sit, if that was told.
     sites: Vec<GpuSite>,
     /// How many transfers use each resource, if they are counted.
@@ -172,8 +180,12 @@ impl<'a> Connections<'a> {
         let mut loads = vec![0.0; self.routes.capacities().len()];
         for connection in &self.connections {
             for taken in self.uses_of(connection) {
-                let (resource, share) = match &self.bus {
-                    Some(bus) if connection.of_kernel => bus.channels().crossing(*taken),
+                let (resource, share) = match (&self.bus, connection.sender) {
+                    (Some(bus), Sender::Kernel) => bus.channels().crossing(*taken),
+                    (None, Sender::CopyEngine) => {
+                        let (resource, whole) = self.routes.of_copy((taken.0, 1.0));
+                        (resource, taken.1 / whole)
+                    }
                     _ => *taken,
                 };
                 loads[resource] += share * connection.carried.0 as f64;
@@ -215,20 +227,20 @@ impl<'a> Connections<'a> {
         latency: Picoseconds,
         limit: Option<Bandwidth>,
     ) -> ConnectionIndex {
-        self.open_for(true, uses, latency, limit)
+        self.open_for(Sender::Kernel, uses, latency, limit)
     }
 
-    /// Opens a connection for kernels or for messages.
+    /// Opens a connection for who sends over it.
     fn open_for(
         &mut self,
-        of_kernel: bool,
+        sender: Sender,
         uses: &[(ResourceId, f64)],
         latency: Picoseconds,
         limit: Option<Bandwidth>,
     ) -> ConnectionIndex {
         let first = self.uses.len();
         match &mut self.bus {
-            Some(bus) if of_kernel => {
+            Some(bus) if sender == Sender::Kernel => {
                 self.uses.extend(uses.iter().map(|part| bus.channels().of_kernel(*part)));
                 bus.open_for_kernels();
             }
@@ -236,10 +248,13 @@ impl<'a> Connections<'a> {
                 self.uses.extend_from_slice(uses);
                 bus.open_for_messages(uses, latency);
             }
+            None if sender == Sender::CopyEngine => {
+                self.uses.extend(uses.iter().map(|part| self.routes.of_copy(*part)));
+            }
             None => self.uses.extend_from_slice(uses),
         }
         let uses = (first as u32, self.uses.len() as u32);
-        self.connections.push(Connection { uses, limit, latency, of_kernel, carried: Bytes(0) });
+        self.connections.push(Connection { uses, limit, latency, sender, carried: Bytes(0) });
         (self.connections.len() - 1) as ConnectionIndex
     }
 
@@ -259,14 +274,16 @@ impl<'a> Connections<'a> {
     }
 
     fn connection_of(&mut self, message: &Message) -> Result<ConnectionIndex, PathError> {
-        let Message { source, destination, route: class, .. } = *message;
-        if let Some(found) = self.found.get(&(source, destination, class)) {
+        let Message { source, destination, route: class, by_copy_engine, .. } = *message;
+        let sender = if by_copy_engine { Sender::CopyEngine } else { Sender::Library };
+        let key = (source, destination, class, sender);
+        if let Some(found) = self.found.get(&key) {
             return Ok(*found);
         }
         let route = self.routes.route(source as WiredId, destination as WiredId, class);
         let Some(route) = route else { return Err(self.apart(message)) };
-        let opened = self.open_for(false, &route.uses, route.latency, None);
-        self.found.insert((source, destination, class), opened);
+        let opened = self.open_for(sender, &route.uses, route.latency, None);
+        self.found.insert(key, opened);
         Ok(opened)
     }
 

@@ -1,20 +1,22 @@
 //! What the host channels of servers carry as resources of [`Routes`], under a PCIe bus or without one.
 //!
-//! Without, they carry what long transfers reach. The settings of a bus say what packets are: then host channels carry the
-//! data of full ones, and copy engines fill them. A kernel's transfers reach no more than without a bus: they take so much
-//! more of a channel's time.
+//! Without, they carry what long transfers reach, and a copy engine, which reaches more, takes less of a channel's time for what
+//! it moves. The settings of a bus say what packets are: then host channels carry the data of full ones, and copy engines fill
+//! them. A kernel's transfers reach no more than without a bus: they take so much more of a channel's time.
 
 use super::pcie::PcieSettings;
 use super::{ResourceId, Routes};
 use crate::system::kinds::LinkKind;
 use crate::units::Bandwidth;
 
-/// What each resource carries, and how much of it kernels take.
+/// Says what each resource carries, and how much of it kernels and copy engines take.
 #[derive(Debug, Clone)]
 pub struct HostChannels {
     capacities: Vec<Bandwidth>,
     /// How many times the share of a resource that a kernel asks for is what it takes.
     of_kernels: Vec<f64>,
+    /// Holds the same of a copy engine.
+    of_copies: Vec<f64>,
 }
 
 impl HostChannels {
@@ -23,7 +25,8 @@ impl HostChannels {
     pub fn new(routes: &Routes<'_>, bus: Option<&PcieSettings>) -> Self {
         let capacities = routes.capacities().to_vec();
         let of_kernels = vec![1.0; capacities.len()];
-        let mut channels = Self { capacities, of_kernels };
+        let of_copies = (0..capacities.len()).map(|resource| routes.of_copy((resource, 1.0)).1);
+        let mut channels = Self { capacities, of_kernels, of_copies: of_copies.collect() };
         let Some(bus) = bus else { return channels };
         for (resource, reached) in routes.capacities().iter().enumerate() {
             let (wire, _) = routes.wire(resource);
@@ -31,6 +34,7 @@ impl HostChannels {
                 let data = bus.data_rate_of(kind, wire.bandwidth);
                 channels.capacities[resource] = data;
                 channels.of_kernels[resource] = data.0 as f64 / reached.0 as f64;
+                channels.of_copies[resource] = 1.0;
             }
         }
         channels
@@ -49,6 +53,15 @@ impl HostChannels {
     #[must_use]
     pub fn of_kernel(&self, (resource, share): (ResourceId, f64)) -> (ResourceId, f64) {
         (resource, share * self.of_kernels[resource])
+    }
+
+    /// Gives the share of a resource that a copy engine takes, from the share of a copy that crosses it.
+    ///
+    /// # Panics
+    /// If there is no such resource.
+    #[must_use]
+    pub fn of_copy(&self, (resource, share): (ResourceId, f64)) -> (ResourceId, f64) {
+        (resource, share * self.of_copies[resource])
     }
 
     /// What share of a kernel's data crosses a resource of which it takes so much: the inverse.

@@ -55,6 +55,8 @@ pub(in crate::network) struct Opened {
     pub(in crate::network) at: ServerPlace,
     /// What messages reach of its peak.
     pub(in crate::network) bandwidth: Bandwidth,
+    /// Holds what copy engines reach of it.
+    pub(in crate::network) copied: Bandwidth,
     pub(in crate::network) latency: Picoseconds,
 }
 
@@ -166,10 +168,12 @@ impl<'a> Insides<'a> {
         let own = &self.kinds[self.system.kind_index_of(server)];
         for channel in own.channels.iter().copied() {
             let bandwidth = self.paths.reached(server, channel);
+            let copied = self.paths.copied(server, channel);
             let latency = kind.server().links()[channel as usize / 2].latency;
             self.opened.push(Opened {
                 at: ServerPlace { server, index: channel },
                 bandwidth,
+                copied,
                 latency,
             });
         }

@@ -274,6 +274,11 @@ impl<'a> Paths<'a> {
         kind.routes.capacities()[channel as usize]
     }
 
+    /// Gives what copy engines reach of a server's channel.
+    pub(in crate::network) fn copied(&self, server: u32, channel: ServerChannel) -> Bandwidth {
+        self.kinds[self.system.kind_index_of(server)].routes.copied(channel as usize)
+    }
+
     /// A path within a server.
     pub(in crate::network) fn path(&self, server: u32, path: PathIndex) -> &Path {
         &self.kinds[self.system.kind_index_of(server)].paths[path as usize]

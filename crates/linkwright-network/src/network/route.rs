@@ -180,6 +180,29 @@ impl<'a> Routes<'a> {
         &self.capacities
     }
 
+    /// Gives what copy engines reach of a resource; the peak where all links reach theirs.
+    ///
+    /// # Panics
+    /// If there is no such resource.
+    #[must_use]
+    pub fn copied(&self, resource: ResourceId) -> Bandwidth {
+        let (wire, _) = self.wire(resource);
+        if self.is_at_peak || !wire.is_pcie() {
+            return self.capacities[resource];
+        }
+        Bandwidth(((wire.bandwidth.0 as f64 * wire.copied_share()).round() as u64).max(1))
+    }
+
+    /// Gives the share of a resource that a copy engine takes, from the share of a copy that crosses it. It takes less than
+    /// a kernel does, where copies are the faster.
+    ///
+    /// # Panics
+    /// If there is no such resource.
+    #[must_use]
+    pub fn of_copy(&self, (resource, share): (ResourceId, f64)) -> (ResourceId, f64) {
+        (resource, share * self.capacities[resource].0 as f64 / self.copied(resource).0 as f64)
+    }
+
     /// The wire of a resource, and the device at the end that sends.
     ///
     /// # Panics

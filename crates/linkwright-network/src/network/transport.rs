@@ -52,6 +52,8 @@ pub struct Message {
     pub route: RouteClass,
     /// How it is told from others.
     pub class: TrafficClass,
+    /// Whether a GPU's copy engine makes it, which reaches more of PCIe than what kernels store.
+    pub by_copy_engine: bool,
 }
 
 impl Message {
@@ -59,7 +61,7 @@ impl Message {
     #[must_use]
     pub fn new(source: DeviceIndex, destination: DeviceIndex, size: Bytes, token: u64) -> Self {
         let (route, class) = (RouteClass::Any, TrafficClass::default());
-        Self { source, destination, size, token, route, class }
+        Self { source, destination, size, token, route, class, by_copy_engine: false }
     }
 }
 

@@ -217,7 +217,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let JobState { priority, deadline, .. } = self.jobs[job as usize];
         let class = TrafficClass { priority, control: false, deadline };
         let token = Leg::Copy.token(index);
-        let message = Message { class, route, ..Message::new(from, to, size, token) };
+        let of_size = Message::new(from, to, size, token);
+        let message = Message { class, route, by_copy_engine: true, ..of_size };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
     }
 

@@ -276,6 +276,32 @@ impl LinkKind {
         self.reached().share
     }
 
+    /// Gives the share of its peak that a GPU's copy engine reaches, in long copies from and to pinned memory of the host.
+    ///
+    /// A copy engine keeps more requests on PCIe than a kernel's blocks, which is what [`Self::reached`] is measured of. Other
+    /// links give both the same. The rates are those of `validation/accuracy/pcie-copies.csv`.
+    #[must_use]
+    pub const fn reached_by_copies(self) -> ReachedShare {
+        let (share, source) = match self {
+            Self::Pcie3 => (
+                0.81,
+                "bandwidthTest: pinned copies of 1 GB to and from a P100, 12.4 and 13.1 of 15.754 GB/s",
+            ),
+            Self::Pcie4 => (
+                0.82,
+                "bandwidthTest: pinned copies of 1 GB to and from an A100, 25.8 and 25.7 of 31.508 GB/s",
+            ),
+            Self::Pcie5 => (
+                0.825,
+                "nvbandwidth: pinned copies of 512 MiB to and from an H200, 52 and 52 of 63.015 GB/s",
+            ),
+            Self::Pcie6 => (0.825, "assumed as of PCIe 5"),
+            _ if self.is_pcie() => (0.81, "assumed as of PCIe 3"),
+            _ => return self.reached(),
+        };
+        ReachedShare { share, source }
+    }
+
     /// What long reductions and multicasts inside the NVSwitches of this kind of link reach of its
     /// peak at each GPU; None where they cannot reduce: NVLink SHARP came with the third generation
     /// of NVSwitch, on Hopper's NVLink 4.
@@ -415,6 +441,8 @@ mod tests {
             assert!(source.contains("nccl-tests") && source.contains(&reached.to_string()));
         }
         for kind in LinkKind::ALL {
+            let ReachedShare { share, source } = kind.reached_by_copies();
+            assert!(share >= kind.reached_share() && share <= 1.0 && !source.is_empty());
             let ReachedShare { share, source } = kind.reached();
             assert!(share > 0.0 && share <= 1.0, "{}", kind.name());
             let is_measured = measured.iter().any(|(it, _)| *it == kind);

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings};
+use linkwright::network::pcie::PcieSettings;
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
 use linkwright::program::CopyDirection::{self, DeviceToHost, HostToDevice, Peer};
@@ -40,6 +41,15 @@ fn ends(
     gpus: &[u32],
     copies: &[&[(CopyDirection, RouteClass)]],
 ) -> Result<[Vec<Picoseconds>; 2], RuntimeError> {
+    ends_under(system, gpus, copies, deep_buffers())
+}
+
+fn ends_under(
+    system: &System,
+    gpus: &[u32],
+    copies: &[&[(CopyDirection, RouteClass)]],
+    settings: PacketSettings,
+) -> Result<[Vec<Picoseconds>; 2], RuntimeError> {
     let ranks = copies.iter().map(|copies| {
         let mut rank = RankBuilder::default();
         for (stream, (direction, route)) in (0..).zip(*copies) {
@@ -60,8 +70,8 @@ fn ends(
         }
     };
     let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
-    let mut packets = PacketNetwork::new(system, deep_buffers(), routing(), nic, turns).unwrap();
-    let mut flows = FlowTransport::new(system, deep_buffers(), routing(), nic).unwrap();
+    let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
+    let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
     Ok([run(&mut packets, system.gpus(), &job)?, run(&mut flows, system.gpus(), &job)?])
 }
 
@@ -71,7 +81,32 @@ fn dgx1() -> System {
 
 /// How long PCIe 3.0 x16 takes for one copy.
 fn alone() -> f64 {
-    SIZE.0 as f64 / (15.754e9 * LinkKind::Pcie3.reached_share()) * 1e12
+    SIZE.0 as f64 / (15.754e9 * LinkKind::Pcie3.reached_by_copies().share) * 1e12
+}
+
+#[test]
+fn a_copy_alone_takes_as_long_with_a_bus_as_without() {
+    let kinds = [
+        ("dgx1-v100", LinkKind::Pcie3),
+        ("pcie4-tree-4", LinkKind::Pcie4),
+        ("hgx-h100", LinkKind::Pcie5),
+    ];
+    for (server, kind) in kinds {
+        let system = System::of_server(Arc::new(preset(server).unwrap()));
+        let rate = kind.data_sheet().bandwidth.0 as f64 * kind.reached_by_copies().share;
+        let expected = SIZE.0 as f64 / rate * 1e12;
+        for direction in [HostToDevice, DeviceToHost] {
+            let copy: &[&[_]] = &[&[(direction, RouteClass::Any)]];
+            let bus = PacketSettings { pcie: Some(PcieSettings::DEFAULT), ..deep_buffers() };
+            for settings in [deep_buffers(), bus] {
+                for ends in ends_under(&system, &[0], copy, settings).unwrap() {
+                    let off = ends[0].0 as f64 / expected - 1.0;
+                    let bus = settings.pcie.is_some();
+                    assert!(off.abs() < 0.005, "{server} {direction:?}, bus {bus}: {off}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -96,13 +96,19 @@ impl<R: Routing> FlowTransport<'_, R> {
         }
     }
 
+    /// How much of a channel's time data takes that copy engines move, of what other data takes.
+    fn of_copy(&self, channel: ChannelId) -> f64 {
+        let [(reached, _), (copied, _)] = [false, true].map(|copy| self.rate_of(channel, copy));
+        reached.0 as f64 / copied.0 as f64
+    }
+
     /// What the way that was found takes beside the fluid.
-    fn delays(&self, routers: u64, first_packet: u64) -> Delays {
+    fn delays(&self, routers: u64, first_packet: u64, by_copy_engine: bool) -> Delays {
         let others = self.settings.router_delay.0.saturating_mul(routers);
         let mut delays = Delays { latencies: 0, others };
         let mut slowest = 0;
         for channel in &self.way {
-            let (bandwidth, latency) = self.rate_of(*channel);
+            let (bandwidth, latency) = self.rate_of(*channel, by_copy_engine);
             delays.latencies = delays.latencies.saturating_add(latency.0);
             if self.settings.switching == Switching::StoreAndForward {
                 let packet = serialisation(first_packet, bandwidth);
@@ -137,7 +143,7 @@ impl<R: Routing> FlowTransport<'_, R> {
         uses.clear();
         for _ in 0..ways {
             let routers = self.find_way(index);
-            let delays = self.delays(routers, first_packet);
+            let delays = self.delays(routers, first_packet, message.by_copy_engine);
             latencies = delays.latencies;
             behind = behind.saturating_add(latencies.saturating_add(delays.others) / ways);
             for channel in &self.way {
@@ -150,7 +156,8 @@ impl<R: Routing> FlowTransport<'_, R> {
         }
         self.uses.clear();
         for (channel, over) in &uses {
-            self.uses.push((*channel as usize, f64::from(*over) / ways as f64));
+            let taken = if message.by_copy_engine { self.of_copy(*channel) } else { 1.0 };
+            self.uses.push((*channel as usize, taken * f64::from(*over) / ways as f64));
             let part = u128::from(size.0) * u128::from(*over) / u128::from(ways);
             self.channels.begin_fluid(*channel, part as u64);
         }

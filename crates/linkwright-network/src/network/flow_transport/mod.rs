@@ -163,13 +163,14 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         u64::from(self.settings.least_buffer()) * self.settings.packet_size.0
     }
 
-    /// A channel's bandwidth and latency.
-    fn rate_of(&self, channel: ChannelId) -> (Bandwidth, Picoseconds) {
+    /// A channel's bandwidth and latency, for what copy engines make or for all else.
+    fn rate_of(&self, channel: ChannelId, by_copy_engine: bool) -> (Bandwidth, Picoseconds) {
         match (self.inside.opened(channel), self.fabric) {
             (Some(opened), _) => {
                 let on_bus =
                     self.bus.as_ref().and_then(|bus| bus.data_rate(&self.inside, opened.at));
-                (on_bus.unwrap_or(opened.bandwidth), opened.latency)
+                let reached = if by_copy_engine { opened.copied } else { opened.bandwidth };
+                (on_bus.unwrap_or(reached), opened.latency)
             }
             (None, Some(fabric)) => {
                 let data = fabric.channels()[channel as usize];

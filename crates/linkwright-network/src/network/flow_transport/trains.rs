@@ -124,7 +124,7 @@ impl<R: Routing> FlowTransport<'_, R> {
         self.channels.now = now;
         let mut train = self.trains.trains[index as usize];
         let (channel, place) = self.next_channel(&mut train);
-        let (bandwidth, latency) = self.rate_of(channel);
+        let (bandwidth, latency) = self.rate_of(channel, false);
         let at_source = matches!(train.place, Place::Leaving(0));
         let control = at_source && self.outstanding[train.message].message.class.control;
         // An interface has queues enough to let control go first.

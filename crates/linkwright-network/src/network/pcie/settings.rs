@@ -107,7 +107,7 @@ impl PcieSettings {
         first: First::Small,
         bound: Picoseconds(5_000_000),
         deadline: 3000,
-        payload: Bytes(256),
+        payload: Bytes(MEASURED_PAYLOAD),
         header: Bytes(24),
         read_request: Bytes(512),
         outstanding_reads: Bytes(64 << 10),
@@ -121,6 +121,9 @@ impl Default for PcieSettings {
         Self::DEFAULT
     }
 }
+
+/// Counts the data of a packet by which copies were measured, in bytes. Root ports of servers allow no more.
+const MEASURED_PAYLOAD: u64 = 256;
 
 /// The most bytes of a payload or a request: what PCIe has numbers for.
 const MOST_PAYLOAD: u64 = 4096;
@@ -184,7 +187,8 @@ impl PcieSettings {
         size + size.div_ceil(self.payload.0).max(1) * self.header.0
     }
 
-    /// What the packets of a link carry in a second, headers with them.
+    /// Gives what the packets of a link carry in a second, headers with them. Full packets of
+    /// [`MEASURED_PAYLOAD`] then carry what copy engines are measured to reach.
     #[must_use]
     pub(in crate::network) fn line_rate(&self, link: &Link) -> Bandwidth {
         self.line_rate_of(link.kind, link.total_bandwidth())
@@ -201,7 +205,10 @@ impl PcieSettings {
             Encoding::Most => (128, 130),
             Encoding::None => (1, 1),
         };
-        scaled(peak, data * of, line * own)
+        let line = scaled(peak, data * of, line * own);
+        let full = MEASURED_PAYLOAD as f64 / (MEASURED_PAYLOAD + Self::DEFAULT.header.0) as f64;
+        let reached = line.0 as f64 * (kind.reached_by_copies().share / full);
+        Bandwidth((reached.round() as u64).max(1))
     }
 
     /// What full packets of a link carry of data in a second.

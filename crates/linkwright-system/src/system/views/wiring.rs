@@ -71,6 +71,14 @@ impl Wire {
         self.reached.map_or_else(of_kind, PeakShare::value)
     }
 
+    /// Gives the share of its peak that copy engines reach. Over PCIe it is its kind's, since a server's own shares are measured
+    /// of kernels. Over all else it is [what others reach](Self::reached_share).
+    #[must_use]
+    pub fn copied_share(&self) -> f64 {
+        let of_pcie = self.kind.filter(|kind| kind.is_pcie());
+        of_pcie.map_or_else(|| self.reached_share(), |kind| kind.reached_by_copies().share)
+    }
+
     /// What reductions in the switch at its end reach of its peak: as was measured, else the part of
     /// what it reaches that its kind says; None where such switches cannot reduce.
     #[must_use]

@@ -6,6 +6,7 @@ use super::super::queues::Sendable;
 use super::super::settings::{Switching, serialisation};
 use super::{PacketEvent, PacketNetwork};
 use crate::engine::Scheduler;
+use crate::network::opened::Opened;
 use crate::network::outstanding::Transfer;
 use crate::network::paths::Way;
 use crate::network::routing::{Hop, PacketRoute, Routing};
@@ -259,11 +260,15 @@ impl<R: Routing> PacketNetwork<'_, R> {
     ) -> u64 {
         let packet = &self.packets[index];
         let line = &self.state.lines[channel as usize];
-        let length = if u64::from(packet.size) == self.settings.packet_size.0 {
+        let opened = self.inside.opened(channel);
+        let is_copied = |_: &Opened| self.outstanding[packet.message].message.by_copy_engine;
+        let length = if let Some(Opened { copied, .. }) = opened.filter(is_copied) {
+            serialisation(u64::from(packet.size), copied)
+        } else if u64::from(packet.size) == self.settings.packet_size.0 {
             line.full
         } else {
             let fabric = || self.channels[channel as usize].bandwidth;
-            let bandwidth = self.inside.opened(channel).map_or_else(fabric, |it| it.bandwidth);
+            let bandwidth = opened.map_or_else(fabric, |it| it.bandwidth);
             serialisation(u64::from(packet.size), bandwidth)
         };
         self.carry(index, channel, virtual_channel, length, scheduler)

@@ -248,7 +248,10 @@ impl Fluid<'_, '_> {
     fn copying(&self, job: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
         let job = || self.jobs[job].name.clone();
         let ways = host_ways(gpus.iter().map(|gpu| self.sites[*gpu]), self.routes);
-        let ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
+        let mut ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
+        for part in ways.iter_mut().flat_map(|way| &mut way.uses) {
+            *part = self.channels.of_copy(*part);
+        }
         let within = self.deadline.and_then(|deadline| deadline.of_copies(size));
         Ok(Phase::copying((size, within), &ways, self.channels.capacities()))
     }
