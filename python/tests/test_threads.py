@@ -52,4 +52,5 @@ def test_systems_and_results_become_json_beside_other_threads() -> None:
     system = System("dgx1-v100", servers=64)
     assert lets_others_run(system.to_json)
     result = simulate(System("dgx1-v100"), generate_jobs(count=300), "baseline")
-    assert lets_others_run(result.to_json)
+    # One is over before a busy machine lets anybody else run.
+    assert lets_others_run(lambda: [result.to_json() for _ in range(100)])
