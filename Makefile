@@ -32,7 +32,7 @@ $(INSTALLED): requirements.lock
 	touch $@
 
 $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
-	@echo "Building the extension with all optimisations: two to four minutes on two cores."
+	@echo "Building the extension with all optimisations: seven minutes on two cores."
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
 	touch $@
 
