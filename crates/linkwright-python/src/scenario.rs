@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linkwright::diagnostic::Diagnosis;
 use linkwright::scenario::{
     self, Asked, JobSource, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
@@ -16,12 +17,13 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
-use crate::argument::given;
+use crate::argument::{callback, given};
 use crate::choices::Choice;
 use crate::cluster_job::ClusterJob;
 use crate::errors;
 use crate::job::Job;
 use crate::pickle::Source;
+use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
 use crate::values;
@@ -152,8 +154,7 @@ impl Scenario {
     /// GPUs that are out of order from the start.
     #[getter]
     fn unhealthy(&self) -> Vec<usize> {
-        let unhealthy = self.mix().map_or(&[][..], |mix| &mix.unhealthy);
-        unhealthy.iter().map(|(gpu, _)| *gpu).collect()
+        self.mix().map(|mix| mix.choices.unhealthy.clone()).unwrap_or_default()
     }
 
     /// The policies to play the jobs of a mix under.
@@ -165,63 +166,63 @@ impl Scenario {
     /// `sound` or `published`: what policies rank by.
     #[getter]
     fn bandwidth_model(&self) -> &'static str {
-        self.mix().map(|mix| mix.bandwidth_model).unwrap_or_default().name()
+        self.mix().map(|mix| mix.choices.bandwidth_model).unwrap_or_default().name()
     }
 
     /// `mapa` or `data-sheet`: what labels the links; None where the machine is to say.
     #[getter]
     fn bandwidth_profile(&self) -> Option<&'static str> {
-        self.mix()?.bandwidth_profile.map(Choice::name)
+        self.mix()?.choices.bandwidth_profile.map(Choice::name)
     }
 
     /// `nearest` or `published`: what decides between matches that tie.
     #[getter]
     fn ties(&self) -> &'static str {
-        self.mix().map(|mix| mix.ties).unwrap_or_default().name()
+        self.mix().map(|mix| mix.choices.ties).unwrap_or_default().name()
     }
 
     /// `first-fit`, `pack` or `spread`: in which server a job looks for GPUs first.
     #[getter]
     fn server_choice(&self) -> &'static str {
-        self.mix().map(|mix| mix.server_choice).unwrap_or_default().name()
+        self.mix().map(|mix| mix.choices.server_choice).unwrap_or_default().name()
     }
 
     /// `fifo` or `backfill`: which waiting job starts next.
     #[getter]
     fn discipline(&self) -> &'static str {
-        self.mix().map(|mix| mix.discipline).unwrap_or_default().name()
+        self.mix().map(|mix| mix.choices.discipline).unwrap_or_default().name()
     }
 
     /// `formula` or `played`: what says how long a job of a mix runs.
     #[getter]
     fn run_time(&self) -> &'static str {
-        self.mix().map(|mix| mix.run_time).unwrap_or_default().name()
+        self.mix().map(|mix| mix.choices.run_time).unwrap_or_default().name()
     }
 
     /// Of played jobs, whether the images of every iteration are copied from the host.
     #[getter]
     fn host_copies(&self) -> bool {
-        self.mix().is_some_and(|mix| mix.iteration.host_copies)
+        self.mix().is_some_and(|mix| mix.choices.iteration.host_copies)
     }
 
     /// Of played jobs, `reference` or `own`: how fast GPUs compute.
     #[getter]
     fn gpu_speed(&self) -> &'static str {
-        self.mix().map(|mix| mix.iteration.gpu_speed).unwrap_or_default().name()
+        self.mix().map(|mix| mix.choices.iteration.gpu_speed).unwrap_or_default().name()
     }
 
     /// Of played jobs, the most bytes of gradients that are reduced at once while others are computed; None where
     /// all are reduced at the end.
     #[getter]
     fn bucket(&self) -> Option<u64> {
-        self.mix().and_then(|mix| mix.iteration.bucket).map(|bucket| bucket.0)
+        self.mix().and_then(|mix| mix.choices.iteration.bucket).map(|bucket| bucket.0)
     }
 
     /// What plans the collectives of played jobs: one of `planner_names`.
     #[getter]
     fn planner(&self) -> &'static str {
         match self.mix() {
-            Some(mix) => mix.planner.name(),
+            Some(mix) => mix.choices.planner.name(),
             None => self.0.network.collectives.planner.unwrap_or(Planner::Mpi).name(),
         }
     }
@@ -229,7 +230,7 @@ impl Scenario {
     /// `packet` or `flow`: how closely the network is simulated.
     #[getter]
     fn fidelity(&self) -> &'static str {
-        self.mix().map_or(self.0.network.fidelity, |mix| mix.fidelity).name()
+        self.mix().map_or(self.0.network.fidelity, |mix| mix.choices.fidelity).name()
     }
 
     /// The files that it names, each as written, with the line and column where it does.
@@ -352,6 +353,37 @@ impl Scenario {
         };
         let notes = built.notes;
         Ok((System::new(built.cluster, origin), jobs?, notes))
+    }
+
+    /// Plays jobs of GPUs on an idle system under one policy, by all of the scenario's other choices.
+    ///
+    /// Args:
+    ///     system: That of `build`.
+    ///     jobs: Those of `build`, or others.
+    ///     policy: One of `policy_names`.
+    ///     progress: As for `simulate`.
+    ///
+    /// Raises:
+    ///     AllocationError: If a policy or a GPU is unknown.
+    ///     SimulationError: If the scenario is of programs, or as `simulate`.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
+        progress: "Callable[[int, int, float], object] | None" = None
+    ))]
+    fn simulate(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] jobs: Vec<Job>,
+        #[pyo3(from_py_with = given)] policy: &str,
+        #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
+    ) -> PyResult<SimulationResult> {
+        let Some(mix) = self.mix() else {
+            let problem = Diagnosis::of("the scenario runs programs, which no policy places");
+            return Err(errors::range(problem.remedy("give it to `replay_scenario`")));
+        };
+        SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }
 
     fn __repr__(&self) -> String {

@@ -1,20 +1,20 @@
 //! `linkwright.simulate` and its result.
 
-use linkwright::allocation::{AllocationError, BandwidthModel, PreparedMachine, Ties, policy};
+use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
-use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner, carried, play};
+use linkwright::simulation::cluster::Fidelity;
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner, carried};
 use linkwright::simulation::{
-    self, JobRecord, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
+    self, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice, play_day,
     tables,
 };
-use linkwright::system;
+use linkwright::system::{self, BandwidthProfile};
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::argument::{callback, given, optional_size};
-use crate::choices::{Choice, profile_of};
+use crate::choices::Choice;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
@@ -156,6 +156,30 @@ impl SimulationResult {
 }
 
 impl SimulationResult {
+    /// Plays jobs on an idle system under the policy of a name.
+    pub fn play(
+        py: Python<'_>,
+        system: &System,
+        choices: &DayChoices,
+        policy: &str,
+        jobs: Vec<Job>,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let core = system.core();
+        let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+        let report = |py: Python<'_>, at: Progress| match progress {
+            Some(call) => call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ()),
+            None => Ok(()),
+        };
+        let played = worker::watched(py, report, |hook| {
+            play_day(system.cluster(), choices, policy, &jobs, hook)
+        })?;
+        let DayOutcome { records, plans } = played.map_err(errors::simulation)?;
+        let first_gpus = (0..core.servers()).map(|server| core.gpu_at(server, 0)).collect();
+        let (policy, run_time) = (policy.to_owned(), choices.run_time);
+        Ok(Self { policy, jobs, records, first_gpus, run_time, plans })
+    }
+
     /// Whether a system has the GPUs that the jobs held.
     fn fits(&self, system: &system::System) -> bool {
         let has = |server: u32, gpu: usize| {
@@ -240,65 +264,25 @@ pub fn simulate(
     #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
     #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
-    let policy = self::policy(policy).map_err(errors::allocation)?;
-    let core = system.core();
-    let profiles = core.kinds().iter().map(|kind| profile_of(kind.server(), bandwidth_profile));
-    let profiles: Vec<_> = profiles.collect::<PyResult<_>>()?;
-    let ties = Ties::named(ties)?;
-    let model = BandwidthModel::named(bandwidth_model)?;
-    let discipline = QueueDiscipline::named(discipline)?;
-    let servers = ServerChoice::named(servers)?;
-    let run_time = RunTime::named(run_time)?;
-    let fidelity = Fidelity::named(fidelity)?;
-    let planner = Planner::named(planner).map_err(errors::range)?;
-    let bucket = bucket_of(bucket)?;
-    let gpu_speed = GpuSpeed::named(gpu_speed)?;
-    let iteration = IterationSettings { host_copies, gpu_speed, bucket };
-    let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
-    let unhealthy = places_of(system, unhealthy.unwrap_or_default())?;
-    let report = |py: Python<'_>, at: Progress| match &progress {
-        Some(call) => call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ()),
-        None => Ok(()),
+    let unhealthy = unhealthy.unwrap_or_default().into_iter();
+    let id = |gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX);
+    let choices = DayChoices {
+        bandwidth_model: BandwidthModel::named(bandwidth_model)?,
+        bandwidth_profile: bandwidth_profile.map(BandwidthProfile::named).transpose()?,
+        ties: Ties::named(ties)?,
+        server_choice: ServerChoice::named(servers)?,
+        discipline: QueueDiscipline::named(discipline)?,
+        unhealthy: unhealthy.map(id).collect::<PyResult<_>>()?,
+        run_time: RunTime::named(run_time)?,
+        fidelity: Fidelity::named(fidelity)?,
+        planner: Planner::named(planner).map_err(errors::range)?,
+        iteration: IterationSettings {
+            host_copies,
+            gpu_speed: GpuSpeed::named(gpu_speed)?,
+            bucket: bucket_of(bucket)?,
+        },
     };
-    let cluster = Cluster { fidelity, ..system.cluster().as_ref().clone() };
-    let played = worker::watched(py, report, |hook| -> Result<_, SimulationError> {
-        let kinds = core.kinds().iter().zip(profiles);
-        let machines: Vec<PreparedMachine> = kinds
-            .map(|(kind, profile)| {
-                Ok(PreparedMachine::new(kind.server(), profile, model)?.with_ties(ties))
-            })
-            .collect::<Result<_, AllocationError>>()?;
-        let (machines, unhealthy) = (&machines[..], &unhealthy[..]);
-        let sharing = Sharing { machines, policy, servers, discipline, unhealthy };
-        match run_time {
-            RunTime::Formula | RunTime::Regression => {
-                let model = run_time.bandwidth_model();
-                Ok((simulate_on(core, sharing, model, &jobs, hook)?, None))
-            }
-            RunTime::Played => {
-                let outcome = play(&cluster, (planner, iteration), sharing, &jobs, hook)?;
-                Ok((outcome.records, Some(outcome.plans)))
-            }
-        }
-    })?;
-    let (records, plans) = played.map_err(errors::simulation)?;
-    let first_gpus = (0..core.servers()).map(|server| core.gpu_at(server, 0)).collect();
-    let policy = policy.name().to_owned();
-    Ok(SimulationResult { policy, jobs, records, first_gpus, run_time, plans })
-}
-
-/// The servers of GPUs, and their ids there.
-fn places_of(system: &System, gpus: Vec<i128>) -> PyResult<Vec<(usize, usize)>> {
-    let known = system.core().gpus() as usize;
-    let place = |gpu| {
-        let gpu = number::whole("an id of `unhealthy`", gpu, usize::MAX)?;
-        if gpu >= known {
-            return Err(errors::allocation(AllocationError::UnknownGpu { gpu, gpus: known }));
-        }
-        let place = system.core().gpu(gpu as u32);
-        Ok((place.server as usize, place.index as usize))
-    };
-    gpus.into_iter().map(place).collect()
+    SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
 }
 
 /// The names of what plans the collectives of jobs that are played.

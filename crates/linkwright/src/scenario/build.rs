@@ -41,8 +41,9 @@ impl Scenario {
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
                 let (jobs, mut notes) = mix.build(&self.file, &cluster.system, files)?;
-                if mix.run_time == RunTime::Played {
-                    notes.extend(Cluster { fidelity: mix.fidelity, ..cluster.clone() }.notes());
+                if mix.choices.run_time == RunTime::Played {
+                    let fidelity = mix.choices.fidelity;
+                    notes.extend(Cluster { fidelity, ..cluster.clone() }.notes());
                 }
                 (ReadyJobs::Mix(jobs), notes)
             }

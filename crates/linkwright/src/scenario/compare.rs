@@ -92,7 +92,7 @@ pub(super) fn differing(
     }
     let base = read_one(source, &base)?;
     if let (Asked::Mix(other), Asked::Mix(first)) = (&found.asked, &base.asked)
-        && other.run_time != first.run_time
+        && other.choices.run_time != first.choices.run_time
         && !says_run_time(entry)
     {
         let problem = "this lets jobs be played whose run times follow the formula elsewhere";

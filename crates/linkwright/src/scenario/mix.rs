@@ -32,16 +32,16 @@ use super::recorded::{
     Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, is_record, tells_workloads,
 };
 use super::source::{Place, Source};
-use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
+use crate::allocation::{POLICIES, Policy};
 use crate::collectives::plan::Algorithm;
 use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
-    Job, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, generate, job_file,
+    DayChoices, Job, MixOptions, RunTime, SimulationError, generate, job_file,
 };
-use crate::system::{BandwidthProfile, System};
+use crate::system::System;
 use crate::training::Workload;
 
 /// Where the jobs come from.
@@ -62,33 +62,17 @@ pub struct Mix {
     pub(super) recorded: Box<Recorded>,
     /// The policies to play them under, by name, at least one.
     pub policies: Vec<String>,
-    /// Which model the policies rank by.
-    pub bandwidth_model: BandwidthModel,
-    /// Which figures label the links; by the machine where absent.
-    pub bandwidth_profile: Option<BandwidthProfile>,
-    /// What decides between matches that tie in a policy's scores.
-    pub ties: Ties,
-    /// In which server a job looks for GPUs first.
-    pub server_choice: ServerChoice,
-    /// In which order waiting jobs start.
-    pub discipline: QueueDiscipline,
-    /// What says how long a job runs.
-    pub run_time: RunTime,
-    /// Of played jobs, how closely the network is simulated.
-    pub fidelity: Fidelity,
-    /// Of played jobs, what plans their collectives.
-    pub planner: Planner,
-    /// Of played jobs, what an iteration is made of.
-    pub iteration: IterationSettings,
-    /// GPUs that are out of order from the start, and where the scenario names each.
-    pub unhealthy: Vec<(usize, Place)>,
-    /// Where the scenario says what may not fit the system.
+    /// All other choices.
+    pub choices: DayChoices,
+    /// The places of what may not fit the system.
     pub places: MixPlaces,
 }
 
 /// What the errors of building a mix point at; the table where the scenario does not say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixPlaces {
+    /// Each GPU that is out of order.
+    pub unhealthy: Vec<Place>,
     /// How fast GPUs compute.
     pub gpu_speed: Place,
     /// The GPUs of the largest job.
@@ -160,10 +144,10 @@ impl Mix {
             let remedy = "remove it: a policy gives jobs of `[jobs]` their GPUs";
             return Err(scenario.refuse("mapping", "`mapping` beside `[jobs]`", remedy));
         }
-        let unhealthy = scenario.table("system")?.list("unhealthy")?.unwrap_or_default();
+        let unhealthy: Vec<(usize, Range<usize>)> =
+            scenario.table("system")?.list("unhealthy")?.unwrap_or_default();
         let allocation = scenario.table("allocation")?;
         let queue = scenario.table("queue")?;
-        let place = |(gpu, span): (usize, Range<usize>)| (gpu, scenario.source.place(&span));
         let of_jobs = scenario.table("jobs")?;
         let iteration = iteration::read(&of_jobs, of_jobs.choice("run_time")?)?;
         let run_time = run_time(scenario, iteration)?;
@@ -171,23 +155,27 @@ impl Mix {
         let machine = Machine { network: network.clone(), run_time, planner, iteration };
         let generate = of_jobs.table("generate")?;
         let places = MixPlaces {
+            unhealthy: unhealthy.iter().map(|(_, span)| scenario.source.place(span)).collect(),
             gpu_speed: of_jobs.place("gpu_speed"),
             max_gpus: generate.place("max_gpus"),
         };
-        Ok(Self {
-            jobs: jobs(&of_jobs, seed)?,
-            recorded: Box::new(recorded(&of_jobs, machine)?),
-            policies: policies(&allocation)?,
+        let choices = DayChoices {
             bandwidth_model: allocation.chosen("allocation.bandwidth_model")?,
             bandwidth_profile: allocation.choice("bandwidth_profile")?,
             ties: allocation.chosen("allocation.ties")?,
             server_choice: allocation.chosen("allocation.servers")?,
             discipline: queue.chosen("queue.discipline")?,
+            unhealthy: unhealthy.into_iter().map(|(gpu, _)| gpu).collect(),
             run_time,
             fidelity: fidelity(scenario)?,
             planner,
             iteration,
-            unhealthy: unhealthy.into_iter().map(place).collect(),
+        };
+        Ok(Self {
+            jobs: jobs(&of_jobs, seed)?,
+            recorded: Box::new(recorded(&of_jobs, machine)?),
+            policies: policies(&allocation)?,
+            choices,
             places,
         })
     }
@@ -209,30 +197,32 @@ impl Mix {
         files: &Files,
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let gpus = system.gpus() as usize;
-        if let Some((gpu, place)) = self.unhealthy.iter().find(|(gpu, _)| *gpu >= gpus) {
+        let DayChoices { unhealthy, iteration, run_time, fidelity, .. } = &self.choices;
+        let mut named = unhealthy.iter().zip(&self.places.unhealthy);
+        if let Some((gpu, place)) = named.find(|(gpu, _)| **gpu >= gpus) {
             let problem = format!("`{}` has no such GPU", system.name());
             let remedy = format!("its GPUs are 0 to {}", gpus - 1);
             return Err(place.refuse(scenario, &problem, &gpu.to_string(), remedy));
         }
-        self.iteration.check(system).map_err(|error| {
-            let speed = format!("\"{}\"", self.iteration.gpu_speed.name());
+        iteration.check(system).map_err(|error| {
+            let speed = format!("\"{}\"", iteration.gpu_speed.name());
             self.places.gpu_speed.refuse_as(scenario, error, &speed, "let it be `reference`")
         })?;
         let mut healthy: Vec<usize> =
             (0..system.servers()).map(|it| system.kind_of(it).server().gpus().len()).collect();
-        let ids: BTreeSet<usize> = self.unhealthy.iter().map(|(gpu, _)| *gpu).collect();
+        let ids: BTreeSet<&usize> = unhealthy.iter().collect();
         for gpu in ids {
-            healthy[system.gpu(gpu as u32).server as usize] -= 1;
+            healthy[system.gpu(*gpu as u32).server as usize] -= 1;
         }
         // By the formula a job runs within one server.
-        let healthy = match self.run_time {
+        let healthy = match run_time {
             RunTime::Formula | RunTime::Regression => healthy.into_iter().max().unwrap_or(0),
             RunTime::Played => healthy.into_iter().sum(),
         };
         match &self.jobs {
             JobSource::File(file) => {
                 let text = text_of(scenario, file, files)?;
-                let iterations = match (self.run_time, self.fidelity) {
+                let iterations = match (run_time, fidelity) {
                     (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
                     _ => u64::MAX,
                 };
@@ -264,7 +254,7 @@ impl Mix {
                     let notes = generated::trained(&jobs);
                     return Ok((jobs, notes));
                 };
-                let of = match (self.run_time, system.servers()) {
+                let of = match (run_time, system.servers()) {
                     (_, 1) => "the machine",
                     (RunTime::Formula | RunTime::Regression, _) => "a server at most",
                     (RunTime::Played, _) => "the system",
@@ -284,7 +274,7 @@ impl Mix {
 impl Mix {
     /// What else would let a large job run.
     fn larger(&self, system: &System) -> &'static str {
-        match self.run_time {
+        match self.choices.run_time {
             wanted if wanted.is_formula() && system.servers() > 1 => {
                 ", or let jobs run on several servers by `run_time = \"played\"`"
             }

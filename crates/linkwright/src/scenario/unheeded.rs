@@ -59,7 +59,7 @@ pub(super) fn unheeded(scenario: &Scenario) -> Vec<String> {
 
 /// The network's choices of jobs that are not played as packets.
 fn network_of_mix(scenario: &Scenario, mix: &Mix) -> Option<String> {
-    if mix.run_time == RunTime::Played && mix.fidelity == Fidelity::Packet {
+    if mix.choices.run_time == RunTime::Played && mix.choices.fidelity == Fidelity::Packet {
         return None;
     }
     note(&of_packets(scenario), "of `[jobs]` packets alone heed that (`fidelity = \"packet\"`)")
@@ -86,7 +86,7 @@ fn of_packets(scenario: &Scenario) -> Vec<String> {
 /// The bus's choices where no packets cross it.
 fn bus(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Option<String> {
     let (fidelity, of_messages) = match &scenario.asked {
-        Asked::Mix(mix) => (mix.fidelity, false),
+        Asked::Mix(mix) => (mix.choices.fidelity, false),
         Asked::Programs(_) => {
             (scenario.network.fidelity, !scenario.network.collectives.are_kernels())
         }
@@ -118,7 +118,7 @@ fn deadlines(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Optio
         Asked::Programs(_) if !of_jobs.is_empty() => {
             note(&of_bus, "there are jobs with a deadline of their own")
         }
-        Asked::Mix(mix) if !mix.iteration.host_copies => {
+        Asked::Mix(mix) if !mix.choices.iteration.host_copies => {
             note(&of_bus, "nothing is copied from hosts; `jobs.host_copies = true` copies images")
         }
         _ => None,

@@ -4,6 +4,7 @@
 //! [`job_file`] or from [`generate()`], which draws the mix of MAPA's evaluation.
 
 pub mod cluster;
+mod day;
 pub mod error;
 pub mod generate;
 pub mod job;
@@ -13,6 +14,7 @@ pub mod played;
 pub mod queue;
 pub mod tables;
 
+pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
 pub use generate::{MOST_JOBS, MixOptions, generate};
 pub use job::Job;

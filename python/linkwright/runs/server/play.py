@@ -11,7 +11,6 @@ from linkwright import (
     SimulationResult,
     System,
     policy_names,
-    simulate,
 )
 from linkwright.arguments import callback, mapping_of, taking, texts, whole
 from linkwright.errors import SimulationError
@@ -142,23 +141,6 @@ def simulated(
             progress(policy, done, total, time, 0)
 
     report(0, len(jobs), 0.0)
-    result = simulate(
-        system,
-        list(jobs),
-        policy,
-        bandwidth_model=scenario.bandwidth_model,
-        bandwidth_profile=scenario.bandwidth_profile,
-        ties=scenario.ties,
-        discipline=scenario.discipline,
-        servers=scenario.server_choice,
-        unhealthy=scenario.unhealthy,
-        run_time=scenario.run_time,
-        planner=scenario.planner,
-        fidelity=scenario.fidelity,
-        host_copies=scenario.host_copies,
-        gpu_speed=scenario.gpu_speed,
-        bucket=scenario.bucket,
-        progress=report,
-    )
+    result = scenario.simulate(system, list(jobs), policy, progress=report)
     report(len(jobs), len(jobs), result.makespan)
     return result

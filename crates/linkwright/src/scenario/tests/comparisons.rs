@@ -31,8 +31,8 @@ fn one_format_says_servers_network_jobs_and_what_differs() {
     let scenario = read(SHARED).unwrap();
     assert_eq!((names(&scenario), scenario.reference), (vec!["preserve", "default"], 0));
     let Asked::Mix(mix) = &scenario.asked else { panic!("jobs of GPUs") };
-    assert_eq!((mix.run_time, mix.fidelity), (RunTime::Played, Fidelity::Flow));
-    assert_eq!(mix.planner.name(), "packing");
+    assert_eq!((mix.choices.run_time, mix.choices.fidelity), (RunTime::Played, Fidelity::Flow));
+    assert_eq!(mix.choices.planner.name(), "packing");
     let built = scenario.build(&Files::new()).unwrap();
     assert_eq!((built.cluster.system.servers(), built.cluster.system.gpus()), (4, 32));
     assert_eq!(built.cluster.routing.name(), "adaptive");
@@ -40,7 +40,7 @@ fn one_format_says_servers_network_jobs_and_what_differs() {
     let other = with(SHARED, "", Some("default")).unwrap();
     let Asked::Mix(of_other) = &other.asked else { panic!("jobs of GPUs") };
     assert_eq!(of_other.policies, ["baseline"]);
-    assert_eq!(of_other.planner, Planner::named("nccl-classic").unwrap());
+    assert_eq!(of_other.choices.planner, Planner::named("nccl-classic").unwrap());
     // The same jobs: a seed is one for all variants.
     assert_eq!((&of_other.jobs, other.seed), (&mix.jobs, 7));
 }

@@ -30,10 +30,10 @@ const SMALL: &str = "[machine]\npreset = \"dgx1-v100\"\n[jobs]\n\
 fn a_scenario_reads_with_its_defaults() {
     let scenario = read(SMALL).unwrap();
     assert_eq!(mix_of(&scenario).policies, ["greedy"]);
-    assert_eq!(mix_of(&scenario).bandwidth_model, BandwidthModel::Sound);
-    assert_eq!(mix_of(&scenario).discipline, QueueDiscipline::Fifo);
+    assert_eq!(mix_of(&scenario).choices.bandwidth_model, BandwidthModel::Sound);
+    assert_eq!(mix_of(&scenario).choices.discipline, QueueDiscipline::Fifo);
     assert_eq!(
-        (mix_of(&scenario).bandwidth_profile, mix_of(&scenario).ties),
+        (mix_of(&scenario).choices.bandwidth_profile, mix_of(&scenario).choices.ties),
         (None, Ties::Nearest)
     );
     let JobSource::Generate(options, _) = &mix_of(&scenario).jobs else { panic!("generated") };
@@ -51,7 +51,7 @@ fn networks_are_played_layer_by_layer() {
     };
     let nets =
         "count = 40, train = [\"resnet50\", \"VGG-16\"], samples_per_gpu = 16, iterations = 3";
-    assert_eq!(mix_of(&read(&text(nets)).unwrap()).run_time, RunTime::Played);
+    assert_eq!(mix_of(&read(&text(nets)).unwrap()).choices.run_time, RunTime::Played);
     let found = drawn(nets);
     assert!(["resnet-50:paper", "vgg-16"].iter().all(|name| found.contains(&(
         (*name).to_owned(),
@@ -102,8 +102,8 @@ fn keys_may_be_written_with_hyphens() {
         SMALL.replace("count = 20", "mean_interarrival = \"9 s\"")
     );
     let scenario = read(&underscored).unwrap();
-    assert_eq!(mix_of(&scenario).bandwidth_model, BandwidthModel::Published);
-    assert_eq!(mix_of(&scenario).bandwidth_profile, Some(BandwidthProfile::DataSheet));
+    assert_eq!(mix_of(&scenario).choices.bandwidth_model, BandwidthModel::Published);
+    assert_eq!(mix_of(&scenario).choices.bandwidth_profile, Some(BandwidthProfile::DataSheet));
     let keys = ["bandwidth_model", "bandwidth_profile", "max_gpus", "mean_interarrival"];
     let hyphens = keys
         .iter()
@@ -128,8 +128,8 @@ fn every_key_that_is_listed_reads() {
     let mix = mix_of(&scenario);
     let JobSource::Generate(_, place) = &mix.jobs else { panic!("generated") };
     assert_eq!(place.position, at(5, 12));
-    let unhealthy: Vec<_> = mix.unhealthy.iter().map(|(gpu, it)| (*gpu, it.position)).collect();
-    assert_eq!(unhealthy, [(1, at(3, 14))]);
+    assert_eq!(mix.choices.unhealthy, [1]);
+    assert_eq!(mix.places.unhealthy[0].position, at(3, 14));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn errors_name_line_and_column() {
 fn a_rule_of_mpi_has_no_fluid() {
     let text = |planner: &str| format!("{SMALL}\n[collectives]\nplanner = \"{planner}\"\n");
     let fluid = |planner| format!("fidelity = \"fluid\"\n{}", text(planner));
-    assert_eq!(mix_of(&read(&fluid("packing")).unwrap()).fidelity, Fidelity::Fluid);
+    assert_eq!(mix_of(&read(&fluid("packing")).unwrap()).choices.fidelity, Fidelity::Fluid);
     let error = read(&fluid("mpi")).unwrap_err().to_string();
     assert!(error.contains("a planner whose collectives have no fluid: `\"mpi\"`"), "{error}");
 }
@@ -201,7 +201,7 @@ fn what_does_not_fit_the_system_is_refused_where_it_is_said() {
 #[test]
 fn a_bus_beside_a_formula_is_refused() {
     let bus = format!("{SMALL}[pcie]\narbitration = \"qos\"\n");
-    assert_eq!(mix_of(&read(&bus).unwrap()).run_time, RunTime::Played);
+    assert_eq!(mix_of(&read(&bus).unwrap()).choices.run_time, RunTime::Played);
     let formula = bus.replace("[jobs]\n", "[jobs]\nrun_time = \"formula\"\n");
     let error = read(&formula).unwrap_err().to_string();
     assert!(error.contains("`pcie` beside a formula, in which no message is sent"), "{error}");
