@@ -175,7 +175,7 @@ impl SimulationResult {
             play_day(system.cluster(), choices, policy, &jobs, hook)
         })?;
         let DayOutcome { records, plans } = played.map_err(errors::simulation)?;
-        let first_gpus = (0..core.servers()).map(|server| core.gpu_at(server, 0)).collect();
+        let first_gpus = core.first_gpus();
         let (policy, run_time) = (policy.to_owned(), choices.run_time);
         Ok(Self { policy, jobs, records, first_gpus, run_time, plans })
     }

@@ -30,6 +30,7 @@ mod programs_page;
 mod real_machine;
 mod repeats;
 mod routing;
+mod scenario_play;
 mod server;
 mod servers_on_fabrics;
 mod systems;

@@ -350,6 +350,12 @@ impl System {
         self.numbers.first(server, |it| it.gpus) + index
     }
 
+    /// Returns the number of each server's first GPU.
+    #[must_use]
+    pub fn first_gpus(&self) -> Vec<u32> {
+        (0..self.servers()).map(|server| self.gpu_at(server, 0)).collect()
+    }
+
     /// The server of a network interface, and its index there.
     #[must_use]
     pub fn nic(&self, nic: u32) -> ServerPlace {
