@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let given = Given { file: path.clone(), text, ..Given::default() };
     let scenario = Scenario::read(&given)?;
     let Asked::Mix(mix) = &scenario.asked else { return Err("it has no `[jobs]`".into()) };
-    // What a scenario names lies beside it.
+    // A scenario names files that lie beside it.
     let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
     let named = scenario.files().into_iter().map(|file| file.name.clone());
     let files: io::Result<BTreeMap<String, Vec<u8>>> =

@@ -2429,6 +2429,28 @@ class Scenario:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
+    def simulate(
+        self,
+        system: System,
+        jobs: Sequence[Job],
+        policy: PolicyName,
+        *,
+        progress: Callable[[int, int, float], object] | None = None,
+    ) -> SimulationResult:
+        """Plays jobs of GPUs on an idle system under one policy, by all of the scenario's other choices.
+
+        Args:
+            system: That of `build`.
+            jobs: Those of `build`, or others.
+            policy: One of `policy_names`.
+            progress: As for `simulate`.
+
+        Raises:
+            AllocationError: If a policy or a GPU is unknown.
+            SimulationError: If the scenario is of programs, or as `simulate`.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
