@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 EXTENSION := $(VENV)/.extension
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -name '*.rs' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -type f -o -name Cargo.toml)
 
 # The binding asks this interpreter for its version; maturin is found beside it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python

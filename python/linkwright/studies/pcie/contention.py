@@ -256,10 +256,13 @@ def fitted(on: System, batch: int, speed: float = 1.0) -> float:
         return mean(found, DIN) - wanted
 
     low, high = 0, PARTS
+    # The mean moves in steps, so that the nearer of the last two may lie on either side.
+    ends = {low: -math.inf, high: math.inf}
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if over(middle / PARTS) < 0 else (low, middle)
-    return high / PARTS
+        ends[middle] = over(middle / PARTS)
+        low, high = (middle, high) if ends[middle] < 0 else (low, middle)
+    return min((low, high), key=lambda end: abs(ends[end])) / PARTS
 
 
 def mean(found: Sequence[Mix], kind: int) -> float:
