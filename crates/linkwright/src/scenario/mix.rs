@@ -65,7 +65,7 @@ pub struct Mix {
     /// All other choices.
     pub choices: DayChoices,
     /// The places of what may not fit the system.
-    pub places: MixPlaces,
+    pub places: Box<MixPlaces>,
 }
 
 /// What the errors of building a mix point at; the table where the scenario does not say it.
@@ -154,11 +154,11 @@ impl Mix {
         let planner = planner(scenario, network)?;
         let machine = Machine { network: network.clone(), run_time, planner, iteration };
         let generate = of_jobs.table("generate")?;
-        let places = MixPlaces {
+        let places = Box::new(MixPlaces {
             unhealthy: unhealthy.iter().map(|(_, span)| scenario.source.place(span)).collect(),
             gpu_speed: of_jobs.place("gpu_speed"),
             max_gpus: generate.place("max_gpus"),
-        };
+        });
         let choices = DayChoices {
             bandwidth_model: allocation.chosen("allocation.bandwidth_model")?,
             bandwidth_profile: allocation.choice("bandwidth_profile")?,
