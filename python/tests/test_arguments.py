@@ -77,6 +77,7 @@ GIVEN: dict[str, Any] = {
     "collective": "all-reduce",
     "direction": "peer",
     "double": 1,
+    "policy": "preserve",
     "duration": 1.0,
     "edges": [(0, 1)],
     "effective_bandwidth": 10.0,

@@ -198,13 +198,15 @@ def test_ctrl_c_ends_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> No
     code = f"""
 import pathlib, sys
 import linkwright, linkwright.runs.server.play as runs
-simulate = runs.simulate
-def telling(*words, progress, **options):
-    def report(*at):
-        pathlib.Path({str(sign)!r}).touch()
-        progress(*at)
-    return simulate(*words, progress=report, **options)
-runs.simulate = telling
+simulated = runs.simulated
+def telling(*words):
+    *words, progress = words
+    def report(policy, done, total, time, events):
+        if time > 0:
+            pathlib.Path({str(sign)!r}).touch()
+        progress(policy, done, total, time, events)
+    return simulated(*words, report)
+runs.simulated = telling
 from linkwright.cli import main
 main()
 """
