@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::{env, fs, io};
 
-use linkwright::scenario::{Asked, Given, Played, ReadyJobs, Run, Scenario, play};
+use linkwright::scenario::{Asked, Given, PlayedScenario, ReadyJobs, Run, Scenario, play};
 use linkwright::simulation::tables;
 use linkwright::table::{Column, Table};
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (place, policy) in mix.policies.iter().enumerate() {
         let run = Run { policy: Some(policy), ..Run::default() };
         let played = play(&scenario, &built, run, &mut |_| ControlFlow::Continue(()))?;
-        let Played::Day(day) = played else { unreachable!("a mix is a day") };
+        let PlayedScenario::Day(day) = played else { unreachable!("a mix is a day") };
         let rows = tables::jobs(jobs, &day.records, &built.cluster.system.first_gpus());
         print(&rows, policy, place == 0);
     }

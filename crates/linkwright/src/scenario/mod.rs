@@ -62,7 +62,7 @@ pub use fields::FileName;
 pub use files::Files;
 pub use mix::{JobSource, Mix, MixPlaces};
 pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
-pub use play::{PlayError, Played, PlayedPrograms, Run, play};
+pub use play::{PlayError, PlayedPrograms, PlayedScenario, Run, play};
 pub use program_job::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
 pub use programs::Programs;
 pub use read::{Asked, Given, Scenario, read_network};

@@ -23,7 +23,7 @@ pub struct Run<'a> {
 
 /// Holds what became of a scenario's jobs.
 #[derive(Debug)]
-pub enum Played {
+pub enum PlayedScenario {
     /// Jobs of GPUs have this outcome.
     Day(DayOutcome),
     /// Jobs of ranks have this one.
@@ -80,12 +80,12 @@ pub fn play(
     built: &Built,
     run: Run<'_>,
     hook: Hook<'_>,
-) -> Result<Played, PlayError> {
+) -> Result<PlayedScenario, PlayError> {
     let cluster = &built.cluster;
     match (&scenario.asked, &built.work) {
         (Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
             let policy = run.policy.unwrap_or(&mix.policies[0]);
-            Ok(Played::Day(play_day(cluster, &mix.choices, policy, jobs, hook)?))
+            Ok(PlayedScenario::Day(play_day(cluster, &mix.choices, policy, jobs, hook)?))
         }
         (Asked::Programs(_), ReadyJobs::Programs(jobs)) => {
             let in_order = Mapping::Linear;
@@ -101,7 +101,7 @@ pub fn play(
                 jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus)).collect();
             let mut watch = Watch::new(&jobs, &cluster.system, run.intervals);
             let outcome = cluster.replay(&jobs, &mut watch, hook)?;
-            Ok(Played::Programs(Box::new(PlayedPrograms { jobs, outcome, watch })))
+            Ok(PlayedScenario::Programs(Box::new(PlayedPrograms { jobs, outcome, watch })))
         }
         _ => unreachable!("jobs of another scenario"),
     }

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use linkwright::scenario::{Files, Given, PlayError, Played, Run, Scenario, play};
+use linkwright::scenario::{Files, Given, PlayError, PlayedScenario, Run, Scenario, play};
 
-fn run(text: &str, settings: &str, run: Run<'_>) -> Result<Played, PlayError> {
+fn run(text: &str, settings: &str, run: Run<'_>) -> Result<PlayedScenario, PlayError> {
     let (text, settings) = (text.to_owned(), settings.to_owned());
     let file = "s.toml".to_owned();
     let scenario = Scenario::read(&Given { file, text, settings, variant: None }).unwrap();
@@ -17,7 +17,7 @@ fn a_day_is_played_under_the_policy_that_is_named_or_its_first() {
     let text = include_str!("../../../../examples/shared-server.toml");
     let few = "[jobs.generate]\ncount = 12\n";
     let day = |policy| match run(text, few, Run { policy, ..Run::default() }) {
-        Ok(Played::Day(day)) => day,
+        Ok(PlayedScenario::Day(day)) => day,
         other => panic!("no day: {other:?}"),
     };
     let first = day(None);
@@ -36,7 +36,7 @@ fn every_choice_of_a_day_counts() {
     let settings = "system.server = \"dgx1-p100\"\njobs.generate.count = 12\n\
                     jobs.generate.mean_interarrival = \"1 s\"\n";
     let day = |more: &str| match run(text, &format!("{settings}{more}\n"), Run::default()) {
-        Ok(Played::Day(day)) => day.records,
+        Ok(PlayedScenario::Day(day)) => day.records,
         other => panic!("no day: {other:?}"),
     };
     let as_written = day("");
@@ -57,7 +57,8 @@ fn every_choice_of_a_day_counts() {
 #[test]
 fn programs_are_played_on_the_gpus_of_their_mappings() {
     let text = include_str!("../../../../examples/shared-bus.toml");
-    let Ok(Played::Programs(played)) = run(text, "", Run { policy: None, intervals: 3 }) else {
+    let Ok(PlayedScenario::Programs(played)) = run(text, "", Run { policy: None, intervals: 3 })
+    else {
         panic!("no programs")
     };
     let mappings: Vec<_> = played.jobs.iter().map(|job| job.mapping.clone()).collect();
