@@ -12,7 +12,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -type 
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # A source distribution has fewer crates than the lock file names, so that this stands here and not in pyproject.toml.
-export MATURIN_PEP517_ARGS := --locked $(MATURIN_PEP517_ARGS)
+export MATURIN_PEP517_ARGS := --locked $(filter-out --locked,$(MATURIN_PEP517_ARGS))
 # The stub is read from the extension's symbols, so that one build serves both; a wheel has none.
 export MATURIN_STRIP := false
 # The theme's announcement on standard error is no finding of ours.
