@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -22,12 +23,15 @@ from linkwright import (
     simulate,
 )
 from linkwright.cli.commands import app
-from linkwright.errors import InputError
+from linkwright.errors import InputError, SimulationError
 from linkwright.runs.rank_timeline import rank_timeline
+from linkwright.runs.scenarios import load_scenario
 from linkwright.studies.blink.measure import timed as timed_by_study
 
 if TYPE_CHECKING:
     from linkwright.names import AlgorithmName
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 CASES = [
     ("dgx1-v100", [1, 4, 5, 6], 64 << 20),
@@ -174,3 +178,24 @@ def test_what_auto_tried_takes_what_a_comparison_says(
     compared = told("collective", "compare", "all-reduce", *on)["algorithms"]
     times = {row["algorithm"]: row["time"] for row in tried}
     assert {row["algorithm"]: row["time"] for row in compared}.items() <= times.items()
+
+
+def test_a_scenario_plays_its_jobs_as_simulate_does_with_its_choices() -> None:
+    scenario = load_scenario(EXAMPLES / "shared-server.toml", {"jobs.generate.count": 8}).scenario
+    system, jobs, _ = scenario.build()
+    played = scenario.simulate(system, jobs, "preserve")
+    by_hand = simulate(
+        system,
+        jobs,
+        "preserve",
+        run_time="played",
+        planner="packing",
+        fidelity="fluid",
+        host_copies=True,
+        gpu_speed="own",
+        bucket="25 MB",
+    )
+    assert played.to_json() == by_hand.to_json()
+    other = load_scenario(EXAMPLES / "shared-bus.toml").scenario
+    with pytest.raises(SimulationError, match="runs programs, which no policy places"):
+        other.simulate(system, jobs, "preserve")
