@@ -39,7 +39,14 @@ def limit_of(error: BaseException) -> LinkwrightError | None:
     while cause is not None:
         number = cause.errno if isinstance(cause, OSError) else None
         text = "" if isinstance(cause, OSError | LinkwrightError) else str(cause)
-        if isinstance(cause, MemoryError) or number == errno.ENOMEM or MEMORY.search(text):
+        # So the interpreter calls what failed and gives no reason, as libraries do out of memory.
+        forgotten = isinstance(cause, SystemError) and _soft("RLIMIT_AS") is not None
+        if (
+            isinstance(cause, MemoryError)
+            or number == errno.ENOMEM
+            or MEMORY.search(text)
+            or forgotten
+        ):
             return _memory()
         if number in (errno.EMFILE, errno.ENFILE) or FILES.search(text):
             return _files()

@@ -18,6 +18,8 @@ def main() -> None:
 
     # Nothing here asks numpy's library of linear algebra for more, and each thread takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A thread that gives memory back; where none may start, Arrow says so in a line of its own.
+    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     # Ctrl-C may come while the commands are still being loaded, before any of them can catch it.
     try:
         interruption.obey_termination()

@@ -139,8 +139,10 @@ class Program(TyperGroup):
             except (InputError, FileError) as error:
                 limit = limit_of(error)
                 code = _fail(f"{error}; {limit}" if limit else str(error), MISUSED)
+                _leave_at_a_limit(error, code)
             except LinkwrightError as error:
                 code = _fail(str(error), FAILED)
+                _leave_at_a_limit(error, code)
             except ModuleNotFoundError as error:
                 missing = advice(error)
                 code = _fault(error) if missing is None else _fail(missing, FAILED)
@@ -148,12 +150,16 @@ class Program(TyperGroup):
                 raise
             except BaseException as error:
                 code = _unforeseen(error)
-                if limit_of(error) is not None:
-                    raise LimitReached(code) from error
+                _leave_at_a_limit(error, code)
             if code == INTERRUPTED:
                 # Typer gives this code for whatever interrupts it.
                 code = _fail("interrupted", interruption_code())
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_at_a_limit(error: BaseException, code: int) -> None:
+    if limit_of(error) is not None:
+        raise LimitReached(code) from error
 
 
 def _misused(error: typer.TyperException) -> int:
