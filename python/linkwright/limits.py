@@ -36,7 +36,10 @@ def limit_of(error: BaseException) -> LinkwrightError | None:
     if isinstance(error, BlockingIOError) and error.errno == errno.EAGAIN:
         return _threads()
     cause: BaseException | None = error
-    while cause is not None:
+    seen: set[int] = set()
+    # An error can be its own cause, as what is raised from itself.
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
         number = cause.errno if isinstance(cause, OSError) else None
         text = "" if isinstance(cause, OSError | LinkwrightError) else str(cause)
         # So the interpreter calls what failed and gives no reason, as libraries do out of memory.

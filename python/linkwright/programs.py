@@ -174,9 +174,7 @@ def _other_format(trace: Path, is_trace: bool) -> str | None:
 
 def with_notes(error: SimulationError, notes: Sequence[str]) -> SimulationError:
     """The error with what a trace's reading left out, which may be its cause."""
-    if not notes:
-        return error
-    left_out = f"of the trace was left out: {'; '.join(notes)}"
+    left_out = f"of the trace was left out: {'; '.join(notes)}" if notes else ""
     return SimulationError(error.problem, "; ".join(filter(None, (error.remedy, left_out))))
 
 

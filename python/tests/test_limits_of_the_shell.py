@@ -138,6 +138,9 @@ def test_a_limit_is_told_by_whatever_error(
 
 
 def test_what_is_no_limit_is_none() -> None:
+    itself = ValueError("raised from itself")
+    itself.__cause__ = itself
+    assert limit_of(itself) is None
     assert limit_of(ValueError("too many values")) is None
     # A pipe that nobody empties gives the same number as a process that may not be made.
     told = LinkwrightError("cannot write")
