@@ -59,7 +59,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "System.from_text": lambda n: lw.System.from_text("", xgmi_links=n),
     "plan.gpus": lambda n: lw.plan(DGX1, [0, n], "all-reduce"),
     "plan.root": lambda n: lw.plan(DGX1, [0, 1], "broadcast", root=n),
-    "plan.size": lambda n: lw.plan(DGX1, [0, 1], "all-reduce", size=n),
+    "plan.size": lambda n: lw.plan(
+        DGX1, [0, 1], "all-reduce", size=n if n < 2**31 or n > 2**50 else 9
+    ),
     "packing_rate": lambda n: lw.packing_rate(DGX1, [0, n]),
     "expect.gpus": lambda n: lw.expect(DGX1, [0, n], "all-reduce", [8]),
     "expect.sizes": lambda n: lw.expect(
@@ -74,7 +76,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     ),
     "Schedule.from_msccl_xml": lambda n: lw.Schedule.from_msccl_xml(XML, gpus=[0, 1, 2, n]),
     "time_sweep": lambda n: lw.time_sweep(PLAN, None, [n if n < 2**20 else 2**20]),
-    "Program.skeleton": lambda n: lw.Program.skeleton("kripke", n if n < 9 or n > 65_536 else 8),
+    "Program.skeleton": lambda n: lw.Program.skeleton("kripke", n if n < 9 or n > 2**20 else 8),
     "Program.parameter": lambda n: lw.Program.skeleton("kripke", 4, direction_sets=n),
     "Program.operations_of": lambda n: PROGRAM.operations_of(n),
     "Program.from_goal": lambda n: lw.Program.from_goal("num_ranks 0\n", time_unit=n),
