@@ -188,7 +188,9 @@ pub(in crate::system) fn by_text(text: &str) -> Option<&'static GpuModel> {
     let text = text.to_ascii_uppercase();
     let mut best: Option<(usize, &GpuModel)> = None;
     for (name, model) in NAMES.iter() {
-        if best.is_none_or(|(length, _)| length < name.len()) && holds(&text, name) {
+        // Most words of a paste are shorter than most names: a search would cost more than they.
+        let may_be = name.len() <= text.len() && best.is_none_or(|(length, _)| length < name.len());
+        if may_be && holds(&text, name) {
             best = Some((name.len(), model));
         }
     }
