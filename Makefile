@@ -53,7 +53,7 @@ test: check-python stub-check
 test-rust: $(INSTALLED)
 	cargo fmt --all --check
 	$(CLIPPY)
-	cargo test --locked --profile tested
+	cargo test --locked
 
 test-python: check-python stub-check pytest
 
@@ -71,7 +71,7 @@ pytest: install
 # Every order of messages of the coherence protocols in the large configuration, held against what
 # was found before: about ten minutes on two cores.
 check-coherence:
-	cargo test --locked --profile tested --package linkwright --test coherence -- --ignored --nocapture
+	cargo test --locked --package linkwright --test coherence -- --ignored --nocapture
 
 # The types of the extension, from its Rust source.
 stub: install
