@@ -49,7 +49,7 @@ def inputs(schedule: Schedule, dtype: str, shard: int = 60) -> list[np.ndarray[A
 
 
 def planned(collective: CollectiveName, algorithm: AlgorithmName) -> Schedule:
-    """A plan on four GPUs of the DGX-1V."""
+    """Plans on four GPUs of the DGX-1V."""
     root = 5 if collective in ROOTED else None
     return plan(DGX1, [1, 4, 5, 6], collective, algorithm=algorithm, root=root)
 
