@@ -60,7 +60,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "plan.gpus": lambda n: lw.plan(DGX1, [0, n], "all-reduce"),
     "plan.root": lambda n: lw.plan(DGX1, [0, 1], "broadcast", root=n),
     "plan.size": lambda n: lw.plan(
-        DGX1, [0, 1], "all-reduce", size=n if n < 2**31 or n > 2**50 else 9
+        DGX1, [0, 1], "all-reduce", size=n if n < 2**33 or n > 2**50 else 9
     ),
     "packing_rate": lambda n: lw.packing_rate(DGX1, [0, n]),
     "expect.gpus": lambda n: lw.expect(DGX1, [0, n], "all-reduce", [8]),

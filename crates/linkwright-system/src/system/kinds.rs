@@ -272,7 +272,6 @@ impl LinkKind {
 
     /// What long transfers reach of its peak, above 0 and at most 1.
     #[must_use]
-    #[inline]
     pub const fn reached_share(self) -> f64 {
         self.reached().share
     }
@@ -307,7 +306,6 @@ impl LinkKind {
     /// peak at each GPU; None where they cannot reduce: NVLink SHARP came with the third generation
     /// of NVSwitch, on Hopper's NVLink 4.
     #[must_use]
-    #[inline]
     pub const fn reached_in_switch(self) -> Option<ReachedShare> {
         let (efficiency, source) = match self {
             Self::Nvlink4 => (0.85, "NCCL takes 0.85 of what links reach (src/graph/tuning.cc)"),
@@ -336,14 +334,12 @@ impl LinkKind {
 
     /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
     #[must_use]
-    #[inline]
     pub const fn is_gpu_fabric(self) -> bool {
         self.is_nvlink() || self.is_xgmi() || matches!(self, Self::Direct)
     }
 
     /// Whether it is NVLink of any generation; that between chips leads to a host, and is not.
     #[must_use]
-    #[inline]
     pub const fn is_nvlink(self) -> bool {
         matches!(
             self,
@@ -353,14 +349,12 @@ impl LinkKind {
 
     /// Whether it is AMD's Infinity Fabric between GPUs, of any generation.
     #[must_use]
-    #[inline]
     pub const fn is_xgmi(self) -> bool {
         matches!(self, Self::Xgmi | Self::XgmiMi100 | Self::XgmiMi300 | Self::XgmiMi350)
     }
 
     /// Whether it is PCIe of any generation.
     #[must_use]
-    #[inline]
     pub const fn is_pcie(self) -> bool {
         matches!(
             self,
@@ -371,7 +365,6 @@ impl LinkKind {
     /// Whether what crosses it goes as transactions of PCIe: PCIe itself, and what leads through and
     /// between the sockets that its trees hang from.
     #[must_use]
-    #[inline]
     pub const fn is_host_bus(self) -> bool {
         self.is_pcie()
             || matches!(
@@ -382,7 +375,6 @@ impl LinkKind {
 
     /// Whether it joins servers.
     #[must_use]
-    #[inline]
     pub const fn is_network(self) -> bool {
         matches!(self, Self::Infiniband | Self::Ethernet)
     }

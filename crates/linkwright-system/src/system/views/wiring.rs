@@ -59,7 +59,6 @@ pub struct Wire {
 impl Wire {
     /// The end that is not `device`.
     #[must_use]
-    #[inline]
     pub fn other_end(&self, device: WiredId) -> WiredId {
         if self.a == device { self.b } else { self.a }
     }
@@ -67,7 +66,6 @@ impl Wire {
     /// What long transfers reach of its peak: as was measured, else as of its kind. Where devices meet
     /// without a channel, nothing is lost.
     #[must_use]
-    #[inline]
     pub fn reached_share(&self) -> f64 {
         let of_kind = || self.kind.map_or(1.0, LinkKind::reached_share);
         self.reached.map_or_else(of_kind, PeakShare::value)
@@ -76,7 +74,6 @@ impl Wire {
     /// Gives the share of its peak that copy engines reach. Over PCIe it is its kind's, since a server's own shares are measured
     /// of kernels. Over all else it is [what others reach](Self::reached_share).
     #[must_use]
-    #[inline]
     pub fn copied_share(&self) -> f64 {
         let of_pcie = self.kind.filter(|kind| kind.is_pcie());
         of_pcie.map_or_else(|| self.reached_share(), |kind| kind.reached_by_copies().share)
@@ -85,7 +82,6 @@ impl Wire {
     /// What reductions in the switch at its end reach of its peak: as was measured, else the part of
     /// what it reaches that its kind says; None where such switches cannot reduce.
     #[must_use]
-    #[inline]
     pub fn in_switch_share(&self) -> Option<f64> {
         let (of_kind, of_link) =
             (self.kind?.reached_in_switch()?.share, self.kind?.reached_share());
@@ -95,21 +91,18 @@ impl Wire {
 
     /// Whether it is NVLink, xGMI or a link of an abstract server.
     #[must_use]
-    #[inline]
     pub fn is_gpu_fabric(&self) -> bool {
         self.kind.is_some_and(LinkKind::is_gpu_fabric)
     }
 
     /// Whether it joins servers.
     #[must_use]
-    #[inline]
     pub fn is_network(&self) -> bool {
         self.kind.is_some_and(LinkKind::is_network)
     }
 
     /// Whether it is PCIe.
     #[must_use]
-    #[inline]
     pub fn is_pcie(&self) -> bool {
         self.kind.is_some_and(LinkKind::is_pcie)
     }
@@ -297,28 +290,24 @@ impl Wiring {
 
     /// What people call the system.
     #[must_use]
-    #[inline]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Every device: those of the servers, and then the crossbar.
     #[must_use]
-    #[inline]
     pub fn devices(&self) -> &[WiredDevice] {
         &self.devices
     }
 
     /// Every bundle of links: those of the servers, and then those of their interfaces.
     #[must_use]
-    #[inline]
     pub fn wires(&self) -> &[Wire] {
         &self.wires
     }
 
     /// The device that stands for the fabric; None of a server alone.
     #[must_use]
-    #[inline]
     pub fn crossbar(&self) -> Option<WiredId> {
         let last = self.devices.len() - 1;
         let device = &self.devices[last];
@@ -328,7 +317,6 @@ impl Wiring {
 
     /// The fabric's port of a network interface; None of what has none.
     #[must_use]
-    #[inline]
     pub fn port_of(&self, nic: WiredId) -> Option<NodeId> {
         let crossbar = self.crossbar()?;
         let mut wires = self.adjacency[nic].iter().map(|at| &self.wires[*at]);
@@ -338,21 +326,18 @@ impl Wiring {
     /// The links between the fabric's switches, from the crossbar to itself, in the order of their
     /// channels; none where they hold nothing up.
     #[must_use]
-    #[inline]
     pub fn inner_wires(&self) -> &[Wire] {
         &self.inner
     }
 
     /// How what passes the crossbar is divided over [`Self::inner_wires`]; None where there are none.
     #[must_use]
-    #[inline]
     pub const fn fabric_paths(&self) -> Option<&FabricPaths> {
         self.paths.as_ref()
     }
 
     /// For each device, the indices of its wires, in the order of [`Self::wires`].
     #[must_use]
-    #[inline]
     pub fn adjacency(&self) -> &[Vec<usize>] {
         &self.adjacency
     }
@@ -362,7 +347,6 @@ impl Wiring {
     /// # Panics
     /// For a GPU of a server that is not part of it.
     #[must_use]
-    #[inline]
     pub fn gpu(&self, gpu: usize) -> WiredId {
         let (server, index) = self.place(gpu);
         server.first_device + server.template.gpus()[index]
@@ -373,7 +357,6 @@ impl Wiring {
     /// # Panics
     /// As [`Self::gpu`].
     #[must_use]
-    #[inline]
     pub fn server_of(&self, gpu: usize) -> Option<usize> {
         self.devices[self.gpu(gpu)].server
     }
@@ -383,7 +366,6 @@ impl Wiring {
     /// # Panics
     /// As [`Self::gpu`].
     #[must_use]
-    #[inline]
     pub fn in_template(&self, gpu: usize) -> (&Server, usize) {
         let (server, index) = self.place(gpu);
         (&server.template, index)
@@ -394,7 +376,6 @@ impl Wiring {
     /// # Panics
     /// As [`Self::gpu`].
     #[must_use]
-    #[inline]
     pub fn is_alike(&self, gpu: usize) -> bool {
         self.place(gpu).0.template.nics_meet_gpus()
     }
@@ -407,7 +388,6 @@ impl Wiring {
 
     /// What is known of a device; None of the crossbar.
     #[must_use]
-    #[inline]
     pub fn described(&self, device: WiredId) -> Option<&Device> {
         let after = self.servers.partition_point(|server| server.first_device <= device);
         let server = &self.servers[after - 1];
@@ -416,7 +396,6 @@ impl Wiring {
 
     /// The device of that number in the system; None where it is not part of it.
     #[must_use]
-    #[inline]
     pub fn find(&self, id: DeviceId) -> Option<WiredId> {
         self.devices.binary_search_by_key(&id, |device| device.id).ok()
     }
