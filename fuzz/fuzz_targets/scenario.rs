@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|texts: (&str, &str)| {
     let (text, settings) = texts;
     let _ = read_network("fuzz", text);
     let [file, text, settings] = ["fuzz", text, settings].map(str::to_owned);
-    let given = Given { file, text, settings, variant: None };
+    let given = Given { file, text, settings, ..Given::default() };
     let Ok(scenario) = Scenario::read(&given) else { return };
     let is_small =
         |job: &JobEntry| matches!(job.program, ProgramSource::Skeleton { ranks: 0..=64, .. });

@@ -8,8 +8,8 @@ use std::time::Instant;
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
-    self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, POLICIES,
-    PreparedMachine, Request, Selection, ServerState, Ties, policy,
+    self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, PreparedMachine,
+    Request, Selection, ServerState, Ties, policy,
 };
 use linkwright::system::BandwidthProfile;
 use linkwright::table::{self, Column};
@@ -266,7 +266,7 @@ impl Allocator {
         state_file: &str,
         lost: &[i128],
     ) -> PyResult<Self> {
-        let policy = self::policy(policy).map_err(errors::allocation)?;
+        let policy = self::policy(policy).map_err(errors::allocation_choice)?;
         let profile = BandwidthProfile::named(&origin.profile)?;
         let model = BandwidthModel::named(&origin.model)?;
         let machine = &origin.system.listed()?;
@@ -666,7 +666,7 @@ impl Allocator {
 #[pyfunction]
 #[pyo3(signature = () -> "list[PolicyName]")]
 pub fn policy_names() -> Vec<&'static str> {
-    POLICIES.map(allocation::Policy::name).to_vec()
+    allocation::policies().names()
 }
 
 /// The rules that decide between equals: what `ties` takes.

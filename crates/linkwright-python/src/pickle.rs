@@ -3,7 +3,7 @@
 //! A class that derives serde's traits and stands in the list of [`pickled`] is done: `copyreg`
 //! tells Python's `pickle` and `copy` about it, and its numbers come back to the last bit.
 
-use linkwright::scenario::Given;
+use linkwright::scenario::{Given, Registries};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -155,6 +155,6 @@ impl Source {
     /// The same for the core's reader.
     pub fn given(&self) -> Given {
         let Self { file, text, settings, variant } = self.clone();
-        Given { file, text, settings, variant }
+        Given { file, text, settings, variant, registries: Registries::default() }
     }
 }

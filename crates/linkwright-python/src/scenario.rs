@@ -383,6 +383,8 @@ impl Scenario {
             let problem = Diagnosis::of("the scenario runs programs, which no policy places");
             return Err(errors::range(problem.remedy("give it to `replay_scenario`")));
         };
+        let known = &self.0.registries.policies;
+        let policy = known.get(policy).map_err(errors::allocation_choice)?;
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }
 

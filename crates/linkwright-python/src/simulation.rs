@@ -1,6 +1,6 @@
 //! `linkwright.simulate` and its result.
 
-use linkwright::allocation::{BandwidthModel, Ties};
+use linkwright::allocation::{self, BandwidthModel, Policy, Ties};
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::Fidelity;
@@ -161,7 +161,7 @@ impl SimulationResult {
         py: Python<'_>,
         system: &System,
         choices: &DayChoices,
-        policy: &str,
+        policy: &dyn Policy,
         jobs: Vec<Job>,
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -176,7 +176,7 @@ impl SimulationResult {
         })?;
         let DayOutcome { records, plans } = played.map_err(errors::simulation)?;
         let first_gpus = core.first_gpus();
-        let (policy, run_time) = (policy.to_owned(), choices.run_time);
+        let (policy, run_time) = (policy.name().to_owned(), choices.run_time);
         Ok(Self { policy, jobs, records, first_gpus, run_time, plans })
     }
 
@@ -282,6 +282,7 @@ pub fn simulate(
             bucket: bucket_of(bucket)?,
         },
     };
+    let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
     SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
 }
 

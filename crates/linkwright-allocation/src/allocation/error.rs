@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis, InputError};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName};
 use crate::system::SystemError;
 
 /// Any failure of the allocation layer.
@@ -23,12 +23,8 @@ pub enum AllocationError {
         known: String,
     },
     /// A policy name that does not exist.
-    UnknownPolicy {
-        /// The name asked for.
-        name: String,
-        /// The names that exist.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownPolicy(#[from] UnknownName),
     /// A pattern of no GPU, or of more than the layer handles.
     PatternSize {
         /// The size asked for.
@@ -109,10 +105,7 @@ impl Diagnose for AllocationError {
                 Diagnosis::of(format!("there is no pattern `{name}`"))
                     .remedy(format!("the patterns are {known}"))
             }
-            Self::UnknownPolicy { name, known } => {
-                Diagnosis::of(format!("there is no policy `{name}`"))
-                    .remedy(format!("the policies are {known}"))
-            }
+            Self::UnknownPolicy(error) => error.diagnosis(),
             Self::PatternSize { size } => {
                 Diagnosis::of(format!("a pattern of {size} GPUs cannot be placed"))
                     .remedy("ask for 1 to 128")

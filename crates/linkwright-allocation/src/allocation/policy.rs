@@ -1,13 +1,13 @@
 //! What an allocation policy is, and the policies by name.
 
 use super::effort::Effort;
-use super::error::AllocationError;
 use super::gpu_set::GpuSet;
 use super::nearness::Ties;
 use super::pattern::Pattern;
 use super::policies::{Baseline, Greedy, Preserve, TopologyAware};
 use super::prepared::PreparedMachine;
 use super::selection::{Objective, Selection};
+use crate::diagnostic::{Registered, Registry, UnknownName};
 
 /// What a job asks for.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +19,7 @@ pub struct Request<'a> {
 }
 
 /// A rule that picks GPUs for a job: a pure function of the machine, the job and what is free.
-pub trait Policy: Send + Sync {
-    /// The name in scenarios and on the command line.
-    fn name(&self) -> &'static str;
-
+pub trait Policy: Registered {
     /// The rule for this request under this rule for ties, in one sentence.
     fn rule(&self, request: &Request<'_>, ties: Ties) -> String;
 
@@ -40,17 +37,19 @@ pub trait Policy: Send + Sync {
     ) -> Option<Selection>;
 }
 
-/// Every policy, in the order of the paper's tables.
+/// Linkwright's own policies, in the order of the paper's tables.
 pub const POLICIES: [&dyn Policy; 4] = [&Baseline, &TopologyAware, &Greedy, &Preserve];
 
-/// The policy of that name.
+/// Linkwright's own policies by name.
+#[must_use]
+pub fn policies() -> Registry<dyn Policy> {
+    Registry::new("policy", &POLICIES)
+}
+
+/// Linkwright's own policy of that name.
 ///
 /// # Errors
-/// [`AllocationError::UnknownPolicy`] with the names that exist.
-pub fn policy(name: &str) -> Result<&'static dyn Policy, AllocationError> {
-    let found = POLICIES.into_iter().find(|policy| policy.name() == name);
-    found.ok_or_else(|| AllocationError::UnknownPolicy {
-        name: name.to_owned(),
-        known: POLICIES.map(Policy::name).join(", "),
-    })
+/// A name that none has.
+pub fn policy(name: &str) -> Result<&'static dyn Policy, UnknownName> {
+    policies().get(name)
 }

@@ -32,7 +32,6 @@ use super::recorded::{
     Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, is_record, tells_workloads,
 };
 use super::source::{Place, Source};
-use crate::allocation::{POLICIES, Policy};
 use crate::collectives::plan::Algorithm;
 use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
@@ -365,9 +364,9 @@ fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {
 }
 
 fn policies(table: &Fields<'_>) -> Result<Vec<String>, InputError> {
-    let known = POLICIES.map(Policy::name);
+    let known = table.source.registries.policies.names();
     let named = names(table, "policies", "policy", &known)?;
-    Ok(named.unwrap_or_else(|| known.map(str::to_owned).to_vec()))
+    Ok(named.unwrap_or_else(|| known.iter().map(|name| (*name).to_owned()).collect()))
 }
 
 /// The names of a list that is not empty and holds only known ones, each once.

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::build::{Built, ReadyJobs};
 use super::read::{Asked, Scenario};
-use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::diagnostic::{Diagnose, Diagnosis, UnknownName};
 use crate::engine::Hook;
 use crate::runtime::ProgramJob;
 use crate::simulation::cluster::{
@@ -45,6 +45,9 @@ pub struct PlayedPrograms {
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum PlayError {
+    /// A policy that the scenario's registry does not have.
+    #[error(transparent)]
+    Policy(#[from] UnknownName),
     /// Jobs of GPUs that cannot be placed or do not end.
     #[error(transparent)]
     Day(#[from] SimulationError),
@@ -59,6 +62,7 @@ pub enum PlayError {
 impl Diagnose for PlayError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
+            Self::Policy(error) => error.diagnosis(),
             Self::Day(error) => error.diagnosis(),
             Self::Placement(error) => error.diagnosis(),
             Self::Programs(error) => error.diagnosis(),
@@ -84,7 +88,8 @@ pub fn play(
     let cluster = &built.cluster;
     match (&scenario.asked, &built.work) {
         (Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
-            let policy = run.policy.unwrap_or(&mix.policies[0]);
+            let name = run.policy.unwrap_or(&mix.policies[0]);
+            let policy = scenario.registries.policies.get(name)?;
             Ok(PlayedScenario::Day(play_day(cluster, &mix.choices, policy, jobs, hook)?))
         }
         (Asked::Programs(_), ReadyJobs::Programs(jobs)) => {

@@ -6,6 +6,7 @@ use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, SEEDS, checked, settled};
 use super::mix::Mix;
 use super::network::{FabricSource, NetworkSettings};
 use super::programs::Programs;
+use super::registries::Registries;
 use super::servers::ServerEntry;
 use super::source::{Source, Texts};
 use super::tree::{Entry, Item, Node, Tree, parse, plain, put_over};
@@ -22,6 +23,8 @@ pub struct Given {
     pub settings: String,
     /// The variant that is meant: one of its policies, or a name of its `[compare]`.
     pub variant: Option<String>,
+    /// What its names may mean.
+    pub registries: Registries,
 }
 
 /// A scenario, checked as far as its own text goes.
@@ -33,6 +36,8 @@ pub struct Scenario {
     pub name: String,
     /// What fixes every choice by chance.
     pub seed: u64,
+    /// What its names mean.
+    pub registries: Registries,
     /// The servers, what joins them, and how both are simulated.
     pub network: NetworkSettings,
     /// The jobs.
@@ -66,7 +71,7 @@ impl Scenario {
     /// no job at all, jobs that do not fit, a variant that changes nothing or that there is not:
     /// each with line and column.
     pub fn read(given: &Given) -> Result<Self, InputError> {
-        let texts = Texts::new(&given.file, &given.text, &given.settings);
+        let texts = Texts::new(&given.file, &given.text, &given.settings, &given.registries);
         let source = texts.source();
         let mut tree = settled(source, checked(source, SCENARIO, parse(source, false)?)?)?;
         if !given.settings.is_empty() {
@@ -185,6 +190,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
         file: source.file.to_owned(),
         name: fields.or("name", String::new())?,
         seed,
+        registries: source.registries.clone(),
         network,
         asked,
         variants: Vec::new(),
@@ -202,7 +208,8 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
 /// # Errors
 /// Text that is no such TOML, unknown keys, values out of range, each with line and column.
 pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputError> {
-    let texts = Texts::new(file, text, "");
+    let registries = Registries::default();
+    let texts = Texts::new(file, text, "", &registries);
     let source = texts.source();
     let mut network = checked(source, NETWORK_ALONE, parse(source, false)?)?;
     let beside = ["seed", "protocol", "collectives", "system", "pcie"];

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Value;
 
 use super::recorded::MOST_DAYS;
-use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
+use crate::allocation::{BandwidthModel, Ties, policies};
 use crate::diagnostic::Named;
 use crate::network::RoutingKind;
 use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
@@ -139,10 +139,6 @@ impl Setting {
             _ => None,
         }
     }
-}
-
-fn policies() -> Vec<&'static str> {
-    POLICIES.map(Policy::name).to_vec()
 }
 
 fn workloads() -> Vec<&'static str> {
@@ -374,7 +370,7 @@ settings! {
     "job" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "that of the scenario",
         "the GPU of each rank: by a rule, from a mapping file, or a list";
     "" allocation: Kind::Table, "", "which GPUs a job gets";
-    "allocation" policies: Kind::Names(policies), "all four",
+    "allocation" policies: Kind::Names(|| policies().names()), "all four",
         "the policies to play the jobs under, each once";
     "allocation" bandwidth_model: Kind::Name(BandwidthModel::names), "sound",
         "what predicts effective bandwidth: the sound model, or MAPA's Eq. 2";

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::registries::Registries;
 use crate::diagnostic::{Diagnosis, InputError, MOST_TOML_VALUES, Position};
 
 /// What errors call the settings that were given beside a file.
@@ -59,20 +60,26 @@ pub(super) struct Texts<'a> {
     file: &'a str,
     text: &'a str,
     settings: &'a str,
+    registries: &'a Registries,
     lines: Vec<usize>,
 }
 
 impl<'a> Texts<'a> {
-    pub fn new(file: &'a str, text: &'a str, settings: &'a str) -> Self {
+    pub fn new(
+        file: &'a str,
+        text: &'a str,
+        settings: &'a str,
+        registries: &'a Registries,
+    ) -> Self {
         // A text of more lines is refused before anything of it is placed.
         let ends = text.match_indices('\n').map(|(at, _)| at + 1).take(MOST_TOML_VALUES);
         let lines = std::iter::once(0).chain(ends).collect();
-        Self { file, text, settings, lines }
+        Self { file, text, settings, registries, lines }
     }
 
     pub fn source(&self) -> Source<'_> {
-        let Self { file, text, settings, lines } = self;
-        Source { file, text, settings, lines }
+        let Self { file, text, settings, registries, lines } = self;
+        Source { file, text, settings, registries, lines }
     }
 }
 
@@ -83,6 +90,8 @@ pub(super) struct Source<'a> {
     pub text: &'a str,
     /// Their offsets count on from the text's end.
     pub settings: &'a str,
+    /// What names may mean.
+    pub registries: &'a Registries,
     lines: &'a [usize],
 }
 
@@ -149,7 +158,8 @@ mod tests {
 
     #[test]
     fn settings_follow_the_text() {
-        let texts = Texts::new("a.toml", "x = 1\ny = 2\n", "z = 3\nu = 4");
+        let registries = Registries::default();
+        let texts = Texts::new("a.toml", "x = 1\ny = 2\n", "z = 3\nu = 4", &registries);
         let source = texts.source();
         let error = source.refuse(&(10..11), "no", "yes").to_string();
         assert_eq!(error, "a.toml:2:5: no: `2`; yes");
@@ -161,7 +171,8 @@ mod tests {
     proptest! {
         #[test]
         fn places_are_those_of_offsets(text in "[añ\n]{0,30}", offset in 0..40_usize) {
-            let texts = Texts::new("a.toml", &text, "");
+            let registries = Registries::default();
+            let texts = Texts::new("a.toml", &text, "", &registries);
             let place = texts.source().place(&(offset..offset));
             prop_assert_eq!(place.position, Position::of_offset(&text, offset));
         }

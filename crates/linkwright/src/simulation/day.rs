@@ -7,7 +7,7 @@ use super::job::Job;
 use super::played::{IterationSettings, Planner, play};
 use super::queue::formula::simulate_on;
 use super::queue::{JobRecord, QueueDiscipline, ServerChoice, Sharing};
-use crate::allocation::{AllocationError, BandwidthModel, PreparedMachine, Ties, policy};
+use crate::allocation::{AllocationError, BandwidthModel, Policy, PreparedMachine, Ties};
 use crate::collectives::plan::Algorithm;
 use crate::engine::Hook;
 use crate::system::{BandwidthProfile, Server, System};
@@ -63,22 +63,21 @@ pub struct DayOutcome {
     pub plans: Option<usize>,
 }
 
-/// Plays jobs on an idle system under the policy of a name.
+/// Plays jobs on an idle system under a policy.
 ///
 /// The choices say the fidelity; the cluster says all else of the network.
 ///
 /// # Errors
-/// An unknown policy or GPU; a job that can never start; two jobs of one name; and what
+/// An unknown GPU; a job that can never start; two jobs of one name; and what
 /// [`played::play`](super::played::play) refuses.
 pub fn play_day(
     cluster: &Cluster,
     choices: &DayChoices,
-    policy_name: &str,
+    policy: &dyn Policy,
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<DayOutcome, SimulationError> {
     let system = &cluster.system;
-    let policy = policy(policy_name)?;
     let unhealthy = places(system, &choices.unhealthy)?;
     let machines = machines(system, choices)?;
     let sharing = Sharing {

@@ -3,7 +3,7 @@
 //! Each error's variants that are made of plain values stand here; those that hold another error
 //! hand on what that says.
 
-use linkwright::allocation::AllocationError;
+use linkwright::allocation::{AllocationError, policy};
 use linkwright::collectives::export::ExportError;
 use linkwright::collectives::link_graph::LinkGraphError;
 use linkwright::collectives::mpi::MpiError;
@@ -86,7 +86,7 @@ fn every_error_says_problem_and_remedy_apart() {
 fn allocation_error() -> String {
     told(&[
         &AllocationError::UnknownPattern { name: "x".to_owned(), known: "x".to_owned() },
-        &AllocationError::UnknownPolicy { name: "x".to_owned(), known: "x".to_owned() },
+        &AllocationError::UnknownPolicy(policy("x").err().unwrap()),
         &AllocationError::PatternSize { size: 3 },
         &AllocationError::PatternEdge { a: 3, b: 3, size: 3 },
         &AllocationError::TooManyGpus { gpus: 3 },

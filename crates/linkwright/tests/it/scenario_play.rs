@@ -7,7 +7,7 @@ use linkwright::scenario::{Files, Given, PlayError, PlayedScenario, Run, Scenari
 fn run(text: &str, settings: &str, run: Run<'_>) -> Result<PlayedScenario, PlayError> {
     let (text, settings) = (text.to_owned(), settings.to_owned());
     let file = "s.toml".to_owned();
-    let scenario = Scenario::read(&Given { file, text, settings, variant: None }).unwrap();
+    let scenario = Scenario::read(&Given { file, text, settings, ..Given::default() }).unwrap();
     let built = scenario.build(&Files::new()).unwrap();
     play(&scenario, &built, run, &mut |_| ControlFlow::Continue(()))
 }

@@ -2,16 +2,19 @@
 
 use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
+use crate::diagnostic::Registered;
 
 /// Takes the lowest free ids; the pattern is then laid on them as well as it can be.
 #[derive(Debug)]
 pub struct Baseline;
 
-impl Policy for Baseline {
+impl Registered for Baseline {
     fn name(&self) -> &'static str {
         "baseline"
     }
+}
 
+impl Policy for Baseline {
     fn rule(&self, _: &Request<'_>, _: Ties) -> String {
         "the free GPUs with the lowest ids".to_owned()
     }

@@ -2,6 +2,7 @@
 
 use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
+use crate::diagnostic::Registered;
 
 /// Gives a sensitive job the match with the highest effective bandwidth, and any other job
 /// the match that preserves the most bandwidth between the GPUs that stay free.
@@ -21,11 +22,13 @@ impl Preserve {
     }
 }
 
-impl Policy for Preserve {
+impl Registered for Preserve {
     fn name(&self) -> &'static str {
         "preserve"
     }
+}
 
+impl Policy for Preserve {
     fn rule(&self, request: &Request<'_>, ties: Ties) -> String {
         let first = match Self::objective_of(request) {
             Objective::Effective => {

@@ -9,17 +9,20 @@
 
 use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
+use crate::diagnostic::Registered;
 use crate::system::HostTree;
 
 /// Takes GPUs that are close in the PCIe and NUMA tree; NVLink plays no part.
 #[derive(Debug)]
 pub struct TopologyAware;
 
-impl Policy for TopologyAware {
+impl Registered for TopologyAware {
     fn name(&self) -> &'static str {
         "topology-aware"
     }
+}
 
+impl Policy for TopologyAware {
     fn rule(&self, _: &Request<'_>, ties: Ties) -> String {
         format!(
             "the smallest part of the PCIe and NUMA tree that holds the job, cut in two again \

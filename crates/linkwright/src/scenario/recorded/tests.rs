@@ -266,12 +266,8 @@ const DAY: &str = "[system]\nserver = \"dgx1-v100\"\n[jobs]\nfile = \"day.txt\"\
 fn built(text: &str, variant: Option<&str>) -> (Vec<Job>, Vec<String>) {
     let files = Files::from([("day.txt".to_owned(), SACCT.as_bytes().to_vec())]);
     let variant = variant.map(str::to_owned);
-    let given = Given {
-        file: "s.toml".to_owned(),
-        text: text.to_owned(),
-        settings: String::new(),
-        variant,
-    };
+    let given =
+        Given { file: "s.toml".to_owned(), text: text.to_owned(), variant, ..Given::default() };
     let Built { work, notes, .. } = Scenario::read(&given).unwrap().build(&files).unwrap();
     match work {
         ReadyJobs::Mix(jobs) => (jobs, notes),

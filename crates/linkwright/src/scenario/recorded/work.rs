@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::{Columns, Cut, PartOfGpu, Record, RecordedJob, read};
-use crate::allocation::{BandwidthModel, PreparedMachine, policy};
+use crate::allocation::{AllocationError, BandwidthModel, PreparedMachine, policy};
 use crate::diagnostic::InputError;
 use crate::scenario::files::{Files, text_of};
 use crate::scenario::network::NetworkSettings;
@@ -199,7 +199,7 @@ impl Lengths<'_> {
         let machines: Vec<_> = machines.collect::<Result<_, _>>()?;
         let sharing = Sharing {
             machines: &machines,
-            policy: policy(POLICY)?,
+            policy: policy(POLICY).map_err(AllocationError::from)?,
             servers: ServerChoice::default(),
             discipline: QueueDiscipline::default(),
             unhealthy: &[],

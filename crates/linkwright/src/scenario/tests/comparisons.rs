@@ -19,6 +19,7 @@ fn with(text: &str, settings: &str, variant: Option<&str>) -> Result<Scenario, I
         text: text.to_owned(),
         settings: settings.to_owned(),
         variant: variant.map(str::to_owned),
+        ..Given::default()
     })
 }
 

@@ -185,7 +185,7 @@ fn what_does_not_fit_the_system_is_refused_where_it_is_said() {
         file: "s.toml".to_owned(),
         text: SMALL.to_owned(),
         settings: "[jobs.generate]\nmax_gpus = 9\n".to_owned(),
-        variant: None,
+        ..Given::default()
     };
     let error = Scenario::read(&given).unwrap().build(&Files::new()).unwrap_err().to_string();
     assert!(error.starts_with("<settings>:2:12: the mix has a job of 9 GPUs"), "{error}");

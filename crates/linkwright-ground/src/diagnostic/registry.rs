@@ -1,0 +1,111 @@
+//! Open sets of things that people choose by name: Linkwright's own, and those of others.
+
+use std::fmt;
+
+use super::named::UnknownName;
+use super::{instead_of, shown};
+
+/// Something that is chosen by its name.
+pub trait Registered: Send + Sync + 'static {
+    /// The name in scenarios and on the command line.
+    fn name(&self) -> &'static str;
+}
+
+/// What can be chosen by name where something of one kind is asked for: a value, never a global.
+///
+/// An entry lives as long as the program, so that whatever chose it holds it by a plain reference.
+/// A crate of one's own registers a `static` of its own by [`add`](Self::add).
+pub struct Registry<T: ?Sized + 'static> {
+    what: &'static str,
+    entries: Vec<&'static T>,
+}
+
+impl<T: Registered + ?Sized> Registry<T> {
+    /// One of these entries; `what` says what they are, for messages.
+    #[must_use]
+    pub fn new(what: &'static str, entries: &[&'static T]) -> Self {
+        Self { what, entries: entries.to_vec() }
+    }
+
+    /// Adds an entry; it takes the place of one that has its name.
+    pub fn add(&mut self, entry: &'static T) {
+        match self.entries.iter_mut().find(|known| known.name() == entry.name()) {
+            Some(known) => *known = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// Every entry, in the order in which they are told.
+    pub fn iter(&self) -> impl Iterator<Item = &'static T> + '_ {
+        self.entries.iter().copied()
+    }
+
+    /// Every name.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(|entry| entry.name()).collect()
+    }
+
+    /// The entry of a name.
+    ///
+    /// # Errors
+    /// A name that none has.
+    pub fn get(&self, name: &str) -> Result<&'static T, UnknownName> {
+        self.iter().find(|entry| entry.name() == name).ok_or_else(|| UnknownName {
+            what: self.what,
+            name: shown(name),
+            instead: instead_of(name, &self.names()),
+        })
+    }
+}
+
+impl<T: ?Sized> Clone for Registry<T> {
+    fn clone(&self) -> Self {
+        Self { what: self.what, entries: self.entries.clone() }
+    }
+}
+
+impl<T: Registered + ?Sized> PartialEq for Registry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.what, self.names()) == (other.what, other.names())
+    }
+}
+
+impl<T: Registered + ?Sized> Eq for Registry<T> {}
+
+impl<T: Registered + ?Sized> fmt::Debug for Registry<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Rule(&'static str, u32);
+
+    impl Registered for Rule {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+    }
+
+    static FIRST: Rule = Rule("first", 1);
+    static LAST: Rule = Rule("last", 2);
+    static OTHER_FIRST: Rule = Rule("first", 3);
+
+    #[test]
+    fn an_entry_is_found_by_its_name_and_a_later_one_takes_its_place() {
+        let rules = Registry::new("rule", &[&FIRST]);
+        let mut more = rules.clone();
+        more.add(&LAST);
+        more.add(&OTHER_FIRST);
+        assert_eq!(rules.names(), ["first"]);
+        assert_eq!(more.names(), ["first", "last"]);
+        assert_eq!((rules.get("first").unwrap().1, more.get("first").unwrap().1), (1, 3));
+        assert_ne!(rules, more);
+        let error = more.get("lst").err().unwrap().to_string();
+        assert_eq!(error, "there is no rule `lst`; did you mean `last`? there are first, last");
+    }
+}

@@ -1,0 +1,25 @@
+//! What a scenario may choose by name: Linkwright's own, and what a crate above it adds.
+
+use crate::allocation::{self, Policy};
+use crate::diagnostic::Registry;
+
+/// One registry for each thing that others may add to.
+///
+/// ```
+/// use linkwright::scenario::Registries;
+///
+/// let registries = Registries::default();
+/// assert!(registries.policies.get("preserve").is_ok());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registries {
+    /// Which GPUs a job gets: `allocation.policies`.
+    pub policies: Registry<dyn Policy>,
+}
+
+impl Default for Registries {
+    /// What Linkwright has by itself.
+    fn default() -> Self {
+        Self { policies: allocation::policies() }
+    }
+}
