@@ -84,8 +84,8 @@ impl Scenario {
         self.0.seed
     }
 
-    /// What its jobs are: `mix`, of GPUs that a policy gives, or `programs`, of ranks on GPUs that a
-    /// mapping names.
+    /// What its jobs are: `mix`, of a day in which they arrive, wait and get GPUs, or `programs`, of ranks on GPUs
+    /// that mappings name from the start.
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.0.asked {
@@ -94,22 +94,26 @@ impl Scenario {
         }
     }
 
-    /// How many programs it runs; of a mix, how many jobs it generates, or None where a file says.
+    /// How many programs it runs; of a mix, how many jobs it generates and writes down, or None where a file says.
     #[getter]
     fn job_count(&self) -> Option<usize> {
         match &self.0.asked {
             Asked::Programs(programs) => Some(programs.jobs.len()),
-            Asked::Mix(Mix { jobs: JobSource::Generate(options, _), .. }) => {
-                Some(options.count as usize)
+            Asked::Mix(Mix { jobs, written, .. }) => {
+                let listed = match jobs {
+                    None => 0,
+                    Some(JobSource::Generate(options, _)) => options.count as usize,
+                    Some(JobSource::File(_)) => return None,
+                };
+                Some(listed + written.as_ref().map_or(0, |written| written.jobs.len()))
             }
-            Asked::Mix(_) => None,
         }
     }
 
     /// Of a mix, the path of the job file as written, or the jobs that the scenario generates.
     #[getter]
     fn jobs(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.mix().map(|mix| &mix.jobs) {
+        match self.mix().and_then(|mix| mix.jobs.as_ref()) {
             None => Vec::<Job>::new().into_py_any(py),
             Some(JobSource::File(path)) => path.name.as_str().into_py_any(py),
             Some(JobSource::Generate(options, _)) => {
@@ -122,7 +126,7 @@ impl Scenario {
     /// What the jobs of a mix that it generates are drawn from; None where none are.
     #[getter]
     fn jobs_seed(&self) -> Option<u64> {
-        match &self.mix()?.jobs {
+        match self.mix()?.jobs.as_ref()? {
             JobSource::File(_) => None,
             JobSource::Generate(options, _) => Some(options.seed),
         }

@@ -29,7 +29,7 @@ pub use gpu_set::{GpuSet, MAX_GPUS};
 pub use nearness::{Nearness, Ties};
 pub use owner::{Ended, Owner};
 pub use pattern::{Pattern, PatternShape};
-pub use policy::{POLICIES, Policy, Request, policies, policy};
+pub use policy::{ChosenPolicy, POLICIES, Policy, Request, policies, policy};
 pub use prepared::{BandwidthModel, Match, PreparedMachine};
 pub use selection::{Objective, Selection};
 pub use state::ServerState;

@@ -1,5 +1,10 @@
 //! What an allocation policy is, and the policies by name.
 
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::effort::Effort;
 use super::gpu_set::GpuSet;
 use super::nearness::Ties;
@@ -35,6 +40,36 @@ pub trait Policy: Registered {
         free: GpuSet,
         effort: &mut Effort<'_>,
     ) -> Option<Selection>;
+}
+
+/// A policy that was chosen, which is written by its name.
+#[derive(Clone, Copy)]
+pub struct ChosenPolicy(pub &'static dyn Policy);
+
+impl fmt::Debug for ChosenPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.name())
+    }
+}
+
+impl PartialEq for ChosenPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Serialize for ChosenPolicy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for ChosenPolicy {
+    /// Only Linkwright's own are known to a text.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        policy(&name).map(Self).map_err(D::Error::custom)
+    }
 }
 
 /// Linkwright's own policies, in the order of the paper's tables.

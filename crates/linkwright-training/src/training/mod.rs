@@ -38,6 +38,7 @@ mod roofline;
 mod shape;
 mod step;
 pub mod tables;
+mod task;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -57,5 +58,6 @@ pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Representatives, Step, Way, collectives_of};
+pub use task::TrainingTask;
 pub use terms::{Bucketing, FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};
 pub use workload::{UnknownWorkload, Work, Workload};

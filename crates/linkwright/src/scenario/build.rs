@@ -40,7 +40,8 @@ impl Scenario {
         let cluster = self.network.build(&self.file, files)?;
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
-                let (jobs, mut notes) = mix.build(&self.file, &cluster.system, files)?;
+                let (jobs, mut notes) =
+                    mix.build(&self.file, (&cluster.system, self.seed), files)?;
                 if mix.choices.run_time == RunTime::Played {
                     let fidelity = mix.choices.fidelity;
                     notes.extend(Cluster { fidelity, ..cluster.clone() }.notes());

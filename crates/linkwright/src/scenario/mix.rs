@@ -28,6 +28,7 @@ use super::files::{Files, text_of};
 use super::generated;
 use super::iteration;
 use super::network::NetworkSettings;
+use super::programs::Programs;
 use super::recorded::{
     Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, is_record, tells_workloads,
 };
@@ -53,10 +54,12 @@ pub enum JobSource {
 }
 
 /// Jobs of GPUs, and how they are played.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Mix {
-    /// The jobs.
-    pub jobs: JobSource,
+    /// Where `[jobs]` come from, if there are any.
+    pub jobs: Option<JobSource>,
+    /// The jobs that are written down beside them.
+    pub written: Option<Programs>,
     /// How jobs that were recorded are read.
     pub(super) recorded: Box<Recorded>,
     /// The policies to play them under, by name, at least one.
@@ -95,7 +98,14 @@ fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTi
         return Err(of_mix.refuse("train", problem, remedy));
     }
     match (wanted, said) {
-        (None, None) if iteration == IterationSettings::default() && !trains => {
+        (Some(wanted), _) if wanted.is_formula() && scenario.has("job") => {
+            let problem = "a formula beside `[[job]]`s, which are played";
+            let remedy = "remove it, or write `run_time = \"played\"`";
+            Err(jobs.refuse("run_time", problem, remedy))
+        }
+        (None, None)
+            if iteration == IterationSettings::default() && !trains && !scenario.has("job") =>
+        {
             Ok(RunTime::Formula)
         }
         (None, None) => Ok(RunTime::Played),
@@ -113,7 +123,7 @@ fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTi
 fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<Planner, InputError> {
     let collectives = scenario.table("collectives")?;
     let keys = CollectiveKind::ALL.map(|kind| kind.name().replace('-', "_"));
-    if let Some(key) = keys.iter().find(|key| collectives.has(key)) {
+    if let Some(key) = keys.iter().find(|key| collectives.has(key) && !scenario.has("job")) {
         let problem = "an algorithm for a collective of jobs that a policy places";
         let remedy = "remove it, or name what plans their all-reduces as `planner`";
         return Err(collectives.refuse(key, problem, remedy));
@@ -139,7 +149,7 @@ impl Mix {
         network: &NetworkSettings,
         seed: u64,
     ) -> Result<Self, InputError> {
-        if scenario.has("mapping") {
+        if scenario.has("mapping") && !scenario.has("job") {
             let remedy = "remove it: a policy gives jobs of `[jobs]` their GPUs";
             return Err(scenario.refuse("mapping", "`mapping` beside `[jobs]`", remedy));
         }
@@ -170,10 +180,16 @@ impl Mix {
             planner,
             iteration,
         };
+        let written = scenario.has("job").then(|| Programs::entries(scenario)).transpose()?;
+        if let Some(written) = &written {
+            written.check_fluid(scenario.source.file, choices.fidelity)?;
+        }
+        let of_all = scenario.has("jobs") || written.as_ref().is_none_or(Programs::asks_policy);
         Ok(Self {
-            jobs: jobs(&of_jobs, seed)?,
+            jobs: scenario.has("jobs").then(|| jobs(&of_jobs, seed)).transpose()?,
+            written,
             recorded: Box::new(recorded(&of_jobs, machine)?),
-            policies: policies(&allocation)?,
+            policies: policies(&allocation, of_all)?,
             choices,
             places,
         })
@@ -182,21 +198,23 @@ impl Mix {
     /// The files that list the jobs, and say on what they were recorded.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
         let listed = match &self.jobs {
-            JobSource::File(file) => Some(file),
-            JobSource::Generate(..) => None,
+            Some(JobSource::File(file)) => Some(file),
+            Some(JobSource::Generate(..)) | None => None,
         };
-        listed.into_iter().flat_map(|file| std::iter::once(file).chain(self.recorded.files()))
+        let listed = listed.into_iter();
+        let listed = listed.flat_map(|file| std::iter::once(file).chain(self.recorded.files()));
+        listed.chain(self.written.iter().flat_map(Programs::files))
     }
 
     /// The jobs, each of which the system has the GPUs for, and what is assumed of them.
     pub(super) fn build(
         &self,
         scenario: &str,
-        system: &System,
+        (system, seed): (&System, u64),
         files: &Files,
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let gpus = system.gpus() as usize;
-        let DayChoices { unhealthy, iteration, run_time, fidelity, .. } = &self.choices;
+        let DayChoices { unhealthy, iteration, run_time, .. } = &self.choices;
         let mut named = unhealthy.iter().zip(&self.places.unhealthy);
         if let Some((gpu, place)) = named.find(|(gpu, _)| **gpu >= gpus) {
             let problem = format!("`{}` has no such GPU", system.name());
@@ -218,7 +236,35 @@ impl Mix {
             RunTime::Formula | RunTime::Regression => healthy.into_iter().max().unwrap_or(0),
             RunTime::Played => healthy.into_iter().sum(),
         };
-        match &self.jobs {
+        let (mut jobs, mut notes) = match &self.jobs {
+            Some(source) => self.listed(source, scenario, (system, healthy), files)?,
+            None => (Vec::new(), Vec::new()),
+        };
+        if let Some(written) = &self.written {
+            let (more, told) = written.of_day(scenario, (system, healthy), seed, files)?;
+            let names: BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            let twice = more.iter().position(|job| names.contains(job.name.as_str()));
+            if let Some(index) = twice {
+                let remedy = "give it a `name` that no job of `[jobs]` has";
+                let (name, place) = (&more[index].name, written.jobs[index].places.name);
+                return Err(place.refuse(scenario, "a second job of this name", name, remedy));
+            }
+            jobs.extend(more);
+            notes.extend(told);
+        }
+        Ok((jobs, notes))
+    }
+
+    /// The jobs of `[jobs]`, of at most so many GPUs, and what is assumed of them.
+    fn listed(
+        &self,
+        source: &JobSource,
+        scenario: &str,
+        (system, healthy): (&System, usize),
+        files: &Files,
+    ) -> Result<(Vec<Job>, Vec<String>), InputError> {
+        let DayChoices { run_time, fidelity, .. } = &self.choices;
+        match source {
             JobSource::File(file) => {
                 let text = text_of(scenario, file, files)?;
                 let iterations = match (run_time, fidelity) {
@@ -363,9 +409,11 @@ fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {
     }
 }
 
-fn policies(table: &Fields<'_>) -> Result<Vec<String>, InputError> {
-    let known = table.source.registries.policies.names();
+/// The policies to play the jobs under: all where nobody names any, the first where no job asks for that of all.
+fn policies(table: &Fields<'_>, of_all: bool) -> Result<Vec<String>, InputError> {
+    let mut known = table.source.registries.policies.names();
     let named = names(table, "policies", "policy", &known)?;
+    known.truncate(if of_all { known.len() } else { 1 });
     Ok(named.unwrap_or_else(|| known.iter().map(|name| (*name).to_owned()).collect()))
 }
 

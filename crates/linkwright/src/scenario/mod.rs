@@ -34,6 +34,7 @@
 
 mod build;
 mod compare;
+mod demand;
 mod fields;
 mod files;
 mod generated;
@@ -56,9 +57,11 @@ mod training_job;
 mod tree;
 mod unheeded;
 mod workload_job;
+mod written;
 
 pub use build::{Built, ReadyJobs};
 pub use compare::Variant;
+pub use demand::Demand;
 pub use fields::FileName;
 pub use files::Files;
 pub use mix::{JobSource, Mix, MixPlaces};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use toml::{Table, Value};
 
+use super::demand::{self, Demand};
 use super::fields::{Fields, FileName, deadline};
 use super::files::{Beside, Files, bytes_of, text_of};
 use super::source::Place;
@@ -114,6 +115,10 @@ pub struct JobEntry {
     pub deadline: Option<NonZeroU32>,
     /// Its own mapping.
     pub mapping: Option<ScenarioMapping>,
+    /// What it asks a policy for; None where a mapping places its ranks.
+    pub demand: Option<Demand>,
+    /// How long it runs at most.
+    pub time_limit: Option<Picoseconds>,
     /// Where errors of building it point.
     pub places: JobPlaces,
 }
@@ -123,7 +128,9 @@ pub struct JobEntry {
 pub struct JobPlaces {
     /// Its name.
     pub name: Place,
-    /// Its number of ranks, or its program's file.
+    /// What says its program.
+    pub program: Place,
+    /// Its number of ranks or of GPUs, or its program's file.
     pub ranks: Place,
     /// Its iterations.
     pub iterations: Place,
@@ -172,7 +179,7 @@ fn skeleton_error(
 ) -> InputError {
     let place = match error {
         SkeletonError::Unknown { .. } => fields.span_of("program"),
-        SkeletonError::Ranks { .. } => fields.span_of("ranks"),
+        SkeletonError::Ranks { .. } => fields.span_of(demand::key_of_ranks(fields)),
         SkeletonError::Parameter { parameter, .. } => parameter_span(fields, parameter),
         SkeletonError::Options { .. } | SkeletonError::Message { .. } => {
             // The reader names no key; the one that is refused on its own is the one.
@@ -201,7 +208,7 @@ fn skeleton(
             format!("write `program` with one of {names}, `workload`, or `goal` with a file");
         return Err(fields.source.refuse(&fields.span, "a job without a program", remedy));
     };
-    let Some(ranks) = fields.optional::<u32>("ranks")? else {
+    let Some(ranks) = demand::ranks(fields)? else {
         let remedy = "write how many ranks it has, such as `ranks = 64`";
         return Err(fields.refuse("program", "a program without `ranks`", remedy));
     };
@@ -306,10 +313,21 @@ impl JobEntry {
             priority: fields.or("priority", 0)?,
             deadline: deadline(fields)?,
             mapping: mapping(fields)?,
+            demand: demand::demand(fields)?,
+            time_limit: demand::time_limit(fields)?,
             places: JobPlaces {
                 name: fields.place("name"),
+                program: fields.place(
+                    ["program", "goal", "trace", "train"]
+                        .into_iter()
+                        .find(|key| fields.has(key))
+                        .unwrap_or("workload"),
+                ),
                 ranks: fields.place(
-                    ["goal", "trace"].into_iter().find(|key| fields.has(key)).unwrap_or("ranks"),
+                    match ["goal", "trace"].into_iter().find(|key| fields.has(key)) {
+                        Some(file) if !fields.has("gpus") => file,
+                        _ => demand::key_of_ranks(fields),
+                    },
                 ),
                 iterations: fields.place("iterations"),
                 mapping: fields.place("mapping"),
@@ -334,13 +352,17 @@ impl JobEntry {
 
     /// The name that it has if nobody else has it.
     pub(super) fn natural_name(&self) -> &str {
-        match (&self.name, &self.program) {
-            (Some(name), _) => name,
-            (None, ProgramSource::Skeleton { application, .. }) => application,
-            (None, ProgramSource::Training(training)) => training.natural_name(),
-            (None, ProgramSource::Workload(workload)) => &workload.workload.name,
-            (None, ProgramSource::Goal(file)) => file.stem(".goal"),
-            (None, ProgramSource::Trace { anchor, .. }) => archive_name(&anchor.name),
+        self.name.as_deref().unwrap_or_else(|| self.source_name())
+    }
+
+    /// What its program is called where it comes from.
+    pub(super) fn source_name(&self) -> &str {
+        match &self.program {
+            ProgramSource::Skeleton { application, .. } => application,
+            ProgramSource::Training(training) => training.natural_name(),
+            ProgramSource::Workload(workload) => &workload.workload.name,
+            ProgramSource::Goal(file) => file.stem(".goal"),
+            ProgramSource::Trace { anchor, .. } => archive_name(&anchor.name),
         }
     }
 

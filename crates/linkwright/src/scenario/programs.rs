@@ -12,7 +12,7 @@ use crate::diagnostic::InputError;
 use crate::program::Program;
 use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
-use crate::simulation::cluster::{ClusterJob, Fidelity, Mapping, PlacementError, place};
+use crate::simulation::cluster::{ClusterJob, Mapping, PlacementError, place};
 use crate::system::System;
 
 /// The jobs of a scenario.
@@ -25,20 +25,20 @@ pub struct Programs {
 }
 
 /// A job's program, or how many GPUs it needs before it can be made.
-enum Made {
+pub(super) enum Made {
     Program(Arc<Program>),
     WithGpus(u32),
 }
 
 impl Made {
-    fn ranks(&self) -> u32 {
+    pub(super) fn ranks(&self) -> u32 {
         match self {
             Self::Program(program) => program.ranks.len() as u32,
             Self::WithGpus(ranks) => *ranks,
         }
     }
 
-    fn program(self) -> Option<Arc<Program>> {
+    pub(super) fn program(self) -> Option<Arc<Program>> {
         match self {
             Self::Program(program) => Some(program),
             Self::WithGpus(_) => None,
@@ -47,13 +47,13 @@ impl Made {
 }
 
 /// The program of each job, and the notes of what was read for them.
-type AllMade = (Vec<Made>, Vec<(String, TraceNote)>);
+pub(super) type AllMade = (Vec<Made>, Vec<(String, TraceNote)>);
 
 /// The jobs, each with its GPUs, and what was left out of traces, by the program's name.
 pub(super) type Placed = (Vec<ClusterJob>, Vec<(String, TraceNote)>);
 
-/// The tables that only jobs of GPUs heed.
-const OF_MIXES: [&str; 2] = ["allocation", "queue"];
+/// The tables that only days heed.
+const OF_DAYS: [&str; 2] = ["allocation", "queue"];
 
 impl Programs {
     /// The jobs of a scenario whose keys are settled.
@@ -62,11 +62,6 @@ impl Programs {
         network: &NetworkSettings,
     ) -> Result<Self, InputError> {
         let source = scenario.source;
-        if network.fidelity == Fidelity::Fluid {
-            let problem = "programs that are played from end to end, as fluids";
-            let remedy = "write `packet` or `flow`, or let `[jobs]` repeat iterations";
-            return Err(scenario.refuse("fidelity", problem, remedy));
-        }
         if let FabricSource::Specification(specification) = &network.fabric
             && network.servers.is_empty()
             && let Ok(fabric) = specification.build()
@@ -80,16 +75,23 @@ impl Programs {
             let remedy = "write a `[[job]]` with `program` and `ranks`, or `[jobs]`";
             return Err(source.refuse(&(end..end), "a scenario without jobs", remedy));
         }
-        if let Some(key) = OF_MIXES.iter().find(|key| scenario.has(key)) {
-            let problem = format!("`[{key}]` beside `[[job]]`");
-            let remedy = "remove it: it is of `[jobs]`; a mapping gives a `[[job]]` its GPUs";
+        if let Some(key) = OF_DAYS.iter().find(|key| scenario.has(key)) {
+            let problem = format!("`[{key}]` where mappings give all jobs their GPUs");
+            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
             return Err(scenario.refuse(key, &problem, remedy));
         }
         let system = scenario.table("system")?;
         if system.has("unhealthy") {
-            let remedy = "remove it: it is of `[jobs]`; a mapping names the GPUs of a `[[job]]`";
-            return Err(system.refuse("unhealthy", "`unhealthy` beside `[[job]]`", remedy));
+            let problem = "`unhealthy` where mappings give all jobs their GPUs";
+            let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
+            return Err(system.refuse("unhealthy", problem, remedy));
         }
+        Self::entries(scenario)
+    }
+
+    /// The jobs that a scenario writes down.
+    pub(super) fn entries(scenario: &Fields<'_>) -> Result<Self, InputError> {
+        let source = scenario.source;
         let of_all = match mapping(scenario)? {
             Some(ScenarioMapping::Given(Mapping::Gpus(_))) => {
                 let remedy =
@@ -119,6 +121,11 @@ impl Programs {
                     name,
                     remedy,
                 ));
+            }
+            if matches!(of_all, ScenarioMapping::File(_)) && job.demand.is_some() {
+                let problem = "GPUs by a policy beside a mapping file, which places all jobs";
+                let remedy = "write `ranks`, or give each job that is mapped a mapping of its own";
+                return Err(job.places.ranks.refuse(file, problem, "", remedy));
             }
             if matches!(of_all, ScenarioMapping::File(_)) && job.mapping.is_some() {
                 let problem = "a mapping beside that of all jobs";
@@ -213,7 +220,7 @@ impl Programs {
 
     /// The program of each job; equal ones are made once and shared. Beside them the notes of
     /// each trace that was read.
-    fn programs(
+    pub(super) fn programs(
         &self,
         scenario: &str,
         system: &System,
@@ -246,7 +253,7 @@ impl Programs {
         Ok((programs, notes))
     }
 
-    fn mappings(
+    pub(super) fn mappings(
         &self,
         scenario: &str,
         sizes: &[u32],
@@ -275,7 +282,12 @@ impl Programs {
     }
 
     /// Why jobs have no place, at the one that is to blame.
-    fn unplaced(&self, scenario: &str, error: &PlacementError, sizes: &[u32]) -> InputError {
+    pub(super) fn unplaced(
+        &self,
+        scenario: &str,
+        error: &PlacementError,
+        sizes: &[u32],
+    ) -> InputError {
         let place = match error {
             PlacementError::TooManyRanks { gpus, .. } => {
                 let mut ranks = 0;

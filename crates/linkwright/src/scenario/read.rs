@@ -1,6 +1,7 @@
 //! A scenario from its texts.
 
 use super::compare::{Variant, differing, variants};
+use super::demand::is_day;
 use super::fields::{Fields, FileName, Placed};
 use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, SEEDS, checked, settled};
 use super::mix::Mix;
@@ -165,17 +166,14 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
     let fields = Fields::new(source, 0..0, tree);
     let seed = fields.or("seed", 0)?;
     let network = NetworkSettings::read(&fields)?;
-    if let (true, true) = (fields.has("jobs"), fields.has("job")) {
-        let remedy = "write `[jobs]`, which a policy places, or `[[job]]`, which run programs";
-        return Err(fields.refuse("jobs", "jobs in two ways", remedy));
-    }
-    let asked = if fields.has("jobs") {
+    let asked = if is_day(&fields)? {
+        let mix = Mix::read(&fields, &network, seed)?;
         if network.servers.is_empty() {
             let remedy = "name one as `server` in `[system]`, a preset or a file";
             let system = fields.span_of("system");
             return Err(source.refuse(&system, "jobs without a server that is described", remedy));
         }
-        Asked::Mix(Mix::read(&fields, &network, seed)?)
+        Asked::Mix(mix)
     } else {
         Asked::Programs(Programs::read(&fields, &network)?)
     };

@@ -354,6 +354,11 @@ settings! {
         "of a workload, the most gradients that are reduced at once while others are computed, from 1 \
          MB";
     "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training or of a workload";
+    "job" gpus: COUNT, "as many as its ranks, by a mapping",
+        "in place of `ranks`: how many GPUs a policy chooses for it when it arrives, each for a rank";
+    "job" policy: Kind::Name(|| policies().names()), "that of the run", "of a job with `gpus`: who chooses them";
+    "job" time_limit: Kind::Time, "none",
+        "of a job in a day: how long it runs at most, which backfilling goes by where no workload says it";
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
          bucket, micro_batches, size (of images) and tokens";

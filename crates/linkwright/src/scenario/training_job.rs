@@ -7,9 +7,9 @@
 //! parameters = { batch = 256, communication = "all-reduce", precision = "tf32" }
 //! ```
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::demand;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::source::Place;
@@ -18,7 +18,7 @@ use crate::program::Program;
 use crate::system::System;
 use crate::training::{
     Bucketing, FrameworkCosts, MOST_MICRO_BATCHES, MOST_SAMPLES, MemoryTerms, Network, Optimizer,
-    Precision, SampleSize, Terms, Training, TrainingError, Way,
+    Precision, SampleSize, Terms, TrainingError, TrainingTask, Way,
 };
 use crate::units::Bytes;
 
@@ -83,7 +83,7 @@ impl TrainingSource {
                 })?)
             }
         };
-        let Some(ranks) = fields.optional::<u32>("ranks")? else {
+        let Some(ranks) = demand::ranks(fields)? else {
             let remedy = "write on how many GPUs it is trained, such as `ranks = 8`";
             return Err(fields.refuse("train", "a network without `ranks`", remedy));
         };
@@ -140,12 +140,38 @@ impl TrainingSource {
         }
     }
 
+    /// How its data moves.
+    pub(super) const fn way(&self) -> Way {
+        self.way
+    }
+
     /// What people call it where it has no other name.
     pub(super) fn natural_name(&self) -> &str {
         match &self.network {
             Trained::Named(network) => &network.name,
             Trained::File(file) => file.stem(FILE),
         }
+    }
+
+    /// What is trained, and how.
+    pub(super) fn task(&self, scenario: &str, files: &Files) -> Result<TrainingTask, InputError> {
+        let network = match &self.network {
+            Trained::Named(network) => (*network).clone(),
+            Trained::File(file) => Network::read(&file.name, text_of(scenario, file, files)?)?,
+        };
+        let network = network.resized(self.size).map_err(|error| self.refuse(scenario, &error))?;
+        Ok(TrainingTask {
+            network,
+            batch: self.batch,
+            precision: self.precision,
+            gradients: self.gradients,
+            optimizer: self.optimizer,
+            costs: self.costs,
+            memory: self.memory,
+            way: self.way,
+            overlaps: self.overlaps,
+            micro_batches: self.micro_batches,
+        })
     }
 
     /// The program on the GPUs of its ranks.
@@ -155,36 +181,17 @@ impl TrainingSource {
         files: &Files,
         (system, gpus): (&System, &[u32]),
     ) -> Result<Arc<Program>, InputError> {
+        let program = self.task(scenario, files)?.program(system, gpus);
+        program.map(Arc::new).map_err(|error| self.refuse(scenario, &error))
+    }
+
+    /// An error of training, at what is to blame.
+    pub(super) fn refuse(&self, scenario: &str, error: &TrainingError) -> InputError {
         let [of_network, of_way] = self.places;
-        let refuse = |place: Place, error: &TrainingError| {
-            place.refuse_as(scenario, error, "", "see the file format in the reference")
+        let place = match error {
+            TrainingError::Gpu(_) | TrainingError::NoModel { .. } => of_network,
+            _ => of_way,
         };
-        let network = match &self.network {
-            Trained::Named(network) => (*network).clone(),
-            Trained::File(file) => Network::read(&file.name, text_of(scenario, file, files)?)?,
-        };
-        let network = network.resized(self.size).map_err(|error| refuse(of_way, &error))?;
-        let training = Training {
-            network: &network,
-            batch: self.batch,
-            precision: self.precision,
-            gradients: self.gradients,
-            optimizer: self.optimizer,
-            terms: Terms::own(),
-            costs: self.costs,
-            way: self.way,
-            overlaps: self.overlaps,
-            micro_batches: self.micro_batches,
-            measured: &BTreeMap::new(),
-        };
-        let fits = training.fitting(system, gpus, self.memory);
-        let program = fits.and_then(|_| training.program(system, gpus)).map_err(|error| {
-            let place = match error {
-                TrainingError::Gpu(_) | TrainingError::NoModel { .. } => of_network,
-                _ => of_way,
-            };
-            refuse(place, &error)
-        })?;
-        Ok(Arc::new(program))
+        place.refuse_as(scenario, error, "", "see the file format in the reference")
     }
 }

@@ -9,8 +9,8 @@ use super::programs::Programs;
 use super::read::{Asked, Scenario};
 use crate::diagnostic::shown;
 use crate::network::pcie::PcieArbitration;
-use crate::simulation::RunTime;
 use crate::simulation::cluster::Fidelity;
+use crate::simulation::{QueueDiscipline, RunTime};
 
 /// What packets alone heed of a network where a policy places jobs.
 const OF_PACKETS: [&str; 11] = [
@@ -52,6 +52,7 @@ pub(super) fn unheeded(scenario: &Scenario) -> Vec<String> {
         bus(scenario, arbitration),
         note(&in_turn, why),
         deadlines(scenario, arbitration),
+        limits(scenario),
         traces(scenario),
     ];
     notes.into_iter().flatten().collect()
@@ -86,6 +87,7 @@ fn of_packets(scenario: &Scenario) -> Vec<String> {
 /// The bus's choices where no packets cross it.
 fn bus(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Option<String> {
     let (fidelity, of_messages) = match &scenario.asked {
+        // Programs of a day send messages beside the kernels of workloads.
         Asked::Mix(mix) => (mix.choices.fidelity, false),
         Asked::Programs(_) => {
             (scenario.network.fidelity, !scenario.network.collectives.are_kernels())
@@ -106,30 +108,51 @@ fn bus(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Option<Stri
 /// Deadlines of copies.
 fn deadlines(scenario: &Scenario, arbitration: Option<PcieArbitration>) -> Option<String> {
     let of_bus = written(scenario, "pcie", &["deadline"]);
-    let of_jobs = match &scenario.asked {
-        Asked::Programs(programs) => own_deadlines(programs),
-        Asked::Mix(_) => Vec::new(),
-    };
+    let of_jobs = written_down(scenario).map_or_else(Vec::new, own_deadlines);
     if arbitration != Some(PcieArbitration::Qos) {
         let keys = [of_bus, of_jobs].concat();
         return note(&keys, "`pcie.arbitration = \"qos\"` alone heeds deadlines");
     }
     match &scenario.asked {
-        Asked::Programs(_) if !of_jobs.is_empty() => {
-            note(&of_bus, "there are jobs with a deadline of their own")
-        }
-        Asked::Mix(mix) if !mix.choices.iteration.host_copies => {
+        _ if !of_jobs.is_empty() => note(&of_bus, "there are jobs with a deadline of their own"),
+        Asked::Mix(mix) if !mix.choices.iteration.host_copies && mix.written.is_none() => {
             note(&of_bus, "nothing is copied from hosts; `jobs.host_copies = true` copies images")
         }
         _ => None,
     }
 }
 
+/// The jobs that the scenario writes down.
+const fn written_down(scenario: &Scenario) -> Option<&Programs> {
+    match &scenario.asked {
+        Asked::Programs(programs) => Some(programs),
+        Asked::Mix(mix) => mix.written.as_ref(),
+    }
+}
+
+/// How long jobs run at most, where nobody waits that could be let past another.
+fn limits(scenario: &Scenario) -> Option<String> {
+    let (backfills, jobs) = match &scenario.asked {
+        Asked::Programs(programs) => (false, programs),
+        Asked::Mix(mix) => {
+            (mix.choices.discipline == QueueDiscipline::Backfill, mix.written.as_ref()?)
+        }
+    };
+    if backfills {
+        return None;
+    }
+    let named = jobs.jobs.iter().zip(jobs.names());
+    let named = named.filter(|(job, _)| job.time_limit.is_some());
+    let keys: Vec<String> =
+        named.map(|(_, name)| format!("`time_limit` of job `{}`", shown(&name))).collect();
+    note(&keys, "`queue.discipline = \"backfill\"` alone heeds how long jobs run at most")
+}
+
 /// How traces are read, where there is none.
 fn traces(scenario: &Scenario) -> Option<String> {
     let is_trace = |job: &JobEntry| matches!(job.program, ProgramSource::Trace { .. });
-    match &scenario.asked {
-        Asked::Programs(programs) if programs.jobs.iter().any(is_trace) => None,
+    match written_down(scenario) {
+        Some(programs) if programs.jobs.iter().any(is_trace) => None,
         _ => note(&written(scenario, "trace", &["collective_bytes"]), "no `[[job]]` has a `trace`"),
     }
 }

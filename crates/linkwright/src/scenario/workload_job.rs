@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use super::demand;
 use super::fields::Fields;
 use super::iteration;
 use super::source::Place;
@@ -52,12 +53,17 @@ impl WorkloadSource {
             let remedy = format!("remove `{other}` or `workload`");
             return Err(fields.refuse(other, &problem, remedy));
         }
-        let Some(ranks) = fields.optional::<u32>("ranks")? else {
+        let Some(ranks) = demand::ranks(fields)? else {
             let remedy = "write on how many GPUs it runs, such as `ranks = 8`";
             return Err(fields.refuse("workload", "a workload without `ranks`", remedy));
         };
         let settings = iteration::settings(fields, "job")?;
         Ok(Some(Self { workload, ranks, settings, place: fields.place("workload") }))
+    }
+
+    /// How its iterations are made.
+    pub(super) const fn settings(&self) -> IterationSettings {
+        self.settings
     }
 
     /// The program on the GPUs of its ranks.

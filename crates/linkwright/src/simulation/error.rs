@@ -54,6 +54,18 @@ pub enum SimulationError {
         /// Its iterations.
         iterations: u64,
     },
+    /// A job whose program no formula knows.
+    NoFormula {
+        /// The job.
+        job: String,
+    },
+    /// A job that names a GPU that is out of order.
+    UnhealthyGpu {
+        /// The job.
+        job: String,
+        /// The GPU of the system.
+        gpu: u32,
+    },
     /// A run that its caller ended.
     Interrupted {
         /// Jobs finished by then.
@@ -77,6 +89,11 @@ pub enum SimulationError {
         job: String,
         /// Why not.
         fault: Box<PlanningFault>,
+    },
+    /// A job of which there is no fluid.
+    NotFluid {
+        /// The job.
+        job: String,
     },
     /// Jobs as fluids whose collectives go by rule.
     NoFluid,
@@ -164,6 +181,16 @@ impl Diagnose for SimulationError {
                 shown(job)
             ))
             .remedy("lower its iterations or give it links with more bandwidth"),
+            Self::NoFormula { job } => Diagnosis::of(format!(
+                "no formula says how long job `{}` runs, which runs no workload",
+                shown(job)
+            ))
+            .remedy("let jobs be played, by `run_time = \"played\"`"),
+            Self::UnhealthyGpu { job, gpu } => Diagnosis::of(format!(
+                "job `{}` asks for GPU {gpu}, which is out of order, so it can never start",
+                shown(job)
+            ))
+            .remedy("name another GPU, or leave the choice to a policy by `gpus`"),
             Self::Interrupted { done, total } => {
                 Diagnosis::of(format!("stopped after {done} of {total} jobs"))
             }
@@ -177,6 +204,12 @@ impl Diagnose for SimulationError {
             Self::Planning { job, fault } => {
                 fault.diagnosis().within(format_args!("job `{}`", shown(job)))
             }
+            Self::NotFluid { job } => Diagnosis::of(format!(
+                "job `{}` is played from end to end, and `fluid` is a rate of jobs that repeat computing and \
+                 all-reduces",
+                shown(job)
+            ))
+            .remedy("use the fidelity `flow` or `packet`"),
             Self::NoFluid => Diagnosis::of(
                 "`mpi` makes no plan that would say what a job wants of its links, so that there is \
                  no fluid of it",

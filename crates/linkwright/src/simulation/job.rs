@@ -3,19 +3,22 @@
 use std::borrow::Cow;
 
 use super::error::SimulationError;
+use super::played::IterationSettings;
+use super::written::{Task, Written};
 use crate::allocation::PatternShape;
-use crate::training::{Network, Work, Workload};
+use crate::training::{Network, Way, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
 /// One job of a shared server.
 ///
 /// Jobs of one arrival time queue in the order of their list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// A name of its own, not blank and without control characters.
     pub name: String,
-    /// The name of a published [`Workload`]; of a [`Network`] where samples are given.
+    /// The name of a published [`Workload`]; of a [`Network`] where samples are given; of what a job that is written
+    /// down runs.
     pub workload: String,
     /// How many GPUs it asks for; at least one.
     pub gpus: u32,
@@ -36,6 +39,9 @@ pub struct Job {
     /// Of a job that trains a network layer by layer, the samples of each GPU in an iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_gpu: Option<u32>,
+    /// What it says of itself, if it is written down by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Box<Written>>,
 }
 
 impl Job {
@@ -56,6 +62,44 @@ impl Job {
                 Work::Layers { samples_per_gpu, .. } => Some(samples_per_gpu),
                 Work::Training { .. } | Work::Fixed { .. } => None,
             },
+            written: None,
+        }
+    }
+
+    /// What it says of itself, if it is written down by itself.
+    #[must_use]
+    pub fn own(&self) -> Option<&Written> {
+        self.written.as_deref()
+    }
+
+    /// What it runs, if that is no workload under the choices of all.
+    #[must_use]
+    pub fn task(&self) -> Option<&Task> {
+        self.own().map(|written| &written.task)
+    }
+
+    /// Whether its workload says how long it runs.
+    #[must_use]
+    pub fn is_workload(&self) -> bool {
+        matches!(self.task(), None | Some(Task::Workload(_)))
+    }
+
+    /// Whether it repeats iterations that are computing and all-reduces, of which there is a fluid.
+    #[must_use]
+    pub fn is_fluid(&self) -> bool {
+        match self.task() {
+            None | Some(Task::Workload(_)) => true,
+            Some(Task::Training(task)) => task.way == Way::AllReduce,
+            Some(Task::Program(_)) => false,
+        }
+    }
+
+    /// How its iterations are made, where all others' are made so.
+    #[must_use]
+    pub fn iteration(&self, of_all: IterationSettings) -> IterationSettings {
+        match self.task() {
+            Some(Task::Workload(own)) => *own,
+            Some(Task::Training(_) | Task::Program(_)) | None => of_all,
         }
     }
 

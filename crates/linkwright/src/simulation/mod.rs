@@ -13,6 +13,7 @@ mod job_formats;
 pub mod played;
 pub mod queue;
 pub mod tables;
+mod written;
 
 pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
@@ -21,6 +22,7 @@ pub use job::Job;
 pub use job_formats::other_format;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
+pub use written::{Task, Written};
 
 use crate::allocation::BandwidthModel;
 use crate::diagnostic::Named;

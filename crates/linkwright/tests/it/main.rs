@@ -17,6 +17,7 @@ mod messages_of_devices;
 mod mpi_programs;
 mod names;
 mod nearness;
+mod one_kind;
 mod otf2;
 mod packet_reference;
 mod packet_settings;

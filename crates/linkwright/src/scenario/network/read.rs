@@ -11,6 +11,7 @@ use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::{PacketSettings, PcieSettings, RoutingKind};
 use crate::program::CollectiveKind;
 use crate::runtime::MpiProtocol;
+use crate::scenario::demand::is_day;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::Setting;
@@ -166,14 +167,15 @@ fn collectives(
         read.chosen.extend(choice.map(|choice| (kind, choice)));
     }
     read.planner = fields.named("planner", Planner::named)?;
-    if fields.has("protocol") && scenario.has("jobs") {
+    if fields.has("protocol") && scenario.has("jobs") && !scenario.has("job") {
         let remedy = "remove it: by flows, jobs that a policy places run under nccl's, unless the \
                       planner is `mpi`";
         return Err(fields.refuse("protocol", "a protocol beside `[jobs]`", remedy));
     }
     if read.are_kernels() {
         let fidelity: Option<Fidelity> = scenario.choice("fidelity")?;
-        if fidelity.unwrap_or_default() == Fidelity::Packet {
+        let absent = if is_day(scenario)? { Fidelity::Flow } else { Fidelity::default() };
+        if fidelity.unwrap_or(absent) == Fidelity::Packet {
             let remedy = "write `fidelity = \"flow\"`: kernels' connections go over flows";
             return Err(fields.refuse("protocol", "kernels in a network of packets", remedy));
         }

@@ -193,10 +193,18 @@ fn settings_are_put_over_the_file_and_named_in_errors() {
 #[test]
 fn what_neither_kind_of_jobs_heeds_is_refused() {
     for (text, says) in [
-        (format!("{SMALL}[queue]\ndiscipline = \"fifo\"\n"), "`[queue]` beside `[[job]]`"),
-        (format!("{SMALL}[system]\nunhealthy = [1]\n"), "`unhealthy` beside `[[job]]`"),
+        (
+            format!("{SMALL}[queue]\ndiscipline = \"fifo\"\n"),
+            "`[queue]` where mappings give all jobs",
+        ),
+        (format!("{SMALL}[system]\nunhealthy = [1]\n"), "`unhealthy` where mappings give all jobs"),
         (format!("mapping = \"random\"\n{SHARED}"), "`mapping` beside `[jobs]`"),
-        (format!("{SHARED}[[job]]\nprogram = \"laghos\"\nranks = 8\n"), "jobs in two ways"),
+        (
+            "jobs.run_time = \"formula\"\njobs.generate = {}\nsystem.server = \"dgx2\"\n\
+             [[job]]\nprogram = \"laghos\"\nranks = 8\n"
+                .to_owned(),
+            "a formula beside `[[job]]`s, which are played",
+        ),
         (SHARED.replace("planner = \"packing\"", "all_reduce = \"ring\""), "an algorithm for a"),
         (
             SHARED.replace("planner = \"packing\"", "protocol = \"nccl\""),

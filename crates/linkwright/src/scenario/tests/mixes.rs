@@ -36,7 +36,9 @@ fn a_scenario_reads_with_its_defaults() {
         (mix_of(&scenario).choices.bandwidth_profile, mix_of(&scenario).choices.ties),
         (None, Ties::Nearest)
     );
-    let JobSource::Generate(options, _) = &mix_of(&scenario).jobs else { panic!("generated") };
+    let Some(JobSource::Generate(options, _)) = &mix_of(&scenario).jobs else {
+        panic!("generated")
+    };
     assert_eq!((options.seed, options.count, options.max_gpus), (7, 20, 4));
 }
 
@@ -126,7 +128,7 @@ fn every_key_that_is_listed_reads() {
     let at = |line, column| Position { line, column };
     assert_eq!(scenario.network.servers[0].kind.place.position, at(2, 8));
     let mix = mix_of(&scenario);
-    let JobSource::Generate(_, place) = &mix.jobs else { panic!("generated") };
+    let Some(JobSource::Generate(_, place)) = &mix.jobs else { panic!("generated") };
     assert_eq!(place.position, at(5, 12));
     assert_eq!(mix.choices.unhealthy, [1]);
     assert_eq!(mix.places.unhealthy[0].position, at(3, 14));

@@ -31,7 +31,7 @@ fn errors_name_line_and_column() {
         (
             "nic = \"rr-4\"",
             "fidelity = \"fluid\"",
-            "s.toml:11:12: programs that are played from end",
+            "s.toml:18:11: a program that is played from end",
         ),
         ("nic = \"rr-4\"", "seed = 4", "s.toml:11:1: unknown key: `seed`; the keys of network"),
         ("nic = \"rr-4\"", "file = \"g\"", "s.toml:6:8: a network from a file and from keys: "),

@@ -16,6 +16,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
     let is_mix = ["jobs", "jobs.columns", "jobs.generate", "allocation", "queue"]
         .contains(&setting.table)
         || ["system.unhealthy", "fidelity"].contains(&path.as_str());
+    let asks_policy = ["job.gpus", "job.policy"].contains(&path.as_str());
     let jobs = match (is_mix, setting.key) {
         (true, _) if setting.table == "jobs.generate" => "system.server = \"dgx2\"\n".to_owned(),
         (true, "workload" | "days") if setting.table == "jobs" => {
@@ -29,12 +30,17 @@ fn text_of(setting: &Setting, value: &str) -> String {
                 "host_copies" | "gpu_speed" | "bucket" => "workload = \"alexnet\"\n",
                 _ => "program = \"stencil4d\"\n",
             };
-            let ranks = if setting.key == "ranks" { "" } else { "ranks = 16\n" };
+            let ranks = match path.as_str() {
+                "job.ranks" | "job.gpus" => "",
+                "job.policy" => "gpus = 16\n",
+                _ => "ranks = 16\n",
+            };
             format!("[[job]]\n{program}{ranks}{line}")
         }
     };
-    // Abstract nodes have one interface each.
+    // Abstract nodes have one interface each, and no policy chooses among them.
     let top = match setting.key {
+        _ if asks_policy => format!("system.server = \"dgx2\"\n{top}"),
         "port_order" | "interfaces" => format!("system.server = \"dgx2\"\n{top}"),
         // Without its table there is no bus.
         "arbitration" if setting.table == "pcie" => format!("pcie.first = \"small\"\n{top}"),
@@ -88,7 +94,7 @@ fn every_range_is_that_of_the_reader() {
         }
         let reads = |value: u64| read(&text_of(setting, &value.to_string()));
         // Skeletons want grids of ranks.
-        if setting.path() != "job.ranks" {
+        if !["job.ranks", "job.gpus"].contains(&setting.path().as_str()) {
             assert!(reads(least).is_ok(), "{}: {:?}", setting.path(), reads(least));
         }
         if least > 0 {

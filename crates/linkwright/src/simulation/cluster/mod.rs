@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use collectives::{ClusterLowering, Planned};
+pub(in crate::simulation) use collectives::{ClusterLowering, Opening, Planned};
 use deadlines::with_deadlines;
 
 use crate::diagnostic::{Diagnose, Diagnosis, Named};

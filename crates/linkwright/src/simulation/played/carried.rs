@@ -2,13 +2,13 @@
 //!
 //! What it represents: an iteration moves the same bytes however fast it is, so that they follow from the programs and from
 //! the GPUs that jobs got: samples that each GPU copies from its host, and the all-reduce of every bucket by the plan that
-//! was played. What it leaves out: MPI's algorithms, which make no plan, and what protocols and packets add to data.
+//! was played. What it leaves out: jobs that run a program or train by choices of their own; MPI's algorithms, which make no plan, and what protocols and packets add to data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::allocations::AllocationPlans;
-use super::iteration::{IterationSettings, Programs};
+use super::iteration::{IterationSettings, ProgramsBySettings};
 use super::plans::{Planner, PlanningFault};
 use super::{host_ways, sites};
 use crate::collectives::time::{LoweredSchedule, protocol_of, resources};
@@ -48,8 +48,8 @@ pub fn carried(
     let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoPlan) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
-    let sites = if settings.host_copies { sites(system, &wiring)? } else { Vec::new() };
-    let programs = Programs::new(system, settings)?;
+    let mut programs = ProgramsBySettings::new(system, settings, jobs)?;
+    let sites = if programs.copies() { sites(system, &wiring)? } else { Vec::new() };
     let mut plans = AllocationPlans::default();
     let mut known: BTreeMap<Reduced, BTreeMap<ResourceId, f64>> = BTreeMap::new();
     let mut bytes: BTreeMap<ResourceId, f64> = BTreeMap::new();
@@ -58,9 +58,12 @@ pub fn carried(
     records.sort_by_key(|record| record.start);
     for record in records {
         let job = &jobs[record.job];
+        if !job.is_workload() {
+            continue;
+        }
         let ranks = plans.ranks(system, &record.parts);
         let workload = job.work()?;
-        let steps = programs.steps(&workload, system, &ranks.gpus)?;
+        let steps = programs.of(job).steps(&workload, system, &ranks.gpus)?;
         let iterations = job.iterations as f64;
         if steps.copied.0 > 0 {
             let ways = host_ways(ranks.gpus.iter().map(|gpu| sites[*gpu]), &routes);

@@ -16,7 +16,8 @@ pub(super) struct CopyDeadline {
 }
 
 impl CopyDeadline {
-    /// That of a bus on which these jobs copy from their hosts; None where nothing heeds it.
+    /// That of a bus on which these jobs copy from their hosts; None where nothing heeds it, or where a job has
+    /// one of its own.
     pub(super) fn of(
         bus: Option<&PcieSettings>,
         jobs: &[Job],
@@ -25,8 +26,11 @@ impl CopyDeadline {
         let Some(times) = bus.and_then(|bus| NonZeroU32::new(bus.deadline)) else {
             return Ok(None);
         };
+        if jobs.iter().any(|job| job.own().is_some_and(|written| written.deadline.is_some())) {
+            return Ok(None);
+        }
         let mut largest = Bytes(0);
-        for job in jobs {
+        for job in jobs.iter().filter(|job| job.is_workload()) {
             largest = largest.max(job.work()?.copied_per_iteration());
         }
         Ok(Some(Self { largest, times }))

@@ -12,6 +12,7 @@
 //! what a framework takes for a collective's call.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -22,14 +23,17 @@ use crate::program::{
     CollectiveKind, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
 };
 use crate::simulation::error::SimulationError;
+use crate::simulation::job::Job;
 use crate::system::gpus::{GpuModel, NumberType};
 use crate::system::{Server, System};
 use crate::training::workload::{Work, Workload, reference_rate};
-use crate::training::{Bucketing, Network, Training, TrainingError, Turns, model_of};
+use crate::training::{Bucketing, Network, Training, TrainingError, TrainingTask, Turns, model_of};
 use crate::units::{Bytes, OperationRate, Picoseconds};
 
 /// How fast GPUs compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum GpuSpeed {
     /// As the GPU that the workloads are timed on, whatever the server has.
@@ -49,7 +53,7 @@ impl Named for GpuSpeed {
 pub const LEAST_BUCKET: Bytes = Bytes(1_000_000);
 
 /// What an iteration is made of besides computing and reducing at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct IterationSettings {
     /// Whether the images of every step are copied from the host.
     pub host_copies: bool,
@@ -153,6 +157,29 @@ impl IterationSettings {
     }
 }
 
+impl Steps {
+    /// Those of a task that trains by all-reduces, on these GPUs of a system.
+    pub(super) fn of_task(
+        task: &TrainingTask,
+        system: &System,
+        gpus: &[usize],
+    ) -> Result<Self, TrainingError> {
+        let gpus: Vec<u32> = gpus.iter().map(|gpu| *gpu as u32).collect();
+        task.training().fitting(system, &gpus, task.memory)?;
+        let Turns { copied, mut buckets, update } = task.turns(system, &gpus)?;
+        if gpus.len() < 2 || !task.overlaps {
+            let computed = Picoseconds(buckets.iter().map(|(computed, _)| computed.0).sum());
+            for (index, (before, _)) in buckets.iter_mut().enumerate() {
+                *before = if index == 0 { computed } else { Picoseconds(0) };
+            }
+        }
+        if gpus.len() < 2 {
+            buckets.truncate(1);
+        }
+        Ok(Self { copied, buckets, update, is_own: true })
+    }
+}
+
 /// A time of computing at the reference's speed on a GPU of another.
 pub(super) fn at_rate(duration: Picoseconds, rate: OperationRate) -> Picoseconds {
     let scaled = u128::from(duration.0) * u128::from(reference_rate().0);
@@ -251,6 +278,41 @@ fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
     rank.finish()
 }
 
+/// The programs of workloads under the settings of all jobs, and under those that jobs have of their own.
+#[derive(Debug)]
+pub(super) struct ProgramsBySettings {
+    of_all: IterationSettings,
+    made: BTreeMap<IterationSettings, Programs>,
+}
+
+impl ProgramsBySettings {
+    /// None is made yet.
+    pub(super) fn new(
+        system: &System,
+        of_all: IterationSettings,
+        jobs: &[Job],
+    ) -> Result<Self, SimulationError> {
+        let mut made = BTreeMap::from([(of_all, Programs::new(system, of_all)?)]);
+        for job in jobs {
+            if let Entry::Vacant(entry) = made.entry(job.iteration(of_all)) {
+                let programs = Programs::new(system, *entry.key())?;
+                entry.insert(programs);
+            }
+        }
+        Ok(Self { of_all, made })
+    }
+
+    /// Whether images are copied for any workload.
+    pub(super) fn copies(&self) -> bool {
+        self.made.keys().any(|settings| settings.host_copies)
+    }
+
+    /// Those by which a job's are made.
+    pub(super) fn of(&mut self, job: &Job) -> &mut Programs {
+        self.made.get_mut(&job.iteration(self.of_all)).expect("all jobs' were made at the start")
+    }
+}
+
 /// A workload's name, its steps, and the speeds of the ranks that run it.
 type Known = (String, Steps, Vec<OperationRate>);
 
@@ -272,11 +334,6 @@ impl Programs {
         }
         let speeds = Speeds::of(system, settings.gpu_speed)?;
         Ok(Self { settings, speeds, known: BTreeMap::new() })
-    }
-
-    /// Whether images are copied.
-    pub(super) const fn copies(&self) -> bool {
-        self.settings.host_copies
     }
 
     /// The speeds by which times of steps are to be read, of these GPUs of the system.

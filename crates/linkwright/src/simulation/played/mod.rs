@@ -19,12 +19,14 @@ mod classes;
 mod deadlines;
 mod fluid;
 mod iteration;
+mod lowering;
 mod plans;
 mod relocation;
 mod repeats;
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub use plans::{Planner, PlanningFault, UnknownPlanner};
 
@@ -32,13 +34,15 @@ pub use carried::{LinkTraffic, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 
 use self::deadlines::CopyDeadline;
-use self::iteration::Programs;
+use self::iteration::ProgramsBySettings;
+use self::lowering::DayLowering;
 use self::plans::{Carries, Plans, as_placed};
 use self::repeats::Repeats;
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
 use super::queue::{Ends, JobRecord, Queue, Sharing};
+use super::written::Task;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
@@ -100,7 +104,7 @@ pub fn play_iterations(
 ) -> Result<PlayedOutcome, SimulationError> {
     let Cluster { system, settings: of_packets, nic, arbitration, .. } = cluster;
     let longest = cluster.collectives.planned_message_size;
-    let programs = Programs::new(system, settings)?;
+    let programs = ProgramsBySettings::new(system, settings, jobs)?;
     let bus = of_packets.pcie.as_ref();
     match cluster.fidelity {
         Fidelity::Fluid => fluid::play((system, bus), (planner, programs), sharing, jobs, hook),
@@ -108,7 +112,8 @@ pub fn play_iterations(
             let wiring = Wiring::of_system(system);
             let routes = resources(&wiring);
             let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
-            let sites = if settings.host_copies { sites(system, &wiring)? } else { Vec::new() };
+            let needs_sites = programs.copies() || jobs.iter().any(|job| !job.is_workload());
+            let sites = if needs_sites { sites(system, &wiring)? } else { Vec::new() };
             let mut network = Connections::over(&routes, &gpus).with_sites(sites);
             if let Some(bus) = bus {
                 let with_bus = network.with_bus(system, bus).map_err(SettingsError::from);
@@ -153,10 +158,10 @@ fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
     }
 }
 
-fn play_on<T: Carries>(
+fn play_on<'r, T: Carries<'r>>(
     network: &mut T,
-    cluster: &Cluster,
-    (plans, programs, repeats): (Plans<'_>, Programs, Option<Repeats>),
+    cluster: &'r Cluster,
+    (plans, programs, repeats): (Plans<'r>, ProgramsBySettings, Option<Repeats>),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -164,7 +169,9 @@ fn play_on<T: Carries>(
     check_iterations(jobs)?;
     let system = &*cluster.system;
     let queue = Queue::on(system, jobs, sharing, Ends::Played)?;
-    let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
+    let routes = plans.routes();
+    let lowering = DayLowering::new(plans, cluster);
+    let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, lowering);
     let mut runtime = runtime.map_err(ClusterError::from)?;
     if repeats.is_some() {
         runtime.watch_rest();
@@ -178,6 +185,7 @@ fn play_on<T: Carries>(
         runtime,
         programs,
         deadline,
+        routes,
         repeats,
         running: Vec::new(),
         changed: false,
@@ -187,7 +195,7 @@ fn play_on<T: Carries>(
         engine.schedule(job.arrival, Event::Arrival(index));
     }
     engine.run(&mut shared)?;
-    let plans = shared.runtime.lowering_mut().made();
+    let plans = shared.runtime.lowering_mut().plans.made();
     let records = shared.queue.into_records();
     Ok(PlayedOutcome { records, plans })
 }
@@ -204,10 +212,12 @@ struct Shared<'a, 'n, 'r, T> {
     system: &'a System,
     jobs: &'a [Job],
     queue: Queue<'a>,
-    runtime: Runtime<'n, T, Plans<'r>>,
-    programs: Programs,
+    runtime: Runtime<'n, T, DayLowering<'r>>,
+    programs: ProgramsBySettings,
     /// The deadline of copies, if a PCIe bus heeds any.
     deadline: Option<CopyDeadline>,
+    /// Where connections are opened, if they are.
+    routes: Option<&'r Routes<'r>>,
     /// Which jobs repeat their iterations, if any may.
     repeats: Option<Repeats>,
     /// The job of each that was admitted.
@@ -216,7 +226,7 @@ struct Shared<'a, 'n, 'r, T> {
     changed: bool,
 }
 
-impl<T: Carries> Model for Shared<'_, '_, '_, T> {
+impl<'r, T: Carries<'r>> Model for Shared<'_, '_, 'r, T> {
     type Event = Event<RuntimeEvent<T::Event>>;
     type Error = SimulationError;
     const SETTLES: bool = true;
@@ -275,7 +285,7 @@ impl<T: Carries> Model for Shared<'_, '_, '_, T> {
     }
 }
 
-impl<T: Carries> Shared<'_, '_, '_, T> {
+impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
     /// Takes up which programs have ended.
     fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
         while let Some(index) = self.runtime.next_end() {
@@ -304,26 +314,33 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         scheduler: &mut impl Scheduler<Event<RuntimeEvent<T::Event>>>,
     ) -> Result<(), SimulationError> {
         let of = &self.jobs[job];
+        if !of.is_workload() {
+            return self.admit_program(job, scheduler);
+        }
         let record = self.queue.record(job).expect("it has just got its GPUs");
-        let (network, plans) = self.runtime.planning();
+        let (network, lowering) = self.runtime.planning();
         let workload = of.work()?;
         let placed = as_placed(self.system, &record.parts);
-        let steps = self.programs.steps(&workload, self.system, &placed)?;
+        let programs = self.programs.of(of);
+        let steps = programs.steps(&workload, self.system, &placed)?;
         let sizes = steps.buckets.iter().map(|(_, size)| *size);
-        let planned = plans.of_allocation(network, self.system, &record.parts, sizes);
+        let planned = lowering.plans.of_allocation(network, self.system, &record.parts, sizes);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
             job: of.name.clone(),
             fault: Box::new(fault),
         })?;
-        self.runtime.lowering_mut().admit(variant);
+        lowering.plans.admit(variant);
         let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| *gpu as u32);
-        let program = self.programs.of(self.system, &of.workload, &steps, &gpus);
+        let program = programs.of(self.system, &of.workload, &steps, &gpus);
+        let own = of.own();
+        let default = self.deadline.and_then(|deadline| deadline.of_copies(steps.copied));
         let job_of_runtime = runtime::ProgramJob {
             name: of.name.clone(),
             iterations: iterations.expect("the jobs were checked before the run"),
             start: scheduler.now(),
-            deadline: self.deadline.and_then(|deadline| deadline.of_copies(steps.copied)),
+            priority: own.map_or(0, |written| written.priority),
+            deadline: own.and_then(|written| written.deadline).or(default),
             ..runtime::ProgramJob::new(&program, on.collect())
         };
         let mut part = Part { whole: scheduler, done: self.queue.done() };
@@ -333,14 +350,61 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         if let Some(repeats) = &mut self.repeats {
             let copies = steps.copied.0 > 0;
             let copied_to = gpus.iter().filter(|_| copies).map(|gpu| *gpu as u32);
-            let (network, plans) = self.runtime.planning();
+            let (network, lowering) = self.runtime.planning();
             let sites = copied_to.map(|gpu| network.gpu_site(gpu));
             let sizes = steps.buckets.iter().map(|(_, size)| *size);
-            let links = plans
+            let links = lowering
+                .plans
                 .links(variant, sizes, sites)
                 .expect("a job that copies was refused where a GPU has no host");
-            let least = self.programs.least(self.system, &steps, &gpus);
+            let least = self.programs.of(of).least(self.system, &steps, &gpus);
             repeats.start((index, links, least), &self.runtime, scheduler.now());
+        }
+        Ok(())
+    }
+
+    /// Lets a job run a program of its own on the GPUs that it was given, or that it named.
+    fn admit_program(
+        &mut self,
+        job: usize,
+        scheduler: &mut impl Scheduler<Event<RuntimeEvent<T::Event>>>,
+    ) -> Result<(), SimulationError> {
+        let of = &self.jobs[job];
+        let written = of.own().expect("what runs no workload is written down by itself");
+        let record = self.queue.record(job).expect("it has just got its GPUs");
+        let gpus: Vec<u32> = match &written.gpus {
+            Some(named) => named.to_vec(),
+            None => as_placed(self.system, &record.parts).iter().map(|gpu| *gpu as u32).collect(),
+        };
+        let program = match &written.task {
+            Task::Training(task) => Arc::new(task.program(self.system, &gpus)?),
+            Task::Program(program) => Arc::clone(program),
+            Task::Workload(_) => unreachable!("a workload is admitted by its steps"),
+        };
+        let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
+        let of_runtime = runtime::ProgramJob {
+            name: of.name.clone(),
+            program,
+            mapping: gpus,
+            start: scheduler.now(),
+            iterations: iterations.expect("the jobs were checked before the run"),
+            computation_scale: written.computation_scale,
+            priority: written.priority,
+            deadline: written.deadline,
+        };
+        let done = self.queue.done();
+        runtime::validate(&of_runtime, self.system.gpus()).map_err(|error| self.fault(error))?;
+        let index = self.running.len() as u32;
+        let routes = self.routes;
+        let (network, lowering) = self.runtime.planning();
+        let mut ask = |_| scheduler.ask(done);
+        lowering.admit_program((index, &of_runtime), (network, routes), &mut ask)?;
+        let mut part = Part { whole: scheduler, done };
+        let admitted = self.runtime.admit(&of_runtime, &mut part);
+        let index = admitted.map_err(|error| self.fault(error))?;
+        self.running.push(job);
+        if let Some(repeats) = &mut self.repeats {
+            repeats.start_unknown(index, &self.runtime, scheduler.now());
         }
         Ok(())
     }

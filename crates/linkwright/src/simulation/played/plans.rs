@@ -20,12 +20,16 @@ use crate::network::{
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
+use crate::simulation::cluster::Opening;
 use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::units::Bytes;
 
 /// The variant of a job whose collectives take no plan.
 const BY_RULE: u32 = 0;
+
+/// The first variant of jobs that run programs of their own, which are planned for elsewhere.
+pub(super) const OWN: u32 = 1 << 31;
 
 /// How the collectives of jobs are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,20 +114,31 @@ impl Diagnose for PlanningFault {
 }
 
 /// A network that jobs are played on.
-pub(super) trait Carries: Transport {
+pub(super) trait Carries<'r>: Transport {
     /// Opens the connections of a schedule and returns the first; None where the network takes
     /// messages alone.
     fn open(&mut self, schedule: &LoweredSchedule) -> Option<ConnectionIndex>;
+
+    /// Where kernels of programs open theirs; None where the network takes messages alone.
+    fn opening(&mut self, routes: &'r Routes<'r>) -> Option<Opening<'_, 'r>>;
 }
 
-impl Carries for Connections<'_> {
+impl<'r> Carries<'r> for Connections<'r> {
     fn open(&mut self, schedule: &LoweredSchedule) -> Option<ConnectionIndex> {
         Some(schedule.open(self))
     }
+
+    fn opening(&mut self, routes: &'r Routes<'r>) -> Option<Opening<'_, 'r>> {
+        Some(Opening { network: self, routes })
+    }
 }
 
-impl<R: Routing> Carries for PacketNetwork<'_, R> {
+impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
     fn open(&mut self, _: &LoweredSchedule) -> Option<ConnectionIndex> {
+        None
+    }
+
+    fn opening(&mut self, _: &'r Routes<'r>) -> Option<Opening<'_, 'r>> {
         None
     }
 }
@@ -168,6 +183,11 @@ impl<'r> Plans<'r> {
         }
     }
 
+    /// Where connections are opened, if they are.
+    pub(super) const fn routes(&self) -> Option<&'r Routes<'r>> {
+        self.routes
+    }
+
     /// How many plans were made.
     pub(super) fn made(&self) -> usize {
         self.plans.made()
@@ -176,7 +196,7 @@ impl<'r> Plans<'r> {
     /// Plans all-reduces of these sizes for what a job got, as far as nobody has before.
     pub(super) fn of_allocation(
         &mut self,
-        network: &mut impl Carries,
+        network: &mut impl Carries<'r>,
         system: &System,
         parts: &[Part],
         sizes: impl Iterator<Item = Bytes>,
@@ -209,7 +229,7 @@ impl<'r> Plans<'r> {
 
     fn form(
         &self,
-        network: &mut impl Carries,
+        network: &mut impl Carries<'r>,
         system: &System,
         schedule: Schedule,
         (size, pieces): (Bytes, u64),

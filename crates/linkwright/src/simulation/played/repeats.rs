@@ -107,6 +107,17 @@ impl Repeats {
         self.change(job, runtime, now);
     }
 
+    /// A job starts of which nobody knows what it does: nothing passes unplayed while it runs.
+    pub(super) fn start_unknown<T: Transport, L: Lowering>(
+        &mut self,
+        job: u32,
+        runtime: &Runtime<'_, T, L>,
+        now: Picoseconds,
+    ) {
+        let all = (0..self.bus.len()).collect();
+        self.start((job, all, Picoseconds(0)), runtime, now);
+    }
+
     /// A job has ended.
     pub(super) fn end<T: Transport, L: Lowering>(
         &mut self,

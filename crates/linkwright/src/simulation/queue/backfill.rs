@@ -2,10 +2,36 @@
 
 use std::ops::Range;
 
-use super::Queue;
+use super::named::Wanted;
+use super::{Choice, Queue, UNKNOWN};
 use crate::engine::Scheduler;
 use crate::simulation::error::SimulationError;
 use crate::units::Picoseconds;
+
+/// What is kept for a first job that does not fit.
+enum Reserved {
+    /// As many GPUs as it needs of these servers.
+    Servers(Range<usize>),
+    /// These GPUs.
+    Gpus(Vec<Wanted>),
+}
+
+impl Reserved {
+    /// How many of these GPUs another job would take.
+    fn taken_by(&self, choice: &Choice) -> usize {
+        match self {
+            Self::Servers(servers) => choice.gpus_in(servers),
+            Self::Gpus(wanted) => {
+                let of = |(server, gpus): &Wanted| {
+                    let there = choice.parts.iter().filter(|(of, _)| of == server);
+                    let taken = there.flat_map(|(_, selection)| &selection.chosen.placement);
+                    taken.filter(|gpu| gpus.contains(gpu)).count()
+                };
+                wanted.iter().map(of).sum()
+            }
+        }
+    }
+}
 
 impl Queue<'_> {
     /// Starts jobs behind a first one that does not fit, where that does not delay it: they
@@ -24,8 +50,9 @@ impl Queue<'_> {
                 continue;
             };
             let finish = self.finish_time(job, &choice, scheduler.now())?;
-            let in_the_way = if finish > reservation { choice.gpus_in(&reserved) } else { 0 };
-            if in_the_way > spare {
+            let in_the_way = if finish > reservation { reserved.taken_by(&choice) } else { 0 };
+            // Nobody can tell that a job of unknown length is in nobody's way.
+            if in_the_way > spare || finish == UNKNOWN {
                 index += 1;
                 continue;
             }
@@ -37,21 +64,36 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// When and in which servers the job can start if nothing else does, and how many GPUs are spare
+    /// When and where the job can start if nothing else does, and how many GPUs are spare
     /// there then. Of several servers the first that is ready; all of them for a job that may have GPUs of
-    /// several, which only needs as many.
-    fn reservation(&self, job: usize) -> (Picoseconds, Range<usize>, usize) {
+    /// several, which only needs as many; the GPUs themselves that a job names.
+    fn reservation(&self, job: usize) -> (Picoseconds, Reserved, usize) {
+        if let Some(wanted) = self.named.get(job) {
+            return (self.all_free(wanted), Reserved::Gpus(wanted.to_vec()), 0);
+        }
         let (needed, all) = (self.jobs[job].gpus as usize, 0..self.servers.len());
         if self.may_split(job) {
             let (time, spare) = self.reservation_on(all.clone(), needed);
-            return (time, all, spare);
+            return (time, Reserved::Servers(all), spare);
         }
         let on = all.map(|server| {
             let (time, spare) = self.reservation_on(server..server + 1, needed);
             (time, server..server + 1, spare)
         });
         let first = on.min_by_key(|(time, servers, _)| (*time, servers.start));
-        first.unwrap_or((Picoseconds(u64::MAX), 0..0, 0))
+        let (time, servers, spare) = first.unwrap_or((UNKNOWN, 0..0, 0));
+        (time, Reserved::Servers(servers), spare)
+    }
+
+    /// When those who hold these GPUs will have given them back.
+    fn all_free(&self, wanted: &[Wanted]) -> Picoseconds {
+        let holders = wanted.iter().flat_map(|(server, gpus)| {
+            let held = self.servers[*server].1.held().iter();
+            held.filter(|(_, held)| held.iter().any(|gpu| gpus.contains(gpu)))
+        });
+        let ends = holders
+            .filter_map(|(key, _)| Some(self.records[key.parse::<usize>().ok()?].as_ref()?.finish));
+        ends.max().unwrap_or(Picoseconds(0))
     }
 
     fn reservation_on(&self, servers: Range<usize>, needed: usize) -> (Picoseconds, usize) {

@@ -12,6 +12,7 @@
 
 mod backfill;
 pub mod formula;
+mod named;
 mod record;
 mod servers;
 
@@ -21,14 +22,15 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use self::named::NamedGpus;
 pub use self::record::{JobRecord, Part};
 pub use self::servers::ServerChoice;
 use super::error::SimulationError;
 use super::job::Job;
 use crate::allocation::bandwidth::published;
 use crate::allocation::{
-    BandwidthModel, Effort, GpuSet, Objective, Pattern, PatternShape, Policy, PreparedMachine,
-    Request, Selection, ServerState,
+    BandwidthModel, ChosenPolicy, Effort, GpuSet, Objective, Pattern, PatternShape, Policy,
+    PreparedMachine, Request, Selection, ServerState,
 };
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
@@ -68,6 +70,9 @@ pub struct Sharing<'a> {
     /// Servers and their GPUs that are out of order.
     pub unhealthy: &'a [(usize, usize)],
 }
+
+/// The end of a job that nobody knows.
+const UNKNOWN: Picoseconds = Picoseconds(u64::MAX);
 
 /// Where a job is to run: what of each server, in their order.
 pub(super) struct Choice {
@@ -113,6 +118,8 @@ pub(super) struct Queue<'a> {
     largest: usize,
     /// What the narrowest of the servers can send to others, as an estimate of what jobs of several have.
     between: Bandwidth,
+    /// The GPUs of jobs that name theirs.
+    named: NamedGpus,
 }
 
 impl<'a> Queue<'a> {
@@ -125,8 +132,18 @@ impl<'a> Queue<'a> {
     ) -> Result<Self, SimulationError> {
         let machine = |server| &sharing.machines[system.kind_index_of(server)];
         let machines = (0..system.servers()).map(machine).collect();
-        let queue = Self::new(machines, jobs, sharing, ends)?;
-        Ok(Self { between: between(system), ..queue })
+        let named = NamedGpus::of(system, jobs)?;
+        if let Some((job, place)) = named.hopeless(sharing.unhealthy) {
+            let gpu = system.gpu_at(place.0 as u32, place.1 as u32);
+            return Err(SimulationError::UnhealthyGpu { job: jobs[job].name.clone(), gpu });
+        }
+        let mut queue = Self::new(machines, jobs, sharing, ends)?;
+        for (shape, size) in named.sizes(jobs) {
+            if let Entry::Vacant(entry) = queue.patterns.entry((shape, size)) {
+                entry.insert(Pattern::new(shape, size)?);
+            }
+        }
+        Ok(Self { between: between(system), named, ..queue })
     }
 
     /// No job has arrived yet on servers, each with its machine.
@@ -181,6 +198,7 @@ impl<'a> Queue<'a> {
             ends,
             largest,
             between: Bandwidth(0),
+            named: NamedGpus::default(),
         })
     }
 
@@ -247,6 +265,10 @@ impl<'a> Queue<'a> {
         job: usize,
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Option<Choice>, SimulationError> {
+        if let Some(wanted) = self.named.get(job) {
+            let shape = self.jobs[job].pattern;
+            return Ok(named::choice(wanted, &self.servers, |size| &self.patterns[&(shape, size)]));
+        }
         let size = self.jobs[job].gpus as usize;
         for server in self.choice.order(self.free(), size) {
             if let Some(selection) = self.select(job, server, size, scheduler)? {
@@ -292,7 +314,9 @@ impl<'a> Queue<'a> {
         let (machine, state) = &self.servers[server];
         let mut go_on = || scheduler.ask(done);
         let mut effort = Effort::interruptible(&mut go_on);
-        let selection = self.policy.choose(machine, &request, state.free(), &mut effort);
+        let own = self.jobs[job].own().and_then(|written| written.policy);
+        let policy = own.map_or(self.policy, |ChosenPolicy(policy)| policy);
+        let selection = policy.choose(machine, &request, state.free(), &mut effort);
         if effort.is_stopped() || scheduler.ask(done).is_break() {
             return Err(self.interrupted());
         }
@@ -306,8 +330,18 @@ impl<'a> Queue<'a> {
         choice: &Choice,
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
+        if !self.jobs[job].is_workload() {
+            let limit = self.jobs[job].own().and_then(|written| written.time_limit);
+            let end = limit.and_then(|limit| now.checked_add(limit));
+            return match self.ends {
+                Ends::Played => Ok(end.unwrap_or(UNKNOWN)),
+                Ends::ByFormula(_) => {
+                    Err(SimulationError::NoFormula { job: self.jobs[job].name.clone() })
+                }
+            };
+        }
         match self.finish_by_formula(job, choice, now) {
-            Err(_) if self.ends == Ends::Played => Ok(Picoseconds(u64::MAX)),
+            Err(_) if self.ends == Ends::Played => Ok(UNKNOWN),
             finish => finish,
         }
     }

@@ -16,9 +16,9 @@ use crate::system::System;
 use crate::units::{Bandwidth, Bytes};
 
 /// Where kernels' connections are opened.
-pub(in crate::simulation::cluster) struct Opening<'n, 'r> {
-    pub(in crate::simulation::cluster) network: &'n mut Connections<'r>,
-    pub(in crate::simulation::cluster) routes: &'r Routes<'r>,
+pub(in crate::simulation) struct Opening<'n, 'r> {
+    pub(in crate::simulation) network: &'n mut Connections<'r>,
+    pub(in crate::simulation) routes: &'r Routes<'r>,
 }
 
 /// A plan that some sizes take.

@@ -10,9 +10,9 @@ use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 /// Collectives by plans where they have one, and by algorithms where not.
 ///
 /// Variant 0 is that of an algorithm; variant `i` from 1 that of plan `i - 1`.
-pub(in crate::simulation::cluster) struct ClusterLowering<'a> {
-    pub(in crate::simulation::cluster) choices: &'a CollectiveChoices,
-    pub(in crate::simulation::cluster) planned: &'a Planned,
+pub(in crate::simulation) struct ClusterLowering<'a> {
+    pub(in crate::simulation) choices: &'a CollectiveChoices,
+    pub(in crate::simulation) planned: &'a Planned,
 }
 
 impl ClusterLowering<'_> {

@@ -16,7 +16,7 @@ mod tests;
 
 pub use choices::{CollectiveChoices, CollectiveMethod, CollectiveMethodError, CollectiveProtocol};
 pub use error::{PlanningError, PlanningProblem};
-pub(super) use kernels::Opening;
-pub(super) use lowering::ClusterLowering;
-pub(super) use planner::Planned;
+pub(in crate::simulation) use kernels::Opening;
+pub(in crate::simulation) use lowering::ClusterLowering;
+pub(in crate::simulation) use planner::Planned;
 pub use planner::{MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective};

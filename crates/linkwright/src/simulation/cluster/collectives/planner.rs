@@ -56,8 +56,8 @@ pub struct PlannedCollective {
     pub notes: Vec<String>,
 }
 
-/// What one rank of a job calls: its job, communicator and collective, and the root's rank.
-type Called = (u32, CommunicatorId, CollectiveKind, Option<Rank>);
+/// What one rank of a job calls: its communicator and collective, and the root's rank.
+type Called = (CommunicatorId, CollectiveKind, Option<Rank>);
 
 /// Where a collective is called: on which GPUs, and with the root at which of them.
 #[derive(Debug, Clone, Copy)]
@@ -101,13 +101,17 @@ enum Same {
 
 /// The plans of all collectives that are to go by plans.
 #[derive(Default)]
-pub(in crate::simulation::cluster) struct Planned {
+pub(in crate::simulation) struct Planned {
     forms: Vec<Form>,
     /// The plan of a job's communicator for a collective with that place of the root.
     of: BTreeMap<(u32, CommunicatorId, CollectiveKind, u32), u32>,
     list: Vec<PlannedCollective>,
     /// What was opened for kernels, with its first connection.
     opened: Vec<(ConnectionIndex, LoweredSchedule)>,
+    /// The form of each plan that was made.
+    known: BTreeMap<Same, u32>,
+    /// What took each form.
+    taken: Vec<Vec<Taken>>,
 }
 
 impl Planned {
@@ -127,10 +131,24 @@ impl Planned {
             return Ok(planned);
         }
         jobs.iter().try_for_each(|job| validate(job, cluster.gpus()))?;
-        let mut known: BTreeMap<Same, u32> = BTreeMap::new();
-        let mut taken: Vec<Vec<Taken>> = Vec::new();
-        for ((job, communicator, kind, root), sizes) in called(cluster, jobs) {
-            let of = &jobs[job as usize];
+        for (index, job) in (0..).zip(jobs) {
+            planned.add(cluster, (index, job), opening.as_mut(), hook)?;
+        }
+        Ok(planned)
+    }
+
+    /// Plans what one job more calls, whose index among all is this.
+    ///
+    /// # Errors
+    /// A collective without a plan, a run that the hook ended.
+    pub(in crate::simulation) fn add(
+        &mut self,
+        cluster: &Cluster,
+        (job, of): (u32, &ProgramJob),
+        mut opening: Option<&mut Opening<'_, '_>>,
+        hook: Hook<'_>,
+    ) -> Result<(), ClusterError> {
+        for ((communicator, kind, root), sizes) in called(cluster, of) {
             let members = &of.program.communicators[communicator as usize];
             if members.len() < 2 {
                 continue;
@@ -152,7 +170,7 @@ impl Planned {
                 Some(_) => Same::Kernels(gpus.clone(), kind, place, sizes.clone()),
                 None => Same::Placement(placement, kind, place),
             };
-            let index = match known.get(&key) {
+            let index = match self.known.get(&key) {
                 Some(found) => *found,
                 None => {
                     let progress = Progress { done: 0, total: 0, events: 0, time: Picoseconds(0) };
@@ -162,12 +180,12 @@ impl Planned {
                     }
                     let only = cluster.collectives.algorithm();
                     let ground = Ground { gpus: &gpus, kind, root: place };
-                    let (form, by) = match &mut opening {
+                    let (form, by) = match opening.as_deref_mut() {
                         Some(opening) => {
                             let made =
                                 Kernels::new(&cluster.system, only, &ground, &sizes, opening);
                             let made = made.map_err(|error| refuse(error.into()))?;
-                            planned.opened.extend(made.opened);
+                            self.opened.extend(made.opened);
                             (Form::Kernels(made.calls), made.taken)
                         }
                         None => {
@@ -177,15 +195,15 @@ impl Planned {
                             (Form::Messages(messages), vec![Taken { algorithm, rate, notes }])
                         }
                     };
-                    let index = planned.forms.len() as u32;
-                    planned.forms.push(form);
-                    taken.push(by);
-                    known.insert(key, index);
+                    let index = self.forms.len() as u32;
+                    self.forms.push(form);
+                    self.taken.push(by);
+                    self.known.insert(key, index);
                     index
                 }
             };
-            planned.of.insert((job, communicator, kind, place as u32), index);
-            let rows = taken[index as usize].iter().map(|by| PlannedCollective {
+            self.of.insert((job, communicator, kind, place as u32), index);
+            let rows = self.taken[index as usize].iter().map(|by| PlannedCollective {
                 job,
                 communicator,
                 kind,
@@ -196,9 +214,9 @@ impl Planned {
                 rate: by.rate,
                 notes: by.notes.clone(),
             });
-            planned.list.extend(rows);
+            self.list.extend(rows);
         }
-        Ok(planned)
+        Ok(())
     }
 
     /// The index of the plan for a collective with that place of the root, if it has one.
@@ -239,17 +257,15 @@ impl Planned {
     }
 }
 
-/// The collectives to be planned that some rank of the jobs calls, each once with its sizes.
-fn called(cluster: &Cluster, jobs: &[ProgramJob]) -> BTreeMap<Called, BTreeSet<Bytes>> {
+/// The collectives to be planned that some rank of a job calls, each once with its sizes.
+fn called(cluster: &Cluster, job: &ProgramJob) -> BTreeMap<Called, BTreeSet<Bytes>> {
     let mut called: BTreeMap<Called, BTreeSet<Bytes>> = BTreeMap::new();
-    for (index, job) in (0..).zip(jobs) {
-        for operation in job.program.ranks.iter().flat_map(|rank| rank.operations()) {
-            if let Operation::Collective { kind, root, communicator, size } = *operation
-                && cluster.collectives.is_planned(kind)
-            {
-                let root = kind.has_root().then_some(root);
-                called.entry((index, communicator, kind, root)).or_default().insert(size);
-            }
+    for operation in job.program.ranks.iter().flat_map(|rank| rank.operations()) {
+        if let Operation::Collective { kind, root, communicator, size } = *operation
+            && cluster.collectives.is_planned(kind)
+        {
+            let root = kind.has_root().then_some(root);
+            called.entry((communicator, kind, root)).or_default().insert(size);
         }
     }
     called

@@ -31,7 +31,7 @@ use self::lengths::{FEW, WHOLE, lengths};
 use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
 use super::deadlines::CopyDeadline;
-use super::iteration::{Programs, at_rate};
+use super::iteration::{ProgramsBySettings, Steps, at_rate};
 use super::plans::{Planner, PlanningFault};
 use super::{host_ways, sites};
 use crate::collectives::plan::Algorithm;
@@ -41,13 +41,14 @@ use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
+use crate::simulation::written::Task;
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 /// Plays the jobs on an idle system.
 pub(super) fn play(
     (system, bus): (&System, Option<&PcieSettings>),
-    (planner, programs): (Planner, Programs),
+    (planner, programs): (Planner, ProgramsBySettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -55,12 +56,16 @@ pub(super) fn play(
     let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoFluid) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
-    let sites = if programs.copies() { sites(system, &wiring)? } else { Vec::new() };
+    if let Some(job) = jobs.iter().find(|job| !job.is_fluid()) {
+        return Err(SimulationError::NotFluid { job: job.name.clone() });
+    }
+    let copies = programs.copies() || jobs.iter().any(|job| !job.is_workload());
+    let sites = if copies { sites(system, &wiring)? } else { Vec::new() };
     let mut fluid = Fluid {
         system,
         algorithm,
         arbiter: Arbiter::of(bus),
-        deadline: CopyDeadline::of(bus.filter(|_| programs.copies()), jobs)?,
+        deadline: CopyDeadline::of(bus.filter(|_| copies), jobs)?,
         programs,
         sites,
         jobs,
@@ -126,7 +131,7 @@ struct Fluid<'a, 'r> {
     /// Who goes first over PCIe, if not all share it evenly.
     arbiter: Option<Arbiter>,
     deadline: Option<CopyDeadline>,
-    programs: Programs,
+    programs: ProgramsBySettings,
     /// Where each GPU sits, if images are copied.
     sites: Vec<GpuSite>,
     jobs: &'a [Job],
@@ -210,12 +215,15 @@ impl Fluid<'_, '_> {
         &mut self,
         job: usize,
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
-        let workload = self.jobs[job].work()?;
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let ranks = self.plans.ranks(self.system, &record.parts);
-        let steps = self.programs.steps(&workload, self.system, &ranks.gpus)?;
+        let programs = self.programs.of(&self.jobs[job]);
+        let steps = match self.jobs[job].task() {
+            Some(Task::Training(task)) => Steps::of_task(task, self.system, &ranks.gpus)?,
+            _ => programs.steps(&*self.jobs[job].work()?, self.system, &ranks.gpus)?,
+        };
         // All wait for the slowest.
-        let slowest = self.programs.slowest(self.system, &steps, &ranks.gpus);
+        let slowest = programs.slowest(self.system, &steps, &ranks.gpus);
         let mut phases = Vec::new();
         if steps.copied.0 > 0 {
             phases.push(self.copying(job, steps.copied, &ranks.gpus)?);
@@ -245,14 +253,15 @@ impl Fluid<'_, '_> {
     }
 
     /// Images on their way to all GPUs of a job.
-    fn copying(&self, job: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
-        let job = || self.jobs[job].name.clone();
+    fn copying(&self, index: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
+        let job = || self.jobs[index].name.clone();
         let ways = host_ways(gpus.iter().map(|gpu| self.sites[*gpu]), self.routes);
         let mut ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
         for part in ways.iter_mut().flat_map(|way| &mut way.uses) {
             *part = self.channels.of_copy(*part);
         }
-        let within = self.deadline.and_then(|deadline| deadline.of_copies(size));
+        let own = self.jobs[index].own().and_then(|written| written.deadline);
+        let within = own.or_else(|| self.deadline.and_then(|deadline| deadline.of_copies(size)));
         Ok(Phase::copying((size, within), &ways, self.channels.capacities()))
     }
 

@@ -1,0 +1,109 @@
+//! A network to train with all that was chosen for it, as a value that a job keeps until it has GPUs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::TrainingError;
+use super::network::Network;
+use super::optimizer::Optimizer;
+use super::precision::Precision;
+use super::prepare::{Training, Turns, model_of};
+use super::roofline::LayerTime;
+use super::step::Way;
+use super::terms::{FrameworkCosts, MemoryTerms, Terms};
+use crate::program::Program;
+use crate::system::System;
+
+/// What a job trains, and how; [`Training`] is the same on loan, for one question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainingTask {
+    /// The network, on samples of the shape that it is to be trained on.
+    pub network: Network,
+    /// Samples of a step, over all GPUs.
+    pub batch: u64,
+    /// The numbers.
+    pub precision: Precision,
+    /// The numbers that gradients are kept and reduced in.
+    pub gradients: Precision,
+    /// What turns gradients into weights.
+    pub optimizer: Optimizer,
+    /// What the framework costs.
+    pub costs: FrameworkCosts,
+    /// What it keeps in a GPU's memory.
+    pub memory: MemoryTerms,
+    /// How data moves.
+    pub way: Way,
+    /// Whether gradients are reduced while others are still computed.
+    pub overlaps: bool,
+    /// Parts of the batch that follow one another through a pipeline.
+    pub micro_batches: u32,
+}
+
+impl TrainingTask {
+    /// What nobody chooses anything of, as [`Training::usual`].
+    #[must_use]
+    pub fn usual(network: Network, batch: u64) -> Self {
+        let (costs, memory) = Terms::own().of_default_framework();
+        Self {
+            network,
+            batch,
+            precision: Precision::default(),
+            gradients: Precision::default(),
+            optimizer: Optimizer::default(),
+            costs,
+            memory,
+            way: Way::AllReduce,
+            overlaps: true,
+            micro_batches: 1,
+        }
+    }
+
+    /// The same on loan.
+    #[must_use]
+    pub fn training(&self) -> Training<'_> {
+        static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
+        Training {
+            network: &self.network,
+            batch: self.batch,
+            precision: self.precision,
+            gradients: self.gradients,
+            optimizer: self.optimizer,
+            terms: Terms::own(),
+            costs: self.costs,
+            way: self.way,
+            overlaps: self.overlaps,
+            micro_batches: self.micro_batches,
+            measured: &UNMEASURED,
+        }
+    }
+
+    /// The program of a step on GPUs of a system, in the order of its ranks.
+    ///
+    /// # Errors
+    /// What does not fit into the memory of a GPU; a batch that the GPUs do not divide; a GPU without a model.
+    pub fn program(&self, system: &System, gpus: &[u32]) -> Result<Program, TrainingError> {
+        let training = self.training();
+        training.fitting(system, gpus, self.memory)?;
+        training.program(system, gpus)
+    }
+
+    /// A step by all-reduces on the slowest of these GPUs, as all wait for it.
+    ///
+    /// # Errors
+    /// As [`Self::program`], but for memory.
+    ///
+    /// # Panics
+    /// If there is no GPU.
+    pub fn turns(&self, system: &System, gpus: &[u32]) -> Result<Turns, TrainingError> {
+        let mut models = BTreeMap::new();
+        for gpu in gpus {
+            let model = model_of(system, *gpu)?;
+            models.insert(&model.name, model);
+        }
+        let training = self.training();
+        let turns = models.into_values().map(|model| training.turns(model, gpus.len()));
+        let turns: Vec<Turns> = turns.collect::<Result<_, _>>()?;
+        Ok(turns.into_iter().max_by_key(Turns::computed).expect("a job has a GPU"))
+    }
+}

@@ -1,0 +1,58 @@
+//! A job that is written down by itself: what it says beyond what every job of a list does.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::played::IterationSettings;
+use crate::allocation::ChosenPolicy;
+use crate::program::Program;
+use crate::training::TrainingTask;
+use crate::units::Picoseconds;
+
+/// What a job runs that is no workload under the choices of all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Task {
+    /// Its workload, whose iterations are made by settings of its own.
+    Workload(IterationSettings),
+    /// A step of training in each iteration; its program follows from the GPUs that it gets.
+    Training(Arc<TrainingTask>),
+    /// A program, a rank on each of its GPUs. Nobody knows how long it takes.
+    Program(Arc<Program>),
+}
+
+/// What a job that is written down by itself says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Written {
+    /// What it runs.
+    pub task: Task,
+    /// The system's GPUs that it asks for, in the order of its ranks; as many as it has by a policy where absent.
+    pub gpus: Option<Arc<[u32]>>,
+    /// Its own policy; that of all where absent.
+    pub policy: Option<ChosenPolicy>,
+    /// How long it runs at most, as its owner says, which backfilling goes by.
+    pub time_limit: Option<Picoseconds>,
+    /// What the durations of a program's computation are multiplied by: 0.5 computes twice as fast.
+    pub computation_scale: f64,
+    /// The priority of its messages, where the network heeds it; the higher first.
+    pub priority: u8,
+    /// How long each of its copies may take, in thousandths of its time on an idle bus, where the network heeds it.
+    pub deadline: Option<NonZeroU32>,
+}
+
+impl Written {
+    /// A task on GPUs by the policy of all, with nothing else said of it.
+    #[must_use]
+    pub const fn new(task: Task) -> Self {
+        Self {
+            task,
+            gpus: None,
+            policy: None,
+            time_limit: None,
+            computation_scale: 1.0,
+            priority: 0,
+            deadline: None,
+        }
+    }
+}
