@@ -329,6 +329,7 @@ impl TrainingStep {
             way,
             overlaps: overlap,
             micro_batches,
+            copies_samples: true,
             measured: &BTreeMap::new(),
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;

@@ -47,6 +47,8 @@ pub struct Training<'a> {
     pub overlaps: bool,
     /// Parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
+    /// Whether samples are copied from the host in every step.
+    pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
 }
@@ -89,6 +91,7 @@ impl<'a> Training<'a> {
             way: Way::AllReduce,
             overlaps: true,
             micro_batches: 1,
+            copies_samples: true,
             measured: &UNMEASURED,
         }
     }
@@ -238,6 +241,9 @@ impl Training<'_> {
 
     /// Bytes of a sample as it is copied from the host.
     fn input(&self) -> u64 {
+        if !self.copies_samples {
+            return 0;
+        }
         let input = self.network.input;
         let dataset = self.network.dataset();
         dataset.map_or(input.elements() * BYTES_OF_INPUT, |dataset| dataset.bytes(input))

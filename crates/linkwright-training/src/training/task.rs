@@ -38,6 +38,8 @@ pub struct TrainingTask {
     pub overlaps: bool,
     /// Parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
+    /// Whether samples are copied from the host in every step.
+    pub copies_samples: bool,
 }
 
 impl TrainingTask {
@@ -56,6 +58,7 @@ impl TrainingTask {
             way: Way::AllReduce,
             overlaps: true,
             micro_batches: 1,
+            copies_samples: true,
         }
     }
 
@@ -74,6 +77,7 @@ impl TrainingTask {
             way: self.way,
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
+            copies_samples: self.copies_samples,
             measured: &UNMEASURED,
         }
     }

@@ -33,6 +33,7 @@ use super::recorded::{
     Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, is_record, tells_workloads,
 };
 use super::source::{Place, Source};
+use super::trained::{Trained, check_fit};
 use crate::collectives::plan::Algorithm;
 use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
@@ -60,6 +61,8 @@ pub struct Mix {
     pub jobs: Option<JobSource>,
     /// The jobs that are written down beside them.
     pub written: Option<Programs>,
+    /// How the jobs of `[jobs]` train networks.
+    pub(super) trained: Trained,
     /// How jobs that were recorded are read.
     pub(super) recorded: Box<Recorded>,
     /// The policies to play them under, by name, at least one.
@@ -85,7 +88,7 @@ pub struct MixPlaces {
 const OF_PLAYED: [&str; 4] = ["fidelity", "protocol", "collectives", "pcie"];
 
 /// What says how long jobs run; where nobody says, they are played if it is said how.
-fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTime, InputError> {
+fn run_time(scenario: &Fields<'_>, is_usual: bool) -> Result<RunTime, InputError> {
     let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
     let wanted: Option<RunTime> = jobs.choice("run_time")?;
@@ -103,11 +106,7 @@ fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTi
             let remedy = "remove it, or write `run_time = \"played\"`";
             Err(jobs.refuse("run_time", problem, remedy))
         }
-        (None, None)
-            if iteration == IterationSettings::default() && !trains && !scenario.has("job") =>
-        {
-            Ok(RunTime::Formula)
-        }
+        (None, None) if is_usual && !trains && !scenario.has("job") => Ok(RunTime::Formula),
         (None, None) => Ok(RunTime::Played),
         (None, Some(_)) => Ok(RunTime::Played),
         (Some(wanted), Some(key)) if wanted.is_formula() => {
@@ -159,7 +158,10 @@ impl Mix {
         let queue = scenario.table("queue")?;
         let of_jobs = scenario.table("jobs")?;
         let iteration = iteration::read(&of_jobs, of_jobs.choice("run_time")?)?;
-        let run_time = run_time(scenario, iteration)?;
+        let wanted = of_jobs.choice("run_time")?;
+        let trained = Trained::read(&of_jobs, wanted, scenario.choice("fidelity")?)?;
+        let is_usual = iteration == IterationSettings::default() && trained.is_usual();
+        let run_time = run_time(scenario, is_usual)?;
         let planner = planner(scenario, network)?;
         let machine = Machine { network: network.clone(), run_time, planner, iteration };
         let generate = of_jobs.table("generate")?;
@@ -188,6 +190,7 @@ impl Mix {
         Ok(Self {
             jobs: scenario.has("jobs").then(|| jobs(&of_jobs, seed)).transpose()?,
             written,
+            trained,
             recorded: Box::new(recorded(&of_jobs, machine)?),
             policies: policies(&allocation, of_all)?,
             choices,
@@ -285,18 +288,16 @@ impl Mix {
                 let larger = self.larger(system);
                 let most = job_file::Most { gpus: healthy, larger, iterations };
                 let read = job_file::read_for(&file.name, text, most);
-                let jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
-                let fit = generated::check_fit(&jobs, system);
-                fit.map_err(|error| as_input(error, scenario, file.place))?;
-                let notes = generated::trained(&jobs);
+                let mut jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
+                let notes = self.train(&mut jobs, system);
+                let notes = notes.map_err(|error| as_input(error, scenario, file.place))?;
                 Ok((jobs, notes))
             }
             JobSource::Generate(options, place) => {
-                let jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
-                let fit = generated::check_fit(&jobs, system);
-                fit.map_err(|error| as_input(error, scenario, *place))?;
+                let mut jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
+                let notes = self.train(&mut jobs, system);
+                let notes = notes.map_err(|error| as_input(error, scenario, *place))?;
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
-                    let notes = generated::trained(&jobs);
                     return Ok((jobs, notes));
                 };
                 let of = match (run_time, system.servers()) {
@@ -317,6 +318,13 @@ impl Mix {
 }
 
 impl Mix {
+    /// Lets jobs train as was chosen, which the GPUs must be able to; says how.
+    fn train(&self, jobs: &mut [Job], system: &System) -> Result<Vec<String>, SimulationError> {
+        self.trained.apply(jobs, self.choices.iteration)?;
+        check_fit(jobs, system)?;
+        Ok(self.trained.notes(jobs))
+    }
+
     /// What else would let a large job run.
     fn larger(&self, system: &System) -> &'static str {
         match self.choices.run_time {

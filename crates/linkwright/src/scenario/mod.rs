@@ -53,6 +53,7 @@ mod settings;
 mod source;
 #[cfg(test)]
 mod tests;
+mod trained;
 mod training_job;
 mod tree;
 mod unheeded;

@@ -23,7 +23,7 @@ use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, MOST_SERVERS, PortOrder};
 use crate::system::fabric::FABRICS;
 use crate::system::{BandwidthProfile, NetworkKind, presets};
-use crate::training::{MOST_SAMPLES, Network, Workload};
+use crate::training::{MOST_SAMPLES, Network, Optimizer, Precision, Way, Workload};
 
 /// What a setting may be.
 #[derive(Debug, Clone, Copy)]
@@ -303,6 +303,12 @@ settings! {
     "jobs" bucket: Kind::Size, "all at the end",
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
          MB";
+    "jobs" precision: Kind::Name(Precision::names), "fp32",
+        "of played jobs that train layer by layer, their numbers";
+    "jobs" communication: Kind::Name(Way::names), "all-reduce",
+        "of played jobs that train layer by layer, how data moves between their GPUs";
+    "jobs" optimizer: Kind::Name(Optimizer::names), "momentum",
+        "of played jobs that train layer by layer, what turns gradients into weights";
     "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
         "what jobs that a file says ran are taken to have done: their durations split into computing and \
          communication as its iterations do";

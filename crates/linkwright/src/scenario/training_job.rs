@@ -171,6 +171,7 @@ impl TrainingSource {
             way: self.way,
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
+            copies_samples: true,
         })
     }
 

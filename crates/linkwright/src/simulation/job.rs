@@ -78,10 +78,16 @@ impl Job {
         self.own().map(|written| &written.task)
     }
 
-    /// Whether its workload says how long it runs.
+    /// Whether it runs a workload, under the choices of all or under its own.
     #[must_use]
     pub fn is_workload(&self) -> bool {
         matches!(self.task(), None | Some(Task::Workload(_)))
+    }
+
+    /// Whether the formula estimates how long it runs.
+    #[must_use]
+    pub fn is_estimated(&self) -> bool {
+        self.is_workload() || self.samples_per_gpu.is_some()
     }
 
     /// Whether it repeats iterations that are computing and all-reduces, of which there is a fluid.

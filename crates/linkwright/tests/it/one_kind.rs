@@ -172,3 +172,32 @@ fn what_a_job_cannot_ask_for_is_refused_with_its_place() {
     let error = day(&text).err();
     assert!(error.is_none_or(|error| error.contains("a second job of this name")));
 }
+
+#[test]
+fn jobs_of_a_list_train_as_is_chosen_for_all() {
+    let length = |more: &str| {
+        let text = format!(
+            "fidelity = \"flow\"\n{SYSTEM}[jobs]\n\
+             generate = {{ count = 3, max_gpus = 4, train = [\"resnet-50\"], iterations = 2, seed = 1 }}\n{more}\
+             [allocation]\npolicies = [\"preserve\"]\n"
+        );
+        day(&text).map(|day| day.values().map(|(_, record)| seconds(record)).sum::<f64>())
+    };
+    let usual = length("").unwrap();
+    assert_eq!(length("precision = \"fp32\"\ncommunication = \"all-reduce\"\n").unwrap(), usual);
+    assert!(length("precision = \"fp16\"\n").unwrap() < 0.8 * usual);
+    assert!(length("optimizer = \"adam\"\n").unwrap() > usual);
+    assert_ne!(length("communication = \"fsdp\"\n").unwrap(), usual);
+    // A program that is written down takes as long by the same choices.
+    let formula = length("precision = \"fp16\"\nrun_time = \"formula\"\n").unwrap_err();
+    assert!(formula.contains("beside a formula"), "{formula}");
+    let fluid = length("").map(drop).and_then(|()| {
+        day(&format!(
+            "fidelity = \"fluid\"\n{SYSTEM}[jobs]\ncommunication = \"fsdp\"\n\
+             generate = {{ count = 1, train = [\"resnet-50\"] }}\n"
+        ))
+    });
+    assert!(
+        fluid.unwrap_err().starts_with("s.toml:5:17: training that moves more than all-reduces")
+    );
+}

@@ -51,6 +51,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         way,
         overlaps: true,
         micro_batches: 4,
+        copies_samples: true,
         measured: &NONE,
     }
 }

@@ -330,7 +330,7 @@ impl<'a> Queue<'a> {
         choice: &Choice,
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
-        if !self.jobs[job].is_workload() {
+        if !self.jobs[job].is_estimated() {
             let limit = self.jobs[job].own().and_then(|written| written.time_limit);
             let end = limit.and_then(|limit| now.checked_add(limit));
             return match self.ends {

@@ -1,0 +1,198 @@
+//! How the jobs of `[jobs]` that train a network layer by layer do so.
+//!
+//! ```toml
+//! [jobs]
+//! generate = { count = 100, train = ["resnet-50"], iterations = 200 }
+//! precision = "fp16"              # the numbers
+//! communication = "fsdp"          # how data moves
+//! optimizer = "adam"
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::fields::Fields;
+use super::source::Place;
+use crate::diagnostic::{InputError, Named};
+use crate::simulation::cluster::Fidelity;
+use crate::simulation::played::IterationSettings;
+use crate::simulation::{Job, RunTime, SimulationError, Task, Written};
+use crate::system::System;
+use crate::training::{
+    Bucketing, Network, Optimizer, Precision, Terms, Training, TrainingTask, Way, model_of,
+};
+
+/// The keys.
+const KEYS: [&str; 3] = ["precision", "communication", "optimizer"];
+
+/// What is chosen for every job that trains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Trained {
+    precision: Precision,
+    way: Way,
+    optimizer: Optimizer,
+    /// The first key that is said, and where.
+    said: Option<(&'static str, Place)>,
+}
+
+impl Trained {
+    /// The keys of `[jobs]`; what differs from what stands for its absence says that jobs are played.
+    pub(super) fn read(
+        jobs: &Fields<'_>,
+        wanted: Option<RunTime>,
+        fidelity: Option<Fidelity>,
+    ) -> Result<Self, InputError> {
+        let said = KEYS.into_iter().find(|key| jobs.has(key));
+        let trained = Self {
+            precision: jobs.chosen("jobs.precision")?,
+            way: jobs.chosen("jobs.communication")?,
+            optimizer: jobs.chosen("jobs.optimizer")?,
+            said: said.map(|key| (key, jobs.place(key))),
+        };
+        let is_formula = wanted.is_some_and(RunTime::is_formula);
+        if let Some(key) = said.filter(|_| is_formula && !trained.is_usual()) {
+            let problem = format!("`{key}` beside a formula, which knows no layers");
+            let remedy = "remove it, or write `run_time = \"played\"`";
+            return Err(jobs.refuse(key, &problem, remedy));
+        }
+        if trained.way != Way::AllReduce && fidelity == Some(Fidelity::Fluid) {
+            let problem = "training that moves more than all-reduces, as a fluid";
+            let remedy = "write `fidelity = \"flow\"` or `\"packet\"`";
+            return Err(jobs.refuse("communication", problem, remedy));
+        }
+        Ok(trained)
+    }
+
+    /// Whether that is what jobs do where nobody chooses.
+    pub(super) fn is_usual(&self) -> bool {
+        let (precision, way, optimizer) = (self.precision, self.way, self.optimizer);
+        (precision, way, optimizer) == (Precision::default(), Way::AllReduce, Optimizer::default())
+    }
+
+    /// Gives each job that trains what was chosen, as far as that is not what they do anyway.
+    pub(super) fn apply(
+        &self,
+        jobs: &mut [Job],
+        iteration: IterationSettings,
+    ) -> Result<(), SimulationError> {
+        if self.is_usual() {
+            return Ok(());
+        }
+        let mut known: BTreeMap<(String, u32, u32), Arc<TrainingTask>> = BTreeMap::new();
+        for job in jobs {
+            let Some(samples) = job.samples_per_gpu else { continue };
+            let key = (job.workload.clone(), samples, job.gpus);
+            let task = match known.get(&key) {
+                Some(task) => Arc::clone(task),
+                None => {
+                    let network = Network::find(&job.workload)?.clone();
+                    let task = Arc::new(self.task(network, (samples, job.gpus), iteration));
+                    known.insert(key, Arc::clone(&task));
+                    task
+                }
+            };
+            job.written = Some(Box::new(Written::new(Task::Training(task))));
+        }
+        Ok(())
+    }
+
+    fn task(
+        &self,
+        network: Network,
+        (samples, gpus): (u32, u32),
+        iteration: IterationSettings,
+    ) -> TrainingTask {
+        let usual = TrainingTask::usual(network, u64::from(samples) * u64::from(gpus));
+        let mut costs = usual.costs;
+        if let Some(bucket) = iteration.bucket {
+            costs.bucket = Bucketing::Bytes(bucket);
+        }
+        TrainingTask {
+            precision: self.precision,
+            gradients: self.precision,
+            optimizer: self.optimizer,
+            // One GPU has nobody to share anything with.
+            way: if gpus > 1 { self.way } else { Way::AllReduce },
+            micro_batches: gpus,
+            copies_samples: iteration.host_copies,
+            costs,
+            ..usual
+        }
+    }
+
+    /// Tells how jobs train networks, which they do not say one by one; and what counts for nothing where none trains.
+    pub(super) fn notes(&self, jobs: &[Job]) -> Vec<String> {
+        let count = jobs.iter().filter(|job| job.samples_per_gpu.is_some()).count();
+        if count == 0 {
+            let said = self.said.iter();
+            return said
+                .map(|(key, _)| {
+                    format!("`jobs.{key}` counts for nothing: no job of `[jobs]` trains a network.")
+                })
+                .collect();
+        }
+        let (jobs, train) = if count == 1 { ("job", "trains") } else { ("jobs", "train") };
+        let (precision, optimizer) = (self.precision.name(), self.optimizer.name());
+        let how = match self.way {
+            Way::AllReduce => {
+                "data-parallel: each GPU has all weights, and gradients are all-reduced".to_owned()
+            }
+            way => format!("by `{}`", way.name()),
+        };
+        vec![format!(
+            "{count} {jobs} {train} a network layer by layer in {precision}, with {optimizer}, {how}. A `[[job]]` with \
+             `train` chooses otherwise by its `parameters`."
+        )]
+    }
+}
+
+/// Refuses jobs whose samples some GPU of the system has no memory for.
+pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
+    check_tasks(jobs, system)?;
+    let usual = jobs.iter().filter(|job| job.task().is_none());
+    let of = |job: &Job| Some((job.workload.clone(), job.samples_per_gpu?));
+    let trained: BTreeSet<(String, u32)> = usual.filter_map(of).collect();
+    if trained.is_empty() {
+        return Ok(());
+    }
+    let mut kinds = BTreeSet::new();
+    let mut models = BTreeMap::new();
+    for server in (0..system.servers()).filter(|it| kinds.insert(system.kind_index_of(*it))) {
+        for index in 0..system.kind_of(server).server().gpus().len() as u32 {
+            let gpu = system.gpu_at(server, index);
+            models.entry(&*model_of(system, gpu)?.name).or_insert(gpu);
+        }
+    }
+    let (_, memory) = Terms::own().of_default_framework();
+    for (name, samples) in trained {
+        let training = Training::usual(Network::find(&name)?, samples.into());
+        for gpu in models.values() {
+            // A job of a mix has nothing else to choose.
+            let advice = || {
+                let most = training.most_at_once(system, &[*gpu], memory).ok().flatten();
+                vec![most.map_or_else(
+                    || format!("`{name}` out of the mix"),
+                    |most| format!("{most} samples for each GPU or fewer"),
+                )]
+            };
+            let fits = training.footprints_that_fit(system, &[*gpu], memory);
+            fits.map_err(|error| error.advised(advice))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses training that the system's first GPUs cannot do as was chosen.
+fn check_tasks(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
+    let mut seen = BTreeSet::new();
+    for job in jobs {
+        if let Some(Task::Training(task)) = job.task()
+            && seen.insert(Arc::as_ptr(task))
+        {
+            let gpus: Vec<u32> = (0..job.gpus.min(system.gpus())).collect();
+            task.training().fitting(system, &gpus, task.memory)?;
+            task.turns(system, &gpus)?;
+        }
+    }
+    Ok(())
+}
