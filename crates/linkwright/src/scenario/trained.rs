@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::fields::Fields;
-use super::source::Place;
 use crate::diagnostic::{InputError, Named};
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::IterationSettings;
@@ -31,8 +30,6 @@ pub(super) struct Trained {
     precision: Precision,
     way: Way,
     optimizer: Optimizer,
-    /// The first key that is said, and where.
-    said: Option<(&'static str, Place)>,
 }
 
 impl Trained {
@@ -42,15 +39,13 @@ impl Trained {
         wanted: Option<RunTime>,
         fidelity: Option<Fidelity>,
     ) -> Result<Self, InputError> {
-        let said = KEYS.into_iter().find(|key| jobs.has(key));
         let trained = Self {
             precision: jobs.chosen("jobs.precision")?,
             way: jobs.chosen("jobs.communication")?,
             optimizer: jobs.chosen("jobs.optimizer")?,
-            said: said.map(|key| (key, jobs.place(key))),
         };
         let is_formula = wanted.is_some_and(RunTime::is_formula);
-        if let Some(key) = said.filter(|_| is_formula && !trained.is_usual()) {
+        if let Some(key) = trained.unusual().next().filter(|_| is_formula) {
             let problem = format!("`{key}` beside a formula, which knows no layers");
             let remedy = "remove it, or write `run_time = \"played\"`";
             return Err(jobs.refuse(key, &problem, remedy));
@@ -65,8 +60,17 @@ impl Trained {
 
     /// Whether that is what jobs do where nobody chooses.
     pub(super) fn is_usual(&self) -> bool {
-        let (precision, way, optimizer) = (self.precision, self.way, self.optimizer);
-        (precision, way, optimizer) == (Precision::default(), Way::AllReduce, Optimizer::default())
+        self.unusual().next().is_none()
+    }
+
+    /// The keys of what is not.
+    fn unusual(&self) -> impl Iterator<Item = &'static str> {
+        let is_usual = [
+            self.precision == Precision::default(),
+            self.way == Way::AllReduce,
+            self.optimizer == Optimizer::default(),
+        ];
+        KEYS.into_iter().zip(is_usual).filter(|(_, is_usual)| !is_usual).map(|(key, _)| key)
     }
 
     /// Gives each job that trains what was chosen, as far as that is not what they do anyway.
@@ -124,12 +128,12 @@ impl Trained {
     pub(super) fn notes(&self, jobs: &[Job]) -> Vec<String> {
         let count = jobs.iter().filter(|job| job.samples_per_gpu.is_some()).count();
         if count == 0 {
-            let said = self.said.iter();
-            return said
-                .map(|(key, _)| {
-                    format!("`jobs.{key}` counts for nothing: no job of `[jobs]` trains a network.")
-                })
-                .collect();
+            let none = |key| {
+                format!(
+                    "`jobs.{key}` counts for nothing: no job of `[jobs]` trains layer by layer."
+                )
+            };
+            return self.unusual().map(none).collect();
         }
         let (jobs, train) = if count == 1 { ("job", "trains") } else { ("jobs", "train") };
         let (precision, optimizer) = (self.precision.name(), self.optimizer.name());
