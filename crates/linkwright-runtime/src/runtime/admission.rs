@@ -14,7 +14,6 @@ use super::call::RankId;
 use super::collectives::Communicator;
 use super::copies::{RankGpu, check_gpus, needs_gpu};
 use super::error::RuntimeError;
-use super::frame::Frame;
 use super::job::ProgramJob;
 use super::matching::class_bit;
 use super::observer::Observer;
@@ -109,7 +108,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             self.next_context += 1;
             put(&mut self.communicators, place, communicator);
         }
-        let plans = self.plans.of_program(&job.program);
+        let plans = self.frames.plans_of(&job.program);
         for (rank, gpu) in (0..).zip(&job.mapping) {
             self.add_rank(
                 RankId { job: index, rank },
@@ -139,44 +138,22 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     fn add_rank(&mut self, id: RankId, place: u32, gpu: GpuIndex, plan: u32, job: &ProgramJob) {
-        let of_plan = &self.plans[plan];
-        let body = of_plan.body().len() as u64;
-        let iterations = if body == 0 { 1 } else { job.iterations.get() };
-        let left = of_plan.operations().len() as u64 + body * u64::from(iterations - 1);
-        let waits = of_plan.waits().to_vec();
+        let operations = self.frames.operations(plan);
         let mut classes = super::matching::EXACT_ONLY;
-        for operation in of_plan.operations() {
+        for operation in operations {
             if let Operation::Receive { from, tag, .. } = *operation {
                 classes |= class_bit(from, tag);
             }
         }
-        let (collective, iteration) = (None, 0);
-        let frame = self.new_frame(Frame {
-            rank: place,
-            plan,
-            collective,
-            waits,
-            iteration,
-            iterations,
-            left,
-        });
+        let needs_gpu = operations.iter().any(needs_gpu);
+        let (frame, left) = self.frames.add_rank(place, plan, job.iterations.get());
         let device = self.transport.gpu_device(gpu);
         self.total += left;
         let mut state = RankState::new(id, device, classes, frame);
-        if self.plans[plan].operations().iter().any(needs_gpu) {
+        if needs_gpu {
             state.gpu = Some(Box::new(RankGpu::new(self.transport.gpu_site(gpu))));
         }
         put(&mut self.ranks, place, state);
-    }
-
-    /// A place for a frame.
-    pub(super) fn new_frame(&mut self, frame: Frame) -> u32 {
-        if let Some(index) = self.free_frames.pop() {
-            self.frames[index as usize] = frame;
-            return index;
-        }
-        self.frames.push(frame);
-        (self.frames.len() - 1) as u32
     }
 
     /// All ranks of a job have ended: its GPUs are free, and what became of it is known.
@@ -205,13 +182,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
         let Some(Held { program, ranks, communicators }) = state.held.take() else { return };
         for rank in ranks.clone() {
-            let frame = self.ranks[rank as usize].frame;
-            self.frames[frame as usize].waits = Vec::new();
-            self.free_frames.push(frame);
+            self.frames.release(self.ranks[rank as usize].frame);
         }
         self.rank_places.give_back(ranks);
         self.communicator_places.give_back(communicators);
-        self.plans.release_program(&program);
+        self.frames.release_program(&program);
     }
 }
 

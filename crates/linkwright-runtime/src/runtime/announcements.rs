@@ -48,7 +48,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let Posted { receiver, source, size, operation, .. } = posted;
-        let in_collective = self.frames[operation.frame as usize].collective.is_some();
+        let in_collective = self.frames.collective_of(operation).is_some();
         let classes = self.classes(receiver, in_collective);
         let sender = source.filter(|source| {
             let large = size > self.protocol.eager_limit.0 && *source != receiver;

@@ -10,7 +10,7 @@ use super::bins::NONE;
 use super::collectives::Entry;
 use super::envelope::Envelope;
 use super::error::RuntimeError;
-use super::frame::{CollectiveFrame, Frame, OperationRef};
+use super::frames::OperationRef;
 use super::lane::{Work, WorkKind};
 use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
@@ -27,13 +27,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         at: OperationRef,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        if let Some(fault) = self.plans.fault.take() {
-            return Err(fault);
-        }
-        self.played += 1;
-        let frame = &self.frames[at.frame as usize];
-        let rank = frame.rank;
-        let operation = self.plans[frame.plan].operation(at.operation);
+        let (rank, operation) = self.frames.play(at)?;
         match operation {
             Operation::Join => self.complete(at, STARTED),
             Operation::Compute { duration } => self.compute(at, duration, scheduler)?,
@@ -62,7 +56,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 self.begin_communication(at, rank);
                 let (_, context) = self.resolve(at, 0, communicator);
                 let source = from.map(|from| self.resolve(at, from, communicator).0);
-                self.propagate(at, STARTED);
+                self.frames.propagate(at, STARTED);
                 self.post(
                     Posted {
                         operation: at,
@@ -82,7 +76,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Operation::Collective { kind, root, communicator, size } => {
                 self.begin_communication(at, rank);
                 let root = has_root(kind).then_some(root);
-                let (call, _) = self.origin(at);
+                let (call, _) = self.frames.origin(at);
                 let entry = Entry { rank: self.ranks[rank as usize].id.rank, call, kind, root };
                 self.enter_collective(at, entry, communicator, size, scheduler)?;
             }
@@ -97,7 +91,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Notes that a rank communicates, as its own program says; a collective's messages count
     /// as the collective.
     fn begin_communication(&mut self, at: OperationRef, rank: u32) {
-        if self.frames[at.frame as usize].collective.is_none() {
+        if self.frames.collective_of(at).is_none() {
             self.ranks[rank as usize].begin_communication(self.now);
         }
     }
@@ -105,10 +99,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// A rank that an operation names, among all of the replay, and what its messages match
     /// within.
     pub(super) fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
-        let frame = &self.frames[at.frame as usize];
-        let job = self.ranks[frame.rank as usize].id.job;
+        let job = self.ranks[self.frames.rank_of(at) as usize].id.job;
         let of_job = &self.jobs[job as usize];
-        match frame.collective {
+        match self.frames.collective_of(at) {
             None => {
                 let communicator = of_job.first_communicator + communicator;
                 let context = self.communicators[communicator as usize].context;
@@ -133,15 +126,14 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         duration: Picoseconds,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let frame = &self.frames[at.frame as usize];
-        let job = self.ranks[frame.rank as usize].id.job;
+        let job = self.ranks[self.frames.rank_of(at) as usize].id.job;
         let scale = self.jobs[job as usize].computation_scale;
-        let duration = if scale == 1.0 || frame.collective.is_some() {
+        let duration = if scale == 1.0 || self.frames.collective_of(at).is_some() {
             duration.0
         } else {
             (duration.0 as f64 * scale).round() as u64
         };
-        self.propagate(at, STARTED);
+        self.frames.propagate(at, STARTED);
         self.occupy(
             PROCESSOR,
             Work { kind: WorkKind::Compute, operation: at, duration, next: NONE },
@@ -157,13 +149,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         (size, route): (Bytes, RouteClass),
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let source = self.frames[at.frame as usize].rank;
+        let source = self.frames.rank_of(at);
         // A message to oneself crosses no network, and is copied whatever its size.
         let eager = size <= self.protocol.eager_limit || source == destination;
         let Some(duration) = self.protocol.send_cost(size, eager) else {
             return Err(self.too_long(at));
         };
-        let (call, within) = self.origin(at);
+        let (call, within) = self.frames.origin(at);
         let announced = source != destination && self.announces(destination, within.is_some());
         let envelope = self.envelopes.insert(Envelope {
             source,
@@ -201,7 +193,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         size: Bytes,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let rank = self.frames[at.frame as usize].rank;
+        let rank = self.frames.rank_of(at);
         let job = self.ranks[rank as usize].id.job;
         let communicator = self.jobs[job as usize].first_communicator + communicator;
         let group = &mut self.communicators[communicator as usize];
@@ -219,35 +211,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         if let Some(kernel) = self.lowering.kernel(&call) {
             return self.enter_kernel(at, &call, context, kernel, scheduler);
         }
-        let (plan, next) = self.plans.lower(&self.lowering, &call)?;
-        self.propagate(at, STARTED);
-        let plan_of = &self.plans[plan];
-        let left = plan_of.operations().len() as u64;
-        if left == 0 {
-            self.plans.release(plan, &call);
+        let of_group = (call, communicator, context);
+        let plays =
+            self.frames.start_collective((at, rank), of_group, self.now, &self.lowering)?;
+        if !plays {
             self.complete_communication(at, 0);
-            return Ok(());
         }
-        let since = self.now;
-        let collective = CollectiveFrame { parent: at, call, communicator, context, since, next };
-        let collective = Some(collective);
-        // The room that a frame before had for its operations is used again.
-        let free = self.free_frames.last();
-        let waits = free.map(|frame| std::mem::take(&mut self.frames[*frame as usize].waits));
-        let (waits, iteration, iterations) = (waits.unwrap_or_default(), 0, 1);
-        let frame =
-            self.new_frame(Frame { rank, plan, collective, waits, iteration, iterations, left });
-        self.start_part(frame);
         Ok(())
-    }
-
-    /// Starts what a collective's frame has to play.
-    pub(super) fn start_part(&mut self, frame: u32) {
-        let of_frame = &mut self.frames[frame as usize];
-        let plan = &self.plans[of_frame.plan];
-        of_frame.left = plan.operations().len() as u64;
-        of_frame.waits.clear();
-        of_frame.waits.extend_from_slice(plan.waits());
-        self.start_frame(frame);
     }
 }

@@ -21,7 +21,7 @@ use super::admission::JobState;
 use super::bins::NONE;
 use super::envelope::Leg;
 use super::error::RuntimeError;
-use super::frame::OperationRef;
+use super::frames::OperationRef;
 use super::job::ProgramJob;
 use super::lane::{Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
@@ -151,13 +151,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         rate: Option<Bandwidth>,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let rank = &self.ranks[self.frames[at.frame as usize].rank as usize];
+        let rank = &self.ranks[self.frames.rank_of(at) as usize];
         let memory = || rank.gpu.as_ref().and_then(|gpu| gpu.site.memory_bandwidth);
         // Two reads and a write.
         let crossing = if rate.is_some() { size.0 } else { size.0.saturating_mul(3) };
         let rate = rate.or_else(memory).unwrap_or(Bandwidth(u64::MAX));
         let duration = serialisation(crossing, rate);
-        self.propagate(at, STARTED);
+        self.frames.propagate(at, STARTED);
         let work = Work { kind: WorkKind::Compute, operation: at, duration, next: NONE };
         self.occupy(PROCESSOR, work, scheduler)
     }
@@ -169,7 +169,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         (direction, size, route): (CopyDirection, Bytes, RouteClass),
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
-        let rank = self.frames[at.frame as usize].rank;
+        let rank = self.frames.rank_of(at);
         let peer = match direction {
             CopyDirection::Peer(peer) => Some(self.resolve(at, peer, WORLD).0),
             CopyDirection::HostToDevice | CopyDirection::DeviceToHost => None,
@@ -182,7 +182,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             CopyDirection::DeviceToHost => (OUT_OF, [own, host.unwrap_or(own)]),
             CopyDirection::Peer(_) => (OUT_OF, [own, peer.unwrap_or(own)]),
         };
-        let (order, engine, start, owed) = (self.played, NONE, self.now, 0);
+        let (order, engine, start, owed) = (self.frames.played(), NONE, self.now, 0);
         let operation = at;
         let copy = CopyUnderWay {
             operation,
@@ -201,7 +201,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Some(engine) => self.start_copy(index, engine, scheduler),
             None => gpu.waiting[way].push_back(index),
         }
-        self.propagate(at, STARTED);
+        self.frames.propagate(at, STARTED);
     }
 
     fn start_copy(

@@ -40,24 +40,23 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) ->
         tag: posted.tag,
         size: Bytes(posted.size),
         since: Picoseconds(posted.since),
-        ..pending(PendingKind::Receive, posted.receiver, runtime.origin(posted.operation))
+        ..pending(PendingKind::Receive, posted.receiver, runtime.frames.origin(posted.operation))
     });
     let (receives, receive_count) = first_few(receives);
-    let collectives = runtime.frames.iter().filter_map(|frame| {
-        let collective = frame.collective?;
+    let collectives = runtime.frames.collectives().map(|(rank, collective)| {
         let kind = PendingKind::Collective(collective.call.kind);
-        let (call, _) = runtime.origin(collective.parent);
-        Some(Pending {
+        let (call, _) = runtime.frames.origin(collective.parent);
+        Pending {
             size: collective.call.size,
             since: Picoseconds(collective.since),
-            ..pending(kind, frame.rank, (call, None))
-        })
+            ..pending(kind, rank, (call, None))
+        }
     });
     let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
     let in_kernels = in_kernels.map(|WaitingRank { call, kind, size, since }| {
-        let rank = runtime.frames[call.frame as usize].rank;
+        let rank = runtime.frames.rank_of(call);
         let (kind, since) = (PendingKind::Collective(kind), Picoseconds(since));
-        Pending { size, since, ..pending(kind, rank, (runtime.origin(call).0, None)) }
+        Pending { size, since, ..pending(kind, rank, (runtime.frames.origin(call).0, None)) }
     });
     let (collectives, collective_count) = first_few(collectives.chain(in_kernels));
     if ranks + send_count + receive_count + collective_count == 0 {
@@ -102,10 +101,9 @@ fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
         }
     }
     let receivers = runtime.matcher.posted().map(|posted| posted.receiver);
-    let members =
-        runtime.frames.iter().filter(|frame| frame.collective.is_some()).map(|frame| frame.rank);
+    let members = runtime.frames.collectives().map(|(rank, _)| rank);
     let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
-    let in_kernels = in_kernels.map(|waiting| runtime.frames[waiting.call.frame as usize].rank);
+    let in_kernels = in_kernels.map(|waiting| runtime.frames.rank_of(waiting.call));
     for rank in receivers.chain(members).chain(in_kernels) {
         waiting.remove(&rank);
     }

@@ -5,7 +5,7 @@ use crate::program::CollectiveKind;
 
 use super::bins::Key;
 use super::call::Call;
-use super::frame::OperationRef;
+use super::frames::OperationRef;
 
 /// A message between its send and its receipt.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! What a rank does one after another: its processor's computation, its library's calls.
 
 use super::bins::NONE;
-use super::frame::OperationRef;
+use super::frames::OperationRef;
 use super::slab::Slab;
 
 /// What occupies a lane for a time.

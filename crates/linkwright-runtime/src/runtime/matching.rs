@@ -7,7 +7,7 @@
 //! receives posted or messages waiting.
 
 use super::bins::{Bins, Key, NONE};
-use super::frame::OperationRef;
+use super::frames::OperationRef;
 use super::slab::Slab;
 
 const CLASSES: usize = 4;

@@ -48,7 +48,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             if !envelope.announced {
                 self.send_leg(Leg::Request, index, scheduler);
             }
-            self.propagate(envelope.send, STARTED);
+            self.frames.propagate(envelope.send, STARTED);
         }
         if envelope.announced { self.accept(index, scheduler) } else { Ok(()) }
     }
@@ -165,7 +165,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             return Err(RuntimeError::Truncated {
                 job: self.jobs[id.job as usize].name.clone(),
                 rank: id.rank,
-                call: self.origin(posted.operation).0,
+                call: self.frames.origin(posted.operation).0,
                 peer: self.ranks[self.envelopes[index].source as usize].id.rank,
                 tag: self.envelopes[index].tag,
                 size: Bytes(self.envelopes[index].size),

@@ -161,7 +161,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// Whether an operation waits for nothing any more, or a job has ended.
     fn has_more_to_do(&self) -> bool {
-        !self.ready.is_empty() || !self.ended.is_empty()
+        self.frames.has_ready() || !self.ended.is_empty()
     }
 
     /// Starts every operation that waits for nothing any more, and jobs whose GPUs are free.
@@ -169,7 +169,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         &mut self,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        while let Some(operation) = self.ready.pop_front() {
+        while let Some(operation) = self.frames.next_ready() {
             self.execute(operation, scheduler)?;
             scheduler.tick((self.done, self.total))?;
         }
@@ -188,16 +188,15 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
         for rank in state.first_rank..state.first_rank + state.running {
             let frame = self.ranks[rank as usize].frame;
-            if self.frames[frame as usize].left == 0 {
+            if !self.frames.start(frame) {
                 self.finish_rank(rank);
             }
-            self.start_frame(frame);
         }
     }
 
     pub(super) fn outcome(mut self, events: u64) -> Outcome {
         let jobs = (0..self.jobs.len() as u32).map(|job| self.take_outcome(job)).collect();
         let comparisons = self.matcher.comparisons() + self.pairs.comparisons();
-        Outcome { jobs, operations: self.played, comparisons, events }
+        Outcome { jobs, operations: self.frames.played(), comparisons, events }
     }
 }

@@ -84,19 +84,18 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         if state.messages > 0 || !self.delays.is_empty() || !places.clone().all(computes) {
             return None;
         }
-        let iteration = self.frames[self.ranks[places.start as usize].frame as usize].iteration;
+        let (iteration, _) = self.frames.iteration(self.ranks[places.start as usize].frame);
         let from_first = |other: u32| i64::from(other) - i64::from(iteration);
         let ranks = places.clone().map(|place| {
             let rank = &self.ranks[place as usize];
-            let frame = &self.frames[rank.frame as usize];
             let works = rank.lanes[PROCESSOR].works(&self.works).map(|work| {
                 (work.operation.operation, from_first(work.operation.iteration), work.duration)
             });
             RankAtRest {
-                ahead: from_first(frame.iteration),
+                ahead: from_first(self.frames.iteration(rank.frame).0),
                 left: rank.computes_until - now.0,
                 works: works.collect(),
-                waits: frame.waits.clone(),
+                waits: self.frames.waits(rank.frame).to_vec(),
             }
         });
         let ranks = ranks.collect();
@@ -128,11 +127,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             rank.computes_until += span.0;
             rank.postponed += span.0;
             rank.lanes[PROCESSOR].move_on(&mut self.works, iterations);
-            let frame = &mut self.frames[rank.frame as usize];
-            frame.iteration += iterations;
-            let passed = self.plans[frame.plan].body().len() as u64 * u64::from(iterations);
-            frame.left -= passed;
-            self.done += passed;
+            self.done += self.frames.pass(rank.frame, iterations);
         }
     }
 
@@ -140,7 +135,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     #[must_use]
     pub fn iterations_to_begin(&self, job: u32) -> u32 {
         let places = self.jobs[job as usize].ranks_held().unwrap_or(0..0);
-        let frames = places.map(|place| &self.frames[self.ranks[place as usize].frame as usize]);
-        frames.map(|frame| frame.iterations - frame.iteration - 1).min().unwrap_or(0)
+        let begun = places.map(|place| self.frames.iteration(self.ranks[place as usize].frame));
+        begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }
 }

@@ -3,17 +3,15 @@
 use std::collections::VecDeque;
 
 use crate::network::Transport;
-use crate::program::CollectiveKind;
 use crate::program::lowering::Lowering;
 
 use super::admission::JobState;
 use super::announcements::Announcement;
-use super::call::Call;
-use super::collectives::{Communicator, Plans};
+use super::collectives::Communicator;
 use super::copies::{CopyUnderWay, check_gpus};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
-use super::frame::{Frame, OperationRef};
+use super::frames::{Frames, OperationRef};
 use super::job::ProgramJob;
 use super::lane::Work;
 use super::matching::Matcher;
@@ -50,9 +48,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) rank_places: Ranges,
     pub(super) communicators: Vec<Communicator>,
     pub(super) communicator_places: Ranges,
-    pub(super) plans: Plans,
-    pub(super) frames: Vec<Frame>,
-    pub(super) free_frames: Vec<u32>,
+    pub(super) frames: Frames,
     pub(super) envelopes: Slab<Envelope>,
     pub(super) announcements: Slab<Announcement>,
     pub(super) copies: Slab<CopyUnderWay>,
@@ -63,20 +59,17 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) timed: TimedCalls,
     pub(super) matcher: Matcher,
     pub(super) pairs: Pairs,
-    /// Operations that have nothing to wait for any more.
-    pub(super) ready: VecDeque<OperationRef>,
     /// Jobs of which a rank has nothing under way any more, if that is watched.
     pub(super) rested: Option<Vec<u32>>,
     pub(super) next_context: u32,
     pub(super) now: u64,
     /// How many ranks have not ended.
     pub(super) unfinished: usize,
-    /// Operations of the programs completed, of all; and those played, collectives' included.
+    /// Operations of the programs completed, of all.
     pub(super) done: u64,
     /// How many works of processors have begun.
     pub(super) computations: u64,
     pub(super) total: u64,
-    pub(super) played: u64,
 }
 
 impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
@@ -129,9 +122,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             rank_places: Ranges::default(),
             communicators: Vec::new(),
             communicator_places: Ranges::default(),
-            plans: Plans::new(),
-            frames: Vec::new(),
-            free_frames: Vec::new(),
+            frames: Frames::new(),
             envelopes: Slab::new(),
             announcements: Slab::new(),
             copies: Slab::new(),
@@ -141,7 +132,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             timed: TimedCalls::default(),
             matcher: Matcher::new(),
             pairs: Pairs::new(),
-            ready: VecDeque::new(),
             rested: None,
             next_context: 0,
             now: 0,
@@ -149,7 +139,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             done: 0,
             computations: 0,
             total: 0,
-            played: 0,
         };
         for job in jobs {
             runtime.add(job, job.start);
@@ -165,16 +154,5 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
     /// The network beside it, for plans that open connections.
     pub fn planning(&mut self) -> (&mut T, &mut L) {
         (self.transport, &mut self.lowering)
-    }
-}
-
-impl<T, L, O> Runtime<'_, T, L, O> {
-    /// The call of a rank's program that an operation belongs to, and the collective that it
-    /// is part of.
-    pub(super) fn origin(&self, operation: OperationRef) -> (Call, Option<CollectiveKind>) {
-        let collective = self.frames[operation.frame as usize].collective;
-        let named = collective.map_or(operation, |collective| collective.parent);
-        let call = Call { operation: named.operation, iteration: named.iteration };
-        (call, collective.map(|collective| collective.call.kind))
     }
 }

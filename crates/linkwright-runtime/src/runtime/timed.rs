@@ -10,7 +10,7 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::collectives::Entry;
 use super::error::RuntimeError;
-use super::frame::OperationRef;
+use super::frames::OperationRef;
 use super::observer::{KernelRecord, Observer};
 use super::plan::STARTED;
 use super::protocols::nccl::WaitingRank;
@@ -45,8 +45,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         communicator: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let (call, _) = self.origin(at);
-        let id = self.ranks[self.frames[at.frame as usize].rank as usize].id;
+        let (call, _) = self.frames.origin(at);
+        let id = self.ranks[self.frames.rank_of(at) as usize].id;
         let of_job = &self.jobs[id.job as usize];
         let group = &mut self.communicators[(of_job.first_communicator + communicator) as usize];
         let entry = Entry { rank: id.rank, call, kind, root: None };
@@ -56,7 +56,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         timed.duration = timed.duration.max(duration);
         timed.entered.push(WaitingRank { call: at, kind, size, since: self.now });
         let (is_last, duration) = (timed.entered.len() == ranks, timed.duration.0);
-        self.propagate(at, STARTED);
+        self.frames.propagate(at, STARTED);
         if is_last {
             let Some(end) = self.now.checked_add(duration) else { return Err(self.too_long(at)) };
             scheduler.schedule(Picoseconds(end), RuntimeEvent::Timed(context));
@@ -68,7 +68,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn end_timed(&mut self, context: u32) {
         let Some(timed) = self.timed.0.remove(&context) else { return };
         for WaitingRank { call, kind, size, since } in timed.entered {
-            let rank = self.ranks[self.frames[call.frame as usize].rank as usize].id;
+            let rank = self.ranks[self.frames.rank_of(call) as usize].id;
             let record = KernelRecord { rank, kind, size, start: Picoseconds(since) };
             self.observer.ran(&record, Picoseconds(self.now));
             self.complete_communication(call, 0);

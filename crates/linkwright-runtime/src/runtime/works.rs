@@ -7,7 +7,7 @@ use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::error::RuntimeError;
-use super::frame::OperationRef;
+use super::frames::OperationRef;
 use super::lane::{Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
@@ -54,7 +54,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         work: Work,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let rank = self.frames[work.operation.frame as usize].rank;
+        let rank = self.frames.rank_of(work.operation);
         let starts = self.ranks[rank as usize].lanes[lane].push(&mut self.works, work);
         if !starts {
             return Ok(());
@@ -72,7 +72,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         duration: Picoseconds,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        self.propagate(at, STARTED);
+        self.frames.propagate(at, STARTED);
         let Some(end) = self.now.checked_add(duration.0) else { return Err(self.too_long(at)) };
         let delay = self.delays.insert(at);
         scheduler.schedule(Picoseconds(end), RuntimeEvent::Delay(delay));
@@ -124,8 +124,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     pub(super) fn too_long(&self, operation: OperationRef) -> RuntimeError {
-        let id = self.ranks[self.frames[operation.frame as usize].rank as usize].id;
-        let (call, _) = self.origin(operation);
+        let id = self.ranks[self.frames.rank_of(operation) as usize].id;
+        let (call, _) = self.frames.origin(operation);
         let job = self.jobs[id.job as usize].name.clone();
         RuntimeError::TooLong { job, rank: id.rank, call }
     }

@@ -132,7 +132,7 @@ fn memory_does_not_grow_with_iterations() {
             runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
             let announcements = runtime.announcements.capacity();
             let capacities = (runtime.envelopes.capacity(), runtime.works.capacity());
-            (announcements, capacities, runtime.ready.capacity())
+            (announcements, capacities, runtime.frames.room().1)
         };
         assert_eq!(records(10), records(2000));
     }

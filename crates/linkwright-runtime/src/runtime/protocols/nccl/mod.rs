@@ -25,7 +25,7 @@ use crate::units::{Bytes, Picoseconds};
 
 use self::running::Running;
 use super::super::error::RuntimeError;
-use super::super::frame::OperationRef;
+use super::super::frames::OperationRef;
 use super::super::observer::{KernelRecord, Observer};
 use super::super::plan::STARTED;
 use super::super::slab::Slab;
@@ -202,7 +202,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             let problem = format!("is a kernel of {} ranks", kernel.kernel.ranks());
             return Err(RuntimeError::Lowering { kind, index, ranks, problem });
         }
-        self.propagate(at, STARTED);
+        self.frames.propagate(at, STARTED);
         let launch = kernel.protocol.launch.0;
         let place = self.kernels.of(context, call, kernel);
         let member = &mut self.kernels.running[place as usize].members[call.index as usize];
@@ -304,8 +304,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// What a person reads of a kernel that waits for ever.
     pub(in crate::runtime) fn stuck_kernel(&self, stuck: StuckBlock) -> RuntimeError {
         let StuckBlock { call: parent, kind, block, step } = stuck;
-        let id = self.ranks[self.frames[parent.frame as usize].rank as usize].id;
-        let (call, _) = self.origin(parent);
+        let id = self.ranks[self.frames.rank_of(parent) as usize].id;
+        let (call, _) = self.frames.origin(parent);
         let job = self.jobs[id.job as usize].name.clone();
         RuntimeError::StuckKernel { job, rank: id.rank, kind, call, block, step }
     }
@@ -327,7 +327,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             let Running { kind, size, .. } = *running;
             let member = running.members[index as usize];
             let Some(parent) = member.parent else { continue };
-            let rank = self.frames[parent.frame as usize].rank;
+            let rank = self.frames.rank_of(parent);
             let (id, start) = (self.ranks[rank as usize].id, Picoseconds(member.since));
             let record = KernelRecord { rank: id, kind, size, start };
             self.observer.ran(&record, Picoseconds(self.now));

@@ -7,7 +7,7 @@ use crate::network::{ConnectionIndex, Transport, TransportError};
 use crate::program::CollectiveKind;
 use crate::program::kernel::{KernelBlock, KernelCall};
 use crate::program::lowering::CollectiveCall;
-use crate::runtime::frame::OperationRef;
+use crate::runtime::frames::OperationRef;
 use crate::runtime::slab::Slab;
 use crate::runtime::works::RuntimeEvent;
 use crate::units::{Bytes, Picoseconds};
