@@ -1,13 +1,11 @@
 //! Jobs that come while the clock runs, and what they give back at their end.
 
-use std::num::NonZeroU32;
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::engine::Scheduler;
 use crate::network::{GpuIndex, Transport};
 use crate::program::lowering::Lowering;
-use crate::program::{Operation, Program};
+use crate::program::Operation;
 use crate::units::Picoseconds;
 
 use super::call::RankId;
@@ -17,48 +15,12 @@ use super::error::RuntimeError;
 use super::job::ProgramJob;
 use super::matching::class_bit;
 use super::observer::Observer;
-use super::outcome::{JobOutcome, RankOutcome};
+use super::jobs::Held;
+use super::outcome::JobOutcome;
 use super::rank::RankState;
 use super::state::Runtime;
 use super::validate::validate;
 use super::works::RuntimeEvent;
-
-/// What a job holds from its admission to its end.
-#[derive(Debug, Clone)]
-pub(super) struct Held {
-    program: Arc<Program>,
-    /// Its ranks among all, and its communicators.
-    ranks: Range<u32>,
-    communicators: Range<u32>,
-}
-
-/// A job that was admitted.
-#[derive(Debug, Clone)]
-pub(super) struct JobState {
-    pub(super) name: String,
-    pub(super) priority: u8,
-    pub(super) deadline: Option<NonZeroU32>,
-    pub(super) computation_scale: f64,
-    pub(super) first_rank: u32,
-    pub(super) first_communicator: u32,
-    /// When its ranks start; its arrival up to then.
-    pub(super) start: Picoseconds,
-    /// How many of its ranks have not ended.
-    pub(super) running: u32,
-    /// How many of its messages something will still be heard of.
-    pub(super) messages: u32,
-    arrival: Picoseconds,
-    held: Option<Held>,
-    /// Its ranks, once all have ended.
-    ranks: Vec<RankOutcome>,
-}
-
-impl JobState {
-    /// Its ranks among all, while it has them.
-    pub(super) fn ranks_held(&self) -> Option<Range<u32>> {
-        Some(self.held.as_ref()?.ranks.clone())
-    }
-}
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Takes a job in while the clock runs; returns its index. It arrives at its start, or now where
@@ -71,17 +33,16 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         job: &ProgramJob,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<u32, RuntimeError> {
-        validate(job, self.gpus)?;
+        validate(job, self.jobs.gpus())?;
         check_gpus(self.transport, job)?;
         let index = self.add(job, job.start.max(scheduler.now()));
-        let arrival = self.jobs[index as usize].arrival;
-        scheduler.schedule(arrival, RuntimeEvent::Arrive(index));
+        scheduler.schedule(self.jobs.arrival(index), RuntimeEvent::Arrive(index));
         Ok(index)
     }
 
     /// A job whose ranks have all ended since this was asked last, in the order of their ends.
     pub fn next_end(&mut self) -> Option<u32> {
-        self.ends.pop_front()
+        self.jobs.next_end()
     }
 
     /// What became of a job that has ended, whose ranks it hands over.
@@ -89,16 +50,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// # Panics
     /// Where there is no such job.
     pub fn take_outcome(&mut self, job: u32) -> JobOutcome {
-        let state = &mut self.jobs[job as usize];
-        let ranks = std::mem::take(&mut state.ranks);
-        let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(state.start);
-        let JobState { arrival, start, .. } = *state;
-        JobOutcome { name: state.name.clone(), arrival, start, end, ranks }
+        self.jobs.take_outcome(job)
     }
 
     /// Gives a checked job its ranks, its communicators and its plans; returns its index.
     pub(super) fn add(&mut self, job: &ProgramJob, arrival: Picoseconds) -> u32 {
-        let index = self.jobs.len() as u32;
+        let index = self.jobs.count();
         let count = job.mapping.len() as u32;
         let ranks = self.rank_places.take(count);
         let communicators = self.communicator_places.take(job.program.communicators.len() as u32);
@@ -118,22 +75,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 job,
             );
         }
-        self.unfinished += count as usize;
-        self.occupancy.add(&job.mapping);
-        self.jobs.push(JobState {
-            name: job.name.clone(),
-            priority: job.priority,
-            deadline: job.deadline,
-            computation_scale: job.computation_scale,
-            first_rank: ranks.start,
-            first_communicator: communicators.start,
-            start: arrival,
-            running: count,
-            messages: 0,
-            arrival,
-            held: Some(Held { program: Arc::clone(&job.program), ranks, communicators }),
-            ranks: Vec::new(),
-        });
+        let program = Arc::clone(&job.program);
+        self.jobs.add(job, arrival, Held { program, ranks, communicators });
         index
     }
 
@@ -162,12 +105,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         job: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
-        let state = &mut self.jobs[job as usize];
-        let ranks = state.held.as_ref().map_or(0..0, |held| held.ranks.clone());
+        let ranks = self.jobs.ranks_held(job).unwrap_or(0..0);
         let of_job = &self.ranks[ranks.start as usize..ranks.end as usize];
-        state.ranks = of_job.iter().map(|rank| rank.outcome.clone()).collect();
-        self.ends.push_back(job);
-        for next in self.occupancy.leave(job) {
+        let outcomes = of_job.iter().map(|rank| rank.outcome.clone()).collect();
+        for next in self.jobs.end(job, outcomes) {
             scheduler.schedule(scheduler.now(), RuntimeEvent::Start(next));
         }
         self.give_back(job);
@@ -176,11 +117,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Gives a job's ranks, frames, communicators and plans to the next, once it has ended and
     /// nothing will be heard of its messages any more.
     pub(super) fn give_back(&mut self, job: u32) {
-        let state = &mut self.jobs[job as usize];
-        if state.running > 0 || state.messages > 0 {
-            return;
-        }
-        let Some(Held { program, ranks, communicators }) = state.held.take() else { return };
+        let released = self.jobs.release(job);
+        let Some(Held { program, ranks, communicators }) = released else { return };
         for rank in ranks.clone() {
             self.frames.release(self.ranks[rank as usize].frame);
         }

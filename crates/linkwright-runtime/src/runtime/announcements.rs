@@ -83,7 +83,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) {
         self.announcements[index].owed = 2;
         let of_receiver = &self.ranks[receiver as usize];
-        let priority = self.jobs[of_receiver.id.job as usize].priority;
+        let priority = self.jobs.priority(of_receiver.id.job);
         let class = TrafficClass { priority, control: true, ..TrafficClass::default() };
         let ends = [of_receiver.device, self.ranks[sender as usize].device];
         let (size, token) = (self.protocol.control_size, Leg::Announcement.token(index));

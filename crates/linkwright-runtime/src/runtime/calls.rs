@@ -100,16 +100,16 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// within.
     pub(super) fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
         let job = self.ranks[self.frames.rank_of(at) as usize].id.job;
-        let of_job = &self.jobs[job as usize];
+        let first_rank = self.jobs.first_rank(job);
         match self.frames.collective_of(at) {
             None => {
-                let communicator = of_job.first_communicator + communicator;
+                let communicator = self.jobs.first_communicator(job) + communicator;
                 let context = self.communicators[communicator as usize].context;
-                (of_job.first_rank + named, context)
+                (first_rank + named, context)
             }
             Some(collective) => {
                 let members = &self.communicators[collective.communicator as usize].members;
-                (of_job.first_rank + members[named as usize], collective.context)
+                (first_rank + members[named as usize], collective.context)
             }
         }
     }
@@ -127,7 +127,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let job = self.ranks[self.frames.rank_of(at) as usize].id.job;
-        let scale = self.jobs[job as usize].computation_scale;
+        let scale = self.jobs.computation_scale(job);
         let duration = if scale == 1.0 || self.frames.collective_of(at).is_some() {
             duration.0
         } else {
@@ -180,7 +180,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         });
         let sender = &mut self.ranks[source as usize];
         sender.count_message(size.0);
-        self.jobs[sender.id.job as usize].messages += 1;
+        self.jobs.begin_message(sender.id.job);
         let kind = WorkKind::Send(envelope);
         self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
     }
@@ -195,9 +195,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) -> Result<(), RuntimeError> {
         let rank = self.frames.rank_of(at);
         let job = self.ranks[rank as usize].id.job;
-        let communicator = self.jobs[job as usize].first_communicator + communicator;
+        let communicator = self.jobs.first_communicator(job) + communicator;
         let group = &mut self.communicators[communicator as usize];
-        let name = &self.jobs[group.job as usize].name;
+        let name = self.jobs.name(group.job);
         let context = group.enter(entry, name, &mut self.next_context)?;
         let root = entry.root.map_or(0, |root| group.index_of(root));
         let call = CollectiveCall {

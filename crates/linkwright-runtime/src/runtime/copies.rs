@@ -17,7 +17,6 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-use super::admission::JobState;
 use super::bins::NONE;
 use super::envelope::Leg;
 use super::error::RuntimeError;
@@ -214,7 +213,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         (copy.engine, copy.start, copy.owed) = (engine, self.now, 2);
         let ([from, to], size, route) = (copy.ends, copy.size, copy.route);
         let job = self.ranks[copy.rank as usize].id.job;
-        let JobState { priority, deadline, .. } = self.jobs[job as usize];
+        let (priority, deadline) = (self.jobs.priority(job), self.jobs.deadline(job));
         let class = TrafficClass { priority, control: false, deadline };
         let token = Leg::Copy.token(index);
         let of_size = Message::new(from, to, size, token);

@@ -39,12 +39,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn finish_rank(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
         let job = state.id.job;
-        let of_job = &mut self.jobs[job as usize];
-        state.finish(of_job.start, Picoseconds(self.now));
-        self.unfinished -= 1;
-        of_job.running -= 1;
-        if of_job.running == 0 {
-            self.ended.push(job);
-        }
+        let job_start = self.jobs.end_rank(job);
+        state.finish(job_start, Picoseconds(self.now));
     }
 }

@@ -13,12 +13,13 @@ use super::state::Runtime;
 /// How many of each kind an error lists.
 const MOST_LISTED: usize = 5;
 
-/// Everything that never completed; `None` where all has. `ranks` have not ended.
-pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) -> Option<Stalled> {
+/// Everything that never completed; `None` where all has.
+pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalled> {
+    let (ranks, unstarted) = runtime.jobs.unfinished();
     let rank_of = |rank: u32| runtime.ranks[rank as usize].id.rank;
     let pending = |kind, rank: u32, (call, within): (Call, Option<CollectiveKind>)| {
         let id = runtime.ranks[rank as usize].id;
-        let job = runtime.jobs[id.job as usize].name.clone();
+        let job = runtime.jobs.name(id.job).to_owned();
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
         Pending { kind, job, rank: id.rank, call, within, peer, tag, size, since }
     };
@@ -63,14 +64,13 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) ->
         return None;
     }
     let absences: Vec<Absence> = absences(runtime).collect();
-    let name = |job: u32| runtime.jobs[job as usize].name.clone();
+    let name = |job: u32| runtime.jobs.name(job).to_owned();
     let behind = |(job, gpu, first)| WaitingJob { job: name(job), gpu, behind: name(first) };
-    let unstarted = runtime.occupancy.waiting().map(|(job, ..)| runtime.jobs[job as usize].running);
     Some(Stalled {
         time: Picoseconds(runtime.now),
-        ranks: ranks - unstarted.sum::<u32>() as usize,
-        jobs: runtime.occupancy.waiting().take(MOST_LISTED).map(behind).collect(),
-        job_count: runtime.occupancy.waiting().count(),
+        ranks: ranks - unstarted,
+        jobs: runtime.jobs.waiting().take(MOST_LISTED).map(behind).collect(),
+        job_count: runtime.jobs.waiting().count(),
         circle_count: circle.len(),
         circle: circle.into_iter().take(MOST_LISTED).collect(),
         eager: (runtime.protocol.eager_limit, largest),
@@ -135,7 +135,7 @@ fn absences<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> impl Iterator<Item = Abs
         let absent_count = absent.len();
         absent.truncate(MOST_LISTED);
         Some(Absence {
-            job: runtime.jobs[communicator.job as usize].name.clone(),
+            job: runtime.jobs.name(communicator.job).to_owned(),
             communicator: communicator.id,
             kind,
             ranks: communicator.members.len(),

@@ -72,7 +72,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Leg::Announcement | Leg::Copy => unreachable!("no part of a message's way"),
         };
         let route = if control { RouteClass::Any } else { envelope.route };
-        let priority = self.jobs[source.id.job as usize].priority;
+        let priority = self.jobs.priority(source.id.job);
         let class = TrafficClass { priority, control, ..TrafficClass::default() };
         let message = Message { class, route, ..Message::new(from, to, size, leg.token(index)) };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
@@ -163,7 +163,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         if envelope.size > posted.size {
             let id = self.ranks[posted.receiver as usize].id;
             return Err(RuntimeError::Truncated {
-                job: self.jobs[id.job as usize].name.clone(),
+                job: self.jobs.name(id.job).to_owned(),
                 rank: id.rank,
                 call: self.frames.origin(posted.operation).0,
                 peer: self.ranks[self.envelopes[index].source as usize].id.rank,
@@ -211,7 +211,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         if envelope.finished && envelope.owed == 0 {
             let job = self.ranks[envelope.source as usize].id.job;
             self.envelopes.release(index);
-            self.jobs[job as usize].messages -= 1;
+            self.jobs.end_message(job);
             self.give_back(job);
         }
     }

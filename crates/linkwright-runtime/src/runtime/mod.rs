@@ -35,6 +35,7 @@ mod envelope;
 mod error;
 mod frames;
 mod job;
+mod jobs;
 mod lane;
 mod matching;
 mod messages;

@@ -69,7 +69,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
         if let Some(stuck) = self.kernels.stuck() {
             return Err(self.stuck_kernel(stuck));
         }
-        match diagnose(self, self.unfinished) {
+        match diagnose(self) {
             Some(stalled) => Err(Box::new(stalled).into()),
             None => Ok(()),
         }
@@ -96,8 +96,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Plays all jobs; returns how many events that took.
     pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, RuntimeError> {
         let mut engine = Engine::new(hook);
-        for (index, job) in (0..).zip(&self.jobs) {
-            engine.schedule(job.start, RuntimeEvent::Arrive(index));
+        for job in 0..self.jobs.count() {
+            engine.schedule(self.jobs.arrival(job), RuntimeEvent::Arrive(job));
         }
         engine.run(self)?;
         Ok(engine.events() + self.transport.own_events())
@@ -118,7 +118,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Kernel(timed) => self.kernel_event(timed, scheduler)?,
             RuntimeEvent::Timed(context) => self.end_timed(context),
             RuntimeEvent::Arrive(job) => {
-                if self.occupancy.arrive(job) {
+                if self.jobs.arrive(job) {
                     self.start_job(job);
                 }
             }
@@ -161,7 +161,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// Whether an operation waits for nothing any more, or a job has ended.
     fn has_more_to_do(&self) -> bool {
-        self.frames.has_ready() || !self.ended.is_empty()
+        self.frames.has_ready() || self.jobs.has_ended()
     }
 
     /// Starts every operation that waits for nothing any more, and jobs whose GPUs are free.
@@ -173,7 +173,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             self.execute(operation, scheduler)?;
             scheduler.tick((self.done, self.total))?;
         }
-        while let Some(job) = self.ended.pop() {
+        while let Some(job) = self.jobs.take_ended() {
             self.end_job(job, scheduler);
         }
         Ok(())
@@ -181,12 +181,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// Makes everything of a job ready that waits for nothing.
     fn start_job(&mut self, job: u32) {
-        let state = &mut self.jobs[job as usize];
-        state.start = Picoseconds(self.now);
-        if state.running == 0 {
-            self.ended.push(job);
-        }
-        for rank in state.first_rank..state.first_rank + state.running {
+        for rank in self.jobs.start(job, Picoseconds(self.now)) {
             let frame = self.ranks[rank as usize].frame;
             if !self.frames.start(frame) {
                 self.finish_rank(rank);
@@ -195,7 +190,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     pub(super) fn outcome(mut self, events: u64) -> Outcome {
-        let jobs = (0..self.jobs.len() as u32).map(|job| self.take_outcome(job)).collect();
+        let jobs = (0..self.jobs.count()).map(|job| self.jobs.take_outcome(job)).collect();
         let comparisons = self.matcher.comparisons() + self.pairs.comparisons();
         Outcome { jobs, operations: self.frames.played(), comparisons, events }
     }

@@ -73,15 +73,14 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// anything else.
     #[must_use]
     pub fn rest(&self, job: u32, now: Picoseconds) -> Option<Rest> {
-        let state = &self.jobs[job as usize];
-        let places = state.ranks_held()?;
+        let places = self.jobs.ranks_held(job)?;
         let computes = |place: u32| {
             let rank = &self.ranks[place as usize];
             !rank.communicates()
                 && rank.lanes[LIBRARY].is_empty()
                 && !rank.lanes[PROCESSOR].is_empty()
         };
-        if state.messages > 0 || !self.delays.is_empty() || !places.clone().all(computes) {
+        if self.jobs.has_messages(job) || !self.delays.is_empty() || !places.clone().all(computes) {
             return None;
         }
         let (iteration, _) = self.frames.iteration(self.ranks[places.start as usize].frame);
@@ -113,7 +112,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         times: u32,
         span: Picoseconds,
     ) {
-        let Some(places) = self.jobs[job as usize].ranks_held() else { return };
+        let Some(places) = self.jobs.ranks_held(job) else { return };
         let iterations = now.iterations_since(earlier) * times;
         for (place, (then, now)) in places.zip(earlier.outcomes.iter().zip(&now.outcomes)) {
             let rank = &mut self.ranks[place as usize];
@@ -134,7 +133,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// How many iterations of a job no rank has begun.
     #[must_use]
     pub fn iterations_to_begin(&self, job: u32) -> u32 {
-        let places = self.jobs[job as usize].ranks_held().unwrap_or(0..0);
+        let places = self.jobs.ranks_held(job).unwrap_or(0..0);
         let begun = places.map(|place| self.frames.iteration(self.ranks[place as usize].frame));
         begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }

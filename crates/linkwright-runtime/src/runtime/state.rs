@@ -1,11 +1,8 @@
 //! The state of all jobs, and how it is set up.
 
-use std::collections::VecDeque;
-
 use crate::network::Transport;
 use crate::program::lowering::Lowering;
 
-use super::admission::JobState;
 use super::announcements::Announcement;
 use super::collectives::Communicator;
 use super::copies::{CopyUnderWay, check_gpus};
@@ -13,10 +10,10 @@ use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frames::{Frames, OperationRef};
 use super::job::ProgramJob;
+use super::jobs::Jobs;
 use super::lane::Work;
 use super::matching::Matcher;
 use super::observer::Observer;
-use super::occupancy::Occupancy;
 use super::pairs::Pairs;
 use super::protocols::MpiProtocol;
 use super::protocols::nccl::Kernels;
@@ -36,14 +33,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) lowering: L,
     pub(super) observer: O,
     pub(super) protocol: MpiProtocol,
-    pub(super) gpus: u32,
-    /// All jobs that were ever admitted.
-    pub(super) jobs: Vec<JobState>,
-    pub(super) occupancy: Occupancy,
-    /// Jobs whose ranks have all ended, and which still have their GPUs.
-    pub(super) ended: Vec<u32>,
-    /// Jobs that have ended since somebody asked.
-    pub(super) ends: VecDeque<u32>,
+    pub(super) jobs: Jobs,
     pub(super) ranks: Vec<RankState>,
     pub(super) rank_places: Ranges,
     pub(super) communicators: Vec<Communicator>,
@@ -63,8 +53,6 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) rested: Option<Vec<u32>>,
     pub(super) next_context: u32,
     pub(super) now: u64,
-    /// How many ranks have not ended.
-    pub(super) unfinished: usize,
     /// Operations of the programs completed, of all.
     pub(super) done: u64,
     /// How many works of processors have begun.
@@ -113,11 +101,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             lowering,
             observer,
             protocol,
-            gpus,
-            jobs: Vec::new(),
-            occupancy: Occupancy::new(gpus),
-            ended: Vec::new(),
-            ends: VecDeque::new(),
+            jobs: Jobs::new(gpus),
             ranks: Vec::new(),
             rank_places: Ranges::default(),
             communicators: Vec::new(),
@@ -135,7 +119,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             rested: None,
             next_context: 0,
             now: 0,
-            unfinished: 0,
             done: 0,
             computations: 0,
             total: 0,

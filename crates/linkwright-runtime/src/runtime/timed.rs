@@ -47,10 +47,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) -> Result<(), RuntimeError> {
         let (call, _) = self.frames.origin(at);
         let id = self.ranks[self.frames.rank_of(at) as usize].id;
-        let of_job = &self.jobs[id.job as usize];
-        let group = &mut self.communicators[(of_job.first_communicator + communicator) as usize];
+        let communicator = self.jobs.first_communicator(id.job) + communicator;
+        let group = &mut self.communicators[communicator as usize];
         let entry = Entry { rank: id.rank, call, kind, root: None };
-        let context = group.enter(entry, &of_job.name, &mut self.next_context)?;
+        let context = group.enter(entry, self.jobs.name(id.job), &mut self.next_context)?;
         let ranks = group.members.len();
         let timed = self.timed.0.entry(context).or_default();
         timed.duration = timed.duration.max(duration);

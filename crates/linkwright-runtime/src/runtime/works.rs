@@ -126,7 +126,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn too_long(&self, operation: OperationRef) -> RuntimeError {
         let id = self.ranks[self.frames.rank_of(operation) as usize].id;
         let (call, _) = self.frames.origin(operation);
-        let job = self.jobs[id.job as usize].name.clone();
+        let job = self.jobs.name(id.job).to_owned();
         RuntimeError::TooLong { job, rank: id.rank, call }
     }
 

@@ -306,7 +306,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let StuckBlock { call: parent, kind, block, step } = stuck;
         let id = self.ranks[self.frames.rank_of(parent) as usize].id;
         let (call, _) = self.frames.origin(parent);
-        let job = self.jobs[id.job as usize].name.clone();
+        let job = self.jobs.name(id.job).to_owned();
         RuntimeError::StuckKernel { job, rank: id.rank, kind, call, block, step }
     }
 
