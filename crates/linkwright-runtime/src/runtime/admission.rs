@@ -10,14 +10,15 @@ use crate::units::Picoseconds;
 
 use super::call::RankId;
 use super::collectives::Communicator;
-use super::copies::{RankGpu, check_gpus, needs_gpu};
+use super::copies::{check_gpus, needs_gpu};
 use super::error::RuntimeError;
 use super::job::ProgramJob;
 use super::matching::class_bit;
 use super::observer::Observer;
 use super::jobs::Held;
 use super::outcome::JobOutcome;
-use super::rank::RankState;
+use super::ranks::{NewRank, put};
+use super::ranks::{NewRank, put};
 use super::state::Runtime;
 use super::validate::validate;
 use super::works::RuntimeEvent;
@@ -57,7 +58,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn add(&mut self, job: &ProgramJob, arrival: Picoseconds) -> u32 {
         let index = self.jobs.count();
         let count = job.mapping.len() as u32;
-        let ranks = self.rank_places.take(count);
+        let ranks = self.ranks.take(count);
         let communicators = self.communicator_places.take(job.program.communicators.len() as u32);
         for (id, place) in (0..).zip(communicators.clone()) {
             let members = job.program.communicators[id as usize].clone();
@@ -92,11 +93,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let (frame, left) = self.frames.add_rank(place, plan, job.iterations.get());
         let device = self.transport.gpu_device(gpu);
         self.total += left;
-        let mut state = RankState::new(id, device, classes, frame);
         if needs_gpu {
-            state.gpu = Some(Box::new(RankGpu::new(self.transport.gpu_site(gpu))));
+            self.copies.add_gpu(place, self.transport.gpu_site(gpu));
         }
-        put(&mut self.ranks, place, state);
+        self.ranks.add(place, NewRank { id, device, classes, frame });
+        self.lanes.add(place);
     }
 
     /// All ranks of a job have ended: its GPUs are free, and what became of it is known.
@@ -106,8 +107,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
         let ranks = self.jobs.ranks_held(job).unwrap_or(0..0);
-        let of_job = &self.ranks[ranks.start as usize..ranks.end as usize];
-        let outcomes = of_job.iter().map(|rank| rank.outcome.clone()).collect();
+        let outcomes = ranks.map(|rank| self.ranks.outcome(rank).clone()).collect();
         for next in self.jobs.end(job, outcomes) {
             scheduler.schedule(scheduler.now(), RuntimeEvent::Start(next));
         }
@@ -120,18 +120,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let released = self.jobs.release(job);
         let Some(Held { program, ranks, communicators }) = released else { return };
         for rank in ranks.clone() {
-            self.frames.release(self.ranks[rank as usize].frame);
+            self.frames.release(self.ranks.frame(rank));
         }
-        self.rank_places.give_back(ranks);
+        self.ranks.give_back(ranks);
         self.communicator_places.give_back(communicators);
         self.frames.release_program(&program);
-    }
-}
-
-/// Sets a place of an array, which may be the one behind its end.
-fn put<V>(array: &mut Vec<V>, place: u32, value: V) {
-    match array.get_mut(place as usize) {
-        Some(slot) => *slot = value,
-        None => array.push(value),
     }
 }

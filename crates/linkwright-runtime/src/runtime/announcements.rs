@@ -82,10 +82,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
         self.announcements[index].owed = 2;
-        let of_receiver = &self.ranks[receiver as usize];
-        let priority = self.jobs.priority(of_receiver.id.job);
+        let priority = self.jobs.priority(self.ranks.id(receiver).job);
         let class = TrafficClass { priority, control: true, ..TrafficClass::default() };
-        let ends = [of_receiver.device, self.ranks[sender as usize].device];
+        let ends = [self.ranks.device(receiver), self.ranks.device(sender)];
         let (size, token) = (self.protocol.control_size, Leg::Announcement.token(index));
         let message = Message { class, ..Message::new(ends[0], ends[1], size, token) };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));

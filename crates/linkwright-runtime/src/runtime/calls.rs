@@ -11,11 +11,11 @@ use super::collectives::Entry;
 use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
-use super::lane::{Work, WorkKind};
+use super::lanes::{Work, WorkKind};
 use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
 use super::plan::STARTED;
-use super::rank::{LIBRARY, PROCESSOR};
+use super::lanes::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
 use super::validate::has_root;
 use super::works::RuntimeEvent;
@@ -33,12 +33,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Operation::Compute { duration } => self.compute(at, duration, scheduler)?,
             Operation::Delay { duration } => self.delay(at, duration, scheduler)?,
             Operation::Enter { region } => {
-                let id = self.ranks[rank as usize].id;
+                let id = self.ranks.id(rank);
                 self.observer.entered(id, region, Picoseconds(self.now));
                 self.complete(at, STARTED);
             }
             Operation::Leave { region } => {
-                let id = self.ranks[rank as usize].id;
+                let id = self.ranks.id(rank);
                 self.observer.left(id, region, Picoseconds(self.now));
                 self.complete(at, STARTED);
             }
@@ -77,7 +77,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 self.begin_communication(at, rank);
                 let root = has_root(kind).then_some(root);
                 let (call, _) = self.frames.origin(at);
-                let entry = Entry { rank: self.ranks[rank as usize].id.rank, call, kind, root };
+                let entry = Entry { rank: self.ranks.id(rank).rank, call, kind, root };
                 self.enter_collective(at, entry, communicator, size, scheduler)?;
             }
             Operation::Timed { kind, communicator, size, duration } => {
@@ -92,14 +92,14 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// as the collective.
     fn begin_communication(&mut self, at: OperationRef, rank: u32) {
         if self.frames.collective_of(at).is_none() {
-            self.ranks[rank as usize].begin_communication(self.now);
+            self.ranks.begin_communication(rank, self.now);
         }
     }
 
     /// A rank that an operation names, among all of the replay, and what its messages match
     /// within.
     pub(super) fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
-        let job = self.ranks[self.frames.rank_of(at) as usize].id.job;
+        let job = self.ranks.id(self.frames.rank_of(at)).job;
         let first_rank = self.jobs.first_rank(job);
         match self.frames.collective_of(at) {
             None => {
@@ -117,7 +117,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// The classes of receives that a rank uses in its program; a collective names sources and
     /// tags.
     pub(super) fn classes(&self, rank: u32, in_collective: bool) -> u8 {
-        if in_collective { EXACT_ONLY } else { self.ranks[rank as usize].classes }
+        if in_collective { EXACT_ONLY } else { self.ranks.classes(rank) }
     }
 
     fn compute(
@@ -126,7 +126,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         duration: Picoseconds,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let job = self.ranks[self.frames.rank_of(at) as usize].id.job;
+        let job = self.ranks.id(self.frames.rank_of(at)).job;
         let scale = self.jobs.computation_scale(job);
         let duration = if scale == 1.0 || self.frames.collective_of(at).is_some() {
             duration.0
@@ -178,9 +178,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             arrived: false,
             finished: false,
         });
-        let sender = &mut self.ranks[source as usize];
-        sender.count_message(size.0);
-        self.jobs.begin_message(sender.id.job);
+        self.ranks.count_messages(source, 1, size.0);
+        self.jobs.begin_message(self.ranks.id(source).job);
         let kind = WorkKind::Send(envelope);
         self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
     }
@@ -194,7 +193,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let rank = self.frames.rank_of(at);
-        let job = self.ranks[rank as usize].id.job;
+        let job = self.ranks.id(rank).job;
         let communicator = self.jobs.first_communicator(job) + communicator;
         let group = &mut self.communicators[communicator as usize];
         let name = self.jobs.name(group.job);

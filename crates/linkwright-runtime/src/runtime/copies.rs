@@ -22,10 +22,11 @@ use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
-use super::lane::{Work, WorkKind};
+use super::lanes::{Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
-use super::rank::PROCESSOR;
+use super::slab::Slab;
+use super::lanes::PROCESSOR;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 
@@ -37,7 +38,7 @@ const OUT_OF: usize = 1;
 
 /// The GPU of a rank that copies or reduces.
 #[derive(Debug, Clone)]
-pub(super) struct RankGpu {
+struct RankGpu {
     site: GpuSite,
     /// How many engines work side by side; one of them in both directions if it is alone.
     engines: u32,
@@ -48,7 +49,7 @@ pub(super) struct RankGpu {
 }
 
 impl RankGpu {
-    pub(super) fn new(site: GpuSite) -> Self {
+    fn new(site: GpuSite) -> Self {
         let engines = if site.copy_directions < 2 { 1 } else { site.copy_engines };
         let waiting = [VecDeque::new(), VecDeque::new()];
         Self { site, engines: engines.clamp(1, MOST_ENGINES), busy: 0, waiting }
@@ -80,7 +81,7 @@ impl RankGpu {
 
 /// A copy from its call to its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CopyUnderWay {
+struct CopyUnderWay {
     operation: OperationRef,
     rank: u32,
     ends: [DeviceIndex; 2],
@@ -94,6 +95,65 @@ pub(super) struct CopyUnderWay {
     start: u64,
     /// How many occurrences the network still owes for it.
     owed: u8,
+}
+
+/// The copies of all ranks, and the GPUs of those that copy or reduce.
+#[derive(Debug)]
+pub(super) struct Copies {
+    /// Each at its rank's place.
+    gpus: Vec<Option<Box<RankGpu>>>,
+    under_way: Slab<CopyUnderWay>,
+}
+
+impl Copies {
+    pub(super) const fn new() -> Self {
+        Self { gpus: Vec::new(), under_way: Slab::new() }
+    }
+
+    /// A rank will copy or reduce on its GPU.
+    pub(super) fn add_gpu(&mut self, rank: u32, site: GpuSite) {
+        let rank = rank as usize;
+        if self.gpus.len() <= rank {
+            self.gpus.resize_with(rank + 1, || None);
+        }
+        self.gpus[rank] = Some(Box::new(RankGpu::new(site)));
+    }
+
+    fn gpu(&self, rank: u32) -> Option<&RankGpu> {
+        self.gpus.get(rank as usize)?.as_deref()
+    }
+
+    /// A copy is called; tells it and the engine that takes it at once, unless it waits for one.
+    fn begin(&mut self, copy: CopyUnderWay, way: usize) -> Option<(u32, u32)> {
+        let index = self.under_way.insert(copy);
+        let gpu = self.gpus[copy.rank as usize].as_mut()?;
+        let engine = gpu.take(way);
+        if engine.is_none() {
+            gpu.waiting[way].push_back(index);
+        }
+        Some((index, engine?))
+    }
+
+    /// A copy has ended: which its engine takes next.
+    fn next(&mut self, ended: &CopyUnderWay) -> Option<u32> {
+        let Self { gpus, under_way } = self;
+        let gpu = gpus[ended.rank as usize].as_mut()?;
+        gpu.next(ended.engine, |copy| under_way[copy].order)
+    }
+
+    /// One occurrence less is owed for a copy, which is forgotten after the last.
+    fn hear(&mut self, index: u32) {
+        self.under_way[index].owed -= 1;
+        if self.under_way[index].owed == 0 {
+            self.under_way.release(index);
+        }
+    }
+
+    /// How many are under way.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.under_way.kept().count()
+    }
 }
 
 /// Whether a rank that does this needs its GPU known.
@@ -150,8 +210,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         rate: Option<Bandwidth>,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let rank = &self.ranks[self.frames.rank_of(at) as usize];
-        let memory = || rank.gpu.as_ref().and_then(|gpu| gpu.site.memory_bandwidth);
+        let gpu = self.copies.gpu(self.frames.rank_of(at));
+        let memory = || gpu.and_then(|gpu| gpu.site.memory_bandwidth);
         // Two reads and a write.
         let crossing = if rate.is_some() { size.0 } else { size.0.saturating_mul(3) };
         let rate = rate.or_else(memory).unwrap_or(Bandwidth(u64::MAX));
@@ -173,8 +233,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             CopyDirection::Peer(peer) => Some(self.resolve(at, peer, WORLD).0),
             CopyDirection::HostToDevice | CopyDirection::DeviceToHost => None,
         };
-        let peer = peer.map(|peer| self.ranks[peer as usize].device);
-        let Some(gpu) = self.ranks[rank as usize].gpu.as_mut() else { return };
+        let peer = peer.map(|peer| self.ranks.device(peer));
+        let Some(gpu) = self.copies.gpu(rank) else { return };
         let (own, host) = (gpu.site.device, gpu.site.host);
         let (way, ends) = match direction {
             CopyDirection::HostToDevice => (INTO, [host.unwrap_or(own), own]),
@@ -195,10 +255,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             start,
             owed,
         };
-        let index = self.copies.insert(copy);
-        match gpu.take(way) {
-            Some(engine) => self.start_copy(index, engine, scheduler),
-            None => gpu.waiting[way].push_back(index),
+        if let Some((index, engine)) = self.copies.begin(copy, way) {
+            self.start_copy(index, engine, scheduler);
         }
         self.frames.propagate(at, STARTED);
     }
@@ -209,10 +267,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         engine: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
-        let copy = &mut self.copies[index];
+        let copy = &mut self.copies.under_way[index];
         (copy.engine, copy.start, copy.owed) = (engine, self.now, 2);
         let ([from, to], size, route) = (copy.ends, copy.size, copy.route);
-        let job = self.ranks[copy.rank as usize].id.job;
+        let job = self.ranks.id(copy.rank).job;
         let (priority, deadline) = (self.jobs.priority(job), self.jobs.deadline(job));
         let class = TrafficClass { priority, control: false, deadline };
         let token = Leg::Copy.token(index);
@@ -223,8 +281,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// The last byte of a copy has left.
     pub(super) fn copy_left(&mut self, index: u32) {
-        self.copies[index].owed -= 1;
-        self.release_copy(index);
+        self.copies.hear(index);
     }
 
     /// The last byte of a copy is there: its engine takes the next.
@@ -233,26 +290,14 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         index: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
-        self.copies[index].owed -= 1;
-        let copy = self.copies[index];
-        let copies = &self.copies;
-        let rank = &mut self.ranks[copy.rank as usize];
-        let id = rank.id;
-        let next =
-            rank.gpu.as_mut().and_then(|gpu| gpu.next(copy.engine, |copy| copies[copy].order));
-        if let Some(next) = next {
+        let copy = self.copies.under_way[index];
+        if let Some(next) = self.copies.next(&copy) {
             self.start_copy(next, copy.engine, scheduler);
         }
         let CopyUnderWay { direction, size, start, .. } = copy;
-        let record = CopyRecord { rank: id, direction, size, start: Picoseconds(start) };
+        let record = CopyRecord { rank: self.ranks.id(copy.rank), direction, size, start: Picoseconds(start) };
         self.observer.copied(&record, Picoseconds(self.now));
-        self.release_copy(index);
+        self.copies.hear(index);
         self.complete_communication(copy.operation, 0);
-    }
-
-    fn release_copy(&mut self, index: u32) {
-        if self.copies[index].owed == 0 {
-            self.copies.release(index);
-        }
     }
 }

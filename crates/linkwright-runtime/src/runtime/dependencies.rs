@@ -25,21 +25,19 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// A send, a receive or a collective is complete.
     pub(super) fn complete_communication(&mut self, operation: OperationRef, events: u8) {
         if self.frames.collective_of(operation).is_none() {
-            let rank = &mut self.ranks[self.frames.rank_of(operation) as usize];
-            rank.end_communication(self.now);
+            let rank = self.frames.rank_of(operation);
+            let was_last = self.ranks.end_communication(rank, self.now);
             if let Some(rested) = &mut self.rested
-                && !rank.communicates()
+                && was_last
             {
-                rested.push(rank.id.job);
+                rested.push(self.ranks.id(rank).job);
             }
         }
         self.complete(operation, events);
     }
 
     pub(super) fn finish_rank(&mut self, rank: u32) {
-        let state = &mut self.ranks[rank as usize];
-        let job = state.id.job;
-        let job_start = self.jobs.end_rank(job);
-        state.finish(job_start, Picoseconds(self.now));
+        let job_start = self.jobs.end_rank(self.ranks.id(rank).job);
+        self.ranks.finish(rank, job_start, Picoseconds(self.now));
     }
 }

@@ -16,9 +16,9 @@ const MOST_LISTED: usize = 5;
 /// Everything that never completed; `None` where all has.
 pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalled> {
     let (ranks, unstarted) = runtime.jobs.unfinished();
-    let rank_of = |rank: u32| runtime.ranks[rank as usize].id.rank;
+    let rank_of = |rank: u32| runtime.ranks.id(rank).rank;
     let pending = |kind, rank: u32, (call, within): (Call, Option<CollectiveKind>)| {
-        let id = runtime.ranks[rank as usize].id;
+        let id = runtime.ranks.id(rank);
         let job = runtime.jobs.name(id.job).to_owned();
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
         Pending { kind, job, rank: id.rank, call, within, peer, tag, size, since }

@@ -14,11 +14,11 @@ use crate::units::{Bytes, Picoseconds};
 use super::bins::NONE;
 use super::envelope::{Envelope, Leg};
 use super::error::RuntimeError;
-use super::lane::{Work, WorkKind};
+use super::lanes::{Work, WorkKind};
 use super::matching::Posted;
 use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;
-use super::rank::LIBRARY;
+use super::lanes::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 
@@ -62,8 +62,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) {
         let envelope = &mut self.envelopes[index];
         envelope.owed += 2;
-        let source = &self.ranks[envelope.source as usize];
-        let ends = [source.device, self.ranks[envelope.destination as usize].device];
+        let ends = [self.ranks.device(envelope.source), self.ranks.device(envelope.destination)];
         let of_control = self.protocol.control_size;
         let ([from, to], size, control) = match leg {
             Leg::Eager | Leg::Data => (ends, Bytes(envelope.size), false),
@@ -72,7 +71,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Leg::Announcement | Leg::Copy => unreachable!("no part of a message's way"),
         };
         let route = if control { RouteClass::Any } else { envelope.route };
-        let priority = self.jobs.priority(source.id.job);
+        let priority = self.jobs.priority(self.ranks.id(envelope.source).job);
         let class = TrafficClass { priority, control, ..TrafficClass::default() };
         let message = Message { class, route, ..Message::new(from, to, size, leg.token(index)) };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
@@ -161,12 +160,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let envelope = &mut self.envelopes[index];
         (envelope.receive, envelope.matched) = (posted.operation, true);
         if envelope.size > posted.size {
-            let id = self.ranks[posted.receiver as usize].id;
+            let id = self.ranks.id(posted.receiver);
             return Err(RuntimeError::Truncated {
                 job: self.jobs.name(id.job).to_owned(),
                 rank: id.rank,
                 call: self.frames.origin(posted.operation).0,
-                peer: self.ranks[self.envelopes[index].source as usize].id.rank,
+                peer: self.ranks.id(self.envelopes[index].source).rank,
                 tag: self.envelopes[index].tag,
                 size: Bytes(self.envelopes[index].size),
                 capacity: Bytes(posted.size),
@@ -209,7 +208,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     fn release_finished(&mut self, index: u32) {
         let envelope = &self.envelopes[index];
         if envelope.finished && envelope.owed == 0 {
-            let job = self.ranks[envelope.source as usize].id.job;
+            let job = self.ranks.id(envelope.source).job;
             self.envelopes.release(index);
             self.jobs.end_message(job);
             self.give_back(job);
@@ -218,8 +217,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     fn record(&self, envelope: &Envelope) -> MessageRecord {
         MessageRecord {
-            source: self.ranks[envelope.source as usize].id,
-            destination: self.ranks[envelope.destination as usize].id,
+            source: self.ranks.id(envelope.source),
+            destination: self.ranks.id(envelope.destination),
             tag: envelope.tag,
             size: Bytes(envelope.size),
             collective: envelope.within.is_some(),

@@ -11,7 +11,7 @@ use super::error::RuntimeError;
 use super::observer::Observer;
 use super::outcome::Outcome;
 use super::protocols::nccl::OF_KERNEL;
-use super::rank::LIBRARY;
+use super::lanes::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 
@@ -182,7 +182,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Makes everything of a job ready that waits for nothing.
     fn start_job(&mut self, job: u32) {
         for rank in self.jobs.start(job, Picoseconds(self.now)) {
-            let frame = self.ranks[rank as usize].frame;
+            let frame = self.ranks.frame(rank);
             if !self.frames.start(frame) {
                 self.finish_rank(rank);
             }

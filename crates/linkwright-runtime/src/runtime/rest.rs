@@ -6,11 +6,10 @@
 
 use crate::network::Transport;
 use crate::program::lowering::Lowering;
-use crate::units::{Bytes, Picoseconds};
+use crate::units::Picoseconds;
 
 use super::observer::Observer;
 use super::outcome::RankOutcome;
-use super::rank::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
 
 /// A job all of whose ranks compute and do nothing else, at one time.
@@ -75,31 +74,28 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub fn rest(&self, job: u32, now: Picoseconds) -> Option<Rest> {
         let places = self.jobs.ranks_held(job)?;
         let computes = |place: u32| {
-            let rank = &self.ranks[place as usize];
-            !rank.communicates()
-                && rank.lanes[LIBRARY].is_empty()
-                && !rank.lanes[PROCESSOR].is_empty()
+            !self.ranks.communicates(place) && self.lanes.only_computes(place)
         };
         if self.jobs.has_messages(job) || !self.delays.is_empty() || !places.clone().all(computes) {
             return None;
         }
-        let (iteration, _) = self.frames.iteration(self.ranks[places.start as usize].frame);
+        let (iteration, _) = self.frames.iteration(self.ranks.frame(places.start));
         let from_first = |other: u32| i64::from(other) - i64::from(iteration);
         let ranks = places.clone().map(|place| {
-            let rank = &self.ranks[place as usize];
-            let works = rank.lanes[PROCESSOR].works(&self.works).map(|work| {
+            let frame = self.ranks.frame(place);
+            let works = self.lanes.computations(place).map(|work| {
                 (work.operation.operation, from_first(work.operation.iteration), work.duration)
             });
             RankAtRest {
-                ahead: from_first(self.frames.iteration(rank.frame).0),
-                left: rank.computes_until - now.0,
+                ahead: from_first(self.frames.iteration(frame).0),
+                left: self.lanes.computing(place).0 - now.0,
                 works: works.collect(),
-                waits: self.frames.waits(rank.frame).to_vec(),
+                waits: self.frames.waits(frame).to_vec(),
             }
         });
         let ranks = ranks.collect();
-        let begun = places.clone().map(|place| self.ranks[place as usize].computes_since).collect();
-        let outcomes = places.map(|place| self.ranks[place as usize].outcome.clone()).collect();
+        let begun = places.clone().map(|place| self.lanes.computing(place).1).collect();
+        let outcomes = places.map(|place| self.ranks.outcome(place).clone()).collect();
         Some(Rest { ranks, iteration, outcomes, begun })
     }
 
@@ -115,18 +111,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let Some(places) = self.jobs.ranks_held(job) else { return };
         let iterations = now.iterations_since(earlier) * times;
         for (place, (then, now)) in places.zip(earlier.outcomes.iter().zip(&now.outcomes)) {
-            let rank = &mut self.ranks[place as usize];
-            let repeated = |then: u64, now: u64| (now - then).saturating_mul(u64::from(times));
-            let outcome = &mut rank.outcome;
-            outcome.computing.0 += repeated(then.computing.0, now.computing.0);
-            outcome.communicating.0 += repeated(then.communicating.0, now.communicating.0);
-            outcome.messages += repeated(then.messages, now.messages);
-            let bytes = repeated(then.bytes.0, now.bytes.0);
-            outcome.bytes = Bytes(outcome.bytes.0.saturating_add(bytes));
-            rank.computes_until += span.0;
-            rank.postponed += span.0;
-            rank.lanes[PROCESSOR].move_on(&mut self.works, iterations);
-            self.done += self.frames.pass(rank.frame, iterations);
+            self.ranks.repeat(place, (then, now), times);
+            self.lanes.pass(place, iterations, span.0);
+            self.done += self.frames.pass(self.ranks.frame(place), iterations);
         }
     }
 
@@ -134,7 +121,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     #[must_use]
     pub fn iterations_to_begin(&self, job: u32) -> u32 {
         let places = self.jobs.ranks_held(job).unwrap_or(0..0);
-        let begun = places.map(|place| self.frames.iteration(self.ranks[place as usize].frame));
+        let begun = places.map(|place| self.frames.iteration(self.ranks.frame(place)));
         begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }
 }

@@ -5,20 +5,20 @@ use crate::program::lowering::Lowering;
 
 use super::announcements::Announcement;
 use super::collectives::Communicator;
-use super::copies::{CopyUnderWay, check_gpus};
+use super::copies::{Copies, check_gpus};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frames::{Frames, OperationRef};
 use super::job::ProgramJob;
 use super::jobs::Jobs;
-use super::lane::Work;
+use super::lanes::Lanes;
 use super::matching::Matcher;
 use super::observer::Observer;
 use super::pairs::Pairs;
 use super::protocols::MpiProtocol;
 use super::protocols::nccl::Kernels;
 use super::ranges::Ranges;
-use super::rank::RankState;
+use super::ranks::Ranks;
 use super::slab::Slab;
 use super::timed::TimedCalls;
 use super::validate::validate;
@@ -34,17 +34,16 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) observer: O,
     pub(super) protocol: MpiProtocol,
     pub(super) jobs: Jobs,
-    pub(super) ranks: Vec<RankState>,
-    pub(super) rank_places: Ranges,
+    pub(super) ranks: Ranks,
+    pub(super) lanes: Lanes,
     pub(super) communicators: Vec<Communicator>,
     pub(super) communicator_places: Ranges,
     pub(super) frames: Frames,
     pub(super) envelopes: Slab<Envelope>,
     pub(super) announcements: Slab<Announcement>,
-    pub(super) copies: Slab<CopyUnderWay>,
+    pub(super) copies: Copies,
     /// What operations let time pass.
     pub(super) delays: Slab<OperationRef>,
-    pub(super) works: Slab<Work>,
     pub(super) kernels: Kernels,
     pub(super) timed: TimedCalls,
     pub(super) matcher: Matcher,
@@ -55,8 +54,6 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) now: u64,
     /// Operations of the programs completed, of all.
     pub(super) done: u64,
-    /// How many works of processors have begun.
-    pub(super) computations: u64,
     pub(super) total: u64,
 }
 
@@ -102,16 +99,15 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             observer,
             protocol,
             jobs: Jobs::new(gpus),
-            ranks: Vec::new(),
-            rank_places: Ranges::default(),
+            ranks: Ranks::new(),
+            lanes: Lanes::new(),
             communicators: Vec::new(),
             communicator_places: Ranges::default(),
             frames: Frames::new(),
             envelopes: Slab::new(),
             announcements: Slab::new(),
-            copies: Slab::new(),
+            copies: Copies::new(),
             delays: Slab::new(),
-            works: Slab::new(),
             kernels: Kernels::new(),
             timed: TimedCalls::default(),
             matcher: Matcher::new(),
@@ -120,7 +116,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             next_context: 0,
             now: 0,
             done: 0,
-            computations: 0,
             total: 0,
         };
         for job in jobs {

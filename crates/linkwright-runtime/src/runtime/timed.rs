@@ -46,7 +46,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let (call, _) = self.frames.origin(at);
-        let id = self.ranks[self.frames.rank_of(at) as usize].id;
+        let id = self.ranks.id(self.frames.rank_of(at));
         let communicator = self.jobs.first_communicator(id.job) + communicator;
         let group = &mut self.communicators[communicator as usize];
         let entry = Entry { rank: id.rank, call, kind, root: None };
@@ -68,7 +68,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn end_timed(&mut self, context: u32) {
         let Some(timed) = self.timed.0.remove(&context) else { return };
         for WaitingRank { call, kind, size, since } in timed.entered {
-            let rank = self.ranks[self.frames.rank_of(call) as usize].id;
+            let rank = self.ranks.id(self.frames.rank_of(call));
             let record = KernelRecord { rank, kind, size, start: Picoseconds(since) };
             self.observer.ran(&record, Picoseconds(self.now));
             self.complete_communication(call, 0);

@@ -8,10 +8,10 @@ use crate::units::Picoseconds;
 
 use super::error::RuntimeError;
 use super::frames::OperationRef;
-use super::lane::{Work, WorkKind};
+use super::lanes::{Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
-use super::rank::PROCESSOR;
+use super::lanes::PROCESSOR;
 use super::state::Runtime;
 
 /// What happens to programs, and to the network `N` that they run on.
@@ -55,7 +55,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let rank = self.frames.rank_of(work.operation);
-        let starts = self.ranks[rank as usize].lanes[lane].push(&mut self.works, work);
+        let starts = self.lanes.push(rank, lane, work);
         if !starts {
             return Ok(());
         }
@@ -97,9 +97,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             return Err(self.too_long(work.operation));
         };
         let done = if lane == PROCESSOR {
-            let of_rank = &mut self.ranks[rank as usize];
-            (of_rank.computes_until, of_rank.computes_since) = (end, self.computations);
-            self.computations += 1;
+            self.lanes.compute_until(rank, end);
             RuntimeEvent::Processor
         } else {
             RuntimeEvent::Library
@@ -114,17 +112,15 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         rank: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let of_rank = &mut self.ranks[rank as usize];
-        if std::mem::take(&mut of_rank.postponed) == 0 {
+        let Some(end) = self.lanes.take_postponed(rank) else {
             return self.end_work(rank, PROCESSOR, scheduler);
-        }
-        let end = Picoseconds(of_rank.computes_until);
-        scheduler.schedule(end, RuntimeEvent::Processor(rank));
+        };
+        scheduler.schedule(Picoseconds(end), RuntimeEvent::Processor(rank));
         Ok(())
     }
 
     pub(super) fn too_long(&self, operation: OperationRef) -> RuntimeError {
-        let id = self.ranks[self.frames.rank_of(operation) as usize].id;
+        let id = self.ranks.id(self.frames.rank_of(operation));
         let (call, _) = self.frames.origin(operation);
         let job = self.jobs.name(id.job).to_owned();
         RuntimeError::TooLong { job, rank: id.rank, call }
@@ -137,17 +133,15 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         lane: usize,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let lanes = &mut self.ranks[rank as usize].lanes;
-        let Some((work, next)) = lanes[lane].pop(&mut self.works) else { return Ok(()) };
+        let Some((work, next)) = self.lanes.pop(rank, lane) else { return Ok(()) };
         if let Some(next) = next {
             self.schedule(rank, lane, next, scheduler)?;
         }
         match work.kind {
             WorkKind::Compute => {
-                let state = &mut self.ranks[rank as usize];
-                state.outcome.computing.0 += work.duration;
+                self.ranks.count_computation(rank, work.duration);
                 let start = Picoseconds(self.now - work.duration);
-                self.observer.computed(state.id, start, Picoseconds(self.now));
+                self.observer.computed(self.ranks.id(rank), start, Picoseconds(self.now));
                 self.complete(work.operation, 0);
             }
             WorkKind::Send(envelope) => self.depart(envelope, scheduler)?,

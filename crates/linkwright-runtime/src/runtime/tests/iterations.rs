@@ -131,7 +131,7 @@ fn memory_does_not_grow_with_iterations() {
                 Runtime::new(&mut network, 2, &jobs, protocol, &no_collectives).unwrap();
             runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
             let announcements = runtime.announcements.capacity();
-            let capacities = (runtime.envelopes.capacity(), runtime.works.capacity());
+            let capacities = (runtime.envelopes.capacity(), runtime.lanes.works().capacity());
             (announcements, capacities, runtime.frames.room().1)
         };
         assert_eq!(records(10), records(2000));

@@ -122,7 +122,7 @@ proptest! {
         // Every record is given back.
         prop_assert_eq!(runtime.envelopes.kept().count(), 0);
         prop_assert_eq!(runtime.announcements.kept().count(), 0);
-        prop_assert_eq!(runtime.works.kept().count(), 0);
+        prop_assert_eq!(runtime.lanes.works().kept().count(), 0);
         prop_assert_eq!(&runtime.outcome(events), &outcome);
 
         let bytes: u64 = exchanges.iter().map(|exchange| exchange.size).sum();

@@ -304,7 +304,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// What a person reads of a kernel that waits for ever.
     pub(in crate::runtime) fn stuck_kernel(&self, stuck: StuckBlock) -> RuntimeError {
         let StuckBlock { call: parent, kind, block, step } = stuck;
-        let id = self.ranks[self.frames.rank_of(parent) as usize].id;
+        let id = self.ranks.id(self.frames.rank_of(parent));
         let (call, _) = self.frames.origin(parent);
         let job = self.jobs.name(id.job).to_owned();
         RuntimeError::StuckKernel { job, rank: id.rank, kind, call, block, step }
@@ -328,10 +328,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             let member = running.members[index as usize];
             let Some(parent) = member.parent else { continue };
             let rank = self.frames.rank_of(parent);
-            let (id, start) = (self.ranks[rank as usize].id, Picoseconds(member.since));
+            let (id, start) = (self.ranks.id(rank), Picoseconds(member.since));
             let record = KernelRecord { rank: id, kind, size, start };
             self.observer.ran(&record, Picoseconds(self.now));
-            self.ranks[rank as usize].count_messages(member.transfers, member.bytes);
+            self.ranks.count_messages(rank, member.transfers, member.bytes);
             self.complete_communication(parent, 0);
         }
         self.kernels.running[kernel as usize].finished = finished;
