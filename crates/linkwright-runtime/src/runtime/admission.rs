@@ -9,7 +9,6 @@ use crate::program::Operation;
 use crate::units::Picoseconds;
 
 use super::call::RankId;
-use super::collectives::Communicator;
 use super::copies::{check_gpus, needs_gpu};
 use super::error::RuntimeError;
 use super::job::ProgramJob;
@@ -17,8 +16,8 @@ use super::matching::class_bit;
 use super::observer::Observer;
 use super::jobs::Held;
 use super::outcome::JobOutcome;
-use super::ranks::{NewRank, put};
-use super::ranks::{NewRank, put};
+use super::ranks::NewRank;
+use super::ranks::NewRank;
 use super::state::Runtime;
 use super::validate::validate;
 use super::works::RuntimeEvent;
@@ -59,13 +58,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let index = self.jobs.count();
         let count = job.mapping.len() as u32;
         let ranks = self.ranks.take(count);
-        let communicators = self.communicator_places.take(job.program.communicators.len() as u32);
-        for (id, place) in (0..).zip(communicators.clone()) {
-            let members = job.program.communicators[id as usize].clone();
-            let communicator = Communicator::new(index, id, members, self.next_context);
-            self.next_context += 1;
-            put(&mut self.communicators, place, communicator);
-        }
+        let communicators = self.communicators.add(index, &job.program.communicators);
         let plans = self.frames.plans_of(&job.program);
         for (rank, gpu) in (0..).zip(&job.mapping) {
             self.add_rank(
@@ -123,7 +116,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             self.frames.release(self.ranks.frame(rank));
         }
         self.ranks.give_back(ranks);
-        self.communicator_places.give_back(communicators);
+        self.communicators.give_back(communicators);
         self.frames.release_program(&program);
     }
 }

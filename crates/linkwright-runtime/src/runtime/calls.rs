@@ -7,15 +7,14 @@ use crate::program::{Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
 
 use super::bins::NONE;
-use super::collectives::Entry;
+use super::communicators::{Entered, Entry};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
-use super::lanes::{Work, WorkKind};
+use super::lanes::{LIBRARY, PROCESSOR, Work, WorkKind};
 use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
 use super::plan::STARTED;
-use super::lanes::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
 use super::validate::has_root;
 use super::works::RuntimeEvent;
@@ -104,12 +103,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         match self.frames.collective_of(at) {
             None => {
                 let communicator = self.jobs.first_communicator(job) + communicator;
-                let context = self.communicators[communicator as usize].context;
+                let context = self.communicators.context(communicator);
                 (first_rank + named, context)
             }
             Some(collective) => {
-                let members = &self.communicators[collective.communicator as usize].members;
-                (first_rank + members[named as usize], collective.context)
+                let member = self.communicators.member(collective.communicator, named);
+                (first_rank + member, collective.context)
             }
         }
     }
@@ -195,18 +194,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let rank = self.frames.rank_of(at);
         let job = self.ranks.id(rank).job;
         let communicator = self.jobs.first_communicator(job) + communicator;
-        let group = &mut self.communicators[communicator as usize];
-        let name = self.jobs.name(group.job);
-        let context = group.enter(entry, name, &mut self.next_context)?;
-        let root = entry.root.map_or(0, |root| group.index_of(root));
-        let call = CollectiveCall {
-            kind: entry.kind,
-            ranks: group.members.len() as u32,
-            index: group.index_of(entry.rank),
-            root,
-            size,
-            variant: self.lowering.variant(group.job, group.id, entry.kind, root),
-        };
+        let Entered { context, job, id, ranks, index, root } =
+            self.communicators.enter(communicator, entry, &self.jobs)?;
+        let variant = self.lowering.variant(job, id, entry.kind, root);
+        let call = CollectiveCall { kind: entry.kind, ranks, index, root, size, variant };
         if let Some(kernel) = self.lowering.kernel(&call) {
             return self.enter_kernel(at, &call, context, kernel, scheduler);
         }

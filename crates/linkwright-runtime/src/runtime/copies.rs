@@ -22,11 +22,10 @@ use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
-use super::lanes::{Work, WorkKind};
+use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
 use super::slab::Slab;
-use super::lanes::PROCESSOR;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 

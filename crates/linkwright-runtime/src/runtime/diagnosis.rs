@@ -6,6 +6,7 @@ use crate::program::CollectiveKind;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::{Call, Pending, PendingKind};
+use super::communicators::HalfEntered;
 use super::protocols::nccl::WaitingRank;
 use super::stalled::{Absence, Stalled, WaitingJob};
 use super::state::Runtime;
@@ -130,18 +131,12 @@ fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
 
 /// The first collective of each communicator that only some of its ranks have called.
 fn absences<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> impl Iterator<Item = Absence> {
-    runtime.communicators.iter().filter_map(|communicator| {
-        let (kind, mut absent) = communicator.absent()?;
+    runtime.communicators.half_entered().map(|half| {
+        let HalfEntered { job, id: communicator, kind, ranks, mut absent } = half;
         let absent_count = absent.len();
         absent.truncate(MOST_LISTED);
-        Some(Absence {
-            job: runtime.jobs.name(communicator.job).to_owned(),
-            communicator: communicator.id,
-            kind,
-            ranks: communicator.members.len(),
-            absent,
-            absent_count,
-        })
+        let job = runtime.jobs.name(job).to_owned();
+        Absence { job, communicator, kind, ranks, absent, absent_count }
     })
 }
 

@@ -14,11 +14,10 @@ use crate::units::{Bytes, Picoseconds};
 use super::bins::NONE;
 use super::envelope::{Envelope, Leg};
 use super::error::RuntimeError;
-use super::lanes::{Work, WorkKind};
+use super::lanes::{LIBRARY, Work, WorkKind};
 use super::matching::Posted;
 use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;
-use super::lanes::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 

@@ -27,7 +27,7 @@ mod announcements;
 mod bins;
 mod call;
 mod calls;
-mod collectives;
+mod communicators;
 mod copies;
 mod dependencies;
 mod diagnosis;

@@ -4,7 +4,7 @@ use crate::network::Transport;
 use crate::program::lowering::Lowering;
 
 use super::announcements::Announcement;
-use super::collectives::Communicator;
+use super::communicators::Communicators;
 use super::copies::{Copies, check_gpus};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
@@ -17,7 +17,6 @@ use super::observer::Observer;
 use super::pairs::Pairs;
 use super::protocols::MpiProtocol;
 use super::protocols::nccl::Kernels;
-use super::ranges::Ranges;
 use super::ranks::Ranks;
 use super::slab::Slab;
 use super::timed::TimedCalls;
@@ -36,8 +35,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) jobs: Jobs,
     pub(super) ranks: Ranks,
     pub(super) lanes: Lanes,
-    pub(super) communicators: Vec<Communicator>,
-    pub(super) communicator_places: Ranges,
+    pub(super) communicators: Communicators,
     pub(super) frames: Frames,
     pub(super) envelopes: Slab<Envelope>,
     pub(super) announcements: Slab<Announcement>,
@@ -50,7 +48,6 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) pairs: Pairs,
     /// Jobs of which a rank has nothing under way any more, if that is watched.
     pub(super) rested: Option<Vec<u32>>,
-    pub(super) next_context: u32,
     pub(super) now: u64,
     /// Operations of the programs completed, of all.
     pub(super) done: u64,
@@ -101,8 +98,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             jobs: Jobs::new(gpus),
             ranks: Ranks::new(),
             lanes: Lanes::new(),
-            communicators: Vec::new(),
-            communicator_places: Ranges::default(),
+            communicators: Communicators::new(),
             frames: Frames::new(),
             envelopes: Slab::new(),
             announcements: Slab::new(),
@@ -113,7 +109,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             matcher: Matcher::new(),
             pairs: Pairs::new(),
             rested: None,
-            next_context: 0,
             now: 0,
             done: 0,
             total: 0,

@@ -8,7 +8,7 @@ use crate::program::CollectiveKind;
 use crate::program::lowering::Lowering;
 use crate::units::{Bytes, Picoseconds};
 
-use super::collectives::Entry;
+use super::communicators::{Entered, Entry};
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::observer::{KernelRecord, Observer};
@@ -48,14 +48,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let (call, _) = self.frames.origin(at);
         let id = self.ranks.id(self.frames.rank_of(at));
         let communicator = self.jobs.first_communicator(id.job) + communicator;
-        let group = &mut self.communicators[communicator as usize];
         let entry = Entry { rank: id.rank, call, kind, root: None };
-        let context = group.enter(entry, self.jobs.name(id.job), &mut self.next_context)?;
-        let ranks = group.members.len();
+        let Entered { context, ranks, .. } =
+            self.communicators.enter(communicator, entry, &self.jobs)?;
         let timed = self.timed.0.entry(context).or_default();
         timed.duration = timed.duration.max(duration);
         timed.entered.push(WaitingRank { call: at, kind, size, since: self.now });
-        let (is_last, duration) = (timed.entered.len() == ranks, timed.duration.0);
+        let (is_last, duration) = (timed.entered.len() == ranks as usize, timed.duration.0);
         self.frames.propagate(at, STARTED);
         if is_last {
             let Some(end) = self.now.checked_add(duration) else { return Err(self.too_long(at)) };

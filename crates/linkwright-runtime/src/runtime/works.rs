@@ -8,10 +8,9 @@ use crate::units::Picoseconds;
 
 use super::error::RuntimeError;
 use super::frames::OperationRef;
-use super::lanes::{Work, WorkKind};
+use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
-use super::lanes::PROCESSOR;
 use super::state::Runtime;
 
 /// What happens to programs, and to the network `N` that they run on.
