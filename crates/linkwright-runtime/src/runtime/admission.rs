@@ -5,14 +5,13 @@ use std::sync::Arc;
 use crate::engine::Scheduler;
 use crate::network::{GpuIndex, Transport};
 use crate::program::lowering::Lowering;
-use crate::program::Operation;
 use crate::units::Picoseconds;
 
 use super::call::RankId;
 use super::copies::{check_gpus, needs_gpu};
 use super::error::RuntimeError;
 use super::job::ProgramJob;
-use super::matching::class_bit;
+use super::messages::classes_of;
 use super::observer::Observer;
 use super::jobs::Held;
 use super::outcome::JobOutcome;
@@ -76,12 +75,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     fn add_rank(&mut self, id: RankId, place: u32, gpu: GpuIndex, plan: u32, job: &ProgramJob) {
         let operations = self.frames.operations(plan);
-        let mut classes = super::matching::EXACT_ONLY;
-        for operation in operations {
-            if let Operation::Receive { from, tag, .. } = *operation {
-                classes |= class_bit(from, tag);
-            }
-        }
+        let classes = classes_of(operations);
         let needs_gpu = operations.iter().any(needs_gpu);
         let (frame, left) = self.frames.add_rank(place, plan, job.iterations.get());
         let device = self.transport.gpu_device(gpu);

@@ -1,20 +1,18 @@
 //! What each operation does when it starts.
 
 use crate::engine::Scheduler;
-use crate::network::{RouteClass, Transport};
+use crate::network::Transport;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
 
-use super::bins::NONE;
 use super::communicators::{Entered, Entry};
-use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
-use super::lanes::{LIBRARY, PROCESSOR, Work, WorkKind};
-use super::matching::{EXACT_ONLY, Posted};
+use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
+use super::slab::NONE;
 use super::state::Runtime;
 use super::validate::has_root;
 use super::works::RuntimeEvent;
@@ -55,22 +53,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 self.begin_communication(at, rank);
                 let (_, context) = self.resolve(at, 0, communicator);
                 let source = from.map(|from| self.resolve(at, from, communicator).0);
-                self.frames.propagate(at, STARTED);
-                self.post(
-                    Posted {
-                        operation: at,
-                        receiver: rank,
-                        context,
-                        source,
-                        tag,
-                        size: size.0,
-                        since: self.now,
-                        announcement: NONE,
-                        order: 0,
-                        next: NONE,
-                    },
-                    scheduler,
-                )?;
+                self.receive(at, (source, context), tag, size, scheduler)?;
             }
             Operation::Collective { kind, root, communicator, size } => {
                 self.begin_communication(at, rank);
@@ -113,12 +96,6 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
     }
 
-    /// The classes of receives that a rank uses in its program; a collective names sources and
-    /// tags.
-    pub(super) fn classes(&self, rank: u32, in_collective: bool) -> u8 {
-        if in_collective { EXACT_ONLY } else { self.ranks.classes(rank) }
-    }
-
     fn compute(
         &mut self,
         at: OperationRef,
@@ -138,49 +115,6 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Work { kind: WorkKind::Compute, operation: at, duration, next: NONE },
             scheduler,
         )
-    }
-
-    fn send(
-        &mut self,
-        at: OperationRef,
-        (destination, context): (u32, u32),
-        tag: u32,
-        (size, route): (Bytes, RouteClass),
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        let source = self.frames.rank_of(at);
-        // A message to oneself crosses no network, and is copied whatever its size.
-        let eager = size <= self.protocol.eager_limit || source == destination;
-        let Some(duration) = self.protocol.send_cost(size, eager) else {
-            return Err(self.too_long(at));
-        };
-        let (call, within) = self.frames.origin(at);
-        let announced = source != destination && self.announces(destination, within.is_some());
-        let envelope = self.envelopes.insert(Envelope {
-            source,
-            destination,
-            context,
-            tag,
-            size: size.0,
-            route,
-            send: at,
-            call,
-            within,
-            receive: at,
-            since: self.now,
-            sent: self.now,
-            next: NONE,
-            owed: 0,
-            eager,
-            announced,
-            matched: false,
-            arrived: false,
-            finished: false,
-        });
-        self.ranks.count_messages(source, 1, size.0);
-        self.jobs.begin_message(self.ranks.id(source).job);
-        let kind = WorkKind::Send(envelope);
-        self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
     }
 
     fn enter_collective(

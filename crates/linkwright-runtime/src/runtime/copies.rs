@@ -17,15 +17,14 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-use super::bins::NONE;
-use super::envelope::Leg;
+use super::messages::Leg;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
-use super::slab::Slab;
+use super::slab::{NONE, Slab};
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 

@@ -7,6 +7,7 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::call::{Call, Pending, PendingKind};
 use super::communicators::HalfEntered;
+use super::messages::Envelope;
 use super::protocols::nccl::WaitingRank;
 use super::stalled::{Absence, Stalled, WaitingJob};
 use super::state::Runtime;
@@ -24,20 +25,17 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
         Pending { kind, job, rank: id.rank, call, within, peer, tag, size, since }
     };
-    let send = |envelope: u32| {
-        let envelope = &runtime.envelopes[envelope];
-        Pending {
-            peer: Some(rank_of(envelope.destination)),
-            tag: Some(envelope.tag),
-            size: Bytes(envelope.size),
-            since: Picoseconds(envelope.since),
-            ..pending(PendingKind::Send, envelope.source, (envelope.call, envelope.within))
-        }
+    let send = |envelope: &Envelope| Pending {
+        peer: Some(rank_of(envelope.destination)),
+        tag: Some(envelope.tag),
+        size: Bytes(envelope.size),
+        since: Picoseconds(envelope.since),
+        ..pending(PendingKind::Send, envelope.source, (envelope.call, envelope.within))
     };
-    let (sends, send_count) = first_few(runtime.matcher.unexpected().map(send));
+    let (sends, send_count) = first_few(runtime.messages.unexpected().map(send));
     let circle: Vec<Pending> = circle(runtime).into_iter().map(send).collect();
     let largest = circle.iter().map(|send| send.size).max().unwrap_or_default();
-    let receives = runtime.matcher.posted().map(|posted| Pending {
+    let receives = runtime.messages.posted().map(|posted| Pending {
         peer: posted.source.map(rank_of),
         tag: posted.tag,
         size: Bytes(posted.size),
@@ -74,7 +72,7 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
         job_count: runtime.jobs.waiting().count(),
         circle_count: circle.len(),
         circle: circle.into_iter().take(MOST_LISTED).collect(),
-        eager: (runtime.protocol.eager_limit, largest),
+        eager: (runtime.messages.eager_limit(), largest),
         absence_count: absences.len(),
         absences: absences.into_iter().take(MOST_LISTED).collect(),
         sends,
@@ -88,20 +86,19 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
 
 /// Large sends that wait for one another: each from a rank that waits for nothing else, to the
 /// rank of the next, and the last to that of the first. Empty where there is no such circle.
-fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
-    let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
-    for index in runtime.matcher.unexpected() {
-        let envelope = &runtime.envelopes[index];
+fn circle<'r, T, L, O>(runtime: &'r Runtime<'_, T, L, O>) -> Vec<&'r Envelope> {
+    let mut waiting: BTreeMap<u32, &Envelope> = BTreeMap::new();
+    for envelope in runtime.messages.unexpected() {
         if envelope.eager || envelope.within.is_some() {
             continue;
         }
-        let since = |index: u32| (runtime.envelopes[index].since, runtime.envelopes[index].call);
-        let first = waiting.entry(envelope.source).or_insert(index);
-        if since(index) < since(*first) {
-            *first = index;
+        let since = |envelope: &Envelope| (envelope.since, envelope.call);
+        let first = waiting.entry(envelope.source).or_insert(envelope);
+        if since(envelope) < since(first) {
+            *first = envelope;
         }
     }
-    let receivers = runtime.matcher.posted().map(|posted| posted.receiver);
+    let receivers = runtime.messages.posted().map(|posted| posted.receiver);
     let members = runtime.frames.collectives().map(|(rank, _)| rank);
     let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
     let in_kernels = in_kernels.map(|waiting| runtime.frames.rank_of(waiting.call));
@@ -116,14 +113,14 @@ fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
             match passed.get(&at) {
                 // Around: what comes before this rank only leads to the circle.
                 Some(walk) if walk == start => {
-                    let begins = |send: &u32| runtime.envelopes[*send].source == at;
+                    let begins = |send: &&Envelope| send.source == at;
                     return way.split_off(way.iter().position(begins).unwrap_or(0));
                 }
                 Some(_) => break,
                 None => _ = passed.insert(at, *start),
             }
             way.push(*send);
-            at = runtime.envelopes[*send].destination;
+            at = send.destination;
         }
     }
     Vec::new()

@@ -1,9 +1,8 @@
 //! What a rank does one after another: its processor's computation, its library's calls.
 
-use super::bins::NONE;
 use super::frames::OperationRef;
 use super::ranks::put;
-use super::slab::Slab;
+use super::slab::{NONE, Slab};
 
 /// What occupies a lane for a time.
 #[derive(Debug, Clone, Copy)]

@@ -23,26 +23,21 @@
 //! time, and the same inputs give the same result to the last picosecond.
 
 mod admission;
-mod announcements;
-mod bins;
 mod call;
 mod calls;
 mod communicators;
 mod copies;
 mod dependencies;
 mod diagnosis;
-mod envelope;
 mod error;
 mod frames;
 mod job;
 mod jobs;
 mod lanes;
-mod matching;
 mod messages;
 mod observer;
 mod occupancy;
 mod outcome;
-mod pairs;
 mod plan;
 mod plans;
 mod play;

@@ -6,7 +6,6 @@ use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::diagnosis::diagnose;
-use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::observer::Observer;
 use super::outcome::Outcome;
@@ -113,7 +112,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         match event {
             RuntimeEvent::Processor(rank) => self.end_computation(rank, scheduler)?,
             RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
-            RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            RuntimeEvent::Rendezvous(envelope) => self.end_rendezvous(envelope, scheduler),
             RuntimeEvent::Delay(delay) => self.end_delay(delay),
             RuntimeEvent::Kernel(timed) => self.kernel_event(timed, scheduler)?,
             RuntimeEvent::Timed(context) => self.end_timed(context),
@@ -144,14 +143,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 Occurrence::Delivered { token } if token >= OF_KERNEL => {
                     self.kernel_delivered(token, scheduler)?;
                 }
-                Occurrence::Sent { token } => {
-                    let (leg, envelope) = Leg::of_token(token);
-                    self.sent(leg, envelope);
-                }
-                Occurrence::Delivered { token } => {
-                    let (leg, envelope) = Leg::of_token(token);
-                    self.delivered(leg, envelope, scheduler)?;
-                }
+                Occurrence::Sent { token } => self.message_sent(token),
+                Occurrence::Delivered { token } => self.message_delivered(token, scheduler)?,
             }
             self.go_on(scheduler)?;
             next = self.transport.tell();
@@ -191,7 +184,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     pub(super) fn outcome(mut self, events: u64) -> Outcome {
         let jobs = (0..self.jobs.count()).map(|job| self.jobs.take_outcome(job)).collect();
-        let comparisons = self.matcher.comparisons() + self.pairs.comparisons();
+        let comparisons = self.messages.comparisons();
         Outcome { jobs, operations: self.frames.played(), comparisons, events }
     }
 }

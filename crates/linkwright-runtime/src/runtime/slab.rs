@@ -1,5 +1,8 @@
 //! Records that come and go, in one array.
 
+/// No record.
+pub(super) const NONE: u32 = u32::MAX;
+
 /// Records by index; the places of those released are used again.
 #[derive(Debug, Clone)]
 pub(super) struct Slab<V> {

@@ -3,18 +3,15 @@
 use crate::network::Transport;
 use crate::program::lowering::Lowering;
 
-use super::announcements::Announcement;
 use super::communicators::Communicators;
 use super::copies::{Copies, check_gpus};
-use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frames::{Frames, OperationRef};
 use super::job::ProgramJob;
 use super::jobs::Jobs;
 use super::lanes::Lanes;
-use super::matching::Matcher;
+use super::messages::Messages;
 use super::observer::Observer;
-use super::pairs::Pairs;
 use super::protocols::MpiProtocol;
 use super::protocols::nccl::Kernels;
 use super::ranks::Ranks;
@@ -31,21 +28,17 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) transport: &'a mut T,
     pub(super) lowering: L,
     pub(super) observer: O,
-    pub(super) protocol: MpiProtocol,
     pub(super) jobs: Jobs,
     pub(super) ranks: Ranks,
     pub(super) lanes: Lanes,
     pub(super) communicators: Communicators,
     pub(super) frames: Frames,
-    pub(super) envelopes: Slab<Envelope>,
-    pub(super) announcements: Slab<Announcement>,
+    pub(super) messages: Messages,
     pub(super) copies: Copies,
     /// What operations let time pass.
     pub(super) delays: Slab<OperationRef>,
     pub(super) kernels: Kernels,
     pub(super) timed: TimedCalls,
-    pub(super) matcher: Matcher,
-    pub(super) pairs: Pairs,
     /// Jobs of which a rank has nothing under way any more, if that is watched.
     pub(super) rested: Option<Vec<u32>>,
     pub(super) now: u64,
@@ -94,20 +87,16 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             transport,
             lowering,
             observer,
-            protocol,
             jobs: Jobs::new(gpus),
             ranks: Ranks::new(),
             lanes: Lanes::new(),
             communicators: Communicators::new(),
             frames: Frames::new(),
-            envelopes: Slab::new(),
-            announcements: Slab::new(),
+            messages: Messages::new(protocol),
             copies: Copies::new(),
             delays: Slab::new(),
             kernels: Kernels::new(),
             timed: TimedCalls::default(),
-            matcher: Matcher::new(),
-            pairs: Pairs::new(),
             rested: None,
             now: 0,
             done: 0,

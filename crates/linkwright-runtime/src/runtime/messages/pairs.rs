@@ -3,9 +3,9 @@
 //! A network that routes adaptively may deliver them in another order. MPI matches them in the
 //! order of their sends (MPI 4.1, 3.5), so that one which arrives early is held back.
 
-use super::bins::{Bins, Key, NONE};
+use super::bins::{Bins, Key};
 use super::envelope::Envelope;
-use super::slab::Slab;
+use crate::runtime::slab::{NONE, Slab};
 
 /// The messages under way of each pair and context, in the order of their sends.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! A table of queues by key, for matching in constant time.
 
-/// No record.
-pub(super) const NONE: u32 = u32::MAX;
+use crate::runtime::slab::NONE;
 
 /// What messages are sorted by: the receiver, the context, the source, the tag.
 pub(super) type Key = [u32; 4];

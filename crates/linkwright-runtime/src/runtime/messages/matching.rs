@@ -6,9 +6,11 @@
 //! queues of all classes that its receiver uses. So the cost does not grow with the number of
 //! receives posted or messages waiting.
 
-use super::bins::{Bins, Key, NONE};
-use super::frames::OperationRef;
-use super::slab::Slab;
+use crate::program::Operation;
+use crate::runtime::frames::OperationRef;
+use crate::runtime::slab::{NONE, Slab};
+
+use super::bins::{Bins, Key};
 
 const CLASSES: usize = 4;
 /// The class of receives that name both source and tag.
@@ -22,9 +24,13 @@ fn class(source: Option<u32>, tag: Option<u32>) -> u8 {
 /// The set of classes of a receiver without wildcards.
 pub(super) const EXACT_ONLY: u8 = 1 << EXACT;
 
-/// The set with the class of one receive.
-pub(super) fn class_bit(source: Option<u32>, tag: Option<u32>) -> u8 {
-    1 << class(source, tag)
+/// The set of the classes of a program's receives.
+pub(in crate::runtime) fn classes_of(operations: &[Operation]) -> u8 {
+    let receive = |operation: &Operation| match *operation {
+        Operation::Receive { from, tag, .. } => Some(1 << class(from, tag)),
+        _ => None,
+    };
+    operations.iter().filter_map(receive).fold(EXACT_ONLY, |classes, class| classes | class)
 }
 
 /// What the queue of a class is called for a message: without what the class does not select
@@ -38,20 +44,20 @@ fn masked(key: &Key, class: u8) -> Key {
 
 /// A receive to which no message has come.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Posted {
-    pub(super) operation: OperationRef,
-    pub(super) receiver: u32,
-    pub(super) context: u32,
+pub(in crate::runtime) struct Posted {
+    pub(in crate::runtime) operation: OperationRef,
+    pub(in crate::runtime) receiver: u32,
+    pub(in crate::runtime) context: u32,
     /// The sender among all ranks; `None` takes any.
-    pub(super) source: Option<u32>,
-    pub(super) tag: Option<u32>,
-    pub(super) size: u64,
-    pub(super) since: u64,
+    pub(in crate::runtime) source: Option<u32>,
+    pub(in crate::runtime) tag: Option<u32>,
+    pub(in crate::runtime) size: u64,
+    pub(in crate::runtime) since: u64,
     /// Its announcement to the sender, if it sent one.
-    pub(super) announcement: u32,
+    pub(in crate::runtime) announcement: u32,
     /// Which receive was posted before which.
-    pub(super) order: u64,
-    pub(super) next: u32,
+    pub(in crate::runtime) order: u64,
+    pub(in crate::runtime) next: u32,
 }
 
 impl Posted {

@@ -3,58 +3,59 @@
 use crate::network::RouteClass;
 use crate::program::CollectiveKind;
 
+use crate::runtime::call::Call;
+use crate::runtime::frames::OperationRef;
+
 use super::bins::Key;
-use super::call::Call;
-use super::frames::OperationRef;
 
 /// A message between its send and its receipt.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Envelope {
+pub(in crate::runtime) struct Envelope {
     /// The sender, among all ranks of the runtime.
-    pub(super) source: u32,
+    pub(in crate::runtime) source: u32,
     /// The receiver, among all ranks of the runtime.
-    pub(super) destination: u32,
+    pub(in crate::runtime) destination: u32,
     /// What it may match within: a communicator, or one call of a collective.
-    pub(super) context: u32,
-    pub(super) tag: u32,
-    pub(super) size: u64,
+    pub(in crate::runtime) context: u32,
+    pub(in crate::runtime) tag: u32,
+    pub(in crate::runtime) size: u64,
     /// Over which links its data goes.
-    pub(super) route: RouteClass,
-    pub(super) send: OperationRef,
+    pub(in crate::runtime) route: RouteClass,
+    pub(in crate::runtime) send: OperationRef,
     /// The rank's call that sends it, and the collective that it is within.
-    pub(super) call: Call,
-    pub(super) within: Option<CollectiveKind>,
+    pub(in crate::runtime) call: Call,
+    pub(in crate::runtime) within: Option<CollectiveKind>,
     /// The receive that it matched, once it did.
-    pub(super) receive: OperationRef,
+    pub(in crate::runtime) receive: OperationRef,
     /// When its send was called.
-    pub(super) since: u64,
+    pub(in crate::runtime) since: u64,
     /// When it, or the request to send it, was handed to the network.
-    pub(super) sent: u64,
+    pub(in crate::runtime) sent: u64,
     /// The message of the same pair and context that was sent after this one.
-    pub(super) next: u32,
+    pub(in crate::runtime) next: u32,
     /// How many occurrences the network still owes for it.
-    pub(super) owed: u8,
-    pub(super) eager: bool,
+    pub(in crate::runtime) owed: u8,
+    pub(in crate::runtime) eager: bool,
     /// Whether its receiver announces large receives, so that it is matched when it is sent.
-    pub(super) announced: bool,
+    pub(in crate::runtime) announced: bool,
     /// Whether a receive has matched it; where receives are announced, before it arrives.
-    pub(super) matched: bool,
+    pub(in crate::runtime) matched: bool,
     /// Whether it, or the request to send it, has arrived.
-    pub(super) arrived: bool,
+    pub(in crate::runtime) arrived: bool,
     /// Whether the replay is done with it.
-    pub(super) finished: bool,
+    pub(in crate::runtime) finished: bool,
 }
 
 impl Envelope {
     /// What its receives are looked up by.
-    pub(super) fn key(&self) -> Key {
+    pub(in crate::runtime) fn key(&self) -> Key {
         [self.destination, self.context, self.source, self.tag]
     }
 }
 
 /// The parts of a message's way through the network, in the token's last three bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leg {
+pub(in crate::runtime) enum Leg {
     /// An eager message with its data.
     Eager,
     /// The request to send a large message.
@@ -72,11 +73,11 @@ pub(super) enum Leg {
 impl Leg {
     /// What the network calls a part; of an announcement and a copy the index is its own, of any other
     /// that of the envelope.
-    pub(super) fn token(self, index: u32) -> u64 {
+    pub(in crate::runtime) fn token(self, index: u32) -> u64 {
         u64::from(index) << 3 | self as u64
     }
 
-    pub(super) fn of_token(token: u64) -> (Self, u32) {
+    pub(in crate::runtime) fn of_token(token: u64) -> (Self, u32) {
         let leg = match token & 7 {
             0 => Self::Eager,
             1 => Self::Request,
