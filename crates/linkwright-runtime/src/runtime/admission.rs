@@ -77,9 +77,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let operations = self.frames.operations(plan);
         let classes = classes_of(operations);
         let needs_gpu = operations.iter().any(needs_gpu);
-        let (frame, left) = self.frames.add_rank(place, plan, job.iterations.get());
+        let frame = self.frames.add_rank(place, plan, job.iterations.get());
         let device = self.transport.gpu_device(gpu);
-        self.total += left;
         if needs_gpu {
             self.copies.add_gpu(place, self.transport.gpu_site(gpu));
         }

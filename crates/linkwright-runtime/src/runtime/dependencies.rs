@@ -12,12 +12,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// An operation is complete, and has started too where `events` say so.
     pub(super) fn complete(&mut self, operation: OperationRef, events: u8) {
         match self.frames.complete(operation, events, &self.lowering) {
-            Ended::Operation => self.done += 1,
-            Ended::Rank(rank) => {
-                self.done += 1;
-                self.finish_rank(rank);
-            }
-            Ended::Part => {}
+            Ended::Alone => {}
+            Ended::Rank(rank) => self.finish_rank(rank),
             Ended::Collective(parent) => self.complete_communication(parent, 0),
         }
     }
@@ -26,12 +22,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn complete_communication(&mut self, operation: OperationRef, events: u8) {
         if self.frames.collective_of(operation).is_none() {
             let rank = self.frames.rank_of(operation);
-            let was_last = self.ranks.end_communication(rank, self.now);
-            if let Some(rested) = &mut self.rested
-                && was_last
-            {
-                rested.push(self.ranks.id(rank).job);
-            }
+            self.ranks.end_communication(rank, self.now);
         }
         self.complete(operation, events);
     }

@@ -49,15 +49,13 @@ struct Frame {
     left: u64,
 }
 
-/// What has ended with an operation.
+/// What else has ended with an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ended {
-    /// The operation of a rank's own program.
-    Operation,
-    /// That, and with it the program of this rank.
+    /// Nothing more.
+    Alone,
+    /// The program of this rank.
     Rank(u32),
-    /// Part of a collective.
-    Part,
     /// The collective that this operation called.
     Collective(OperationRef),
 }
@@ -74,12 +72,16 @@ pub(super) struct Frames {
     fault: Option<RuntimeError>,
     /// How many operations were played, collectives' included.
     played: u64,
+    /// How many operations of ranks' own programs are complete, and of how many.
+    done: u64,
+    total: u64,
 }
 
 impl Frames {
     pub(super) fn new() -> Self {
         let (frames, free, ready) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { frames, free, plans: Plans::new(), ready, fault: None, played: 0 }
+        let plans = Plans::new();
+        Self { frames, free, plans, ready, fault: None, played: 0, done: 0, total: 0 }
     }
 
     /// The plan of each rank of a program, for one job more.
@@ -97,17 +99,16 @@ impl Frames {
         self.plans[plan].operations()
     }
 
-    /// A rank is to run its program, its loop so often; returns the frame, and how many operations that are.
-    pub(super) fn add_rank(&mut self, rank: u32, plan: u32, iterations: u32) -> (u32, u64) {
+    /// A rank is to run its program, its loop so often; returns its frame.
+    pub(super) fn add_rank(&mut self, rank: u32, plan: u32, iterations: u32) -> u32 {
         let of_plan = &self.plans[plan];
         let body = of_plan.body().len() as u64;
         let iterations = if body == 0 { 1 } else { iterations };
         let left = of_plan.operations().len() as u64 + body * u64::from(iterations - 1);
         let waits = of_plan.waits().to_vec();
         let (collective, iteration) = (None, 0);
-        let frame =
-            self.add(Frame { rank, plan, collective, waits, iteration, iterations, left });
-        (frame, left)
+        self.total += left;
+        self.add(Frame { rank, plan, collective, waits, iteration, iterations, left })
     }
 
     /// A place for a frame.
@@ -274,10 +275,11 @@ impl Frames {
         frame.left -= 1;
         let is_last = frame.left == 0;
         let Some(collective) = frame.collective else {
-            return if is_last { Ended::Rank(frame.rank) } else { Ended::Operation };
+            self.done += 1;
+            return if is_last { Ended::Rank(frame.rank) } else { Ended::Alone };
         };
         if !is_last {
-            return Ended::Part;
+            return Ended::Alone;
         }
         let Some(from) = collective.next else {
             self.plans.release(frame.plan, &collective.call);
@@ -296,7 +298,7 @@ impl Frames {
                 self.ready.push_back(collective.parent);
             }
         }
-        Ended::Part
+        Ended::Alone
     }
 
     /// The iteration that a rank's program is in, and how many it has.
@@ -310,13 +312,18 @@ impl Frames {
         &self.frames[frame as usize].waits
     }
 
-    /// Lets iterations of a rank's program pass; returns how many operations they have.
-    pub(super) fn pass(&mut self, frame: u32, iterations: u32) -> u64 {
+    /// How many operations of ranks' own programs are complete, and of how many.
+    pub(super) const fn progress(&self) -> (u64, u64) {
+        (self.done, self.total)
+    }
+
+    /// Lets iterations of a rank's program pass.
+    pub(super) fn pass(&mut self, frame: u32, iterations: u32) {
         let frame = &mut self.frames[frame as usize];
         frame.iteration += iterations;
         let passed = self.plans[frame.plan].body().len() as u64 * u64::from(iterations);
         frame.left -= passed;
-        passed
+        self.done += passed;
     }
 
     /// For how many frames and operations there is room, and how many plans are kept.

@@ -75,7 +75,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     }
 
     fn done(&self) -> (u64, u64) {
-        (self.done, self.total)
+        self.frames.progress()
     }
 }
 
@@ -164,7 +164,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) -> Result<(), RuntimeError> {
         while let Some(operation) = self.frames.next_ready() {
             self.execute(operation, scheduler)?;
-            scheduler.tick((self.done, self.total))?;
+            scheduler.tick(self.frames.progress())?;
         }
         while let Some(job) = self.jobs.take_ended() {
             self.end_job(job, scheduler);

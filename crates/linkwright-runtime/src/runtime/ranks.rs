@@ -35,11 +35,13 @@ struct RankState {
 pub(super) struct Ranks {
     ranks: Vec<RankState>,
     places: Ranges,
+    /// Jobs of which a rank has nothing under way any more, if that is watched.
+    rested: Option<Vec<u32>>,
 }
 
 impl Ranks {
     pub(super) fn new() -> Self {
-        Self { ranks: Vec::new(), places: Ranges::default() }
+        Self { ranks: Vec::new(), places: Ranges::default(), rested: None }
     }
 
     /// Takes places for so many ranks, which are added in their order.
@@ -90,14 +92,26 @@ impl Ranks {
         self.ranks[rank as usize].under_way > 0
     }
 
-    /// A communication of its program is complete; whether it was the last under way.
-    pub(super) fn end_communication(&mut self, rank: u32, now: u64) -> bool {
+    /// A communication of its program is complete.
+    pub(super) fn end_communication(&mut self, rank: u32, now: u64) {
         let state = &mut self.ranks[rank as usize];
         state.under_way -= 1;
         if state.under_way == 0 {
             state.outcome.communicating.0 += now - state.since;
+            if let Some(rested) = &mut self.rested {
+                rested.push(state.is.id.job);
+            }
         }
-        state.under_way == 0
+    }
+
+    /// From now on jobs are told of which a rank has nothing under way any more.
+    pub(super) fn watch_rest(&mut self) {
+        self.rested = Some(Vec::new());
+    }
+
+    /// One of them, of which this has not been told.
+    pub(super) fn next_rested(&mut self) -> Option<u32> {
+        self.rested.as_mut()?.pop()
     }
 
     /// Counts what its processor has computed.

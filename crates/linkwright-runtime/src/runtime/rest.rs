@@ -60,12 +60,12 @@ impl Rest {
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// From now on [`Runtime::next_rested`] tells of jobs.
     pub fn watch_rest(&mut self) {
-        self.rested = Some(Vec::new());
+        self.ranks.watch_rest();
     }
 
     /// A job of which a rank has ended its last communication that was under way since this was asked last.
     pub fn next_rested(&mut self) -> Option<u32> {
-        self.rested.as_mut()?.pop()
+        self.ranks.next_rested()
     }
 
     /// What a job's ranks compute at a time from now until the next of them is done; None where one of them does
@@ -113,7 +113,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         for (place, (then, now)) in places.zip(earlier.outcomes.iter().zip(&now.outcomes)) {
             self.ranks.repeat(place, (then, now), times);
             self.lanes.pass(place, iterations, span.0);
-            self.done += self.frames.pass(self.ranks.frame(place), iterations);
+            self.frames.pass(self.ranks.frame(place), iterations);
         }
     }
 

@@ -39,12 +39,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) delays: Slab<OperationRef>,
     pub(super) kernels: Kernels,
     pub(super) timed: TimedCalls,
-    /// Jobs of which a rank has nothing under way any more, if that is watched.
-    pub(super) rested: Option<Vec<u32>>,
     pub(super) now: u64,
-    /// Operations of the programs completed, of all.
-    pub(super) done: u64,
-    pub(super) total: u64,
 }
 
 impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
@@ -97,10 +92,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             delays: Slab::new(),
             kernels: Kernels::new(),
             timed: TimedCalls::default(),
-            rested: None,
             now: 0,
-            done: 0,
-            total: 0,
         };
         for job in jobs {
             runtime.add(job, job.start);
