@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use linkwright::memory::kernel::benchmarks::Benchmark;
-use linkwright::memory::{GpuOptions, GpuRun, MemorySystem, run};
+use linkwright::memory::{GpuOptions, GpuRun, memory_system, run};
 use linkwright::system::gpus;
 use linkwright_bench::user_seconds;
 
@@ -15,12 +15,13 @@ const REPEATS: usize = 5;
 fn main() {
     let hierarchy = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("a preset");
     let cases = [
-        (Benchmark::Fir, 65_536, 1, MemorySystem::Rdma),
-        (Benchmark::MatrixMultiplication, 256, 1, MemorySystem::Rdma),
-        (Benchmark::MatrixTranspose, 1024, 4, MemorySystem::Rdma),
-        (Benchmark::MatrixTranspose, 1024, 4, MemorySystem::TsmCoherent),
+        (Benchmark::Fir, 65_536, 1, "rdma"),
+        (Benchmark::MatrixMultiplication, 256, 1, "rdma"),
+        (Benchmark::MatrixTranspose, 1024, 4, "rdma"),
+        (Benchmark::MatrixTranspose, 1024, 4, "tsm-wt-c-rc"),
     ];
     for (benchmark, size, gpus, memory) in cases {
+        let memory = memory_system(memory).expect("it is known");
         let options = GpuOptions { gpus, memory, with_data: false, ..GpuOptions::default() };
         let workload = benchmark.workload(hierarchy.page, size, gpus).expect("a size");
         // A clock of hundredths needs several runs to a reading.

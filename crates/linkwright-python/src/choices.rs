@@ -10,7 +10,7 @@ use linkwright::collectives::plan::Links;
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
 use linkwright::memory::kernel::benchmarks::Benchmark;
-use linkwright::memory::{Distribution, DramTiming, MemorySystem};
+use linkwright::memory::{Distribution, DramTiming, memory_systems};
 use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
 use linkwright::program::skeletons::ALL;
@@ -96,7 +96,7 @@ macro_rules! of_gpus {
     };
 }
 
-of_gpus!(Benchmark, Distribution, DramTiming, MemorySystem, Optimizer, Precision, Way);
+of_gpus!(Benchmark, Distribution, DramTiming, Optimizer, Precision, Way);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
@@ -225,7 +225,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("import_format", import_format_names()),
         ("links", named::<WantedLinks>()),
         ("litmus_test", litmus_names()),
-        ("memory_system", named::<MemorySystem>()),
+        ("memory_system", memory_systems().names()),
         ("mapping", Mapping::NAMES.to_vec()),
         ("nccl_algorithm", named::<ExpectedAlgorithm>()),
         ("network", fabric_names()),

@@ -110,7 +110,7 @@ impl GpuSystem {
             NamedModel::Name(name) => GpuModel::inside(&name)?,
         };
         model.core().hierarchy().map_err(errors::machine)?;
-        MemorySystem::named(memory)?;
+        memory_system(memory)?;
         Distribution::named(distribution)?;
         DramTiming::named(dram)?;
         if !(shared_bandwidth > 0.0 && shared_bandwidth <= MOST_BANDWIDTH) {
@@ -217,14 +217,14 @@ impl GpuSystem {
     /// have told it, within a kernel.
     #[getter]
     fn is_coherent(&self) -> PyResult<bool> {
-        Ok(MemorySystem::named(&self.memory)?.is_coherent())
+        Ok(memory_system(&self.memory)?.is_coherent())
     }
 
     /// Those of `shared_bandwidth`, `read_lease`, `write_lease` and `timestamp_bits` that change
     /// something under its memory system; what the others are is of no account.
     #[getter]
     fn heeds(&self) -> PyResult<Vec<&'static str>> {
-        Ok(MemorySystem::named(&self.memory)?.heeds().to_vec())
+        Ok(memory_system(&self.memory)?.heeds())
     }
 
     /// What its coherence costs before anything runs: messages, and what caches and memory keep.
@@ -232,7 +232,7 @@ impl GpuSystem {
     /// Columns: what (`read request`, `lines of an L1` and the like; what directories keep is left
     /// out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
     fn costs(&self) -> PyResult<Table> {
-        let memory = MemorySystem::named(&self.memory)?;
+        let memory = memory_system(&self.memory)?;
         Table::new(memory::costs(self.hierarchy()?, memory, self.leases()?))
     }
 
@@ -318,7 +318,7 @@ impl GpuSystem {
     pub fn options(&self, data: bool, limit: f64) -> PyResult<GpuOptions> {
         Ok(GpuOptions {
             gpus: self.gpus,
-            memory: MemorySystem::named(&self.memory)?,
+            memory: memory_system(&self.memory)?,
             distribution: Distribution::named(&self.distribution)?,
             dram: DramTiming::named(&self.dram)?,
             with_data: data,
@@ -330,6 +330,11 @@ impl GpuSystem {
             timeline: None,
         })
     }
+}
+
+/// Finds a memory system by its name.
+fn memory_system(name: &str) -> PyResult<&'static dyn MemorySystem> {
+    memory::memory_system(name).map_err(errors::range)
 }
 
 /// What runs: a benchmark, or a kernel of one's own.

@@ -1,10 +1,15 @@
 //! The recipes of CONTRIBUTING, each followed as a crate of somebody else would.
 //!
-//! An example is one file here, its module, and one line of [`registries`]. Nothing of Linkwright
+//! An example is one file here, its module, and one line of [`registries`] or
+//! [`memory_systems`]. Nothing of Linkwright
 //! itself knows it. The tests beside it choose each by its name, and count its places.
 
 pub mod last_gpus;
+pub mod ordered_hmg;
+pub mod uncached;
 
+use linkwright::diagnostic::Registry;
+use linkwright::memory::{self, MemorySystem};
 use linkwright::scenario::Registries;
 
 /// What Linkwright has, and an example of each recipe.
@@ -12,5 +17,14 @@ use linkwright::scenario::Registries;
 pub fn registries() -> Registries {
     let mut all = Registries::default();
     all.policies.add(&last_gpus::LastGpus);
+    all
+}
+
+/// Gives the memory systems that Linkwright has, and the examples of both recipes.
+#[must_use]
+pub fn memory_systems() -> Registry<dyn MemorySystem> {
+    let mut all = memory::memory_systems();
+    all.add(&ordered_hmg::OrderedHmg);
+    all.add(&uncached::Uncached);
     all
 }

@@ -11,7 +11,6 @@
 use super::address::{AddressMap, Distribution, LINE, OutOfMemory, Pages};
 use super::cache::{Lines, Mshrs, NONE};
 use super::compute_unit::Waits;
-use super::consistency::Consistency;
 use super::kernel::{KernelCode, KernelWorkload, Scope, WavefrontOperation};
 use super::protocol::{Ask, CoherenceProtocol};
 use super::requests::{First, Kind, Request};
@@ -202,7 +201,7 @@ const fn instructions(operation: WavefrontOperation) -> u32 {
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// What of an operation a wavefront may begin, of which it has the code; it keeps the rest, and
     /// waits for it if that is all.
     pub(super) fn with_code(

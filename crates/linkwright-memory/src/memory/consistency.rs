@@ -4,30 +4,20 @@
 ///
 /// Both models keep one rule that the first level enforces: two accesses of a compute unit to one
 /// line stay in order.
-pub trait Consistency: Copy + 'static {
-    /// Whether a wavefront with so many accesses under way may not start another, nor come to a
-    /// barrier.
-    fn waits(under_way: u32) -> bool;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// Accesses to different lines reorder between fences.
+    #[default]
+    Relaxed,
+    /// Each access, and each barrier, waits for the last access: programs need no fences.
+    Sequential,
 }
 
-/// Relaxed consistency: accesses to different lines reorder between fences.
-#[derive(Debug, Clone, Copy)]
-pub struct Relaxed;
-
-/// Sequential consistency: each access, and each barrier, waits for the last access.
-#[derive(Debug, Clone, Copy)]
-pub struct Sequential;
-
-impl Consistency for Relaxed {
+impl Consistency {
+    /// Whether a wavefront with this count of accesses under way may not start another, nor come
+    /// to a barrier.
     #[inline]
-    fn waits(_: u32) -> bool {
-        false
-    }
-}
-
-impl Consistency for Sequential {
-    #[inline]
-    fn waits(under_way: u32) -> bool {
-        under_way > 0
+    pub(super) const fn waits(self, under_way: u32) -> bool {
+        matches!(self, Self::Sequential) && under_way > 0
     }
 }

@@ -2,14 +2,13 @@
 
 use super::address::{AddressMap, Pages};
 use super::cache::{NONE, copy_masked};
-use super::consistency::Consistency;
 use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
 use super::requests::{Request, Stage, atomic};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Bytes of a message that asks.
     pub(super) fn request_bytes(&self, ask: Ask) -> u32 {
         let (sizes, added) = (&self.hierarchy.messages, self.protocol.overhead());

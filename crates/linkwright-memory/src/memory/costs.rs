@@ -1,9 +1,8 @@
 //! What a memory system costs before anything runs: bytes of its messages, and what it keeps.
 
 use super::address::LINE;
-use super::consistency::Consistency;
-use super::memory_system::{MemorySystem, WithProtocol};
-use super::protocol::{CoherenceProtocol, Leases, Stored};
+use super::memory_system::MemorySystem;
+use super::protocol::{Leases, Stored};
 use crate::system::gpus::Hierarchy;
 use crate::table::Table;
 use crate::units::Bytes;
@@ -20,8 +19,8 @@ pub(super) fn entries(hierarchy: &Hierarchy) -> u64 {
 ///
 /// Where what is kept grows with what is shared, as in a directory, those rows are left out.
 #[must_use]
-pub fn costs(hierarchy: &Hierarchy, memory: MemorySystem, leases: Leases) -> Table {
-    let rows = memory.with(leases, Costs { hierarchy });
+pub fn costs(hierarchy: &Hierarchy, memory: &dyn MemorySystem, leases: Leases) -> Table {
+    let rows = rows(hierarchy, memory, leases);
     let column = |of: fn(&(&str, u64, u64)) -> u64| rows.iter().map(of).collect::<Vec<_>>();
     Table::new()
         .with("what", "", rows.iter().map(|row| row.0.to_owned()).collect::<Vec<_>>())
@@ -29,51 +28,45 @@ pub fn costs(hierarchy: &Hierarchy, memory: MemorySystem, leases: Leases) -> Tab
         .with("added", "B", column(|row| row.2))
 }
 
-struct Costs<'a> {
-    hierarchy: &'a Hierarchy,
+fn rows(
+    hierarchy: &Hierarchy,
+    memory: &dyn MemorySystem,
+    leases: Leases,
+) -> Vec<(&'static str, u64, u64)> {
+    let protocol = memory.protocol();
+    let (sizes, added) = (&hierarchy.messages, protocol.overhead());
+    let line = if added.write_response_has_data { LINE } else { 0 };
+    let mut rows: Vec<_> = [
+        ("read request", sizes.request, u64::from(added.read_request)),
+        ("write request", sizes.write, u64::from(added.write_request)),
+        ("read response", sizes.response, u64::from(added.read_response)),
+        ("write response", sizes.acknowledgement, line + u64::from(added.write_response)),
+    ]
+    .map(|(what, plain, added)| (what, u64::from(plain) + added, added))
+    .into();
+    if let Some(stored) = protocol.stored(leases) {
+        rows.extend(kept(hierarchy, stored).map(|(what, Bytes(kept))| (what, kept, kept)));
+    }
+    rows
 }
 
-impl WithProtocol for Costs<'_> {
-    type Output = Vec<(&'static str, u64, u64)>;
-
-    fn with<P: CoherenceProtocol, C: Consistency>(self, protocol: P) -> Self::Output {
-        let (sizes, added) = (&self.hierarchy.messages, protocol.overhead());
-        let line = if added.write_response_has_data { LINE } else { 0 };
-        let mut rows: Vec<_> = [
-            ("read request", sizes.request, u64::from(added.read_request)),
-            ("write request", sizes.write, u64::from(added.write_request)),
-            ("read response", sizes.response, u64::from(added.read_response)),
-            ("write response", sizes.acknowledgement, line + u64::from(added.write_response)),
-        ]
-        .map(|(what, plain, added)| (what, u64::from(plain) + added, added))
-        .into();
-        if let Some(stored) = protocol.stored() {
-            rows.extend(self.stored(stored).map(|(what, Bytes(kept))| (what, kept, kept)));
-        }
-        rows
-    }
-}
-
-impl Costs<'_> {
-    fn stored(&self, stored: Stored) -> [(&'static str, Bytes); 4] {
-        let Hierarchy { vector, second, compute, .. } = self.hierarchy;
-        let bytes = |bits: u32, times: u64| Bytes((u64::from(bits) * times).div_ceil(8));
-        let clocks =
-            bytes(stored.l1, compute.units.into()).0 + bytes(stored.l2, second.banks.into()).0;
-        [
-            ("lines of an L1", bytes(stored.line, vector.size.0 / LINE)),
-            ("lines of a bank of L2", bytes(stored.line, second.size.0 / LINE)),
-            ("clocks of a GPU", Bytes(clocks)),
-            ("timestamp storage units, for a GPU", bytes(stored.entry, entries(self.hierarchy))),
-        ]
-    }
+fn kept(hierarchy: &Hierarchy, stored: Stored) -> [(&'static str, Bytes); 4] {
+    let Hierarchy { vector, second, compute, .. } = hierarchy;
+    let bytes = |bits: u32, times: u64| Bytes((u64::from(bits) * times).div_ceil(8));
+    let clocks = bytes(stored.l1, compute.units.into()).0 + bytes(stored.l2, second.banks.into()).0;
+    [
+        ("lines of an L1", bytes(stored.line, vector.size.0 / LINE)),
+        ("lines of a bank of L2", bytes(stored.line, second.size.0 / LINE)),
+        ("clocks of a GPU", Bytes(clocks)),
+        ("timestamp storage units, for a GPU", bytes(stored.entry, entries(hierarchy))),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory::kernel::benchmarks::Benchmark;
-    use crate::memory::{GpuOptions, run};
+    use crate::memory::{GpuOptions, memory_system, run};
     use crate::system::gpus;
     use crate::table::Column;
 
@@ -81,7 +74,8 @@ mod tests {
         gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known")
     }
 
-    fn column(memory: MemorySystem, leases: Leases, name: &str) -> Vec<u64> {
+    fn column(memory: &str, leases: Leases, name: &str) -> Vec<u64> {
+        let memory = memory_system(memory).unwrap();
         match costs(r9_nano(), memory, leases).column(name).map(|column| &column.values) {
             Some(Column::UInt64(values)) => values.clone(),
             other => panic!("{other:?}"),
@@ -91,22 +85,27 @@ mod tests {
     #[test]
     fn storage_is_that_of_the_fields() {
         let kept = |memory, leases| column(memory, leases, "added")[4..].to_vec();
-        let printed = kept(MemorySystem::TsmPrinted, Leases::default());
+        let printed = kept("tsm-wt-c-rc-printed", Leases::default());
         // Section 4.2.7, where a bank of L2 has 8 KB for twice as many bits.
         assert_eq!(printed, [1024, 16 << 10, 576, 64 << 10]);
-        let mended = kept(MemorySystem::TsmCoherent, Leases::default());
+        let mended = kept("tsm-wt-c-rc", Leases::default());
         assert_eq!(mended, [1280, 20 << 10, 536, 128 << 10]);
-        let narrow = kept(MemorySystem::TsmPrinted, Leases::new(2, 1, 8).unwrap());
+        let narrow = kept("tsm-wt-c-rc-printed", Leases::new(2, 1, 8).unwrap());
         assert_eq!(narrow[0], 512, "half the bits");
-        assert_eq!(kept(MemorySystem::TsmWriteThrough, Leases::default()), [0; 4]);
+        assert_eq!(kept("tsm-wt-nc-rc", Leases::default()), [0; 4]);
     }
 
     #[test]
     fn messages_are_those_that_links_carry() {
-        for memory in [MemorySystem::TsmPrinted, MemorySystem::TsmCoherent] {
+        for memory in ["tsm-wt-c-rc-printed", "tsm-wt-c-rc"] {
             let workload = Benchmark::Relu.workload(r9_nano().page, 64, 1).unwrap();
-            let options =
-                GpuOptions { memory, with_data: false, with_code: false, ..GpuOptions::default() };
+            let system = memory_system(memory).unwrap();
+            let options = GpuOptions {
+                memory: system,
+                with_data: false,
+                with_code: false,
+                ..GpuOptions::default()
+            };
             let run = run(r9_nano(), &workload, &options, None).unwrap();
             let carried = |up: bool| {
                 let links = run.links.iter().filter(|(name, _)| name.starts_with("GPU") == up);

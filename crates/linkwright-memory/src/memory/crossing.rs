@@ -1,7 +1,6 @@
 //! Requests between caches, memory and the host: over links, and to where they go.
 
 use super::address::{AddressMap, Pages};
-use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::protocol::CoherenceProtocol;
 use super::requests::Stage;
@@ -9,7 +8,7 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// The path from a bank of the second level to a line's home, or back.
     pub(super) fn path(&self, bank: u32, physical: u64, to_home: bool) -> u32 {
         let (gpus, gpu) = (self.counts.gpus, bank / self.counts.banks);

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use super::address::Distribution;
 use super::compute_unit::{Group, Reading, Running, Waits};
-use super::consistency::Consistency;
 use super::error::GpuRunError;
 use super::kernel::{Launch, Wavefront, WavefrontOperation, WavefrontPlace, WavefrontState};
 use super::protocol::CoherenceProtocol;
@@ -55,7 +54,7 @@ impl Dispatcher {
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Starts a launch: its work-groups go to the GPUs in equal runs.
     pub(super) fn start_launch(&mut self, launch: usize, scheduler: &mut impl Scheduler<Event>) {
         let Launch { groups, wavefronts, .. } = self.workload.launches[launch];

@@ -1,7 +1,6 @@
 //! What the driver does around kernels: copies, launches, and caches emptied between them.
 
 use super::address::{AddressMap, LINE};
-use super::consistency::Consistency;
 use super::error::GpuRunError;
 use super::fabric::pcie_path;
 use super::kernel::KernelWorkload;
@@ -80,7 +79,7 @@ impl Phases {
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// The driver goes on: the step is over, and the next begins.
     pub(super) fn next_phase(
         &mut self,

@@ -59,6 +59,20 @@ pub enum GpuRunError {
         /// How many they have.
         asked: Bytes,
     },
+    /// Pages where a protocol's way to a line's home does not lead.
+    Pages {
+        /// The memory system.
+        memory: &'static str,
+        /// Its protocol.
+        protocol: &'static str,
+    },
+    /// Accesses in order, under a protocol whose copies only a fence drops.
+    Order {
+        /// The memory system.
+        memory: &'static str,
+        /// Its protocol.
+        protocol: &'static str,
+    },
     /// A work-group that no compute unit has room for.
     Group {
         /// The kernel.
@@ -102,6 +116,14 @@ impl Diagnose for GpuRunError {
                 "the buffers' {asked} are more data than the {MOST_DATA} that a run moves"
             ))
             .remedy("run it without data: its times are the same"),
+            Self::Pages { memory, protocol } => Diagnosis::of(format!(
+                "the pages of `{memory}` do not lie where `{protocol}` looks for a line's home"
+            ))
+            .remedy("a path `OwnL2` takes shared or pinned pages, `LineL2` own or migrating, `HomeL2` own"),
+            Self::Order { memory, protocol } => Diagnosis::of(format!(
+                "`{memory}` keeps accesses in order, which `{protocol}` cannot without fences"
+            ))
+            .remedy("take relaxed consistency, or a protocol that has an `in_order`"),
             Self::Group { kernel, needs } => {
                 Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))
                     .remedy(needs.clone())

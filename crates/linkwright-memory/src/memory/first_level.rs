@@ -2,7 +2,6 @@
 
 use super::address::AddressMap;
 use super::cache::NONE;
-use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::levels::Looked;
 use super::protocol::{Access, CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
@@ -11,7 +10,7 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// An access is at its first-level cache.
     pub(super) fn at_first(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let First { kind, cache } = self.requests.get(index).first;

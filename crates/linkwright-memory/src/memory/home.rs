@@ -8,7 +8,6 @@
 
 use super::address::AddressMap;
 use super::cache::{Mshrs, NONE};
-use super::consistency::Consistency;
 use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
 use super::requests::{Fifo, Request, Stage};
 use super::system::{Event, Gpus};
@@ -42,7 +41,7 @@ impl<P: CoherenceProtocol> Homes<P> {
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Whether a bank of the second level is the home of a line.
     #[inline]
     pub(super) fn is_home(&self, bank: u32, physical: u64) -> bool {

@@ -2,7 +2,6 @@
 
 use super::cache::NONE;
 use super::compute_unit::Waits;
-use super::consistency::Consistency;
 use super::kernel::{AtomicOperation, WavefrontOperation};
 use super::protocol::{Access, CoherenceProtocol};
 use super::requests::{First, Kind, Request};
@@ -10,7 +9,7 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// A wavefront issues the next line of the access that it is at.
     pub(super) fn issue_line(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
         let Some(running) = &mut self.running[wavefront as usize] else { return };

@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::protocol::CoherenceProtocol;
 use super::requests::{Request, Stage};
@@ -73,7 +72,7 @@ impl Migration {
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// An access knows its page's place: it goes to its first level, once the page is on its GPU.
     pub(super) fn enter(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         if self.migration.is_some() && !self.has_page(index, scheduler) {

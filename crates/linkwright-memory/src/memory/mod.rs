@@ -41,14 +41,18 @@ mod timeline;
 mod tlb;
 mod wavefronts;
 
-pub use address::{Distribution, OutOfMemory};
+pub use address::{Distribution, OutOfMemory, Pages};
+pub use consistency::Consistency;
 pub use costs::costs;
 pub use dram::DramTiming;
 pub use driver::DriverStep;
 pub use error::{GpuRunError, MOST_GPUS};
 pub use fabric::Carried;
-pub use memory_system::MemorySystem;
+pub use memory_system::{
+    AnyProtocol, InOrder, MemorySystem, VisitMemorySystems, memory_system, memory_systems,
+    visit_memory_systems,
+};
 pub use placement::{RemoteError, can_be_remote};
-pub use run::{GpuOptions, GpuRun, build, run};
+pub use run::{GpuOptions, GpuRun, Play, build, run};
 pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 pub use timeline::{GroupSpan, Timeline};

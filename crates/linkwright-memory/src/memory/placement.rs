@@ -7,8 +7,9 @@
 use super::address::{Distribution, Pages};
 use super::error::GpuRunError;
 use super::kernel::KernelWorkload;
+use super::memory_system::memory_systems;
 use super::run::GpuOptions;
-use crate::diagnostic::{Diagnose, Diagnosis, Named, UnknownName, instead_of, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, Named as _, UnknownName, instead_of, shown};
 use thiserror::Error;
 
 /// Why buffers cannot lie in another GPU's memory.
@@ -64,12 +65,10 @@ pub fn can_be_remote(options: &GpuOptions) -> Result<(), RemoteError> {
         return Err(RemoteError::Alone);
     }
     if options.memory.pages() != Pages::Own {
-        let named = <super::MemorySystem as Named>::NAMED.iter();
-        let own = named.filter(|(_, memory)| memory.pages() == Pages::Own);
-        return Err(RemoteError::Memory {
-            memory: options.memory.name(),
-            own: own.map(|(name, _)| *name).collect(),
-        });
+        let own = memory_systems();
+        let own = own.iter().filter(|memory| memory.pages() == Pages::Own);
+        let own = own.map(|memory| memory.name()).collect();
+        return Err(RemoteError::Memory { memory: options.memory.name(), own });
     }
     Ok(())
 }
@@ -109,7 +108,7 @@ pub(super) fn check(workload: &KernelWorkload, options: &GpuOptions) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::super::kernel::benchmarks::Benchmark;
-    use super::super::{GpuRun, MemorySystem, run};
+    use super::super::{GpuRun, memory_system, run};
     use super::*;
     use crate::system::gpus::{self, Hierarchy};
 
@@ -129,22 +128,23 @@ mod tests {
         workload
     }
 
-    fn options(memory: MemorySystem) -> GpuOptions {
+    fn options(memory: &str) -> GpuOptions {
         let distribution = Distribution::First;
+        let memory = memory_system(memory).unwrap();
         GpuOptions { gpus: 2, memory, distribution, with_code: false, ..GpuOptions::default() }
     }
 
-    fn play(remote: &[&str], memory: MemorySystem) -> GpuRun {
+    fn play(remote: &[&str], memory: &str) -> GpuRun {
         let workload = product(remote);
         let run = run(r9_nano(), &workload, &options(memory), None).unwrap();
         let image = run.image.as_ref().unwrap();
-        assert_eq!((workload.check)(image), Ok(()), "{remote:?} under {}", memory.name());
+        assert_eq!((workload.check)(image), Ok(()), "{remote:?} under {memory}");
         run
     }
 
     #[test]
     fn lines_of_remote_buffers_alone_are_remote() {
-        let remote = |buffers: &[&str]| play(buffers, MemorySystem::Rdma).instructions.remote;
+        let remote = |buffers: &[&str]| play(buffers, "rdma").instructions.remote;
         assert_eq!(remote(&[]), 0);
         // Each line of the product is written once; tiles of 32 rows read each line of the others
         // as often as there are tiles, unless a first level still has it.
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_is_remote_takes_longer() {
-        for memory in [MemorySystem::Rdma, MemorySystem::Hmg, MemorySystem::GTsc] {
+        for memory in ["rdma", "hmg", "g-tsc"] {
             let of = |buffers: &[&str]| play(buffers, memory).kernel_time();
             let times = [of(&[]), of(&["c"]), of(&["b", "c"]), of(&["a", "b", "c"])];
             assert!(times.is_sorted_by(|fewer, more| fewer < more), "{memory:?}: {times:?}");
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_gpu_beside_that_does_nothing_changes_no_kernel() {
         let of = |gpus| {
-            let options = GpuOptions { gpus, ..options(MemorySystem::Rdma) };
+            let options = GpuOptions { gpus, ..options("rdma") };
             run(r9_nano(), &product(&[]), &options, None).unwrap().kernel_time()
         };
         assert_eq!(of(1), of(2));
@@ -180,7 +180,7 @@ mod tests {
         let refused = |options: &GpuOptions| {
             run(r9_nano(), &product(&["a"]), options, None).unwrap_err().to_string()
         };
-        let rdma = options(MemorySystem::Rdma);
+        let rdma = options("rdma");
         assert_eq!(
             refused(&GpuOptions { distribution: Distribution::Unified, ..rdma }),
             "no buffer is remote to all GPUs that run a kernel, as under `unified`; take the \
@@ -191,7 +191,7 @@ mod tests {
             "one GPU has no other whose memory a buffer could lie in; take 2 GPUs or more"
         );
         assert_eq!(
-            refused(&options(MemorySystem::TsmCoherent)),
+            refused(&options("tsm-wt-c-rc")),
             "no buffer is remote under `tsm-wt-c-rc`: no GPU has a memory of its own; take rdma, \
              hmg, g-tsc"
         );

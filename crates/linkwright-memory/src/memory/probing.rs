@@ -4,14 +4,13 @@
 //! no probe overtakes an answer, and the asking cache need not confirm it.
 
 use super::cache::copy_masked;
-use super::consistency::Consistency;
 use super::protocol::{CachePath, CoherenceProtocol, Probe, Probes};
 use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// A home asks second levels before it serves a request.
     pub(super) fn probe(
         &mut self,

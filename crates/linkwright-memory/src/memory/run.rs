@@ -2,16 +2,15 @@
 
 use super::address::Distribution;
 use super::cache::copy_masked;
-use super::consistency::Consistency;
 use super::dram::DramTiming;
 use super::driver::DriverStep;
 use super::error::{GpuRunError, MOST_GPUS};
 use super::fabric::{Carried, MemoryLinks};
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{Image, KernelWorkload};
-use super::memory_system::{MemorySystem, WithProtocol};
+use super::memory_system::MemorySystem;
 use super::placement;
-use super::protocol::{CoherenceProtocol, Leases};
+use super::protocol::{CoherenceProtocol, Leases, NonCoherent};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
 use super::timeline::Timeline;
@@ -24,8 +23,9 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 pub struct GpuOptions {
     /// How many GPUs.
     pub gpus: u32,
-    /// How they share memory.
-    pub memory: MemorySystem,
+    /// How they share memory: an entry of [`memory_systems`](super::memory_systems), or one of
+    /// one's own.
+    pub memory: &'static dyn MemorySystem,
     /// Which GPU's memory holds what.
     pub distribution: Distribution,
     /// Whether kernels work on real data; timing is the same to the last bit either way.
@@ -50,7 +50,7 @@ impl Default for GpuOptions {
     fn default() -> Self {
         Self {
             gpus: 1,
-            memory: MemorySystem::default(),
+            memory: &NonCoherent::RDMA,
             distribution: Distribution::default(),
             with_data: true,
             with_code: true,
@@ -161,24 +161,29 @@ pub fn run(
     options: &GpuOptions,
     hook: Option<Hook<'_>>,
 ) -> Result<GpuRun, GpuRunError> {
-    options.memory.with(options.leases, Play { hierarchy, workload, options, hook })
+    check(hierarchy, workload, options)?;
+    let memory = options.memory;
+    memory.protocol().play(memory.consistency(), Play { hierarchy, workload, options, hook })
 }
 
-/// A run, once its memory system is known.
-struct Play<'a, 'h> {
+/// A run that lacks only the states of its protocol.
+pub struct Play<'a, 'h> {
     hierarchy: &'a Hierarchy,
     workload: &'a KernelWorkload,
     options: &'a GpuOptions,
     hook: Option<Hook<'h>>,
 }
 
-impl WithProtocol for Play<'_, '_> {
-    type Output = Result<GpuRun, GpuRunError>;
+impl Play<'_, '_> {
+    /// Gives how long copies may be read.
+    pub(super) fn leases(&self) -> Leases {
+        self.options.leases
+    }
 
-    fn with<P: CoherenceProtocol, C: Consistency>(self, protocol: P) -> Self::Output {
+    /// Plays it.
+    pub(super) fn with<P: CoherenceProtocol>(self, protocol: P) -> Result<GpuRun, GpuRunError> {
         let Self { hierarchy, workload, options, hook } = self;
-        check(hierarchy, workload, options)?;
-        let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
+        let mut gpus = Gpus::<P>::new(protocol, hierarchy, workload, options)?;
         let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
         if options.with_data {
             let tick = || Scheduler::<Event>::tick(&mut engine, (0, 0));
@@ -201,6 +206,7 @@ fn check(
     if options.gpus == 0 || options.gpus > MOST_GPUS {
         return Err(GpuRunError::Gpus { gpus: options.gpus });
     }
+    options.memory.check()?;
     placement::check(workload, options)?;
     let compute = &hierarchy.compute;
     let wavefronts = compute.simds * compute.wavefronts;
@@ -218,7 +224,7 @@ fn check(
     Ok(())
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
         // What second levels hold last is what a reader of memory would see in the end.
         if let Some(image) = &mut self.image {

@@ -1,7 +1,6 @@
 //! The second level: what its banks serve, write back and ask, and what comes back.
 
 use super::cache::NONE;
-use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::levels::Looked;
 use super::protocol::{
@@ -12,7 +11,7 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// An access is at its bank of the second level.
     pub(super) fn at_second(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get_mut(index);

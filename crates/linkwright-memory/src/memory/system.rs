@@ -111,7 +111,7 @@ impl Counts {
 }
 
 /// The model: see the [module](self).
-pub(super) struct Gpus<'w, P: CoherenceProtocol, C> {
+pub(super) struct Gpus<'w, P: CoherenceProtocol> {
     pub protocol: P,
     pub path: CachePath,
     pub pages: Pages,
@@ -154,7 +154,7 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol, C> {
     pub timeline: Option<Box<Timeline>>,
     /// When the next interval of the timeline ends; never without one.
     pub sample_at: u64,
-    pub consistency: std::marker::PhantomData<C>,
+    pub consistency: Consistency,
 }
 
 fn shape(of: &FirstLevel, cycle: u64) -> Shape {
@@ -167,7 +167,7 @@ fn shape(of: &FirstLevel, cycle: u64) -> Shape {
     }
 }
 
-impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
+impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
     /// GPUs at rest, with places for a workload's buffers in their memory.
     ///
     /// # Errors
@@ -261,12 +261,12 @@ impl<'w, P: CoherenceProtocol, C: Consistency> Gpus<'w, P, C> {
             is_coherent: options.memory.is_coherent(),
             timeline: None,
             sample_at: u64::MAX,
-            consistency: std::marker::PhantomData,
+            consistency: options.memory.consistency(),
         })
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Model for Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Model for Gpus<'_, P> {
     type Event = Event;
     type Error = GpuRunError;
     const SETTLES: bool = false;

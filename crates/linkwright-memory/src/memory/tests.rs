@@ -8,7 +8,7 @@ use super::kernel::{
     AtomicOperation, KernelWorkload, LANES, Launch, Layout, Mismatch, Scope, Wavefront, flat,
 };
 use super::*;
-use crate::diagnostic::Named;
+use crate::diagnostic::Named as _;
 use crate::engine::{Hook, Progress};
 use crate::system::gpus::{self, Hierarchy};
 use crate::units::Picoseconds;
@@ -34,7 +34,8 @@ fn r9_nano() -> &'static Hierarchy {
     gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known")
 }
 
-fn options(memory: MemorySystem) -> GpuOptions {
+fn options(memory: &str) -> GpuOptions {
+    let memory = memory_system(memory).unwrap();
     let limit = Picoseconds(Picoseconds::SECOND.0 / 100);
     GpuOptions { gpus: 4, memory, limit, ..GpuOptions::default() }
 }
@@ -69,8 +70,8 @@ fn flat_memory_gives_a_cpus_answers() {
 fn every_memory_system_gives_a_cpus_answers() {
     for (benchmark, size) in SMALL {
         let workload = benchmark_of(benchmark, size);
-        for (name, memory) in MemorySystem::NAMED {
-            let image = run(r9_nano(), &workload, &options(*memory), None).unwrap().image.unwrap();
+        for name in memory_systems().names() {
+            let image = run(r9_nano(), &workload, &options(name), None).unwrap().image.unwrap();
             let reads_old =
                 name.ends_with("-printed") && benchmark == Benchmark::BreadthFirstSearch;
             let found = (workload.check)(&image);
@@ -82,8 +83,7 @@ fn every_memory_system_gives_a_cpus_answers() {
 #[test]
 fn data_do_not_change_time() {
     // One memory system for each way to a line's home.
-    let systems =
-        [MemorySystem::Rdma, MemorySystem::TsmCoherent, MemorySystem::Hmg, MemorySystem::Unified];
+    let systems = ["rdma", "tsm-wt-c-rc", "hmg", "unified"];
     for (benchmark, size) in SMALL {
         let workload = benchmark_of(benchmark, size);
         for memory in systems {
@@ -100,9 +100,9 @@ fn data_do_not_change_time() {
 
 #[test]
 fn a_timeline_changes_no_time_and_holds_all_that_happened() {
-    for (_, memory) in MemorySystem::NAMED {
+    for memory in memory_systems().names() {
         let play = |timeline| {
-            let options = GpuOptions { timeline, ..options(*memory) };
+            let options = GpuOptions { timeline, ..options(memory) };
             play(Benchmark::MatrixTranspose, 128, &options).unwrap()
         };
         let (without, with) = (play(None), play(Some(usize::MAX)));
@@ -136,7 +136,7 @@ fn a_timeline_changes_no_time_and_holds_all_that_happened() {
 
 #[test]
 fn long_runs_have_longer_intervals() {
-    let options = GpuOptions { timeline: Some(0), ..options(MemorySystem::Rdma) };
+    let options = GpuOptions { timeline: Some(0), ..options("rdma") };
     let run = play(Benchmark::Chase, 65_536, &options).unwrap();
     let timeline = run.timeline.unwrap();
     assert!(run.time.0 > 1024 * 64_000, "{}", run.time);
@@ -156,7 +156,7 @@ fn counts_are_those_of_the_open_simulator() {
         (Benchmark::MatrixMultiplication, 128, (0, 9_216), 6_912, (3_212, 3_072)),
     ];
     for (benchmark, size, caches, remote, lines) in counted {
-        let options = GpuOptions { with_data: false, ..options(MemorySystem::Rdma) };
+        let options = GpuOptions { with_data: false, ..options("rdma") };
         let run = play(benchmark, size, &options).unwrap();
         let sum = GpuRun::sum(&run.vector);
         assert_eq!((sum.hits + sum.merged, sum.misses), caches, "{}", benchmark.name());
@@ -173,11 +173,12 @@ fn counts_are_those_of_the_open_simulator() {
 #[test]
 fn what_others_write_while_a_kernel_runs_needs_coherence() {
     // What only its own unit writes needs none.
-    assert!(is_right(Benchmark::Xtreme1, 192, &options(MemorySystem::TsmWriteThrough)));
+    assert!(is_right(Benchmark::Xtreme1, 192, &options("tsm-wt-nc-rc")));
     let shared = [(Benchmark::Xtreme2, 192), (Benchmark::Xtreme3, 192)];
     for (benchmark, size) in shared {
-        for (name, memory) in MemorySystem::NAMED {
-            let right = is_right(benchmark, size, &options(*memory));
+        for memory in memory_systems().iter() {
+            let name = memory.name();
+            let right = is_right(benchmark, size, &options(name));
             assert_eq!(right, memory.is_coherent(), "{} under {name}", benchmark.name());
         }
     }
@@ -185,12 +186,13 @@ fn what_others_write_while_a_kernel_runs_needs_coherence() {
 
 #[test]
 fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
-    for (name, memory) in MemorySystem::NAMED.iter().filter(|(_, memory)| memory.is_coherent()) {
-        assert!(is_right(Benchmark::Message, 256, &options(*memory)), "{name}");
+    for memory in memory_systems().iter().filter(|memory| memory.is_coherent()) {
+        let name = memory.name();
+        assert!(is_right(Benchmark::Message, 256, &options(name)), "{name}");
     }
-    assert!(!is_right(Benchmark::Message, 256, &options(MemorySystem::Rdma)));
+    assert!(!is_right(Benchmark::Message, 256, &options("rdma")));
     // A reader that spins on its old copy never sees the flag: the watchdog says who.
-    for memory in [MemorySystem::TsmPrinted, MemorySystem::TsmWriteThrough] {
+    for memory in ["tsm-wt-c-rc-printed", "tsm-wt-nc-rc"] {
         let error = play(Benchmark::Message, 256, &options(memory)).unwrap_err().to_string();
         let told = "message has not ended after 10 ms: wavefront 0 of group 3 (compute unit 0 of \
                     GPU 3) ";
@@ -202,9 +204,9 @@ fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
 
 #[test]
 fn requests_allocate_nothing() {
-    for (name, memory) in MemorySystem::NAMED {
+    for name in memory_systems().names() {
         let allocated = |workload: &KernelWorkload| {
-            let options = GpuOptions { with_data: false, ..options(*memory) };
+            let options = GpuOptions { with_data: false, ..options(name) };
             let run = || run(r9_nano(), workload, &options, None).unwrap();
             allocation_counter::measure(|| drop(run())).count_total
         };
@@ -225,8 +227,8 @@ fn requests_allocate_nothing() {
 
 #[test]
 fn a_gpu_takes_less_than_a_hundred_megabytes() {
-    for (name, memory) in MemorySystem::NAMED {
-        let options = GpuOptions { with_data: false, ..options(*memory) };
+    for name in memory_systems().names() {
+        let options = GpuOptions { with_data: false, ..options(name) };
         let workload = benchmark_of(Benchmark::MatrixTranspose, 256);
         let run = || drop(run(r9_nano(), &workload, &options, None).unwrap());
         let each = allocation_counter::measure(run).bytes_max / u64::from(options.gpus);
@@ -248,7 +250,7 @@ fn counting(turns: u32) -> KernelWorkload {
 #[test]
 fn banks_of_memory_change_times_and_no_answers() {
     let time = |benchmark, size, dram| {
-        let options = GpuOptions { dram, ..options(MemorySystem::TsmWriteBack) };
+        let options = GpuOptions { dram, ..options("tsm-wb-nc-rc") };
         let workload = benchmark_of(benchmark, size);
         let run = run(r9_nano(), &workload, &options, None).unwrap();
         assert_eq!((workload.check)(&run.image.unwrap()), Ok(()));
@@ -272,13 +274,13 @@ fn pages_go_to_who_touches_them() {
         (run.migrations, run.instructions.remote)
     };
     // Two vectors of 16 KiB, each page of which one GPU alone reads or writes.
-    assert_eq!(migrations(MemorySystem::Unified, 4), (8, 0));
-    assert_eq!(migrations(MemorySystem::Unified, 1), (8, 0));
-    assert_eq!(migrations(MemorySystem::Rdma, 1), (0, 0));
+    assert_eq!(migrations("unified", 4), (8, 0));
+    assert_eq!(migrations("unified", 1), (8, 0));
+    assert_eq!(migrations("rdma", 1), (0, 0));
     // Each line is read or written once, over PCIe.
-    assert_eq!(migrations(MemorySystem::ZeroCopy, 4), (0, 512));
+    assert_eq!(migrations("zero-copy", 4), (0, 512));
     // A flag and what it tells of go from GPU to GPU and back.
-    let run = play(Benchmark::Message, 256, &options(MemorySystem::Unified)).unwrap();
+    let run = play(Benchmark::Message, 256, &options("unified")).unwrap();
     assert!(run.migrations > 3 && run.instructions.remote == 0, "{}", run.migrations);
 }
 
@@ -286,7 +288,7 @@ fn pages_go_to_who_touches_them() {
 fn more_gpus_and_more_bandwidth_are_no_slower() {
     let time = |gpus, gigabytes| {
         let shared_bandwidth = crate::units::Bandwidth::gigabytes_per_second(gigabytes);
-        let memory = MemorySystem::TsmWriteThrough;
+        let memory = "tsm-wt-nc-rc";
         let options = GpuOptions { gpus, shared_bandwidth, with_data: false, ..options(memory) };
         play(Benchmark::Relu, 65_536, &options).unwrap().time
     };
@@ -331,8 +333,8 @@ fn work_items_of_an_atomic_take_turns() {
         launches: vec![Launch::new("count", (groups, wavefronts), kernel)],
         check: Box::new(|_| Ok::<(), Mismatch>(())),
     };
-    for (name, memory) in MemorySystem::NAMED {
-        let image = run(r9_nano(), &workload, &options(*memory), None).unwrap().image.unwrap();
+    for name in memory_systems().names() {
+        let image = run(r9_nano(), &workload, &options(name), None).unwrap().image.unwrap();
         let mut words: Vec<u32> = (0..all).map(|at| image.word(seen + 4 * at)).collect();
         words.sort_unstable();
         assert!(words.iter().copied().eq(0..all as u32), "{name}");
@@ -350,7 +352,7 @@ fn wavefronts_that_wait_for_ever_are_told() {
         }
     });
     // Nor does a timeline keep the run going.
-    let options = GpuOptions { timeline: Some(9), ..options(MemorySystem::Rdma) };
+    let options = GpuOptions { timeline: Some(9), ..options("rdma") };
     let error = run(r9_nano(), &workload, &options, None).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -369,7 +371,7 @@ fn instructions_take_turns_on_a_vector_unit() {
         let workload = bare((1, wavefronts), |wavefront| async move {
             wavefront.compute(100).await;
         });
-        run(r9_nano(), &workload, &options(MemorySystem::TsmWriteBack), None).unwrap().time
+        run(r9_nano(), &workload, &options("tsm-wb-nc-rc"), None).unwrap().time
     };
     // Alone each instruction waits for the last; two share the unit's gaps, more take longer.
     let one = time(1);
@@ -379,7 +381,7 @@ fn instructions_take_turns_on_a_vector_unit() {
 
 #[test]
 fn what_cannot_run_is_refused() {
-    let rdma = options(MemorySystem::Rdma);
+    let rdma = options("rdma");
     let refused = |workload: &KernelWorkload, options: &GpuOptions| {
         run(r9_nano(), workload, options, None).unwrap_err().to_string()
     };
@@ -420,7 +422,7 @@ fn the_caller_can_end_a_run() {
     let workload = Benchmark::Relu.workload(r9_nano().page, 65_536, 4).unwrap();
     let mut hook = |_| std::ops::ControlFlow::Break(());
     let hook: Hook<'_> = &mut hook;
-    let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
+    let error = run(r9_nano(), &workload, &options("rdma"), Some(hook)).unwrap_err();
     assert!(matches!(error, GpuRunError::Engine(_)), "{error}");
     // Nor does it wait for buffers to be filled.
     let large = Benchmark::Relu.workload(r9_nano().page, 1 << 27, 4).unwrap();
@@ -431,7 +433,7 @@ fn the_caller_can_end_a_run() {
         std::ops::ControlFlow::Break(())
     };
     let hook: Hook<'_> = &mut hook;
-    run(r9_nano(), &large, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
+    run(r9_nano(), &large, &options("rdma"), Some(hook)).unwrap_err();
     assert_eq!(asked, 1);
 }
 
@@ -467,6 +469,6 @@ fn lanes_without_an_address_take_no_part() {
         let loaded = wavefront.load(1, |lane| (lane + 1 == LANES).then_some(0)).await;
         wavefront.arrived(loaded).await;
     });
-    let run = run(r9_nano(), &workload, &options(MemorySystem::TsmCoherent), None).unwrap();
+    let run = run(r9_nano(), &workload, &options("tsm-wt-c-rc"), None).unwrap();
     assert_eq!(GpuRun::sum(&run.vector).misses, 1);
 }

@@ -4,7 +4,6 @@
 //! interval, when nothing has changed since. So a run takes the same time with it and without, and
 //! what waits for ever is still found when no event is left.
 
-use super::consistency::Consistency;
 use super::fabric::MemoryLinks;
 use super::protocol::CoherenceProtocol;
 use super::system::Gpus;
@@ -97,7 +96,7 @@ impl Timeline {
     }
 }
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Begins with a timeline of so many work-groups.
     pub(super) fn record(&mut self, most_groups: usize) {
         let memories = self.memory.counts.len() / self.counts.banks as usize;

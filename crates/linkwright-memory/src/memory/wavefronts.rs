@@ -1,7 +1,6 @@
 //! Wavefronts from operation to operation.
 
 use super::compute_unit::{Load, Waits};
-use super::consistency::Consistency;
 use super::kernel::{Loaded, Scope, Values, WavefrontOperation};
 use super::protocol::{CoherenceProtocol, Flush, Level};
 use super::requests::Kind;
@@ -9,7 +8,7 @@ use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
+impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// A wavefront runs up to what takes time.
     pub(super) fn resume(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         loop {
@@ -40,7 +39,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                 | WavefrontOperation::Store
                 | WavefrontOperation::Atomic(_) => {
                     running.waits = Waits::ToAccess(operation);
-                    if !C::waits(running.under_way) {
+                    if !self.consistency.waits(running.under_way) {
                         self.start_access(index, scheduler);
                     }
                     return;
@@ -62,7 +61,7 @@ impl<P: CoherenceProtocol, C: Consistency> Gpus<'_, P, C> {
                 }
                 WavefrontOperation::Barrier(scope) => {
                     running.waits = Waits::ToBarrier(scope);
-                    if !C::waits(running.under_way) {
+                    if !self.consistency.waits(running.under_way) {
                         self.come_to_barrier(index, scheduler);
                     }
                     return;

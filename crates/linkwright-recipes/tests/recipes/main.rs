@@ -2,6 +2,7 @@
 //! CONTRIBUTING names.
 
 mod allocation;
+mod memory;
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::diagnostic::Named;
-use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
+use crate::memory::{GpuOptions, GpuRun, memory_system, memory_systems, run};
 use crate::system::gpus::{self, Hierarchy};
 use crate::units::{Bytes, Picoseconds};
 
@@ -17,11 +16,12 @@ fn small() -> Hierarchy {
     small
 }
 
-fn options(memory: MemorySystem) -> GpuOptions {
+fn options(memory: &str) -> GpuOptions {
+    let memory = memory_system(memory).unwrap();
     GpuOptions { gpus: 4, memory, limit: Picoseconds(1_000_000_000), ..GpuOptions::default() }
 }
 
-fn outcomes(hierarchy: &Hierarchy, test: &str, memory: MemorySystem, seeds: u64) -> Vec<Observed> {
+fn outcomes(hierarchy: &Hierarchy, test: &str, memory: &str, seeds: u64) -> Vec<Observed> {
     let litmus = Litmus::named(test).unwrap();
     let mut hook = |_| ControlFlow::Continue(());
     let mut play = |warm| {
@@ -38,9 +38,10 @@ fn any(found: &[Observed], verdict: Verdict) -> bool {
 #[test]
 fn coherent_memory_shows_nothing_forbidden() {
     let hierarchy = small();
-    for (name, memory) in MemorySystem::NAMED.iter().filter(|(_, memory)| memory.is_coherent()) {
+    for memory in memory_systems().iter().filter(|memory| memory.is_coherent()) {
+        let name = memory.name();
         for litmus in LITMUS_TESTS {
-            let found = outcomes(&hierarchy, litmus.name, *memory, 12);
+            let found = outcomes(&hierarchy, litmus.name, name, 12);
             let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
             assert_eq!(wrong, None, "{} under {name}", litmus.name);
         }
@@ -51,13 +52,14 @@ fn coherent_memory_shows_nothing_forbidden() {
 fn incoherent_memory_fails_message_passing_and_may_spin_for_ever() {
     let hierarchy = small();
     let wrong = |test, memory, verdict| any(&outcomes(&hierarchy, test, memory, 120), verdict);
-    for memory in [MemorySystem::Rdma, MemorySystem::TsmWriteBack] {
+    for memory in ["rdma", "tsm-wb-nc-rc"] {
         let passed = "message-passing-leased";
-        assert!(wrong(passed, memory, Verdict::Forbidden), "{}", memory.name());
+        assert!(wrong(passed, memory, Verdict::Forbidden), "{memory}");
     }
-    for (name, memory) in MemorySystem::NAMED.iter().filter(|(_, memory)| !memory.is_coherent()) {
-        assert!(wrong("store-buffering", *memory, Verdict::Forbidden), "{name}");
-        let found = outcomes(&hierarchy, "message-passing-spinning", *memory, 8);
+    for memory in memory_systems().iter().filter(|memory| !memory.is_coherent()) {
+        let name = memory.name();
+        assert!(wrong("store-buffering", name, Verdict::Forbidden), "{name}");
+        let found = outcomes(&hierarchy, "message-passing-spinning", name, 8);
         assert!(any(&found, Verdict::NeverEnds), "{name}");
     }
 }
@@ -66,7 +68,7 @@ fn incoherent_memory_fails_message_passing_and_may_spin_for_ever() {
 fn a_seed_s_outcome_comes_again() {
     let hierarchy = small();
     let litmus = Litmus::named("message-passing-leased").unwrap();
-    let played = Played::new(&hierarchy, litmus, false, &options(MemorySystem::Rdma)).unwrap();
+    let played = Played::new(&hierarchy, litmus, false, &options("rdma")).unwrap();
     let mut hook = |_| ControlFlow::Continue(());
     for seen in played.outcomes(0..30, &mut hook).unwrap() {
         assert_eq!(played.play(seen.seed, None).unwrap(), seen.outcome);
@@ -79,7 +81,7 @@ fn a_seed_s_outcome_comes_again() {
 fn a_seed_draws_units_starts_and_places_and_the_workload_is_so() {
     let hierarchy = small();
     let litmus = Litmus::named("message-passing").unwrap();
-    let system = options(MemorySystem::TsmCoherent);
+    let system = options("tsm-wt-c-rc");
     let played = Played::new(&hierarchy, litmus, false, &system).unwrap();
     let draws: Vec<Draw> = (0..200).map(|seed| played.draw(seed)).collect();
     // One compute unit, two of a GPU, two GPUs; one line, one bank, two banks.

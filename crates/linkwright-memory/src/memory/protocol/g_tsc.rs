@@ -13,6 +13,7 @@ use super::message::{
 use super::mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
 use super::storage::Entry;
 use super::{CoherenceProtocol, Leases, Probes, ProtocolError};
+use crate::diagnostic::Registered;
 
 /// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,16 +24,17 @@ pub struct GTsc {
 impl Default for GTsc {
     /// A lease of 10 for reads and writes, 16 bits, 64 reads of a copy.
     fn default() -> Self {
-        Self::of(Leases::default())
+        Self::ON_ALL_GPUS
     }
 }
 
 impl GTsc {
-    /// G-TSC with the lease of reads for writes, too.
-    #[must_use]
-    pub fn of(leases: Leases) -> Self {
-        Self { time: Mgcc { leases: Leases { write: leases.read, ..leases }, ..Mgcc::default() } }
-    }
+    /// The published lease of reads for reads and writes, and copies that serve as many reads as
+    /// MGCC's.
+    pub const ON_ALL_GPUS: Self = {
+        let leases = Leases { write: Leases::PUBLISHED.read, ..Leases::PUBLISHED };
+        Self { time: Mgcc { leases, ..Mgcc::MENDED } }
+    };
 
     /// G-TSC with one lease for reads and writes, timestamps of so many bits, and copies that
     /// serve so many reads.
@@ -45,6 +47,12 @@ impl GTsc {
     }
 }
 
+impl Registered for GTsc {
+    fn name(&self) -> &'static str {
+        "g-tsc"
+    }
+}
+
 impl CoherenceProtocol for GTsc {
     type Stamp = MgccStamp;
     type Line = MgccLine;
@@ -54,6 +62,24 @@ impl CoherenceProtocol for GTsc {
 
     fn path(&self) -> CachePath {
         CachePath::HomeL2
+    }
+
+    /// Its writes have the lease of reads.
+    fn heeds(&self) -> &'static [&'static str] {
+        &["read_lease", "timestamp_bits"]
+    }
+
+    fn leased(self, leases: Leases) -> Self {
+        Self { time: self.time.leased(Leases { write: leases.read, ..leases }) }
+    }
+
+    fn in_order(self) -> Option<Self> {
+        Some(self)
+    }
+
+    fn small(self) -> Self {
+        let leases = Leases { read: 2, write: 2, bits: 3 };
+        Self { time: Mgcc { leases, l1_reads: 2, l2_reads: 2 } }
     }
 
     /// As MGCC's; a read also says which copy it would renew.

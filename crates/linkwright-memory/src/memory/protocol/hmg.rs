@@ -16,12 +16,18 @@ use super::message::{
     Probe, Probes, Span,
 };
 use super::non_coherent::{plain_l1_access, plain_l1_response};
+use crate::diagnostic::Registered;
 
 /// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hmg {
     /// Whether accesses must be in order without fences, so that no read stops at an L1.
     pub sequential: bool,
+}
+
+impl Hmg {
+    /// First levels keep copies until a fence.
+    pub const WITH_FENCES: Self = Self { sequential: false };
 }
 
 /// A valid copy.
@@ -40,6 +46,12 @@ pub(super) fn bit(gpu: Option<u8>) -> u32 {
     gpu.map_or(0, |gpu| 1 << gpu)
 }
 
+impl Registered for Hmg {
+    fn name(&self) -> &'static str {
+        "hmg"
+    }
+}
+
 impl CoherenceProtocol for Hmg {
     type Stamp = ();
     type Line = ValidLine;
@@ -51,6 +63,10 @@ impl CoherenceProtocol for Hmg {
 
     fn path(&self) -> CachePath {
         CachePath::HomeL2
+    }
+
+    fn in_order(self) -> Option<Self> {
+        Some(Self { sequential: true })
     }
 
     fn overhead(&self) -> Overhead {

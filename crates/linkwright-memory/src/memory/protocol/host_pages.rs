@@ -10,12 +10,27 @@ use super::message::{
     Access, Answered, CachePath, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Overhead, Span,
 };
 use super::non_coherent::{NonCoherent, PlainLine, plain_l1_access, plain_l1_response};
+use crate::diagnostic::Registered;
+use crate::memory::address::Pages;
 
 /// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HostPages {
     /// Whether pages stay on the host.
     pub pinned: bool,
+}
+
+impl HostPages {
+    /// Pages that stay on the host.
+    pub const PINNED: Self = Self { pinned: true };
+    /// Pages that go to the GPU that touches them.
+    pub const MIGRATING: Self = Self { pinned: false };
+}
+
+impl Registered for HostPages {
+    fn name(&self) -> &'static str {
+        if self.pinned { "zero-copy" } else { "unified" }
+    }
 }
 
 impl CoherenceProtocol for HostPages {
@@ -27,6 +42,10 @@ impl CoherenceProtocol for HostPages {
 
     fn path(&self) -> CachePath {
         if self.pinned { CachePath::OwnL2 } else { CachePath::LineL2 }
+    }
+
+    fn pages(&self) -> Pages {
+        if self.pinned { Pages::Pinned } else { Pages::Migrating }
     }
 
     fn overhead(&self) -> Overhead {

@@ -13,12 +13,18 @@ use super::message::{
     Overhead, Probe, Probes, Span,
 };
 use super::non_coherent::{plain_l1_access, plain_l1_response};
+use crate::diagnostic::Registered;
 
 /// The protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mesi {
     /// Whether accesses must be in order without fences, so that no read stops at an L1.
     pub sequential: bool,
+}
+
+impl Mesi {
+    /// First levels keep copies until a fence.
+    pub const WITH_FENCES: Self = Self { sequential: false };
 }
 
 /// What an L2 may do with its copy; invalid is no copy. An answer says which it gives.
@@ -48,6 +54,12 @@ impl MesiHome {
     }
 }
 
+impl Registered for Mesi {
+    fn name(&self) -> &'static str {
+        "mesi"
+    }
+}
+
 impl CoherenceProtocol for Mesi {
     type Stamp = MesiState;
     type Line = MesiState;
@@ -59,6 +71,10 @@ impl CoherenceProtocol for Mesi {
 
     fn path(&self) -> CachePath {
         CachePath::OwnL2
+    }
+
+    fn in_order(self) -> Option<Self> {
+        Some(Self { sequential: true })
     }
 
     fn overhead(&self) -> Overhead {

@@ -22,6 +22,7 @@ use super::message::{
 };
 use super::time::Leases;
 use super::{CoherenceProtocol, storage::Entry};
+use crate::diagnostic::Registered;
 
 /// The mended MGCC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,9 +35,14 @@ pub struct Mgcc {
     pub l2_reads: u8,
 }
 
+impl Mgcc {
+    /// The leases of the dissertation, 64 reads of an L1's copy and 16 of an L2's.
+    pub const MENDED: Self = Self { leases: Leases::PUBLISHED, l1_reads: 64, l2_reads: 16 };
+}
+
 impl Default for Mgcc {
     fn default() -> Self {
-        Self { leases: Leases::default(), l1_reads: 64, l2_reads: 16 }
+        Self::MENDED
     }
 }
 
@@ -147,6 +153,12 @@ impl Mgcc {
     }
 }
 
+impl Registered for Mgcc {
+    fn name(&self) -> &'static str {
+        "tsm-wt-c-rc"
+    }
+}
+
 impl CoherenceProtocol for Mgcc {
     type Stamp = MgccStamp;
     type Line = MgccLine;
@@ -156,6 +168,23 @@ impl CoherenceProtocol for Mgcc {
 
     fn path(&self) -> CachePath {
         CachePath::OwnL2
+    }
+
+    fn heeds(&self) -> &'static [&'static str] {
+        &["read_lease", "write_lease", "timestamp_bits"]
+    }
+
+    fn leased(self, leases: Leases) -> Self {
+        Self { leases, ..self }
+    }
+
+    fn in_order(self) -> Option<Self> {
+        Some(self)
+    }
+
+    /// Timestamps of 3 bits overflow in most programs, and copies serve few reads.
+    fn small(self) -> Self {
+        Self { leases: Leases { read: 2, write: 1, bits: 3 }, l1_reads: 2, l2_reads: 1 }
     }
 
     /// A time is two bytes, its epoch one (the first lines of `time.rs`).

@@ -11,6 +11,7 @@ use super::message::{
     Span, Stored,
 };
 use super::time::Leases;
+use crate::diagnostic::Registered;
 
 /// MGCC as it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -26,6 +27,16 @@ pub struct MgccPrinted {
     /// Whether an L2's time goes with its requests, as sections 4.2.5 and 4.2.7 have it, so that
     /// memory moves on to it.
     pub l2_sends_time: bool,
+}
+
+impl MgccPrinted {
+    /// Algorithms 1 to 5 to the letter.
+    pub const PRINTED: Self = Self {
+        leases: Leases::PUBLISHED,
+        reads_move_time: false,
+        writes_after_leases: false,
+        l2_sends_time: false,
+    };
 }
 
 /// The time of a cache, `cts`.
@@ -59,6 +70,12 @@ impl MgccPrinted {
     }
 }
 
+impl Registered for MgccPrinted {
+    fn name(&self) -> &'static str {
+        "tsm-wt-c-rc-printed"
+    }
+}
+
 impl CoherenceProtocol for MgccPrinted {
     type Stamp = PrintedStamp;
     type Line = PrintedLine;
@@ -68,6 +85,22 @@ impl CoherenceProtocol for MgccPrinted {
 
     fn path(&self) -> CachePath {
         CachePath::OwnL2
+    }
+
+    fn heeds(&self) -> &'static [&'static str] {
+        &["read_lease", "write_lease", "timestamp_bits"]
+    }
+
+    fn leased(self, leases: Leases) -> Self {
+        Self { leases, ..self }
+    }
+
+    fn in_order(self) -> Option<Self> {
+        Some(self)
+    }
+
+    fn is_coherent(&self) -> bool {
+        false
     }
 
     /// Section 4.2.7: two bytes a request, two timestamps an answer, which has the block.

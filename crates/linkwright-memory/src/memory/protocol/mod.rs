@@ -46,6 +46,8 @@ mod time;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use super::address::Pages;
+
 pub use g_tsc::GTsc;
 pub use hmg::{Hmg, HmgHome, ValidLine};
 pub use host_pages::HostPages;
@@ -86,6 +88,45 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Which caches an access passes on its way to the home.
     fn path(&self) -> CachePath;
+
+    /// Tells whose memory pages lie in where the protocol is a memory system by itself.
+    fn pages(&self) -> Pages {
+        match self.path() {
+            CachePath::OwnL2 => Pages::Shared,
+            CachePath::LineL2 | CachePath::HomeL2 => Pages::Own,
+        }
+    }
+
+    /// Whether what one wavefront wrote is what another reads, once a fence and a flag or an
+    /// atomic have told it, within a kernel.
+    fn is_coherent(&self) -> bool {
+        true
+    }
+
+    /// Lists which of `read_lease`, `write_lease` and `timestamp_bits` change something under it.
+    fn heeds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Takes leases of these lengths, where the protocol leases lines.
+    #[must_use]
+    fn leased(self, leases: Leases) -> Self {
+        let _ = leases;
+        self
+    }
+
+    /// Gives the same protocol for wavefronts whose accesses are in order without fences; none
+    /// where copies stay that only a fence drops.
+    fn in_order(self) -> Option<Self> {
+        None
+    }
+
+    /// Gives the same protocol with the lowest bounds on what it counts, for whoever plays it in
+    /// every order of its messages.
+    #[must_use]
+    fn small(self) -> Self {
+        self
+    }
 
     /// How many bytes the protocol adds to messages.
     fn overhead(&self) -> Overhead;

@@ -8,6 +8,7 @@ use super::message::{
     Overhead, Span, Stored,
 };
 use super::{CoherenceProtocol, Flat};
+use crate::diagnostic::Registered;
 
 /// Caches without coherence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +58,16 @@ pub(super) fn plain_l1_response<L: Flat, S: Flat>(access: Access) -> Answered<L,
     Answered { copy, stamp: S::default() }
 }
 
+impl Registered for NonCoherent {
+    fn name(&self) -> &'static str {
+        match (self.path, self.write_back) {
+            (CachePath::OwnL2, true) => "tsm-wb-nc-rc",
+            (CachePath::OwnL2, false) => "tsm-wt-nc-rc",
+            _ => "rdma",
+        }
+    }
+}
+
 impl CoherenceProtocol for NonCoherent {
     type Stamp = ();
     type Line = PlainLine;
@@ -66,6 +77,10 @@ impl CoherenceProtocol for NonCoherent {
 
     fn path(&self) -> CachePath {
         self.path
+    }
+
+    fn is_coherent(&self) -> bool {
+        false
     }
 
     fn overhead(&self) -> Overhead {

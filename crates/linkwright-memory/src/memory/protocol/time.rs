@@ -68,13 +68,15 @@ impl Diagnose for ProtocolError {
 }
 
 impl Default for Leases {
-    /// Section 4.4.2 of the dissertation: read leases of 10, write leases of 5, 16 bits.
     fn default() -> Self {
-        Self { read: 10, write: 5, bits: 16 }
+        Self::PUBLISHED
     }
 }
 
 impl Leases {
+    /// Section 4.4.2 of the dissertation: read leases of 10, write leases of 5, 16 bits.
+    pub const PUBLISHED: Self = Self { read: 10, write: 5, bits: 16 };
+
     /// Leases of these lengths, in timestamps of so many bits.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ const GPUS: u64 = 4;
 /// Lines that a wavefront's buffer holds behind that of the instruction that it is at.
 const AHEAD: u64 = 3;
 
-fn without_data(memory: MemorySystem) -> GpuOptions {
+fn without_data(memory: &str) -> GpuOptions {
     GpuOptions { with_data: false, ..options(memory) }
 }
 
@@ -33,7 +33,7 @@ fn lines_of_code(benchmark: Benchmark, size: u64) -> std::ops::RangeInclusive<u6
 #[test]
 fn all_code_is_read_from_memory_once() {
     // So each launch has a wavefront that issues as many instructions as its code is said to have.
-    let options = GpuOptions { gpus: 1, ..without_data(MemorySystem::Rdma) };
+    let options = GpuOptions { gpus: 1, ..without_data("rdma") };
     for (benchmark, size) in SMALL {
         let [with, without] = both(benchmark, size, &options);
         let more = with.memory_sum().reads - without.memory_sum().reads;
@@ -46,14 +46,14 @@ fn each_gpu_reads_code_of_its_own() {
     let size = 16_384;
     let lines = lines_of_code(Benchmark::Relu, size);
     let times = |count: u64| count * lines.start()..=count * lines.end();
-    for (name, memory) in MemorySystem::NAMED {
-        let [with, without] = both(Benchmark::Relu, size, &without_data(*memory));
+    for name in memory_systems().names() {
+        let [with, without] = both(Benchmark::Relu, size, &without_data(name));
         // Eight caches of eight compute units each.
         let misses = GpuRun::sum(&with.instruction).misses;
         assert!(times(8 * GPUS).contains(&misses), "{name}: {misses}");
         // Once through each second level, but where that holds nothing.
         let more = with.memory_sum().reads - without.memory_sum().reads;
-        let through_none = *memory == MemorySystem::ZeroCopy;
+        let through_none = name == "zero-copy";
         let expected = if through_none { misses..=misses } else { times(GPUS) };
         assert!(expected.contains(&more), "{name}: {more}");
         // Nor does code come from afar.
@@ -67,9 +67,8 @@ fn a_wavefront_reads_as_far_as_it_comes() {
     // 40 instructions of 8 bytes, of which a wavefront issues 9: the second line is the last that
     // it comes to.
     let mut workload = bare((1, 1), |wavefront| async move { wavefront.compute(9).await });
-    let play = |workload: &KernelWorkload| {
-        run(r9_nano(), workload, &options(MemorySystem::Rdma), None).unwrap()
-    };
+    let play =
+        |workload: &KernelWorkload| run(r9_nano(), workload, &options("rdma"), None).unwrap();
     let plain = play(&workload);
     workload.launches[0].code = KernelCode { size: Bytes(320), instructions: 40 };
     let read = play(&workload);
@@ -87,7 +86,7 @@ fn what_is_in_the_cache_costs_no_time() {
     let mut workload = bare((1, 1), kernel);
     workload.launches.push(Launch::new("bare", (1, 1), kernel));
     let times = |workload: &KernelWorkload| {
-        let run = run(r9_nano(), workload, &options(MemorySystem::Rdma), None).unwrap();
+        let run = run(r9_nano(), workload, &options("rdma"), None).unwrap();
         let counts = GpuRun::sum(&run.instruction);
         let kernels = run.steps.iter().filter(|(step, _)| matches!(step, DriverStep::Kernel(_)));
         (kernels.map(|(_, time)| time.0).collect::<Vec<_>>(), counts.misses, counts.hits)
@@ -109,8 +108,8 @@ fn caches_that_hold_little_code_are_read_into_again() {
     small.instruction.ways = 1;
     small.instruction.mshrs = 1;
     let workload = benchmark_of(Benchmark::MatrixMultiplication, 64);
-    for (name, memory) in MemorySystem::NAMED {
-        let run = run(&small, &workload, &options(*memory), None).unwrap();
+    for name in memory_systems().names() {
+        let run = run(&small, &workload, &options(name), None).unwrap();
         let counts = GpuRun::sum(&run.instruction);
         assert!(counts.evictions > 0 && counts.misses > counts.evictions, "{name}");
         assert_eq!((workload.check)(&run.image.unwrap()), Ok(()), "{name}");

@@ -27,8 +27,8 @@ fn wrong_words_in_any_input_make_the_answer_wrong() {
 
 #[test]
 fn links_have_names_of_their_own() {
-    for (name, memory) in MemorySystem::NAMED {
-        let run = play(Benchmark::Relu, 256, &options(*memory)).unwrap();
+    for name in memory_systems().names() {
+        let run = play(Benchmark::Relu, 256, &options(name)).unwrap();
         let names: BTreeSet<&str> = run.links.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names.len(), run.links.len(), "{name}");
     }
@@ -38,8 +38,9 @@ fn links_have_names_of_their_own() {
 #[test]
 fn settings_change_times_where_they_are_heeded_and_nowhere_else() {
     let leases = |read, write, bits| Leases::new(read, write, bits).unwrap();
-    for (name, memory) in MemorySystem::NAMED {
-        let plain = GpuOptions { with_data: false, ..options(*memory) };
+    for memory in memory_systems().iter() {
+        let name = memory.name();
+        let plain = GpuOptions { with_data: false, ..options(name) };
         let shared_bandwidth = Bandwidth::gigabytes_per_second(8);
         let changed = [
             ("shared_bandwidth", GpuOptions { shared_bandwidth, ..plain }),
@@ -62,7 +63,7 @@ fn who_never_ends_is_told_with_the_line_of_its_text() {
     let text = "buffer a 256 in\n0 wait\n0 load a 4\n0 spin a+8 4 = 1\n";
     let kernel = std::sync::Arc::new(crate::memory::kernel::recorded::read("own", text).unwrap());
     let (workload, _) = kernel.workload(r9_nano().page);
-    let error = run(r9_nano(), &workload, &options(MemorySystem::TsmCoherent), None).unwrap_err();
+    let error = run(r9_nano(), &workload, &options("tsm-wt-c-rc"), None).unwrap_err();
     let told = "(compute unit 0 of GPU 0) ";
     let last = ", its last access a load from byte 8 of a (line 4); allow more time, if it does not \
                 spin on what nobody writes";

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::{Hook, Progress};
-use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
+use crate::memory::{GpuOptions, GpuRun, memory_system, run};
 use crate::system::gpus;
 use crate::units::Picoseconds;
 
@@ -30,15 +30,11 @@ launch pass
 expect flag 16 = [1,5,7,6]
 ";
 
-fn play(
-    text: &str,
-    memory: MemorySystem,
-    gpus: u32,
-    with_data: bool,
-) -> (GpuRun, Vec<LoadedWords>) {
+fn play(text: &str, memory: &str, gpus: u32, with_data: bool) -> (GpuRun, Vec<LoadedWords>) {
     let kernel = Arc::new(read("own", text).unwrap());
     let hierarchy = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
     let (workload, kept) = kernel.workload(hierarchy.page);
+    let memory = memory_system(memory).unwrap();
     let options = GpuOptions { gpus, memory, with_data, ..GpuOptions::default() };
     let run = run(hierarchy, &workload, &options, None).unwrap();
     if let Some(image) = &run.image {
@@ -50,7 +46,7 @@ fn play(
 
 #[test]
 fn a_text_runs_and_its_loads_are_kept() {
-    for memory in [MemorySystem::TsmCoherent, MemorySystem::Hmg] {
+    for memory in ["tsm-wt-c-rc", "hmg"] {
         let (_, kept) = play(MESSAGE, memory, 2, true);
         let names: Vec<&str> = kept.iter().map(|load| load.name.as_str()).collect();
         assert_eq!(names, ["before", "after", "sums"]);
@@ -89,7 +85,7 @@ fn a_verdict_says_what_loads_brought() {
         let got = run.image.map(|image| image.word(2 * page.0));
         (kernel.checked(), kernel.check_loads(&kept), got)
     };
-    for memory in [MemorySystem::Rdma, MemorySystem::TsmWriteBack] {
+    for memory in ["rdma", "tsm-wb-nc-rc"] {
         let (checked, found, got) = verdict(&expecting, memory);
         assert_eq!(checked, Some(Checked::Answer));
         let wrong = found.unwrap_err();
@@ -102,7 +98,7 @@ fn a_verdict_says_what_loads_brought() {
         // A stale word is stale where it was stored, too.
         assert_eq!(got, Some(0), "{memory:?}");
     }
-    let (_, found, got) = verdict(&expecting, MemorySystem::Hmg);
+    let (_, found, got) = verdict(&expecting, "hmg");
     assert_eq!((found, got), (Ok(()), Some(7)));
     // Without what loads must bring, or memory that holds it, a verdict is about memory alone.
     let constant = HANDED_ON.replace("= after", "= 1");
@@ -126,7 +122,7 @@ expect b 16 = 11:3
 expect b+64 16 = [17,0,5,0]
 expect b+128 256 = 8
 ";
-    for memory in [MemorySystem::Rdma, MemorySystem::TsmCoherent] {
+    for memory in ["rdma", "tsm-wt-c-rc"] {
         play(text, memory, 2, true);
         play(text, memory, 2, false);
     }
@@ -140,7 +136,7 @@ fn who_waits_for_a_busy_wavefront_sees_at_once_what_it_stores() {
         )
     };
     // Under leases a wavefront goes on to see what its copies hold: here up to 1,024 loads of 24 ns.
-    for (memory, longest) in [(MemorySystem::Hmg, 5), (MemorySystem::TsmCoherent, 25)] {
+    for (memory, longest) in [("hmg", 5), ("tsm-wt-c-rc", 25)] {
         let (alone, _) = play(&text(""), memory, 2, true);
         let (waited, _) = play(&text("1 spin flag 4 = 1\n"), memory, 2, true);
         assert!(waited.time >= alone.time);
@@ -182,8 +178,8 @@ fn what_would_take_the_computers_memory_is_refused() {
 fn data_do_not_change_the_time_of_what_does_not_spin() {
     let text = "buffer a 4096 inout = 5\n0.0 load a+0:16 4 as x\n0.1 compute 3\n0.1 scalar a 64 as s\n\
                 0.0 barrier\n0.1 barrier\n0.0 store a+64:4x8 4 = 1.5\n3 lds 2\n3 max a 4 = 9 as m\n";
-    let (with, kept) = play(text, MemorySystem::Rdma, 4, true);
-    let (without, none) = play(text, MemorySystem::Rdma, 4, false);
+    let (with, kept) = play(text, "rdma", 4, true);
+    let (without, none) = play(text, "rdma", 4, false);
     assert_eq!((with.time, with.events), (without.time, without.events));
     assert!(none.is_empty());
     let scalar = kept.iter().find(|load| load.name == "s").unwrap();

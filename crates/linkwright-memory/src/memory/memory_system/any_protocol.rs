@@ -1,0 +1,77 @@
+//! A protocol whose states have no names here, so that one list holds all.
+
+use crate::diagnostic::Registered;
+use crate::memory::address::Pages;
+use crate::memory::consistency::Consistency;
+use crate::memory::protocol::{CachePath, CoherenceProtocol, Leases, Overhead, Stored};
+use crate::memory::run::Play;
+use crate::memory::{GpuRun, GpuRunError};
+
+/// Any [`CoherenceProtocol`] with a name; whoever implements that has this.
+pub trait AnyProtocol: Registered {
+    /// As [`CoherenceProtocol::path`].
+    fn path(&self) -> CachePath;
+
+    /// As [`CoherenceProtocol::pages`].
+    fn pages(&self) -> Pages;
+
+    /// As [`CoherenceProtocol::is_coherent`].
+    fn is_coherent(&self) -> bool;
+
+    /// As [`CoherenceProtocol::heeds`].
+    fn heeds(&self) -> &'static [&'static str];
+
+    /// Whether [`CoherenceProtocol::in_order`] gives one.
+    fn can_be_in_order(&self) -> bool;
+
+    /// As [`CoherenceProtocol::overhead`].
+    fn overhead(&self) -> Overhead;
+
+    /// Gives [`CoherenceProtocol::stored`] with leases of these lengths.
+    fn stored(&self, leases: Leases) -> Option<Stored>;
+
+    /// Plays a run under a consistency that it can keep.
+    ///
+    /// # Errors
+    /// Whatever ends the run.
+    fn play(&self, consistency: Consistency, play: Play<'_, '_>) -> Result<GpuRun, GpuRunError>;
+}
+
+impl<P: CoherenceProtocol + Registered> AnyProtocol for P {
+    fn path(&self) -> CachePath {
+        CoherenceProtocol::path(self)
+    }
+
+    fn pages(&self) -> Pages {
+        CoherenceProtocol::pages(self)
+    }
+
+    fn is_coherent(&self) -> bool {
+        CoherenceProtocol::is_coherent(self)
+    }
+
+    fn heeds(&self) -> &'static [&'static str] {
+        CoherenceProtocol::heeds(self)
+    }
+
+    fn can_be_in_order(&self) -> bool {
+        self.in_order().is_some()
+    }
+
+    fn overhead(&self) -> Overhead {
+        CoherenceProtocol::overhead(self)
+    }
+
+    fn stored(&self, leases: Leases) -> Option<Stored> {
+        CoherenceProtocol::stored(&self.leased(leases))
+    }
+
+    fn play(&self, consistency: Consistency, play: Play<'_, '_>) -> Result<GpuRun, GpuRunError> {
+        let leased = self.leased(play.leases());
+        let ordered = match consistency {
+            Consistency::Relaxed => None,
+            Consistency::Sequential => leased.in_order(),
+        };
+        play.with(ordered.unwrap_or(leased))
+    }
+}
