@@ -77,9 +77,9 @@ fn benchmark(criterion: &mut Criterion) {
         });
     }
     for (ranks, nic, name) in [
-        (512, NicPolicy::Fcfs, "stencil4d of 512, flow"),
-        (2048, NicPolicy::Fcfs, "stencil4d of 2048, flow"),
-        (2048, NicPolicy::RoundRobin, "stencil4d of 2048, flow, rr"),
+        (512, NicPolicy::FCFS, "stencil4d of 512, flow"),
+        (2048, NicPolicy::FCFS, "stencil4d of 2048, flow"),
+        (2048, NicPolicy::ROUND_ROBIN, "stencil4d of 2048, flow, rr"),
     ] {
         let stencil = program("stencil4d", ranks);
         let mut cluster = cluster("fat-tree", "static", "flow");
@@ -94,7 +94,7 @@ fn benchmark(criterion: &mut Criterion) {
         [("amg of 512, packets, rr", "packet"), ("amg of 512, flow, rr", "flow")]
     {
         let mut cluster = cluster("fat-tree", "adaptive", fidelity);
-        cluster.nic = NicPolicy::RoundRobin;
+        cluster.nic = NicPolicy::ROUND_ROBIN;
         let played = play(&cluster, &[&amg], 1);
         let messages = played.jobs.jobs[0].ranks.iter().map(|rank| rank.messages).sum();
         group.throughput(Throughput::Elements(messages));

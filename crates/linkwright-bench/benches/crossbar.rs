@@ -117,7 +117,7 @@ fn packets(hierarchy: &Hierarchy) -> u64 {
         pcie: None,
     };
     let routing = TableRouting::shortest(system.fabric().expect("it has one")).expect("a star");
-    let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
     let mut network =
         PacketNetwork::new(&system, settings, routing, nic, arbitration).expect("in range");
     let mut traffic = Traffic::new(&mut network);

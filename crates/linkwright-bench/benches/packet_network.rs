@@ -37,7 +37,7 @@ fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, message
         &nodes,
         settings,
         routing,
-        NicPolicy::RoundRobin,
+        NicPolicy::ROUND_ROBIN,
         ArbitrationPolicy::RoundRobin,
     )
     .expect("the settings are in range");

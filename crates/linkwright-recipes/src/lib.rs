@@ -7,6 +7,7 @@
 pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod uncached;
+pub mod shortest_first;
 
 use linkwright::diagnostic::Registry;
 use linkwright::memory::{self, MemorySystem};
@@ -17,6 +18,7 @@ use linkwright::scenario::Registries;
 pub fn registries() -> Registries {
     let mut all = Registries::default();
     all.policies.add(&last_gpus::LastGpus);
+    all.nic_policies.add(&shortest_first::ShortestFirst);
     all
 }
 

@@ -3,6 +3,7 @@
 
 mod allocation;
 mod memory;
+mod nic;
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -20,8 +21,13 @@ fn scenario(text: &str) -> Scenario {
 
 /// Plays one run of a scenario that may name the examples.
 fn played(text: &str) -> PlayedScenario {
+    played_with(text, &Files::new())
+}
+
+/// Plays one run of a scenario that may name the examples and files.
+fn played_with(text: &str, files: &Files) -> PlayedScenario {
     let scenario = scenario(text);
-    let built = scenario.build(&Files::new()).unwrap_or_else(|error| panic!("{error}"));
+    let built = scenario.build(files).unwrap_or_else(|error| panic!("{error}"));
     play(&scenario, &built, Run::default(), &mut |_| ControlFlow::Continue(()))
         .unwrap_or_else(|error| panic!("{error}"))
 }

@@ -2,6 +2,7 @@
 
 use crate::allocation::{self, Policy};
 use crate::diagnostic::Registry;
+use crate::network::packet::{NicRule, nic_rules};
 
 /// One registry for each thing that others may add to.
 ///
@@ -15,11 +16,13 @@ use crate::diagnostic::Registry;
 pub struct Registries {
     /// Which GPUs a job gets: `allocation.policies`.
     pub policies: Registry<dyn Policy>,
+    /// Which message a network interface sends first: `system.network.nic`.
+    pub nic_policies: Registry<dyn NicRule>,
 }
 
 impl Default for Registries {
     /// What Linkwright has by itself.
     fn default() -> Self {
-        Self { policies: allocation::policies() }
+        Self { policies: allocation::policies(), nic_policies: nic_rules() }
     }
 }

@@ -11,7 +11,9 @@ use super::recorded::MOST_DAYS;
 use crate::allocation::{BandwidthModel, Ties, policies};
 use crate::diagnostic::Named;
 use crate::network::RoutingKind;
-use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
+use crate::network::packet::{
+    ArbitrationPolicy, MOST_BUFFER_PACKETS, NicRule, Switching, nic_rules,
+};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::program::CollectiveKind;
 use crate::program::trace::CollectiveBytes;
@@ -273,7 +275,7 @@ settings! {
         "what every bandwidth of the network is multiplied by";
     "system.network" routing: Kind::Name(routings), "what fits the network",
         "which way packets go";
-    "system.network" nic: Kind::NameOr(|| vec!["fcfs", "rr", "rr-4"]), "fcfs",
+    "system.network" nic: Kind::NameOr(|| nic_rules().iter().map(NicRule::example).collect()), "fcfs",
         "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
          so many (`rr-4`)";
     "system.network" arbitration: Kind::Name(ArbitrationPolicy::names), "round-robin",

@@ -69,7 +69,7 @@ fn ends_under(
             AnyRouting::new(RoutingKind::default_for(fabric.shape()), fabric, 1).unwrap()
         }
     };
-    let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
     let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
     Ok([run(&mut packets, system.gpus(), &job)?, run(&mut flows, system.gpus(), &job)?])
@@ -188,7 +188,7 @@ fn reductions_are_as_fast_as_the_memory_of_the_model() {
     let ranks = vec![rank.finish()];
     let program = Arc::new(Program { name, communicators, regions: Vec::new(), ranks });
     let system = dgx1();
-    let (routing, nic) = (AnyRouting::Nowhere(Nowhere), NicPolicy::Fcfs);
+    let (routing, nic) = (AnyRouting::Nowhere(Nowhere), NicPolicy::FCFS);
     let mut flows = FlowTransport::new(&system, deep_buffers(), routing, nic).unwrap();
     let end = run(&mut flows, 8, &ProgramJob::new(&program, vec![5])).unwrap();
     // 900 GB/s of a V100: two reads and a write of 300 MB.

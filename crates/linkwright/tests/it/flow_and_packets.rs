@@ -85,7 +85,7 @@ fn in_both(
     size: u64,
 ) -> [Vec<u64>; 2] {
     let routing = || AnyRouting::new(RoutingKind::ShortestPath, fabric, 1).unwrap();
-    let nic = NicPolicy::Fcfs;
+    let nic = NicPolicy::FCFS;
     let arbitration = ArbitrationPolicy::RoundRobin;
     let nodes = nodes(fabric);
     let mut packets = PacketNetwork::new(&nodes, settings, routing(), nic, arbitration).unwrap();
@@ -119,7 +119,7 @@ fn lone(system: &System, switching: Switching) -> [u64; 2] {
     let fabric = system.fabric().unwrap();
     let kind = RoutingKind::default_for(fabric.shape());
     let routing = || AnyRouting::new(kind, fabric, 1).unwrap();
-    let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
     let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
     let to = system.gpus() - 1;
@@ -237,7 +237,7 @@ fn exchanged(
 }
 
 fn nic_policy() -> impl Strategy<Value = NicPolicy> {
-    let policies = [NicPolicy::Fcfs, NicPolicy::RoundRobin, NicPolicy::RoundRobinOf(2)];
+    let policies = [NicPolicy::FCFS, NicPolicy::ROUND_ROBIN, NicPolicy::round_robin_of(2)];
     prop::sample::select(policies.to_vec())
 }
 
@@ -319,7 +319,7 @@ fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, T
 fn no_message_is_lost_at_the_end_of_time() {
     let fabric = row(&[(4_000_000_000, 30_000); 3]);
     let nodes = nodes(&fabric);
-    let nic = NicPolicy::Fcfs;
+    let nic = NicPolicy::FCFS;
     for switching in [Switching::StoreAndForward, Switching::CutThrough] {
         let settings = settings(switching);
         let packets = |start, size| {

@@ -58,7 +58,7 @@ fn played(
     system: &System,
     messages: &[Message],
 ) -> Result<([u64; 2], Vec<Crossed>), TransportError> {
-    let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
     let mut packets =
         PacketNetwork::new(system, deep_buffers(), routing(system), nic, arbitration).unwrap();
     let mut flows = FlowTransport::new(system, deep_buffers(), routing(system), nic).unwrap();

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use adaptive::{Adaptive, Progress, irregular};
 use linkwright::diagnostic::Named;
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
+use linkwright::network::packet::{
+    ArbitrationPolicy, NicPolicy, PacketSettings, Switching, nic_rules,
+};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{PacketNetwork, Traffic};
@@ -372,10 +374,10 @@ fn reference(
         adaptive,
         settings,
         node,
-        turns: match nic {
-            NicPolicy::Fcfs => 1,
-            NicPolicy::RoundRobinOf(turns) => usize::from(turns),
-            NicPolicy::RoundRobin => usize::MAX,
+        turns: match nic.name().as_str() {
+            "fcfs" => 1,
+            "rr" => usize::MAX,
+            numbered => numbered.strip_prefix("rr-").unwrap().parse().unwrap(),
         },
         oldest_first: arbitration == ArbitrationPolicy::Age,
         in_turn,
@@ -469,7 +471,7 @@ proptest! {
         let switching =
             if cut_through { Switching::CutThrough } else { Switching::StoreAndForward };
         let settings = settings(packet_size, buffer_packets, switching, gpus);
-        let nic = NicPolicy::from_name(nic).unwrap();
+        let nic = NicPolicy::named(&nic_rules(), nic).unwrap();
         let arbitration = ArbitrationPolicy::from_name(arbitration).unwrap();
         let kind = RoutingKind::ShortestPath;
         let [at_once, in_turn] = [false, true].map(|turn| {
@@ -525,7 +527,7 @@ proptest! {
             })
             .collect();
         let settings = settings(packet_size, buffer_packets, Switching::StoreAndForward, 1);
-        let nic = NicPolicy::from_name(nic).unwrap();
+        let nic = NicPolicy::named(&nic_rules(), nic).unwrap();
         let arbitration = ArbitrationPolicy::RoundRobin;
         let [at_once, in_turn] = [false, true].map(|turn| {
             reference(&fabric, settings, kind, nic, arbitration, &messages, turn)

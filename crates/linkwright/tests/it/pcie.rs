@@ -57,13 +57,13 @@ fn tree() -> System {
 
 fn in_packets(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
     let (routing, turns) = (AnyRouting::Nowhere(Nowhere), ArbitrationPolicy::RoundRobin);
-    let network = PacketNetwork::new(system, settings, routing, NicPolicy::Fcfs, turns);
+    let network = PacketNetwork::new(system, settings, routing, NicPolicy::FCFS, turns);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
 
 fn as_flows(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
     let routing = AnyRouting::Nowhere(Nowhere);
-    let network = FlowTransport::new(system, settings, routing, NicPolicy::Fcfs);
+    let network = FlowTransport::new(system, settings, routing, NicPolicy::FCFS);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
 
@@ -277,7 +277,7 @@ proptest! {
         for (arbitration, first) in RIVALS {
             let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
             let system = tree();
-            let (routing, nic) = (|| AnyRouting::Nowhere(Nowhere), NicPolicy::Fcfs);
+            let (routing, nic) = (|| AnyRouting::Nowhere(Nowhere), NicPolicy::FCFS);
             let turns = ArbitrationPolicy::RoundRobin;
             let packets = || PacketNetwork::new(&system, settings, routing(), nic, turns).unwrap();
             let flows = || FlowTransport::new(&system, settings, routing(), nic).unwrap();

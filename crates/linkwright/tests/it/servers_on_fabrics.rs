@@ -46,11 +46,11 @@ fn routing(system: &System) -> AnyRouting {
 
 fn packets(system: &System) -> PacketNetwork<'_, AnyRouting> {
     let arbitration = ArbitrationPolicy::RoundRobin;
-    PacketNetwork::new(system, settings(), routing(system), NicPolicy::Fcfs, arbitration).unwrap()
+    PacketNetwork::new(system, settings(), routing(system), NicPolicy::FCFS, arbitration).unwrap()
 }
 
 fn flows(system: &System) -> FlowTransport<'_, AnyRouting> {
-    FlowTransport::new(system, settings(), routing(system), NicPolicy::Fcfs).unwrap()
+    FlowTransport::new(system, settings(), routing(system), NicPolicy::FCFS).unwrap()
 }
 
 /// When each message has arrived, all sent at the start.
@@ -163,7 +163,7 @@ fn a_gpu_without_a_way_out_is_named() {
     let server: Arc<Server> = Arc::new(builder.build().unwrap());
     let fabric = FabricSpecification::preset("single-switch").unwrap().for_ports(2).unwrap();
     let system = System::new(&[(server, 2)], fabric, PortOrder::Plain).unwrap();
-    let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
     let network = PacketNetwork::new(&system, settings(), routing(&system), nic, arbitration);
     let error = network.err().unwrap().to_string();
     assert!(error.contains("`GPU1`") && error.contains("`cut`"), "{error}");
@@ -195,7 +195,7 @@ fn a_link_carries_messages_as_its_own_discipline_says() {
     let settings = PacketSettings { buffer_packets: Some(256), ..settings() };
     let start = |system| {
         let arbitration = ArbitrationPolicy::RoundRobin;
-        PacketNetwork::new(system, settings, Nowhere, NicPolicy::Fcfs, arbitration).unwrap()
+        PacketNetwork::new(system, settings, Nowhere, NicPolicy::FCFS, arbitration).unwrap()
     };
     // A packet is whole before it starts its second hop, a message on pipes is not.
     let lone = |system| arrivals(&mut start(system), &[(0, 2, MEGABYTE)])[0] as f64;

@@ -117,7 +117,7 @@ fn packets(traffic: &[Sent], buffer_packets: u16, arbitration: ArbitrationPolicy
     };
     let routing = TableRouting::shortest(system.fabric().unwrap()).unwrap();
     let mut network =
-        PacketNetwork::new(&system, settings, routing, NicPolicy::Fcfs, arbitration).unwrap();
+        PacketNetwork::new(&system, settings, routing, NicPolicy::FCFS, arbitration).unwrap();
     let mut waiting = Traffic::new(&mut network);
     for (token, sent) in traffic.iter().enumerate() {
         let [from, to] = [sent.from, sent.to].map(|port| waiting.network().gpu_device(port));

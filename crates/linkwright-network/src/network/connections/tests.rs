@@ -109,7 +109,7 @@ fn a_connection_that_was_not_opened_is_an_error() {
         seed: 0,
         pcie: None,
     };
-    let mut network = FlowTransport::new(&system, settings, Nowhere, NicPolicy::Fcfs).unwrap();
+    let mut network = FlowTransport::new(&system, settings, Nowhere, NicPolicy::FCFS).unwrap();
     let error = Traffic::new(&mut network).transfer(0, Bytes(1), 0).unwrap_err().to_string();
     assert!(error.contains("connection 0 was not opened"), "{error}");
 }

@@ -3,8 +3,8 @@
 //! Adaptive routing sends the packets of one message on many ways. A fluid asks it for some of
 //! them, one after the other, and goes over all, each channel with the part of the ways that cross it.
 //!
-//! The first switch's buffer holds the end of a message that is slowed on its way: under `fcfs` the
-//! interface begins the next message once no more than that is left, and it has had time to send all.
+//! The first switch's buffer holds the end of a message that is slowed on its way: an interface that sends one at
+//! a time begins the next message once no more than that is left, and it has had time to send all.
 
 use super::{FlowEvent, FlowTransport};
 use crate::engine::Scheduler;

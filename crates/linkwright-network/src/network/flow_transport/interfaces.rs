@@ -5,18 +5,20 @@ use std::collections::VecDeque;
 use super::{FlowEvent, FlowTransport};
 use crate::engine::Scheduler;
 use crate::network::outstanding::Transfer;
+use crate::network::packet::nic::{NicScheduler, QueuedMessage};
 use crate::network::paths::Way;
 use crate::network::routing::Routing;
 use crate::network::transport::MessageIndex;
 use crate::system::fabric::NodeId;
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// A network interface.
-#[derive(Debug, Clone, Default)]
+#[derive(Default)]
 pub(super) struct Interface {
     /// How many messages are under way.
     active: usize,
-    waiting: VecDeque<MessageIndex>,
+    /// Orders those that wait, where any has waited.
+    waiting: Option<Box<dyn NicScheduler>>,
     /// Messages that go in trains, in turn, each with what has not been sent.
     turns: VecDeque<(MessageIndex, u64)>,
     /// A train is leaving.
@@ -40,7 +42,9 @@ impl<R: Routing> FlowTransport<'_, R> {
             self.interfaces[from as usize].active += 1;
             self.begin(index, from, scheduler);
         } else {
-            self.interfaces[from as usize].waiting.push_back(index);
+            let waiting = &mut self.interfaces[from as usize].waiting;
+            let waiting = waiting.get_or_insert_with(|| self.nic.scheduler());
+            waiting.push(QueuedMessage { index, message, arrived: scheduler.now() });
         }
     }
 
@@ -90,7 +94,14 @@ impl<R: Routing> FlowTransport<'_, R> {
             return;
         }
         let interface = &mut self.interfaces[from as usize];
-        match interface.waiting.pop_front() {
+        let waiting = interface.waiting.as_mut();
+        let next = waiting.and_then(|waiting| {
+            let next = waiting.next()?;
+            // It begins whole.
+            waiting.packetised(Bytes(0));
+            Some(next)
+        });
+        match next {
             Some(next) => self.begin(next, from, scheduler),
             None => interface.active -= 1,
         }

@@ -4,7 +4,7 @@
 //! packets that stay together, and wait for one channel after another, first come, first served. A
 //! larger one is a [fluid](fluids) on the ways that its packets would take, and shares
 //! each channel's bandwidth max-min fairly with the others ([`FlowNetwork`]). A network interface
-//! sends as many messages at once as its policy takes turns among. Behind the last byte's departure
+//! sends as many messages at once as its policy says, and asks it which is the next. Behind the last byte's departure
 //! come the latencies of the way, the delays of its routers, and, under store-and-forward, one
 //! packet's time on each channel but the slowest. What it leaves out: buffers and credits, and so the
 //! trees of full buffers behind a hot spot.
@@ -54,6 +54,7 @@ pub struct FlowTransport<'a, R> {
     fabric: Option<&'a Fabric>,
     settings: PacketSettings,
     routing: R,
+    nic: NicPolicy,
     /// How many messages an interface sends at once.
     turns: usize,
     flows: FlowNetwork,
@@ -93,11 +94,6 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         let fabric = system.fabric();
         let channels = fabric.map_or(&[][..], Fabric::channels);
         let capacities: Vec<Bandwidth> = channels.iter().map(|it| it.bandwidth).collect();
-        let turns = match nic {
-            NicPolicy::Fcfs => 1,
-            NicPolicy::RoundRobin => usize::MAX,
-            NicPolicy::RoundRobinOf(turns) => usize::from(turns),
-        };
         let inside = Insides::new(system)?;
         let mut on_channels = Channels::new(settings);
         capacities.iter().for_each(|capacity| on_channels.add(*capacity));
@@ -106,10 +102,13 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             fabric,
             settings,
             routing,
-            turns,
+            nic,
+            turns: nic.at_once(),
             flows: FlowNetwork::new(&capacities),
             of_flow: Vec::new(),
-            interfaces: vec![Interface::default(); fabric.map_or(0, Fabric::nodes) as usize],
+            interfaces: (0..fabric.map_or(0, Fabric::nodes))
+                .map(|_| Interface::default())
+                .collect(),
             inside,
             bus,
             outstanding: Outstanding::new(),

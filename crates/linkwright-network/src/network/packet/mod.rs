@@ -31,7 +31,7 @@ mod watchdog;
 pub use arbitration::ArbitrationPolicy;
 pub use buffers::{LEAST_BUFFER_PACKETS, NarrowBuffer};
 pub use network::{PacketEvent, PacketNetwork};
-pub use nic::NicPolicy;
+pub use nic::{NicPolicy, NicRule, nic_rules};
 pub use settings::{
     MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, PacketSettings, PcieSetting, SettingsError, Switching,
     serialisation,

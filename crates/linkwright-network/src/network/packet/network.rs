@@ -159,7 +159,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues: Queues::default(),
             packets: Packets::new(),
-            interfaces: vec![NetworkInterface::new(nic); ports as usize],
+            interfaces: (0..ports).map(|_| NetworkInterface::new(nic)).collect(),
             pulled: vec![0; ports as usize],
             engines: Vec::new(),
             inside,

@@ -90,7 +90,7 @@ fn play<R: Routing>(
 #[test]
 fn a_message_takes_as_long_as_its_packets_and_links() {
     let star = ring(1, 2);
-    let mut forwarded = network(&star, settings(), NicPolicy::Fcfs);
+    let mut forwarded = network(&star, settings(), NicPolicy::FCFS);
     let sent = 400_000 + 3 * PACKET;
     let path = 2 * LATENCY.0 + 60_000;
     let expected = |arrival| {
@@ -99,7 +99,7 @@ fn a_message_takes_as_long_as_its_packets_and_links() {
     assert_eq!(play(&mut forwarded, [message(0, 1, 3 * 4096, 7)]), expected(sent + PACKET + path));
 
     let cut_through = PacketSettings { switching: Switching::CutThrough, ..settings() };
-    let mut cut = network(&star, cut_through, NicPolicy::Fcfs);
+    let mut cut = network(&star, cut_through, NicPolicy::FCFS);
     assert_eq!(play(&mut cut, [message(0, 1, 3 * 4096, 7)]), expected(sent + path));
     assert_eq!(cut.packet_hops(), 6);
     assert_eq!(cut.statistics()[0].data, Bytes(3 * 4096));
@@ -108,7 +108,7 @@ fn a_message_takes_as_long_as_its_packets_and_links() {
 #[test]
 fn a_message_of_nothing_arrives_and_one_to_itself_too() {
     let star = ring(1, 2);
-    let mut network = network(&star, settings(), NicPolicy::Fcfs);
+    let mut network = network(&star, settings(), NicPolicy::FCFS);
     let messages = [message(0, 1, 0, 1), message(1, 1, 1 << 30, 2)];
     let delivered: Vec<_> = play(&mut network, messages)
         .into_iter()
@@ -124,7 +124,7 @@ fn a_message_of_nothing_arrives_and_one_to_itself_too() {
 #[test]
 fn gpus_of_one_node_have_links_of_their_own() {
     let star = nodes(ring(1, 2).fabric().unwrap().clone(), 4);
-    let mut network = network(&star, settings(), NicPolicy::Fcfs);
+    let mut network = network(&star, settings(), NicPolicy::FCFS);
     let messages = [message(0, 1, 8_000, 1), message(0, 1, 8_000, 2), message(0, 2, 8_000, 3)];
     let delivered: Vec<_> = play(&mut network, messages)
         .into_iter()
@@ -140,7 +140,7 @@ fn gpus_of_one_node_have_links_of_their_own() {
 #[test]
 fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
     let fabric = ring(1, 3);
-    for policy in [NicPolicy::Fcfs, NicPolicy::RoundRobinOf(2)] {
+    for policy in [NicPolicy::FCFS, NicPolicy::round_robin_of(2)] {
         let mut network = network(&fabric, settings(), policy);
         let control = Message {
             class: TrafficClass { control: true, ..TrafficClass::default() },
@@ -173,7 +173,7 @@ fn packets_wait_for_one_link_as_theory_says() {
     let star = ring(1, SOURCES + 1);
     let deep = PacketSettings { buffer_packets: Some(1000), ..settings() };
     for (load, tolerance) in [(0.5, 0.05), (0.8, 0.08)] {
-        let mut network = network(&star, deep, NicPolicy::Fcfs);
+        let mut network = network(&star, deep, NicPolicy::FCFS);
         let mut random = Random::new(5);
         let mean = Picoseconds((PACKET as f64 / load) as u64);
         let (mut time, mut starts) = (0, Vec::new());
@@ -224,7 +224,7 @@ impl Routing for Clockwise {
 #[test]
 fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     let square = ring(4, 1);
-    let nic = NicPolicy::Fcfs;
+    let nic = NicPolicy::FCFS;
     let arbitration = ArbitrationPolicy::RoundRobin;
     let mut network = PacketNetwork::new(&square, settings(), Clockwise, nic, arbitration).unwrap();
     let mut traffic = Traffic::new(&mut network);
@@ -256,7 +256,7 @@ fn settings_out_of_range_are_refused() {
         let mut wrong = settings();
         change(&mut wrong);
         let routing = TableRouting::shortest(star.fabric().unwrap()).unwrap();
-        PacketNetwork::new(&star, wrong, routing, NicPolicy::Fcfs, ArbitrationPolicy::Age).is_err()
+        PacketNetwork::new(&star, wrong, routing, NicPolicy::FCFS, ArbitrationPolicy::Age).is_err()
     };
     assert!(refused(|wrong| wrong.packet_size = Bytes(0)));
     assert!(refused(|wrong| wrong.packet_size = Bytes(1 << 40)));
@@ -268,7 +268,7 @@ fn any_policy() -> impl Strategy<Value = (NicPolicy, ArbitrationPolicy, Switchin
     let arbitration = prop::sample::select(vec!["round-robin", "age", "priority"]);
     (nic, arbitration, any::<bool>()).prop_map(|(nic, arbitration, cut_through)| {
         (
-            NicPolicy::from_name(nic).unwrap(),
+            NicPolicy::named(&nic_rules(), nic).unwrap(),
             ArbitrationPolicy::from_name(arbitration).unwrap(),
             if cut_through { Switching::CutThrough } else { Switching::StoreAndForward },
         )
@@ -337,7 +337,7 @@ fn what_would_happen_beyond_counted_time_ends_the_run() {
         for before in [0, 1, 400_000, 430_000, 500_000, PACKET, 2 * PACKET, 3 * PACKET] {
             let settings = PacketSettings { switching, ..settings() };
             let routing = TableRouting::shortest(star.fabric().unwrap()).unwrap();
-            let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+            let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
             let mut network =
                 PacketNetwork::new(&star, settings, routing, nic, arbitration).unwrap();
             let mut traffic = Traffic::new(&mut network);

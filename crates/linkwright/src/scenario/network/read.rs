@@ -213,7 +213,8 @@ impl NetworkSettings {
         packets
             .check()
             .map_err(|error| network.refuse_as(key_of(&error), &error, "give a value in range"))?;
-        let nic = network.named("nic", NicPolicy::from_name)?.unwrap_or(NicPolicy::Fcfs);
+        let nic = |name: &str| NicPolicy::named(&source.registries.nic_policies, name);
+        let nic = network.named("nic", nic)?.unwrap_or(NicPolicy::FCFS);
         let arbitration = network.chosen("system.network.arbitration")?;
         let fabric = fabric_source(&network)?;
         let parameters = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));

@@ -19,7 +19,7 @@ fn a_scenario_reads_with_the_studys_defaults() {
     assert_eq!(cluster.settings.nic_delay, Picoseconds(400_000));
     assert_eq!(cluster.settings.switching, Switching::StoreAndForward);
     assert_eq!(cluster.settings.seed, 3);
-    assert_eq!(cluster.nic, NicPolicy::RoundRobinOf(4));
+    assert_eq!(cluster.nic, NicPolicy::round_robin_of(4));
     assert_eq!(cluster.routing.name(), "adaptive");
     assert_eq!(cluster.system.fabric().unwrap().channels()[0].bandwidth, Bandwidth(23_800_000_000));
     let links = cluster.system.kinds()[0].server().links();

@@ -54,7 +54,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         routing: RoutingKind::Adaptive,
         routing_is_default: false,
         tables: None,
-        nic: linkwright::network::packet::NicPolicy::Fcfs,
+        nic: linkwright::network::packet::NicPolicy::FCFS,
         arbitration: linkwright::network::packet::ArbitrationPolicy::RoundRobin,
         protocol: MpiProtocol::default(),
         collectives: CollectiveChoices::default(),

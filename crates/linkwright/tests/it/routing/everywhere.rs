@@ -24,7 +24,7 @@ fn time(fabric: &Fabric, kind: RoutingKind, pairs: &[(u32, u32)], size: u64, see
     let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(20), Picoseconds(5_000));
     let node = AbstractNode { gpus: 1, bandwidth, latency };
     let system = System::of_nodes(fabric.clone(), node).unwrap();
-    let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
     let mut network = PacketNetwork::new(&system, settings, routing, nic, turns).unwrap();
     let mut traffic = Traffic::new(&mut network);
     for (token, (from, to)) in (0..).zip(pairs) {

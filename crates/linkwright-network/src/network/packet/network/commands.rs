@@ -113,9 +113,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
             under_way.asked += size;
             under_way.outstanding += size;
         }
-        let (index, last) = self.make_packet(message, AT_SOURCE, most.0);
+        let (index, left) = self.make_packet(message, AT_SOURCE, most.0);
         self.packets[index].request = is_read;
-        self.interfaces[interface].packetised(last);
+        self.interfaces[interface].packetised(left);
         if !is_read {
             self.outstanding[message].progress.at_source += 1;
         }

@@ -12,7 +12,7 @@ use crate::network::paths::Way;
 use crate::network::routing::{Hop, PacketRoute, Routing};
 use crate::network::transport::MessageIndex;
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 impl<R: Routing> PacketNetwork<'_, R> {
     /// A packet arrives: at its end, or at a switch or device where it waits for its next channel.
@@ -163,11 +163,11 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.wait_for_credit(channel, 1, scheduler);
             return;
         }
-        let (index, last) = self.make_packet(message, channel, self.settings.packet_size.0);
-        self.interfaces[node as usize].packetised(last);
+        let (index, left) = self.make_packet(message, channel, self.settings.packet_size.0);
+        self.interfaces[node as usize].packetised(left);
         self.state.load[channel as usize] += 1;
         let sent = self.cross(index, channel, 0, scheduler);
-        if last {
+        if left.0 == 0 {
             scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(message));
         }
         if self.interfaces[node as usize].next().is_some() {
@@ -175,18 +175,18 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    /// Makes the next packet of a message, of so much at most; whether it is its last one.
+    /// Makes the next packet of a message, of so much at most; returns what is left of it.
     pub(super) fn make_packet(
         &mut self,
         message: MessageIndex,
         channel: ChannelId,
         most: u64,
-    ) -> (PacketIndex, bool) {
+    ) -> (PacketIndex, Bytes) {
         let Transfer { message: data, progress } = &mut self.outstanding[message];
         // A message of nothing is one packet of nothing but its header.
         let size = progress.unsent.min(most);
         progress.unsent -= size;
-        let last = progress.unsent == 0;
+        let left = Bytes(progress.unsent);
         let (from, to) = match progress.way {
             Way::Across { from, to, .. } => (from, to),
             Way::Inside(_) => (NodeId::MAX, NodeId::MAX),
@@ -207,7 +207,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             priority: data.class.priority,
             request: false,
         };
-        (self.packets.add(packet), last)
+        (self.packets.add(packet), left)
     }
 
     /// Passes on the next of the packets that wait at a switch or device.

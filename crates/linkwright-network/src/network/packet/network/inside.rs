@@ -65,7 +65,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         self.engines.resize(system.servers() as usize, u32::MAX);
         self.engines[server as usize] = self.interfaces.len() as u32;
         for _ in 0..engines_of(kind) {
-            self.interfaces.push(NetworkInterface::new(NicPolicy::Fcfs));
+            self.interfaces.push(NetworkInterface::new(NicPolicy::FCFS));
             self.pulled.push(0);
         }
     }

@@ -1,12 +1,14 @@
 //! A packet's way through servers: out of its source's memory, over the host, to its end.
 
 use super::super::buffers::RoundTrip;
+use super::super::nic::QueuedMessage;
 use super::super::packets::{AT_SOURCE, PacketIndex};
 use super::{PacketEvent, PacketNetwork};
 use crate::engine::Scheduler;
+use crate::network::outstanding::Transfer;
 use crate::network::paths::{PathIndex, Way};
 use crate::network::routing::Routing;
-use crate::network::transport::{DeviceIndex, MessageIndex, TrafficClass};
+use crate::network::transport::{DeviceIndex, MessageIndex};
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
 use crate::units::Picoseconds;
 
@@ -18,12 +20,13 @@ impl<R: Routing> PacketNetwork<'_, R> {
         message: MessageIndex,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
-        let TrafficClass { control, .. } = self.outstanding[message].message.class;
         if self.bus.is_some() && !self.inside.is_of_nodes() {
             self.begin_command(message);
         }
         let interface = self.interface_of(message);
-        self.interfaces[interface].push(message, control);
+        let Transfer { message: data, .. } = self.outstanding[message];
+        let arrived = Picoseconds(self.state.now);
+        self.interfaces[interface].push(QueuedMessage { index: message, message: data, arrived });
         let channel = Fabric::injection(interface as NodeId);
         if channel < self.of_ports && self.state.lines[channel as usize].bank.is_none() {
             self.send_when_free(channel, scheduler);
@@ -54,8 +57,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
                 return;
             }
             let most = self.settings.packet_size.0;
-            let (index, last) = self.make_packet(message, AT_SOURCE, most);
-            self.interfaces[interface].packetised(last);
+            let (index, left) = self.make_packet(message, AT_SOURCE, most);
+            self.interfaces[interface].packetised(left);
             self.pulled[interface] += 1;
             let transfer = &mut self.outstanding[message];
             transfer.progress.at_source += 1;

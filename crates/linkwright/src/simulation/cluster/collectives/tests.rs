@@ -64,7 +64,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
         ),
         settings,
         tables: None,
-        nic: NicPolicy::Fcfs,
+        nic: NicPolicy::FCFS,
         arbitration: ArbitrationPolicy::from_name("round-robin").unwrap(),
         protocol: MpiProtocol::default(),
         collectives: CollectiveChoices::default(),
