@@ -10,7 +10,7 @@ use linkwright::engine::{Engine, EngineError, Model, Scheduler};
 use linkwright::memory::fabric::{MemoryLinks, shared};
 use linkwright::network::Traffic;
 use linkwright::network::packet::{
-    ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings, Switching,
+    NicPolicy, PacketNetwork, PacketSettings, Switching, TurnByTurn,
 };
 use linkwright::network::routing::TableRouting;
 use linkwright::network::transport::{Message, Occurrence, Transport};
@@ -117,7 +117,7 @@ fn packets(hierarchy: &Hierarchy) -> u64 {
         pcie: None,
     };
     let routing = TableRouting::shortest(system.fabric().expect("it has one")).expect("a star");
-    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, &TurnByTurn);
     let mut network =
         PacketNetwork::new(&system, settings, routing, nic, arbitration).expect("in range");
     let mut traffic = Traffic::new(&mut network);

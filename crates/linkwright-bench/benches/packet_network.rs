@@ -9,7 +9,7 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::engine::Random;
 use linkwright::network::Traffic;
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings};
+use linkwright::network::packet::{NicPolicy, PacketNetwork, PacketSettings, TurnByTurn};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::scenario::read_network;
@@ -33,14 +33,9 @@ fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, message
     let routing = AnyRouting::new(routing, fabric, 1).expect("the shape is right");
     let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes = System::of_nodes(fabric.clone(), node).expect("few nodes");
-    let mut network = PacketNetwork::new(
-        &nodes,
-        settings,
-        routing,
-        NicPolicy::ROUND_ROBIN,
-        ArbitrationPolicy::RoundRobin,
-    )
-    .expect("the settings are in range");
+    let mut network =
+        PacketNetwork::new(&nodes, settings, routing, NicPolicy::ROUND_ROBIN, &TurnByTurn)
+            .expect("the settings are in range");
     let mut random = Random::new(7);
     let nodes = fabric.nodes();
     let mut left = vec![messages; nodes as usize];

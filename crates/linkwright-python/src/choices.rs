@@ -11,7 +11,7 @@ use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::{Distribution, DramTiming, memory_systems};
-use linkwright::network::packet::ArbitrationPolicy;
+use linkwright::network::packet::arbiters;
 use linkwright::network::routing::RoutingKind;
 use linkwright::program::skeletons::ALL;
 use linkwright::simulation::cluster::{Fidelity, Mapping};
@@ -210,7 +210,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
         ("algorithm", algorithm_names()),
         ("application", ALL.iter().map(|application| application.name).collect()),
-        ("arbitration", ArbitrationPolicy::names()),
+        ("arbitration", arbiters().names()),
         ("bandwidth_model", named::<BandwidthModel>()),
         ("bandwidth_profile", named::<BandwidthProfile>()),
         ("benchmark", named::<Benchmark>()),

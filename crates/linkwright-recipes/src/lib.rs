@@ -4,6 +4,7 @@
 //! [`memory_systems`]. Nothing of Linkwright
 //! itself knows it. The tests beside it choose each by its name, and count its places.
 
+pub mod heaviest_first;
 pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod uncached;
@@ -19,6 +20,7 @@ pub fn registries() -> Registries {
     let mut all = Registries::default();
     all.policies.add(&last_gpus::LastGpus);
     all.nic_policies.add(&shortest_first::ShortestFirst);
+    all.arbitration_policies.add(&heaviest_first::HeaviestFirst);
     all
 }
 

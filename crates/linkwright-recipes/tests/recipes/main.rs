@@ -3,6 +3,7 @@
 
 mod allocation;
 mod memory;
+mod arbitration;
 mod nic;
 
 use std::fs;

@@ -9,7 +9,7 @@ use toml::Value;
 use super::settings::Setting;
 use super::source::{Place, Source};
 use super::tree::{Item, Node, Tree};
-use crate::diagnostic::{Diagnosis, InputError, Named, in_plain_words};
+use crate::diagnostic::{Diagnosis, InputError, Named, Registered, Registry, in_plain_words};
 use crate::network::pcie::thousandths;
 
 /// A file that a scenario names, and where it does.
@@ -166,6 +166,23 @@ impl<'a> Fields<'a> {
         let setting = Setting::of(path);
         let absent = || T::from_name(setting.absent).expect("the tests read every default");
         Ok(self.choice(setting.key)?.unwrap_or_else(absent))
+    }
+
+    /// The entry that a setting names; where the table lacks it, the one that stands for it.
+    ///
+    /// # Errors
+    /// A value that is no text, or that names nothing.
+    pub fn registered<T: Registered + ?Sized>(
+        &self,
+        path: &str,
+        registry: &Registry<T>,
+    ) -> Result<&'static T, InputError> {
+        let setting = Setting::of(path);
+        let name = self.optional::<String>(setting.key)?;
+        let name = name.as_deref().unwrap_or(setting.absent);
+        registry.get(name).map_err(|error| {
+            self.refuse(setting.key, &format!("unknown {}", error.what), error.instead)
+        })
     }
 
     /// A number of things from one to `most`; `too_many` is the problem of more.

@@ -10,7 +10,7 @@ pub(super) use read::factor;
 use super::fields::FileName;
 use super::servers::ServerEntry;
 use super::source::Place;
-use crate::network::packet::{ArbitrationPolicy, NicPolicy};
+use crate::network::packet::{Arbitration, NicPolicy};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::runtime::MpiProtocol;
 #[cfg(doc)]
@@ -59,7 +59,7 @@ pub struct NetworkSettings {
     /// Which message a network interface sends first.
     pub nic: NicPolicy,
     /// Which packet a channel takes first.
-    pub arbitration: ArbitrationPolicy,
+    pub arbitration: &'static dyn Arbitration,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
     /// Packets, buffers and delays.

@@ -2,7 +2,7 @@
 
 use crate::allocation::{self, Policy};
 use crate::diagnostic::Registry;
-use crate::network::packet::{NicRule, nic_rules};
+use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
 
 /// One registry for each thing that others may add to.
 ///
@@ -18,11 +18,17 @@ pub struct Registries {
     pub policies: Registry<dyn Policy>,
     /// Which message a network interface sends first: `system.network.nic`.
     pub nic_policies: Registry<dyn NicRule>,
+    /// Which packet a channel takes first: `system.network.arbitration`.
+    pub arbitration_policies: Registry<dyn Arbitration>,
 }
 
 impl Default for Registries {
     /// What Linkwright has by itself.
     fn default() -> Self {
-        Self { policies: allocation::policies(), nic_policies: nic_rules() }
+        Self {
+            policies: allocation::policies(),
+            nic_policies: nic_rules(),
+            arbitration_policies: arbiters(),
+        }
     }
 }

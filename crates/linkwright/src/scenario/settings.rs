@@ -11,9 +11,7 @@ use super::recorded::MOST_DAYS;
 use crate::allocation::{BandwidthModel, Ties, policies};
 use crate::diagnostic::Named;
 use crate::network::RoutingKind;
-use crate::network::packet::{
-    ArbitrationPolicy, MOST_BUFFER_PACKETS, NicRule, Switching, nic_rules,
-};
+use crate::network::packet::{MOST_BUFFER_PACKETS, NicRule, Switching, arbiters, nic_rules};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::program::CollectiveKind;
 use crate::program::trace::CollectiveBytes;
@@ -278,7 +276,7 @@ settings! {
     "system.network" nic: Kind::NameOr(|| nic_rules().iter().map(NicRule::example).collect()), "fcfs",
         "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
          so many (`rr-4`)";
-    "system.network" arbitration: Kind::Name(ArbitrationPolicy::names), "round-robin",
+    "system.network" arbitration: Kind::Name(|| arbiters().names()), "round-robin",
         "whose packet a switch sends next";
     "system.network" switching: Kind::Name(Switching::names), "store-and-forward",
         "when a switch passes a packet on";

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings};
+use linkwright::network::packet::{NicPolicy, PacketSettings, TurnByTurn};
 use linkwright::network::pcie::PcieSettings;
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
@@ -69,7 +69,7 @@ fn ends_under(
             AnyRouting::new(RoutingKind::default_for(fabric.shape()), fabric, 1).unwrap()
         }
     };
-    let (nic, turns) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::FCFS, &TurnByTurn);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
     let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
     Ok([run(&mut packets, system.gpus(), &job)?, run(&mut flows, system.gpus(), &job)?])

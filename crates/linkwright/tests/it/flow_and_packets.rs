@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use linkwright::network::packet::{
-    ArbitrationPolicy, NarrowBuffer, NicPolicy, PacketSettings, Switching,
-};
+use linkwright::network::packet::{NarrowBuffer, NicPolicy, PacketSettings, Switching, TurnByTurn};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic, TransportError};
@@ -86,7 +84,7 @@ fn in_both(
 ) -> [Vec<u64>; 2] {
     let routing = || AnyRouting::new(RoutingKind::ShortestPath, fabric, 1).unwrap();
     let nic = NicPolicy::FCFS;
-    let arbitration = ArbitrationPolicy::RoundRobin;
+    let arbitration = &TurnByTurn;
     let nodes = nodes(fabric);
     let mut packets = PacketNetwork::new(&nodes, settings, routing(), nic, arbitration).unwrap();
     let mut flows = FlowTransport::new(&nodes, settings, routing(), nic).unwrap();
@@ -119,7 +117,7 @@ fn lone(system: &System, switching: Switching) -> [u64; 2] {
     let fabric = system.fabric().unwrap();
     let kind = RoutingKind::default_for(fabric.shape());
     let routing = || AnyRouting::new(kind, fabric, 1).unwrap();
-    let (nic, turns) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::FCFS, &TurnByTurn);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
     let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
     let to = system.gpus() - 1;
@@ -225,7 +223,7 @@ fn exchanged(
     let routing = || AnyRouting::new(*kind, fabric, 1).unwrap();
     let settings =
         PacketSettings { buffer_packets: Some(8), ..settings(Switching::StoreAndForward) };
-    let arbitration = ArbitrationPolicy::RoundRobin;
+    let arbitration = &TurnByTurn;
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, arbitration).unwrap();
     let mut flows = FlowTransport::new(system, settings, routing(), nic).unwrap();
     let times = [makespan(&mut packets, messages), makespan(&mut flows, messages)];
@@ -324,7 +322,7 @@ fn no_message_is_lost_at_the_end_of_time() {
         let settings = settings(switching);
         let packets = |start, size| {
             let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
-            let arbitration = ArbitrationPolicy::RoundRobin;
+            let arbitration = &TurnByTurn;
             let network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration);
             outcome(&mut network.unwrap(), start, size)
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::diagnostic::Named;
-use linkwright::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy};
+use linkwright::network::packet::{ChannelStatistics, NicPolicy, TurnByTurn};
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::transport::{DeviceIndex, Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Traffic, TransportError};
@@ -58,7 +58,7 @@ fn played(
     system: &System,
     messages: &[Message],
 ) -> Result<([u64; 2], Vec<Crossed>), TransportError> {
-    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, &TurnByTurn);
     let mut packets =
         PacketNetwork::new(system, deep_buffers(), routing(system), nic, arbitration).unwrap();
     let mut flows = FlowTransport::new(system, deep_buffers(), routing(system), nic).unwrap();

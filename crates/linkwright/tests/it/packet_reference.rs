@@ -6,9 +6,9 @@ mod adaptive;
 use std::collections::VecDeque;
 
 use adaptive::{Adaptive, Progress, irregular};
-use linkwright::diagnostic::Named;
+use linkwright::diagnostic::Registered;
 use linkwright::network::packet::{
-    ArbitrationPolicy, NicPolicy, PacketSettings, Switching, nic_rules,
+    Arbitration, NicPolicy, PacketSettings, Switching, TurnByTurn, arbiters, nic_rules,
 };
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
@@ -347,7 +347,7 @@ fn reference(
     (settings, node): (PacketSettings, AbstractNode),
     kind: RoutingKind,
     nic: NicPolicy,
-    arbitration: ArbitrationPolicy,
+    arbitration: &'static dyn Arbitration,
     messages: &[Handed],
     in_turn: bool,
 ) -> Times {
@@ -379,7 +379,7 @@ fn reference(
             "rr" => usize::MAX,
             numbered => numbered.strip_prefix("rr-").unwrap().parse().unwrap(),
         },
-        oldest_first: arbitration == ArbitrationPolicy::Age,
+        oldest_first: arbitration.name() == "age",
         in_turn,
         messages: messages.to_vec(),
         lines: fabric.channels().iter().map(line).collect(),
@@ -396,7 +396,7 @@ fn simulated(
     (settings, node): (PacketSettings, AbstractNode),
     kind: RoutingKind,
     nic: NicPolicy,
-    arbitration: ArbitrationPolicy,
+    arbitration: &'static dyn Arbitration,
     messages: &[Handed],
 ) -> Times {
     let routing = AnyRouting::new(kind, fabric, 1).unwrap();
@@ -472,7 +472,7 @@ proptest! {
             if cut_through { Switching::CutThrough } else { Switching::StoreAndForward };
         let settings = settings(packet_size, buffer_packets, switching, gpus);
         let nic = NicPolicy::named(&nic_rules(), nic).unwrap();
-        let arbitration = ArbitrationPolicy::from_name(arbitration).unwrap();
+        let arbitration = arbiters().get(arbitration).unwrap();
         let kind = RoutingKind::ShortestPath;
         let [at_once, in_turn] = [false, true].map(|turn| {
             reference(&fabric, settings, kind, nic, arbitration, &messages, turn)
@@ -528,7 +528,7 @@ proptest! {
             .collect();
         let settings = settings(packet_size, buffer_packets, Switching::StoreAndForward, 1);
         let nic = NicPolicy::named(&nic_rules(), nic).unwrap();
-        let arbitration = ArbitrationPolicy::RoundRobin;
+        let arbitration = &TurnByTurn;
         let [at_once, in_turn] = [false, true].map(|turn| {
             reference(&fabric, settings, kind, nic, arbitration, &messages, turn)
         });

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings};
+use linkwright::network::packet::{NicPolicy, PacketSettings, TurnByTurn};
 use linkwright::network::pcie::{Encoding, First, PcieArbitration, PcieSettings};
 use linkwright::network::routing::{AnyRouting, Nowhere};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
@@ -56,7 +56,7 @@ fn tree() -> System {
 }
 
 fn in_packets(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
-    let (routing, turns) = (AnyRouting::Nowhere(Nowhere), ArbitrationPolicy::RoundRobin);
+    let (routing, turns) = (AnyRouting::Nowhere(Nowhere), &TurnByTurn);
     let network = PacketNetwork::new(system, settings, routing, NicPolicy::FCFS, turns);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
@@ -278,7 +278,7 @@ proptest! {
             let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
             let system = tree();
             let (routing, nic) = (|| AnyRouting::Nowhere(Nowhere), NicPolicy::FCFS);
-            let turns = ArbitrationPolicy::RoundRobin;
+            let turns = &TurnByTurn;
             let packets = || PacketNetwork::new(&system, settings, routing(), nic, turns).unwrap();
             let flows = || FlowTransport::new(&system, settings, routing(), nic).unwrap();
             let (mut packet, mut flow) = (packets(), flows());

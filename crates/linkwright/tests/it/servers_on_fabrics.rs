@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use linkwright::network::packet::{
-    ArbitrationPolicy, ChannelStatistics, NicPolicy, PacketSettings,
-};
+use linkwright::network::packet::{ChannelStatistics, NicPolicy, PacketSettings, TurnByTurn};
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic};
@@ -45,7 +43,7 @@ fn routing(system: &System) -> AnyRouting {
 }
 
 fn packets(system: &System) -> PacketNetwork<'_, AnyRouting> {
-    let arbitration = ArbitrationPolicy::RoundRobin;
+    let arbitration = &TurnByTurn;
     PacketNetwork::new(system, settings(), routing(system), NicPolicy::FCFS, arbitration).unwrap()
 }
 
@@ -163,7 +161,7 @@ fn a_gpu_without_a_way_out_is_named() {
     let server: Arc<Server> = Arc::new(builder.build().unwrap());
     let fabric = FabricSpecification::preset("single-switch").unwrap().for_ports(2).unwrap();
     let system = System::new(&[(server, 2)], fabric, PortOrder::Plain).unwrap();
-    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, &TurnByTurn);
     let network = PacketNetwork::new(&system, settings(), routing(&system), nic, arbitration);
     let error = network.err().unwrap().to_string();
     assert!(error.contains("`GPU1`") && error.contains("`cut`"), "{error}");
@@ -194,7 +192,7 @@ fn a_link_carries_messages_as_its_own_discipline_says() {
     // Buffers of what an NVLink has under way, so that no packet waits for a credit.
     let settings = PacketSettings { buffer_packets: Some(256), ..settings() };
     let start = |system| {
-        let arbitration = ArbitrationPolicy::RoundRobin;
+        let arbitration = &TurnByTurn;
         PacketNetwork::new(system, settings, Nowhere, NicPolicy::FCFS, arbitration).unwrap()
     };
     // A packet is whole before it starts its second hop, a message on pipes is not.

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::{MemoryLinks, Rate};
 use crate::engine::{Engine, EngineError, Model, Scheduler};
 use crate::network::packet::{
-    ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings, Switching,
+    Arbitration, NicPolicy, OldestFirst, PacketNetwork, PacketSettings, Switching, TurnByTurn,
 };
 use crate::network::routing::TableRouting;
 use crate::network::traffic::Traffic;
@@ -102,7 +102,11 @@ fn lean(traffic: &[Sent]) -> Vec<u64> {
 }
 
 /// When each is delivered by the packet network, whose buffers hold so many.
-fn packets(traffic: &[Sent], buffer_packets: u16, arbitration: ArbitrationPolicy) -> Vec<u64> {
+fn packets(
+    traffic: &[Sent],
+    buffer_packets: u16,
+    arbitration: &'static dyn Arbitration,
+) -> Vec<u64> {
     let rate = LinkRate { bandwidth: BANDWIDTH, latency: Picoseconds(LATENCY) };
     let node = AbstractNode { gpus: 1, bandwidth: BANDWIDTH, latency: Picoseconds(LATENCY) };
     let system = System::of_nodes(single_switch(PORTS, rate).unwrap(), node).unwrap();
@@ -162,13 +166,13 @@ proptest! {
         let traffic = [Sent { from, to: (from + step) % PORTS, at: 0, size }];
         let alone = 2 * size * CYCLE + 2 * LATENCY + SWITCH;
         prop_assert_eq!(lean(&traffic), [alone]);
-        prop_assert_eq!(packets(&traffic, 8, ArbitrationPolicy::RoundRobin), [alone]);
+        prop_assert_eq!(packets(&traffic, 8, &TurnByTurn), [alone]);
     }
 
     #[test]
     fn ports_are_as_busy_while_credits_last(traffic in equal_messages()) {
         let lean = lean(&traffic);
-        for arbitration in [ArbitrationPolicy::RoundRobin, ArbitrationPolicy::Age] {
+        for arbitration in [&TurnByTurn as &dyn Arbitration, &OldestFirst] {
             let packets = packets(&traffic, 1000, arbitration);
             for port in 0..PORTS {
                 prop_assert_eq!(at_port(&traffic, &lean, port), at_port(&traffic, &packets, port));
@@ -179,7 +183,7 @@ proptest! {
     #[test]
     fn who_waits_for_a_credit_comes_no_sooner(traffic in equal_messages()) {
         let last = |delivered: Vec<u64>| delivered.into_iter().max();
-        let bound = packets(&traffic, 1, ArbitrationPolicy::Age);
+        let bound = packets(&traffic, 1, &OldestFirst);
         prop_assert!(last(bound) >= last(lean(&traffic)));
     }
 }

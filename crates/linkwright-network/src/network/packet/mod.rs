@@ -28,7 +28,7 @@ mod statistics;
 mod tests;
 mod watchdog;
 
-pub use arbitration::ArbitrationPolicy;
+pub use arbitration::{Arbitration, OldestFirst, TurnByTurn, arbiters};
 pub use buffers::{LEAST_BUFFER_PACKETS, NarrowBuffer};
 pub use network::{PacketEvent, PacketNetwork};
 pub use nic::{NicPolicy, NicRule, nic_rules};

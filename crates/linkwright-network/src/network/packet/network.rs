@@ -10,7 +10,7 @@ mod pulling;
 use bus::Bus;
 use line::{Line, line};
 
-use super::arbitration::ArbitrationPolicy;
+use super::arbitration::Arbitration;
 use super::credits::Credits;
 use super::nic::{NetworkInterface, NicPolicy};
 use super::packets::{AT_SOURCE, PacketIndex, Packets, TO_NODE};
@@ -86,7 +86,7 @@ pub struct PacketNetwork<'a, R> {
     settings: PacketSettings,
     routing: R,
     virtual_channels: u8,
-    arbitration: ArbitrationPolicy,
+    arbitration: &'static dyn Arbitration,
     state: State,
     queues: Queues,
     packets: Packets,
@@ -115,7 +115,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         settings: PacketSettings,
         routing: R,
         nic: NicPolicy,
-        arbitration: ArbitrationPolicy,
+        arbitration: &'static dyn Arbitration,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
         let virtual_channels = routing.virtual_channels();

@@ -2,7 +2,10 @@
 //! each input port, so that none waits behind another that waits for something else.
 
 use super::arbitration::{Candidate, Slot, WaitingQueues};
-use super::packets::{NO_PACKET, PacketIndex, Packets};
+use super::packets::{NO_PACKET, Packet, PacketIndex, Packets};
+use crate::network::outstanding::Outstanding;
+use crate::network::transport::Message;
+use crate::units::{Bytes, Picoseconds};
 
 /// Words of marks in a bank.
 const WORDS: usize = 4;
@@ -198,15 +201,27 @@ impl Bank {
 }
 
 /// A channel's queues whose first packet has a credit.
-pub(super) struct Sendable<'a> {
+pub(super) struct Sendable<'a, P> {
+    pub(super) now: u64,
     pub(super) queues: &'a Queues,
     pub(super) bank: &'a Bank,
     pub(super) packets: &'a Packets,
+    pub(super) outstanding: &'a Outstanding<P>,
     /// One bit for each virtual channel that has a credit.
     pub(super) credited: u32,
 }
 
-impl WaitingQueues for Sendable<'_> {
+impl<P> Sendable<'_, P> {
+    fn head(&self, slot: Slot) -> &Packet {
+        &self.packets[self.queues.head(self.bank, slot)]
+    }
+}
+
+impl<P> WaitingQueues for Sendable<'_, P> {
+    fn now(&self) -> Picoseconds {
+        Picoseconds(self.now)
+    }
+
     fn first_from(&self, slot: Slot) -> Option<Slot> {
         let mut slot = self.queues.first_from(self.bank, slot)?;
         loop {
@@ -219,8 +234,12 @@ impl WaitingQueues for Sendable<'_> {
     }
 
     fn candidate(&self, slot: Slot) -> Candidate {
-        let packet = &self.packets[self.queues.head(self.bank, slot)];
-        Candidate { slot, created: packet.created, priority: packet.priority }
+        let Packet { created, priority, size, route, .. } = *self.head(slot);
+        Candidate { slot, created, priority, size: Bytes(u64::from(size)), hops: route.hops }
+    }
+
+    fn message(&self, slot: Slot) -> Message {
+        self.outstanding[self.head(slot).message].message
     }
 }
 
@@ -230,7 +249,6 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::packets::Packet;
     use super::*;
     use crate::network::routing::PacketRoute;
 

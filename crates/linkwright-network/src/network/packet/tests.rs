@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::diagnostic::Named;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::traffic::Traffic;
@@ -57,7 +56,7 @@ fn network(
     nic: NicPolicy,
 ) -> PacketNetwork<'_, TableRouting> {
     let routing = TableRouting::shortest(system.fabric().unwrap()).unwrap();
-    PacketNetwork::new(system, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
+    PacketNetwork::new(system, settings, routing, nic, &TurnByTurn).unwrap()
 }
 
 /// A message between GPUs, of which [`sent`] makes one between devices.
@@ -225,7 +224,7 @@ impl Routing for Clockwise {
 fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     let square = ring(4, 1);
     let nic = NicPolicy::FCFS;
-    let arbitration = ArbitrationPolicy::RoundRobin;
+    let arbitration = &TurnByTurn;
     let mut network = PacketNetwork::new(&square, settings(), Clockwise, nic, arbitration).unwrap();
     let mut traffic = Traffic::new(&mut network);
     for node in 0..4 {
@@ -256,20 +255,20 @@ fn settings_out_of_range_are_refused() {
         let mut wrong = settings();
         change(&mut wrong);
         let routing = TableRouting::shortest(star.fabric().unwrap()).unwrap();
-        PacketNetwork::new(&star, wrong, routing, NicPolicy::FCFS, ArbitrationPolicy::Age).is_err()
+        PacketNetwork::new(&star, wrong, routing, NicPolicy::FCFS, &OldestFirst).is_err()
     };
     assert!(refused(|wrong| wrong.packet_size = Bytes(0)));
     assert!(refused(|wrong| wrong.packet_size = Bytes(1 << 40)));
     assert!(refused(|wrong| wrong.buffer_packets = Some(0)));
 }
 
-fn any_policy() -> impl Strategy<Value = (NicPolicy, ArbitrationPolicy, Switching)> {
+fn any_policy() -> impl Strategy<Value = (NicPolicy, &'static dyn Arbitration, Switching)> {
     let nic = prop::sample::select(vec!["fcfs", "rr", "rr-1", "rr-2", "rr-4"]);
     let arbitration = prop::sample::select(vec!["round-robin", "age", "priority"]);
     (nic, arbitration, any::<bool>()).prop_map(|(nic, arbitration, cut_through)| {
         (
             NicPolicy::named(&nic_rules(), nic).unwrap(),
-            ArbitrationPolicy::from_name(arbitration).unwrap(),
+            arbiters().get(arbitration).unwrap(),
             if cut_through { Switching::CutThrough } else { Switching::StoreAndForward },
         )
     })
@@ -337,7 +336,7 @@ fn what_would_happen_beyond_counted_time_ends_the_run() {
         for before in [0, 1, 400_000, 430_000, 500_000, PACKET, 2 * PACKET, 3 * PACKET] {
             let settings = PacketSettings { switching, ..settings() };
             let routing = TableRouting::shortest(star.fabric().unwrap()).unwrap();
-            let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+            let (nic, arbitration) = (NicPolicy::FCFS, &TurnByTurn);
             let mut network =
                 PacketNetwork::new(&star, settings, routing, nic, arbitration).unwrap();
             let mut traffic = Traffic::new(&mut network);

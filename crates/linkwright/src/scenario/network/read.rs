@@ -215,7 +215,8 @@ impl NetworkSettings {
             .map_err(|error| network.refuse_as(key_of(&error), &error, "give a value in range"))?;
         let nic = |name: &str| NicPolicy::named(&source.registries.nic_policies, name);
         let nic = network.named("nic", nic)?.unwrap_or(NicPolicy::FCFS);
-        let arbitration = network.chosen("system.network.arbitration")?;
+        let arbiters = &source.registries.arbitration_policies;
+        let arbitration = network.registered("system.network.arbitration", arbiters)?;
         let fabric = fabric_source(&network)?;
         let parameters = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
         let parameters = parameters.filter(|key| network.has(key)).map(|key| {

@@ -26,7 +26,7 @@ use deadlines::with_deadlines;
 
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::engine::Hook;
-use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
+use crate::network::packet::{Arbitration, ChannelStatistics, NicPolicy, SettingsError};
 use crate::network::routing::{Nowhere, RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
@@ -81,7 +81,7 @@ pub struct Cluster {
     /// Which message a network interface sends first.
     pub nic: NicPolicy,
     /// Which packet a channel takes first.
-    pub arbitration: ArbitrationPolicy,
+    pub arbitration: &'static dyn Arbitration,
     /// What messages cost in software.
     pub protocol: MpiProtocol,
     /// How collectives become messages.

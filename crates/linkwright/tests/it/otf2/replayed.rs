@@ -55,7 +55,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         routing_is_default: false,
         tables: None,
         nic: linkwright::network::packet::NicPolicy::FCFS,
-        arbitration: linkwright::network::packet::ArbitrationPolicy::RoundRobin,
+        arbitration: &linkwright::network::packet::TurnByTurn,
         protocol: MpiProtocol::default(),
         collectives: CollectiveChoices::default(),
         fidelity,

@@ -1,7 +1,7 @@
 //! Plays routings over all shortest paths, on fabrics whose shape nobody knows.
 
 use linkwright::network::PacketNetwork;
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings};
+use linkwright::network::packet::{NicPolicy, PacketSettings, TurnByTurn};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::traffic::Traffic;
 use linkwright::network::transport::{Message, Transport};
@@ -24,7 +24,7 @@ fn time(fabric: &Fabric, kind: RoutingKind, pairs: &[(u32, u32)], size: u64, see
     let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(20), Picoseconds(5_000));
     let node = AbstractNode { gpus: 1, bandwidth, latency };
     let system = System::of_nodes(fabric.clone(), node).unwrap();
-    let (nic, turns) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, turns) = (NicPolicy::FCFS, &TurnByTurn);
     let mut network = PacketNetwork::new(&system, settings, routing, nic, turns).unwrap();
     let mut traffic = Traffic::new(&mut network);
     for (token, (from, to)) in (0..).zip(pairs) {

@@ -3,7 +3,7 @@
 
 use linkwright::engine::Random;
 use linkwright::network::PacketNetwork;
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
+use linkwright::network::packet::{NicPolicy, PacketSettings, Switching, TurnByTurn};
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
 use linkwright::network::traffic;
 use linkwright::network::transport::{Message, Occurrence, Transport};
@@ -37,7 +37,7 @@ fn flood(
     traffic: Traffic<'_>,
 ) -> Vec<(u32, u64, u64)> {
     let routing = AnyRouting::new(*kind, fabric, 5).unwrap();
-    let (nic, arbitration) = (NicPolicy::FCFS, ArbitrationPolicy::RoundRobin);
+    let (nic, arbitration) = (NicPolicy::FCFS, &TurnByTurn);
     let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes = linkwright::system::System::of_nodes(fabric.clone(), node).unwrap();
     let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();

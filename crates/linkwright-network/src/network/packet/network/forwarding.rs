@@ -1,6 +1,5 @@
 //! A packet's way: from its interface, through the queues of switches, over channels.
 
-use super::super::arbitration::Arbitration;
 use super::super::packets::{AT_SOURCE, INSIDE, NO_PACKET, Packet, PacketIndex, TO_NODE};
 use super::super::queues::Sendable;
 use super::super::settings::{Switching, serialisation};
@@ -225,8 +224,14 @@ impl<R: Routing> PacketNetwork<'_, R> {
                 credited |= u32::from(available > 0) << virtual_channel;
             }
         }
-        let sendable =
-            Sendable { queues: &self.queues, bank: &line.bank, packets: &self.packets, credited };
+        let sendable = Sendable {
+            now,
+            queues: &self.queues,
+            bank: &line.bank,
+            packets: &self.packets,
+            outstanding: &self.outstanding,
+            credited,
+        };
         let Some(slot) = self.arbitration.choose(&mut line.memory, &sendable) else {
             self.wait_for_credit(channel, !credited, scheduler);
             return;

@@ -12,7 +12,7 @@ use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
 use crate::diagnostic::Named;
-use crate::network::packet::{ArbitrationPolicy, NicPolicy, Switching};
+use crate::network::packet::{NicPolicy, Switching, TurnByTurn};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::program::{
     CollectiveKind, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD,
@@ -65,7 +65,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
         settings,
         tables: None,
         nic: NicPolicy::FCFS,
-        arbitration: ArbitrationPolicy::from_name("round-robin").unwrap(),
+        arbitration: &TurnByTurn,
         protocol: MpiProtocol::default(),
         collectives: CollectiveChoices::default(),
         fidelity: Fidelity::Packet,
