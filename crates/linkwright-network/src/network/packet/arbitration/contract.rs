@@ -15,7 +15,7 @@ const TRIALS: u64 = 8;
 /// The first packets of a channel's queues, as an arbiter sees them.
 #[derive(Debug, Clone, Default)]
 pub struct Waiting {
-    /// These wait, each in a queue of its own.
+    /// Holds the first packet of each queue.
     pub candidates: Vec<Candidate>,
     /// Each is of one of these messages.
     pub messages: Vec<Message>,

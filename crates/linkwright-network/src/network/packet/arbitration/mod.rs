@@ -50,7 +50,7 @@ pub trait WaitingQueues {
     fn message(&self, slot: Slot) -> Message;
 }
 
-/// An arbiter remembers this of a channel.
+/// Tells an arbiter what happened at a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArbiterMemory {
     /// Follows the slot that went last.
