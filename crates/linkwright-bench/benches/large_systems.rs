@@ -7,8 +7,8 @@
 use std::hint::black_box;
 
 use allocation_counter::measure;
-use linkwright::network::AnyRouting;
 use linkwright::network::packet::PacketNetwork;
+use linkwright::network::routing::AnyRouting;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::Cluster;
 use linkwright_bench::user_seconds;

@@ -10,7 +10,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::engine::Random;
 use linkwright::network::Traffic;
 use linkwright::network::packet::{NicPolicy, PacketNetwork, PacketSettings, TurnByTurn};
-use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::network::routing::{
+    ADAPTIVE, AnyRouting, MINIMAL, PROGRESSIVE, RoutingKind, STATIC,
+};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::scenario::read_network;
 use linkwright::system::fabric::{
@@ -29,7 +31,12 @@ fn settings() -> PacketSettings {
 }
 
 /// Sends so many messages from every node, eight under way at a time; returns the hops.
-fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, messages: u64) -> u64 {
+fn play(
+    fabric: &Fabric,
+    settings: PacketSettings,
+    routing: &'static dyn RoutingKind,
+    messages: u64,
+) -> u64 {
     let routing = AnyRouting::new(routing, fabric, 1).expect("the shape is right");
     let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes = System::of_nodes(fabric.clone(), node).expect("few nodes");
@@ -80,10 +87,10 @@ fn benchmark(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packet-network");
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     for (name, fabric, routing) in [
-        ("fat-tree static", &tree, RoutingKind::Static),
-        ("fat-tree adaptive", &tree, RoutingKind::Adaptive),
-        ("dragonfly minimal", &groups, RoutingKind::Minimal),
-        ("dragonfly progressive", &groups, RoutingKind::Progressive),
+        ("fat-tree static", &tree, STATIC),
+        ("fat-tree adaptive", &tree, ADAPTIVE),
+        ("dragonfly minimal", &groups, MINIMAL),
+        ("dragonfly progressive", &groups, PROGRESSIVE),
     ] {
         let hops = play(fabric, settings, routing, 16);
         group.throughput(Throughput::Elements(hops));

@@ -12,7 +12,7 @@ use linkwright::diagnostic::Named;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::{Distribution, DramTiming, memory_systems};
 use linkwright::network::packet::arbiters;
-use linkwright::network::routing::RoutingKind;
+use linkwright::network::routing::routing_kinds;
 use linkwright::program::skeletons::ALL;
 use linkwright::simulation::cluster::{Fidelity, Mapping};
 use linkwright::simulation::played::GpuSpeed;
@@ -237,7 +237,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("policy", policy_names()),
         ("protocol", named::<Protocol>()),
         ("reduction", reduction_names()),
-        ("routing", RoutingKind::ALL.map(RoutingKind::name).to_vec()),
+        ("routing", routing_kinds().names()),
         ("run_time", named::<RunTime>()),
         ("server_choice", named::<ServerChoice>()),
         ("tie", tie_names()),

@@ -9,6 +9,7 @@ pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod uncached;
 pub mod shortest_first;
+pub mod spray;
 
 use linkwright::diagnostic::Registry;
 use linkwright::memory::{self, MemorySystem};
@@ -21,6 +22,7 @@ pub fn registries() -> Registries {
     all.policies.add(&last_gpus::LastGpus);
     all.nic_policies.add(&shortest_first::ShortestFirst);
     all.arbitration_policies.add(&heaviest_first::HeaviestFirst);
+    all.routings.add(&spray::Spray);
     all
 }
 

@@ -5,6 +5,7 @@ mod allocation;
 mod memory;
 mod arbitration;
 mod nic;
+mod routing;
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -10,8 +10,11 @@ pub(super) use read::factor;
 use super::fields::FileName;
 use super::servers::ServerEntry;
 use super::source::Place;
+use crate::network::PacketSettings;
 use crate::network::packet::{Arbitration, NicPolicy};
-use crate::network::{PacketSettings, RoutingKind};
+use crate::network::routing::RoutingKind;
+#[cfg(doc)]
+use crate::network::routing::SHORTEST_PATH;
 use crate::runtime::MpiProtocol;
 #[cfg(doc)]
 use crate::simulation::cluster::Cluster;
@@ -50,12 +53,12 @@ pub enum GpuBandwidth {
 pub struct NetworkSettings {
     /// Where the fabric comes from.
     pub fabric: FabricSource,
-    /// A file of routing tables, which [`RoutingKind::ShortestPath`] then follows.
+    /// A file of routing tables, which [`SHORTEST_PATH`] then follows.
     pub routing_table: Option<FileName>,
     /// What every bandwidth of the fabric is multiplied by: numerator and denominator.
     pub bandwidth_scale: (u32, u32),
     /// Which way packets go; that of the fabric's shape where nobody says.
-    pub routing: Option<RoutingKind>,
+    pub routing: Option<&'static dyn RoutingKind>,
     /// Which message a network interface sends first.
     pub nic: NicPolicy,
     /// Which packet a channel takes first.

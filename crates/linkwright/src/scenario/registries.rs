@@ -3,6 +3,7 @@
 use crate::allocation::{self, Policy};
 use crate::diagnostic::Registry;
 use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
+use crate::network::routing::{RoutingKind, routing_kinds};
 
 /// One registry for each thing that others may add to.
 ///
@@ -20,6 +21,8 @@ pub struct Registries {
     pub nic_policies: Registry<dyn NicRule>,
     /// Which packet a channel takes first: `system.network.arbitration`.
     pub arbitration_policies: Registry<dyn Arbitration>,
+    /// Which way packets go: `system.network.routing`.
+    pub routings: Registry<dyn RoutingKind>,
 }
 
 impl Default for Registries {
@@ -29,6 +32,7 @@ impl Default for Registries {
             policies: allocation::policies(),
             nic_policies: nic_rules(),
             arbitration_policies: arbiters(),
+            routings: routing_kinds(),
         }
     }
 }

@@ -10,9 +10,9 @@ use toml::Value;
 use super::recorded::MOST_DAYS;
 use crate::allocation::{BandwidthModel, Ties, policies};
 use crate::diagnostic::Named;
-use crate::network::RoutingKind;
 use crate::network::packet::{MOST_BUFFER_PACKETS, NicRule, Switching, arbiters, nic_rules};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
+use crate::network::routing::routing_kinds;
 use crate::program::CollectiveKind;
 use crate::program::trace::CollectiveBytes;
 use crate::runtime::Rendezvous;
@@ -151,10 +151,6 @@ fn networks() -> Vec<&'static str> {
     names
 }
 
-fn routings() -> Vec<&'static str> {
-    RoutingKind::ALL.map(RoutingKind::name).to_vec()
-}
-
 fn applications() -> Vec<&'static str> {
     crate::program::skeletons::ALL.map(|application| application.name).to_vec()
 }
@@ -271,7 +267,7 @@ settings! {
         "routing tables for a network's file, which packets then follow";
     "system.network" bandwidth_scale: Kind::Factor, "1",
         "what every bandwidth of the network is multiplied by";
-    "system.network" routing: Kind::Name(routings), "what fits the network",
+    "system.network" routing: Kind::Name(|| routing_kinds().names()), "what fits the network",
         "which way packets go";
     "system.network" nic: Kind::NameOr(|| nic_rules().iter().map(NicRule::example).collect()), "fcfs",
         "whose packet an interface sends next: first come, in turn, or in turn among the oldest \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use linkwright::network::packet::{NicPolicy, PacketSettings, TurnByTurn};
 use linkwright::network::pcie::PcieSettings;
-use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
+use linkwright::network::routing::{AnyRouting, Nowhere, routing_for};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
 use linkwright::program::CopyDirection::{self, DeviceToHost, HostToDevice, Peer};
 use linkwright::program::lowering::CollectiveCall;
@@ -64,10 +64,8 @@ fn ends_under(
     let program = Arc::new(Program { name, communicators: vec![world], regions, ranks });
     let job = ProgramJob::new(&program, gpus.to_vec());
     let routing = || match system.fabric() {
-        None => AnyRouting::Nowhere(Nowhere),
-        Some(fabric) => {
-            AnyRouting::new(RoutingKind::default_for(fabric.shape()), fabric, 1).unwrap()
-        }
+        None => AnyRouting::of(Nowhere),
+        Some(fabric) => AnyRouting::new(routing_for(fabric.shape()), fabric, 1).unwrap(),
     };
     let (nic, turns) = (NicPolicy::FCFS, &TurnByTurn);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
@@ -188,7 +186,7 @@ fn reductions_are_as_fast_as_the_memory_of_the_model() {
     let ranks = vec![rank.finish()];
     let program = Arc::new(Program { name, communicators, regions: Vec::new(), ranks });
     let system = dgx1();
-    let (routing, nic) = (AnyRouting::Nowhere(Nowhere), NicPolicy::FCFS);
+    let (routing, nic) = (AnyRouting::of(Nowhere), NicPolicy::FCFS);
     let mut flows = FlowTransport::new(&system, deep_buffers(), routing, nic).unwrap();
     let end = run(&mut flows, 8, &ProgramJob::new(&program, vec![5])).unwrap();
     // 900 GB/s of a V100: two reads and a write of 300 MB.

@@ -233,7 +233,6 @@ fn path_error() -> String {
 
 fn routing_error() -> String {
     told(&[
-        &RoutingError::Unknown { name: "x".to_owned(), advice: "x".to_owned() },
         &RoutingError::WrongShape {
             routing: "y",
             wanted: "y",

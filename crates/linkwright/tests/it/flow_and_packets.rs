@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use linkwright::network::packet::{NarrowBuffer, NicPolicy, PacketSettings, Switching, TurnByTurn};
-use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::network::routing::{
+    ADAPTIVE, AnyRouting, PROGRESSIVE, RoutingKind, SHORTEST_PATH, STATIC, routing_for,
+};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic, TransportError};
 use linkwright::system::fabric::{FabricShape, FabricSpecification, NodeLink, SwitchLink};
@@ -82,7 +84,7 @@ fn in_both(
     destination: u32,
     size: u64,
 ) -> [Vec<u64>; 2] {
-    let routing = || AnyRouting::new(RoutingKind::ShortestPath, fabric, 1).unwrap();
+    let routing = || AnyRouting::new(SHORTEST_PATH, fabric, 1).unwrap();
     let nic = NicPolicy::FCFS;
     let arbitration = &TurnByTurn;
     let nodes = nodes(fabric);
@@ -115,7 +117,7 @@ proptest! {
 fn lone(system: &System, switching: Switching) -> [u64; 2] {
     let settings = PacketSettings { buffer_packets: None, ..settings(switching) };
     let fabric = system.fabric().unwrap();
-    let kind = RoutingKind::default_for(fabric.shape());
+    let kind = routing_for(fabric.shape());
     let routing = || AnyRouting::new(kind, fabric, 1).unwrap();
     let (nic, turns) = (NicPolicy::FCFS, &TurnByTurn);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, turns).unwrap();
@@ -197,7 +199,7 @@ fn makespan(network: &mut impl Transport, messages: &[Sent]) -> u64 {
 }
 
 /// The fabrics of the study, of a few nodes.
-fn small_fabrics() -> [(System, RoutingKind); 3] {
+fn small_fabrics() -> [(System, &'static dyn RoutingKind); 3] {
     let fabric = |text: &str| {
         let specification: FabricSpecification = toml::from_str(text).unwrap();
         nodes(&specification.build().unwrap())
@@ -205,17 +207,13 @@ fn small_fabrics() -> [(System, RoutingKind); 3] {
     let tree = "kind = 'fat-tree'\nradix = 4\npods = 4";
     let groups = "kind = 'dragonfly'\nnodes-per-switch = 2\nswitches-per-group = 4\n\
                   global-links-per-switch = 2\ngroups = 3";
-    [
-        (fabric(tree), RoutingKind::Adaptive),
-        (fabric(tree), RoutingKind::Static),
-        (fabric(groups), RoutingKind::Progressive),
-    ]
+    [(fabric(tree), ADAPTIVE), (fabric(tree), STATIC), (fabric(groups), PROGRESSIVE)]
 }
 
 /// An exchange in packets and by flows: when its last message arrives, and what the fabric's
 /// channels from and to nodes carry.
 fn exchanged(
-    (system, kind): &(System, RoutingKind),
+    (system, kind): &(System, &'static dyn RoutingKind),
     nic: NicPolicy,
     messages: &[Sent],
 ) -> [(u64, Vec<u64>); 2] {
@@ -321,13 +319,13 @@ fn no_message_is_lost_at_the_end_of_time() {
     for switching in [Switching::StoreAndForward, Switching::CutThrough] {
         let settings = settings(switching);
         let packets = |start, size| {
-            let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
+            let routing = AnyRouting::new(SHORTEST_PATH, &fabric, 1).unwrap();
             let arbitration = &TurnByTurn;
             let network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration);
             outcome(&mut network.unwrap(), start, size)
         };
         let flows = |start, size| {
-            let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
+            let routing = AnyRouting::new(SHORTEST_PATH, &fabric, 1).unwrap();
             let network = FlowTransport::new(&nodes, settings, routing, nic);
             outcome(&mut network.unwrap(), start, size)
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use linkwright::diagnostic::Named;
 use linkwright::network::packet::{ChannelStatistics, NicPolicy, TurnByTurn};
-use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
+use linkwright::network::routing::{AnyRouting, Nowhere, routing_for};
 use linkwright::network::transport::{DeviceIndex, Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Traffic, TransportError};
 use linkwright::system::fabric::FabricSpecification;
@@ -43,10 +43,8 @@ fn arrival<T: Transport>(network: &mut T, messages: &[Message]) -> Result<u64, T
 
 fn routing(system: &System) -> AnyRouting {
     match system.fabric() {
-        None => AnyRouting::Nowhere(Nowhere),
-        Some(fabric) => {
-            AnyRouting::new(RoutingKind::default_for(fabric.shape()), fabric, 1).unwrap()
-        }
+        None => AnyRouting::of(Nowhere),
+        Some(fabric) => AnyRouting::new(routing_for(fabric.shape()), fabric, 1).unwrap(),
     }
 }
 

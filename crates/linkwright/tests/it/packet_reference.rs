@@ -6,11 +6,12 @@ mod adaptive;
 use std::collections::VecDeque;
 
 use adaptive::{Adaptive, Progress, irregular};
-use linkwright::diagnostic::Registered;
 use linkwright::network::packet::{
     Arbitration, NicPolicy, PacketSettings, Switching, TurnByTurn, arbiters, nic_rules,
 };
-use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::network::routing::{
+    AnyRouting, PROGRESSIVE, Routing, RoutingKind, SHORTEST_PATH, UGAL,
+};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{PacketNetwork, Traffic};
 use linkwright::system::fabric::{
@@ -345,7 +346,7 @@ fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Fabric {
 fn reference(
     fabric: &Fabric,
     (settings, node): (PacketSettings, AbstractNode),
-    kind: RoutingKind,
+    kind: &'static dyn RoutingKind,
     nic: NicPolicy,
     arbitration: &'static dyn Arbitration,
     messages: &[Handed],
@@ -364,7 +365,7 @@ fn reference(
     let nothing = vec![0; messages.len()];
     let adaptive = match *fabric.shape() {
         FabricShape::Dragonfly(shape) => {
-            let progressive = kind == RoutingKind::Progressive;
+            let progressive = kind == PROGRESSIVE;
             Some(Adaptive { fabric, shape, progressive })
         }
         _ => None,
@@ -394,7 +395,7 @@ fn reference(
 fn simulated(
     fabric: &Fabric,
     (settings, node): (PacketSettings, AbstractNode),
-    kind: RoutingKind,
+    kind: &'static dyn RoutingKind,
     nic: NicPolicy,
     arbitration: &'static dyn Arbitration,
     messages: &[Handed],
@@ -473,7 +474,7 @@ proptest! {
         let settings = settings(packet_size, buffer_packets, switching, gpus);
         let nic = NicPolicy::named(&nic_rules(), nic).unwrap();
         let arbitration = arbiters().get(arbitration).unwrap();
-        let kind = RoutingKind::ShortestPath;
+        let kind = SHORTEST_PATH;
         let [at_once, in_turn] = [false, true].map(|turn| {
             reference(&fabric, settings, kind, nic, arbitration, &messages, turn)
         });
@@ -519,7 +520,7 @@ proptest! {
             hop_weights,
         };
         let fabric = irregular(shape, &rates);
-        let kind = if progressive { RoutingKind::Progressive } else { RoutingKind::Ugal };
+        let kind = if progressive { PROGRESSIVE } else { UGAL };
         let nodes = fabric.nodes();
         let messages: Vec<Handed> = (messages.iter().zip(0_u64..))
             .map(|((time, from, to, size), index)| {

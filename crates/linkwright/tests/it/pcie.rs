@@ -56,13 +56,13 @@ fn tree() -> System {
 }
 
 fn in_packets(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
-    let (routing, turns) = (AnyRouting::Nowhere(Nowhere), &TurnByTurn);
+    let (routing, turns) = (AnyRouting::of(Nowhere), &TurnByTurn);
     let network = PacketNetwork::new(system, settings, routing, NicPolicy::FCFS, turns);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
 
 fn as_flows(system: &System, settings: PacketSettings, jobs: &[ProgramJob]) -> Vec<u64> {
-    let routing = AnyRouting::Nowhere(Nowhere);
+    let routing = AnyRouting::of(Nowhere);
     let network = FlowTransport::new(system, settings, routing, NicPolicy::FCFS);
     run(&mut network.unwrap(), system.gpus(), jobs)
 }
@@ -277,7 +277,7 @@ proptest! {
         for (arbitration, first) in RIVALS {
             let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
             let system = tree();
-            let (routing, nic) = (|| AnyRouting::Nowhere(Nowhere), NicPolicy::FCFS);
+            let (routing, nic) = (|| AnyRouting::of(Nowhere), NicPolicy::FCFS);
             let turns = &TurnByTurn;
             let packets = || PacketNetwork::new(&system, settings, routing(), nic, turns).unwrap();
             let flows = || FlowTransport::new(&system, settings, routing(), nic).unwrap();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use linkwright::network::packet::{ChannelStatistics, NicPolicy, PacketSettings, TurnByTurn};
-use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
+use linkwright::network::routing::{AnyRouting, Nowhere, routing_for};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic};
 use linkwright::system::fabric::FabricSpecification;
@@ -35,10 +35,8 @@ fn system(name: &str, servers: u32, fabric: &str, order: PortOrder) -> System {
 
 fn routing(system: &System) -> AnyRouting {
     match system.fabric() {
-        None => AnyRouting::Nowhere(Nowhere),
-        Some(fabric) => {
-            AnyRouting::new(RoutingKind::default_for(fabric.shape()), fabric, 1).unwrap()
-        }
+        None => AnyRouting::of(Nowhere),
+        Some(fabric) => AnyRouting::new(routing_for(fabric.shape()), fabric, 1).unwrap(),
     }
 }
 

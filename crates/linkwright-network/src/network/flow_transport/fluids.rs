@@ -13,7 +13,7 @@ use crate::network::outstanding::Transfer;
 use crate::network::packet::{Switching, serialisation};
 use crate::network::paths::{PathIndex, Way};
 use crate::network::routing::{PacketRoute, Routing};
-use crate::network::transport::{DeviceIndex, MessageIndex};
+use crate::network::transport::{DeviceIndex, Message, MessageIndex};
 use crate::system::fabric::{ChannelId, End, Fabric, NodeId};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -58,12 +58,12 @@ impl<R: Routing> FlowTransport<'_, R> {
     }
 
     /// Adds the fabric's channels between two ports; returns how many routers they pass.
-    fn cross_fabric(&mut self, [from, to]: [NodeId; 2], connection: [DeviceIndex; 2]) -> u64 {
+    fn cross_fabric(&mut self, [from, to]: [NodeId; 2], message: &Message) -> u64 {
         let Some(fabric) = self.fabric else { return 0 };
         let injection = Fabric::injection(from);
         self.way.push(injection);
         let mut route = PacketRoute::new(from, to);
-        self.routing.start(&mut route, connection);
+        self.routing.start(&mut route, message);
         let mut routers = 0;
         let mut at = fabric.channels()[injection as usize].to;
         while let End::Switch(switch) = at {
@@ -88,8 +88,7 @@ impl<R: Routing> FlowTransport<'_, R> {
             }
             Way::Across { from, to, out, back } => {
                 self.follow(message.source, out);
-                let ends = [message.source, message.destination];
-                let routers = self.cross_fabric([from, to], ends);
+                let routers = self.cross_fabric([from, to], &message);
                 self.follow(message.destination, back);
                 routers
             }

@@ -108,7 +108,7 @@ impl<R: Routing> FlowTransport<'_, R> {
             unreachable!("trains go from port to port");
         };
         let (place, mut route) = (Place::Leaving(0), PacketRoute::new(from, to));
-        self.routing.start(&mut route, [data.source, data.destination]);
+        self.routing.start(&mut route, &data);
         let train = Train { message, size, place, route, complete: scheduler.now().0 };
         let index = self.trains.add(train);
         self.hop(index, scheduler)

@@ -211,7 +211,7 @@ impl Routing for Clockwise {
         true
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         if packet.destination == at {
             return Hop { channel: Fabric::ejection(at), virtual_channel: 0 };
         }
@@ -263,15 +263,11 @@ fn settings_out_of_range_are_refused() {
 }
 
 fn any_policy() -> impl Strategy<Value = (NicPolicy, &'static dyn Arbitration, Switching)> {
-    let nic = prop::sample::select(vec!["fcfs", "rr", "rr-1", "rr-2", "rr-4"]);
-    let arbitration = prop::sample::select(vec!["round-robin", "age", "priority"]);
-    (nic, arbitration, any::<bool>()).prop_map(|(nic, arbitration, cut_through)| {
-        (
-            NicPolicy::named(&nic_rules(), nic).unwrap(),
-            arbiters().get(arbitration).unwrap(),
-            if cut_through { Switching::CutThrough } else { Switching::StoreAndForward },
-        )
-    })
+    let policies: Vec<_> = nic_rules().iter().flat_map(NicPolicy::samples).collect();
+    let nic = prop::sample::select(policies);
+    let arbitration = prop::sample::select(arbiters().iter().collect::<Vec<_>>());
+    let switching = prop::sample::select(vec![Switching::StoreAndForward, Switching::CutThrough]);
+    (nic, arbitration, switching)
 }
 
 proptest! {

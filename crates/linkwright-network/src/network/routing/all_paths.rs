@@ -14,7 +14,9 @@ use crate::system::fabric::{ChannelId, Fabric, NodeId, RoutingTables, SwitchId};
 
 use super::least_loaded::least_loaded;
 use super::table::shortest_tables;
-use super::{Hop, Load, PacketRoute, Routing, RoutingError};
+use super::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingError, RoutingKind};
+use crate::diagnostic::Registered;
+use crate::network::transport::Message;
 
 /// Holds all paths of fewest links.
 #[derive(Debug, Clone)]
@@ -68,6 +70,24 @@ impl EqualCostPaths {
     }
 }
 
+/// Stands for [`EqualCostPaths`]: `ecmp`.
+pub const ECMP: &dyn RoutingKind = &Ecmp;
+
+#[derive(Debug)]
+struct Ecmp;
+
+impl Registered for Ecmp {
+    fn name(&self) -> &'static str {
+        "ecmp"
+    }
+}
+
+impl RoutingKind for Ecmp {
+    fn make(&self, fabric: &Fabric, seed: u64) -> Result<Option<AnyRouting>, RoutingError> {
+        Ok(Some(AnyRouting::of(EqualCostPaths::new(fabric, seed)?)))
+    }
+}
+
 /// Puts two numbers into one word.
 const fn word(first: u32, second: u32) -> u64 {
     (first as u64) << 32 | second as u64
@@ -82,12 +102,13 @@ impl Routing for EqualCostPaths {
         true
     }
 
-    fn start(&self, packet: &mut PacketRoute, [from, to]: [u32; 2]) {
+    fn start(&self, packet: &mut PacketRoute, message: &Message) {
         let ends = mixed(self.seed.wrapping_add(mixed(word(packet.source, packet.destination))));
-        packet.waypoint = (mixed(ends ^ mixed(word(from, to))) >> 32) as u32;
+        packet.waypoint =
+            (mixed(ends ^ mixed(word(message.source, message.destination))) >> 32) as u32;
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         let channels = self.paths.next(at, packet.destination);
         // The high half of a product is as even as the hash is.
         let hash = mixed(word(packet.waypoint, at)) >> 32;
@@ -123,7 +144,7 @@ impl Routing for LeastLoadedPaths {
         false
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut dyn Load) -> Hop {
         let channels = self.paths.next(at, packet.destination);
         let channel = least_loaded(channels.len(), |index| channels[index], load, &mut self.random);
         hop(packet, channel)

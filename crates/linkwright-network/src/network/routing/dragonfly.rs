@@ -19,7 +19,8 @@ use crate::engine::Random;
 use crate::system::fabric::{Fabric, SwitchId};
 
 use super::dragonfly_links::DragonflyLinks;
-use super::{Hop, Load, PacketRoute, Routing};
+use super::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingError, RoutingKind, random_of};
+use crate::diagnostic::Registered;
 
 /// By how many packets the queue of a minimal route may be longer before a detour is taken,
 /// where hops have weight.
@@ -102,7 +103,7 @@ impl Walker {
         at: SwitchId,
         minimal: Candidate,
         goal: SwitchId,
-        load: &mut impl Load,
+        load: &mut dyn Load,
     ) -> Candidate {
         let detour = self.detour(at, goal);
         if detour.first == minimal.first {
@@ -215,6 +216,61 @@ impl DragonflyProgressive {
     }
 }
 
+/// Stands for [`DragonflyMinimal`]: `minimal`.
+pub const MINIMAL: &dyn RoutingKind = &Kind::Minimal;
+/// Stands for [`DragonflyValiant`]: `valiant`.
+pub const VALIANT: &dyn RoutingKind = &Kind::Valiant;
+/// Stands for [`DragonflyUgal`]: `ugal`.
+pub const UGAL: &dyn RoutingKind = &Kind::Ugal;
+/// Stands for [`DragonflyProgressive`]: `progressive`.
+pub const PROGRESSIVE: &dyn RoutingKind = &Kind::Progressive;
+
+#[derive(Debug)]
+enum Kind {
+    Minimal,
+    Valiant,
+    Ugal,
+    Progressive,
+}
+
+impl Registered for Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Minimal => "minimal",
+            Self::Valiant => "valiant",
+            Self::Ugal => "ugal",
+            Self::Progressive => "progressive",
+        }
+    }
+}
+
+impl RoutingKind for Kind {
+    fn wanted(&self) -> &'static str {
+        "dragonflies"
+    }
+
+    fn make(&self, fabric: &Fabric, seed: u64) -> Result<Option<AnyRouting>, RoutingError> {
+        let random = random_of(seed);
+        Ok(match self {
+            Self::Minimal => DragonflyMinimal::new(fabric, random).map(AnyRouting::of),
+            Self::Valiant => DragonflyValiant::new(fabric, random).map(AnyRouting::of),
+            Self::Ugal => DragonflyUgal::new(fabric, random).map(AnyRouting::of),
+            Self::Progressive => DragonflyProgressive::new(fabric, random).map(AnyRouting::of),
+        })
+    }
+
+    fn most_links(&self, fewest: usize) -> usize {
+        match self {
+            // A local, a global, a local; the fewest may be less where a group has several links.
+            Self::Minimal => fewest.max(3),
+            // Local, global, local, global, local.
+            Self::Valiant | Self::Ugal => 5,
+            // One more local link in the source's group.
+            Self::Progressive => 6,
+        }
+    }
+}
+
 impl Routing for DragonflyMinimal {
     fn virtual_channels(&self) -> u8 {
         2
@@ -224,7 +280,7 @@ impl Routing for DragonflyMinimal {
         false
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         self.0.follow(at, packet)
     }
 }
@@ -238,7 +294,7 @@ impl Routing for DragonflyValiant {
         false
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         let goal = self.0.links.shape.switch_of(packet.destination);
         if packet.hops == 0 && at != goal {
             let way = self.0.detour(at, goal);
@@ -257,7 +313,7 @@ impl Routing for DragonflyUgal {
         false
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut dyn Load) -> Hop {
         let goal = self.0.links.shape.switch_of(packet.destination);
         if packet.hops == 0 && at != goal {
             let minimal = self.0.minimal(at, goal);
@@ -277,7 +333,7 @@ impl Routing for DragonflyProgressive {
         false
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut dyn Load) -> Hop {
         let shape = self.0.links.shape;
         let goal = shape.switch_of(packet.destination);
         if packet.hops == 0 && at != goal {

@@ -10,7 +10,11 @@ use crate::system::fabric::{
 };
 
 use super::least_loaded::least_loaded;
-use super::{Hop, Load, PacketRoute, Routing};
+use super::{
+    AnyRouting, Hop, LeastLoadedPaths, Load, PacketRoute, Routing, RoutingError, RoutingKind,
+    random_of,
+};
+use crate::diagnostic::Registered;
 
 /// Channels of parallel links, or of all those up from a switch: every other number, because
 /// the other direction of each link lies between.
@@ -106,7 +110,7 @@ impl Routing for FatTreeStatic {
         true
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         let destination = packet.destination;
         if let Some(hop) = self.levels.ejection(at, destination) {
             return hop;
@@ -126,6 +130,49 @@ impl Routing for FatTreeStatic {
             }
         };
         Hop { channel, virtual_channel: 0 }
+    }
+}
+
+/// Stands for [`FatTreeStatic`]: `static`.
+pub const STATIC: &dyn RoutingKind = &Static;
+
+#[derive(Debug)]
+struct Static;
+
+impl Registered for Static {
+    fn name(&self) -> &'static str {
+        "static"
+    }
+}
+
+impl RoutingKind for Static {
+    fn wanted(&self) -> &'static str {
+        "fat-trees"
+    }
+
+    fn make(&self, fabric: &Fabric, _: u64) -> Result<Option<AnyRouting>, RoutingError> {
+        Ok(FatTreeStatic::new(fabric).map(AnyRouting::of))
+    }
+}
+
+/// Stands for [`FatTreeAdaptive`], on what is no fat-tree for [`LeastLoadedPaths`]: `adaptive`.
+pub const ADAPTIVE: &dyn RoutingKind = &Adaptive;
+
+#[derive(Debug)]
+struct Adaptive;
+
+impl Registered for Adaptive {
+    fn name(&self) -> &'static str {
+        "adaptive"
+    }
+}
+
+impl RoutingKind for Adaptive {
+    fn make(&self, fabric: &Fabric, seed: u64) -> Result<Option<AnyRouting>, RoutingError> {
+        Ok(Some(match FatTreeAdaptive::new(fabric, random_of(seed)) {
+            Some(tree) => AnyRouting::of(tree),
+            None => AnyRouting::of(LeastLoadedPaths::new(fabric, random_of(seed))?),
+        }))
     }
 }
 
@@ -155,7 +202,7 @@ impl Routing for FatTreeAdaptive {
         false
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut dyn Load) -> Hop {
         if let Some(hop) = self.levels.ejection(at, packet.destination) {
             return hop;
         }

@@ -12,7 +12,7 @@ use crate::system::fabric::ChannelId;
 pub(super) fn least_loaded(
     count: usize,
     channel: impl Fn(usize) -> ChannelId,
-    load: &mut impl Load,
+    load: &mut dyn Load,
     random: &mut Random,
 ) -> Option<ChannelId> {
     let bound = NonZeroU64::new(count as u64)?;

@@ -2,7 +2,8 @@
 //!
 //! A [`Routing`] decides at every switch by which channel a packet leaves and which virtual
 //! channel it takes there. Each implementation is free of deadlock by the order of its virtual
-//! channels: its file names the order, along which every packet only ascends.
+//! channels: its file names the order, along which every packet only ascends. A [`RoutingKind`]
+//! beside it makes it for a fabric; [`routing_kinds`] lists Linkwright's own.
 //!
 //! | routing | for | virtual channels | in order |
 //! | --- | --- | --- | --- |
@@ -19,6 +20,7 @@
 
 mod all_paths;
 mod choice;
+pub mod contract;
 mod dragonfly;
 mod dragonfly_links;
 mod fat_tree;
@@ -28,16 +30,18 @@ mod paths;
 mod table;
 mod torus;
 
-pub use all_paths::{EqualCostPaths, LeastLoadedPaths};
-pub use choice::{AnyRouting, RoutingError, RoutingKind};
+pub use all_paths::{ECMP, EqualCostPaths, LeastLoadedPaths};
+pub use choice::{AnyRouting, RoutingError, RoutingKind, random_of, routing_for, routing_kinds};
 pub use dragonfly::{
-    DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, UGAL_BIAS,
+    DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, MINIMAL, PROGRESSIVE,
+    UGAL, UGAL_BIAS, VALIANT,
 };
-pub use fat_tree::{FatTreeAdaptive, FatTreeStatic};
+pub use fat_tree::{ADAPTIVE, FatTreeAdaptive, FatTreeStatic, STATIC};
 pub use nowhere::Nowhere;
-pub use table::TableRouting;
-pub use torus::TorusDimensionOrder;
+pub use table::{SHORTEST_PATH, TableRouting};
+pub use torus::{DIMENSION_ORDER, TorusDimensionOrder};
 
+use super::transport::Message;
 use crate::system::fabric::{ChannelId, NodeId, SwitchId};
 
 /// What a packet carries along for its routing.
@@ -91,9 +95,10 @@ pub trait Routing {
     /// Whether packets of one connection arrive in the order of their departure.
     fn in_order(&self) -> bool;
 
-    /// Notes on a packet that leaves its source which connection it is of: the devices at its ends.
-    fn start(&self, _packet: &mut PacketRoute, _connection: [u32; 2]) {}
+    /// Notes on a packet that leaves its source what it has to know of its message: the devices at its
+    /// ends, its size, its class.
+    fn start(&self, _packet: &mut PacketRoute, _message: &Message) {}
 
     /// Where a packet goes from a switch; at its destination's switch, to the node.
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop;
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut dyn Load) -> Hop;
 }

@@ -18,7 +18,7 @@ impl Routing for Nowhere {
 
     /// # Panics
     /// Always: there is no switch to be at.
-    fn route(&mut self, at: SwitchId, _: &mut PacketRoute, _: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, _: &mut PacketRoute, _: &mut dyn Load) -> Hop {
         unreachable!("no fabric has switch {at}")
     }
 }

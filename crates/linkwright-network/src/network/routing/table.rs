@@ -9,7 +9,8 @@
 use crate::system::fabric::{Fabric, RoutingTables, SwitchId};
 
 use super::paths::Paths;
-use super::{Hop, Load, PacketRoute, Routing, RoutingError};
+use super::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingError, RoutingKind};
+use crate::diagnostic::Registered;
 
 /// The most virtual channels, and so the most links of a path.
 const MOST_HOPS: u32 = 32;
@@ -46,6 +47,24 @@ impl TableRouting {
     }
 }
 
+/// Stands for [`TableRouting::shortest`]: `shortest-path`.
+pub const SHORTEST_PATH: &dyn RoutingKind = &ShortestPath;
+
+#[derive(Debug)]
+struct ShortestPath;
+
+impl Registered for ShortestPath {
+    fn name(&self) -> &'static str {
+        "shortest-path"
+    }
+}
+
+impl RoutingKind for ShortestPath {
+    fn make(&self, fabric: &Fabric, _: u64) -> Result<Option<AnyRouting>, RoutingError> {
+        Ok(Some(AnyRouting::of(TableRouting::shortest(fabric)?)))
+    }
+}
+
 /// Makes the tables of all paths of fewest links.
 ///
 /// # Errors
@@ -72,7 +91,7 @@ impl Routing for TableRouting {
         true
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         if at == self.switch_of[packet.destination as usize] {
             let channel = Fabric::ejection(packet.destination);
             return Hop { channel, virtual_channel: 0 };

@@ -7,7 +7,8 @@
 
 use crate::system::fabric::{ChannelId, End, Fabric, FabricShape, SwitchId};
 
-use super::{Hop, Load, PacketRoute, Routing};
+use super::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingError, RoutingKind};
+use crate::diagnostic::Registered;
 
 /// Dimension by dimension, the shorter way round.
 ///
@@ -53,6 +54,28 @@ impl TorusDimensionOrder {
     }
 }
 
+/// Stands for [`TorusDimensionOrder`]: `dimension-order`.
+pub const DIMENSION_ORDER: &dyn RoutingKind = &DimensionOrder;
+
+#[derive(Debug)]
+struct DimensionOrder;
+
+impl Registered for DimensionOrder {
+    fn name(&self) -> &'static str {
+        "dimension-order"
+    }
+}
+
+impl RoutingKind for DimensionOrder {
+    fn wanted(&self) -> &'static str {
+        "tori"
+    }
+
+    fn make(&self, fabric: &Fabric, _: u64) -> Result<Option<AnyRouting>, RoutingError> {
+        Ok(TorusDimensionOrder::new(fabric).map(AnyRouting::of))
+    }
+}
+
 impl Routing for TorusDimensionOrder {
     fn virtual_channels(&self) -> u8 {
         2
@@ -62,7 +85,7 @@ impl Routing for TorusDimensionOrder {
         true
     }
 
-    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut dyn Load) -> Hop {
         let goal = packet.destination / self.nodes_per_switch;
         let mut stride = 1;
         for (dimension, size) in self.dimensions.iter().enumerate() {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{FabricSource, GpuBandwidth, NetworkSettings};
 use crate::diagnostic::{Diagnosis, InputError};
-use crate::network::routing::TableRouting;
-use crate::network::{AnyRouting, RoutingKind};
+use crate::network::routing::{AnyRouting, RoutingKind, SHORTEST_PATH, TableRouting, routing_for};
 use crate::scenario::files::{Files, text_of};
 use crate::scenario::servers;
 use crate::scenario::source::Place;
@@ -99,8 +98,8 @@ impl NetworkSettings {
         })?;
         let routing = match self.routing {
             Some(routing) => routing,
-            None if tables.is_some() => RoutingKind::ShortestPath,
-            None => RoutingKind::default_for(fabric.shape()),
+            None if tables.is_some() => SHORTEST_PATH,
+            None => routing_for(fabric.shape()),
         };
         let checked = match &tables {
             None => AnyRouting::new(routing, &fabric, self.packets.seed).map(|_| ()),
@@ -154,7 +153,7 @@ impl NetworkSettings {
     fn cluster(
         &self,
         system: System,
-        routing: RoutingKind,
+        routing: &'static dyn RoutingKind,
         tables: Option<RoutingTables>,
     ) -> Cluster {
         Cluster {
@@ -174,7 +173,7 @@ impl NetworkSettings {
     /// A lone server with these settings, whatever they say of servers and a fabric.
     #[must_use]
     pub fn of_server(&self, server: Arc<Server>) -> Cluster {
-        self.cluster(System::of_server(server), RoutingKind::ShortestPath, None)
+        self.cluster(System::of_server(server), SHORTEST_PATH, None)
     }
 
     fn node_bandwidth(&self, fabric: &Fabric) -> Option<Bandwidth> {

@@ -8,7 +8,8 @@ use toml::{Table, Value};
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
 use crate::diagnostic::{Diagnosis, InputError, in_plain_words, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
-use crate::network::{PacketSettings, PcieSettings, RoutingKind};
+use crate::network::routing::SHORTEST_PATH;
+use crate::network::{PacketSettings, PcieSettings};
 use crate::program::CollectiveKind;
 use crate::runtime::MpiProtocol;
 use crate::scenario::demand::is_day;
@@ -227,9 +228,8 @@ impl NetworkSettings {
         let parameters: BTreeMap<_, _> = parameters.collect();
         let source_key = ["file", "preset", "kind"].into_iter().find(|key| network.has(key));
         let routing_table = network.file("routing_table")?;
-        let routing = network.named("routing", RoutingKind::from_name)?;
-        if routing_table.is_some() && routing.is_some_and(|kind| kind != RoutingKind::ShortestPath)
-        {
+        let routing = network.named("routing", |name| source.registries.routings.get(name))?;
+        if routing_table.is_some() && routing.is_some_and(|kind| kind != SHORTEST_PATH) {
             let remedy = "a table is what `shortest-path` follows; remove `routing` or the table";
             return Err(network.refuse("routing", "a routing beside a routing table", remedy));
         }

@@ -27,10 +27,8 @@ use deadlines::with_deadlines;
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::engine::Hook;
 use crate::network::packet::{Arbitration, ChannelStatistics, NicPolicy, SettingsError};
-use crate::network::routing::{Nowhere, RoutingError, TableRouting};
-use crate::network::{
-    AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
-};
+use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, TableRouting};
+use crate::network::{FlowTransport, PacketNetwork, PacketSettings, Transport};
 use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
@@ -73,7 +71,7 @@ pub struct Cluster {
     /// Packets, buffers and delays.
     pub settings: PacketSettings,
     /// Which way packets go.
-    pub routing: RoutingKind,
+    pub routing: &'static dyn RoutingKind,
     /// Tells whether nobody chose that.
     pub routing_is_default: bool,
     /// Tables that packets follow whatever the routing says.
@@ -160,11 +158,9 @@ impl Cluster {
     /// The routing in the fabric; a lone server has nowhere to route to.
     pub(super) fn routing(&self) -> Result<AnyRouting, RoutingError> {
         match (self.system.fabric(), &self.tables) {
-            (None, _) => Ok(AnyRouting::Nowhere(Nowhere)),
+            (None, _) => Ok(AnyRouting::of(Nowhere)),
             (Some(fabric), None) => AnyRouting::new(self.routing, fabric, self.settings.seed),
-            (Some(fabric), Some(tables)) => {
-                Ok(AnyRouting::Tables(TableRouting::new(fabric, tables)?))
-            }
+            (Some(fabric), Some(tables)) => Ok(AnyRouting::of(TableRouting::new(fabric, tables)?)),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Cluster, Fidelity};
 use crate::diagnostic::shown;
-use crate::network::RoutingKind;
 use crate::network::packet::{MOST_BUFFER_PACKETS, NarrowBuffer};
+use crate::network::routing::SHORTEST_PATH;
 use crate::system::fabric::Fabric;
 
 impl Cluster {
@@ -32,7 +32,7 @@ impl Cluster {
             links >= fabric.switches()
         };
         self.routing_is_default
-            && self.routing == RoutingKind::ShortestPath
+            && self.routing == SHORTEST_PATH
             && !self.collectives.are_kernels()
             && self.fidelity != Fidelity::Fluid
             && self.system.fabric().is_some_and(has_rings)

@@ -1,6 +1,6 @@
 //! One switch between all nodes, and what links are.
 
-use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
+use linkwright::network::routing::{AnyRouting, Routing, SHORTEST_PATH, routing_for};
 use linkwright::system::fabric::{
     Fabric, FabricKind, FabricShape, FabricSpecification, fabric_dot, read_fabric,
     read_specification,
@@ -68,8 +68,8 @@ fn any_kind_of_fabric_says_what_its_links_are() {
 #[test]
 fn packets_go_straight_and_in_order() {
     let built = FabricSpecification::new(FabricKind::SingleSwitch).build().unwrap();
-    let kind = RoutingKind::default_for(built.shape());
-    assert_eq!(kind, RoutingKind::ShortestPath);
+    let kind = routing_for(built.shape());
+    assert_eq!(kind, SHORTEST_PATH);
     let routing = AnyRouting::new(kind, &built, 1).unwrap();
     assert!(routing.in_order());
     assert_eq!(routing.virtual_channels(), 1);

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use linkwright::collectives::mpi::ByDefault;
+use linkwright::network::PacketSettings;
 use linkwright::network::packet::Switching;
-use linkwright::network::{PacketSettings, RoutingKind};
+use linkwright::network::routing::ADAPTIVE;
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{
     DividedSize, TraceError, TraceNote, TraceOptions, TraceProgram, program_of,
@@ -51,7 +52,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
             pcie: None,
             seed: 1,
         },
-        routing: RoutingKind::Adaptive,
+        routing: ADAPTIVE,
         routing_is_default: false,
         tables: None,
         nic: linkwright::network::packet::NicPolicy::FCFS,

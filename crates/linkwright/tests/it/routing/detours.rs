@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use linkwright::engine::Random;
-use linkwright::network::routing::{AnyRouting, Load, PacketRoute, Routing, RoutingKind};
+use linkwright::network::routing::{
+    AnyRouting, Load, PROGRESSIVE, PacketRoute, Routing, RoutingKind, UGAL, VALIANT,
+};
 use linkwright::system::Fabric;
 use linkwright::system::fabric::{ChannelId, End, FabricShape};
 
 use super::systems::{direct_groups, groups};
-use super::{Anything, walk};
+use super::walk;
 
-const ADAPTIVE: [RoutingKind; 2] = [RoutingKind::Ugal, RoutingKind::Progressive];
+const ADAPTIVE: [&dyn RoutingKind; 2] = [UGAL, PROGRESSIVE];
 
 /// Queues by their channels; all others are empty.
 struct Queued(BTreeMap<ChannelId, u32>);
@@ -22,10 +24,10 @@ impl Load for Queued {
 }
 
 /// The most links between switches from one node to another of the same group.
-fn most_within_groups(fabric: &Fabric, kind: RoutingKind) -> usize {
+fn most_within_groups(fabric: &Fabric, kind: &'static dyn RoutingKind) -> usize {
     let FabricShape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     let mut routing = AnyRouting::new(kind, fabric, 3).unwrap();
-    let mut load = Anything(Random::new(1));
+    let mut load = AnyLoad(Random::new(1));
     let group = |node| shape.group_of(shape.switch_of(node));
     let mut most = 0;
     for source in 0..fabric.nodes() {
@@ -39,7 +41,7 @@ fn most_within_groups(fabric: &Fabric, kind: RoutingKind) -> usize {
 
 #[test]
 fn a_third_switch_of_a_group_is_used_only_where_it_may_be() {
-    for kind in [RoutingKind::Valiant, RoutingKind::Ugal, RoutingKind::Progressive] {
+    for kind in [VALIANT, UGAL, PROGRESSIVE] {
         assert_eq!(most_within_groups(&groups(2, 4, 2, 9), kind), 2, "{}", kind.name());
         for hop_weights in [false, true] {
             let direct = direct_groups([2, 4, 2, 9], hop_weights);
@@ -50,7 +52,7 @@ fn a_third_switch_of_a_group_is_used_only_where_it_may_be() {
 
 /// Whether a packet from a switch with a link of its own to the goal's group takes a detour,
 /// if so many wait for that link and so many for every other.
-fn detours(fabric: &Fabric, kind: RoutingKind, minimal: u32, other: u32) -> bool {
+fn detours(fabric: &Fabric, kind: &'static dyn RoutingKind, minimal: u32, other: u32) -> bool {
     let FabricShape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     // Switch 0 has the link to group 1; behind it, the first node of another switch there.
     let near = shape.global_channel(0, 1, 0);

@@ -4,7 +4,9 @@
 use linkwright::engine::Random;
 use linkwright::network::PacketNetwork;
 use linkwright::network::packet::{NicPolicy, PacketSettings, Switching, TurnByTurn};
-use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
+use linkwright::network::routing::{
+    ADAPTIVE, AnyRouting, MINIMAL, PROGRESSIVE, Routing, RoutingKind, STATIC, UGAL, VALIANT,
+};
 use linkwright::network::traffic;
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::system::AbstractNode;
@@ -111,7 +113,7 @@ fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
 }
 
 /// What part of the nodes' bandwidth arrives, once the network is full.
-fn throughput(fabric: Fabric, kind: RoutingKind, traffic: Traffic<'_>) -> f64 {
+fn throughput(fabric: Fabric, kind: &'static dyn RoutingKind, traffic: Traffic<'_>) -> f64 {
     const MESSAGES: u64 = 1500;
     let system = System { fabric, kind };
     let delivered = flood(&system, settings(16), MESSAGES, traffic);
@@ -133,18 +135,18 @@ fn uniform_traffic_saturates_near_theory() {
     };
     // A full fat-tree can carry all, and under destination-mod-k each link serves as many nodes
     // as any other of its kind.
-    for (kind, least) in [(RoutingKind::Static, 0.9), (RoutingKind::Adaptive, 0.9)] {
+    for (kind, least) in [(STATIC, 0.9), (ADAPTIVE, 0.9)] {
         let reached = throughput(tree(8, 4, 1), kind, &uniform(64));
         assert!((least..=1.0).contains(&reached), "{}: {reached}", kind.name());
     }
     // A balanced dragonfly (a = 2p = 2h) carries uniform traffic on minimal routes.
-    for kind in [RoutingKind::Minimal, RoutingKind::Ugal, RoutingKind::Progressive] {
+    for kind in [MINIMAL, UGAL, PROGRESSIVE] {
         let reached = throughput(groups(2, 4, 2, 9), kind, &uniform(72));
         assert!((0.9..=1.0).contains(&reached), "{}: {reached}", kind.name());
     }
     // The 64 of 71 packets that leave their group take two global links instead of one.
     let bound = 71.0 / 64.0 / 2.0;
-    let reached = throughput(groups(2, 4, 2, 9), RoutingKind::Valiant, &uniform(72));
+    let reached = throughput(groups(2, 4, 2, 9), VALIANT, &uniform(72));
     assert!((0.9 * bound..=bound).contains(&reached), "valiant: {reached} of {bound}");
 }
 
@@ -157,10 +159,10 @@ fn a_group_that_sends_to_the_next_needs_detours() {
         ((source / 8 + 1) % 9) * 8 + random.below(8.try_into().unwrap()) as u32
     };
     for (kind, least, bound) in [
-        (RoutingKind::Minimal, 0.12, 0.125),
-        (RoutingKind::Valiant, 0.35, 0.5),
-        (RoutingKind::Ugal, 0.5, 0.5625),
-        (RoutingKind::Progressive, 0.5, 0.5625),
+        (MINIMAL, 0.12, 0.125),
+        (VALIANT, 0.35, 0.5),
+        (UGAL, 0.5, 0.5625),
+        (PROGRESSIVE, 0.5, 0.5625),
     ] {
         let reached = throughput(groups(2, 4, 2, 9), kind, &next_group);
         assert!((least..=bound).contains(&reached), "{}: {reached}", kind.name());
@@ -172,8 +174,8 @@ fn shifted_traffic_shows_what_adaptive_routing_is_for() {
     // Nodes whose numbers differ by the number of uplinks meet on one of them under
     // destination-mod-k; the least loaded one avoids that.
     let shifted = |source: u32, _: u64, _: &mut Random| (source % 16 * 4 + source / 16) % 64;
-    let fixed = throughput(tree(8, 4, 1), RoutingKind::Static, &shifted);
-    let adaptive = throughput(tree(8, 4, 1), RoutingKind::Adaptive, &shifted);
+    let fixed = throughput(tree(8, 4, 1), STATIC, &shifted);
+    let adaptive = throughput(tree(8, 4, 1), ADAPTIVE, &shifted);
     assert!(adaptive > 0.85, "{adaptive}");
     assert!(fixed < 0.5, "{fixed}");
 }

@@ -4,22 +4,24 @@
 use std::collections::BTreeMap;
 
 use linkwright::engine::Random;
-use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::network::routing::{
+    AnyRouting, DIMENSION_ORDER, RoutingKind, SHORTEST_PATH, STATIC,
+};
 use linkwright::system::Fabric;
 use linkwright::system::fabric::{End, FabricShape, FabricSpecification, SwitchId};
 
 use super::systems::{ring_of, tree};
-use super::{Anything, walk};
+use super::walk;
 
 /// The most ways over one link of a kind, as a multiple of their average, by kind: the level
 /// of the switch that it leaves and of the one that it leads to.
 fn unevenness(
     fabric: &Fabric,
-    kind: RoutingKind,
+    kind: &'static dyn RoutingKind,
     level: impl Fn(SwitchId) -> u32,
 ) -> BTreeMap<(u32, u32), f64> {
     let mut routing = AnyRouting::new(kind, fabric, 1).unwrap();
-    let mut load = Anything(Random::new(1));
+    let mut load = AnyLoad(Random::new(1));
     let mut ways = vec![0_u64; fabric.channels().len()];
     for source in 0..fabric.nodes() {
         for destination in 0..fabric.nodes() {
@@ -60,7 +62,7 @@ fn destination_mod_k_uses_all_links_of_a_fat_tree_alike() {
     ] {
         let fabric = tree(radix, pods, tapering);
         let level = level_of(&fabric);
-        for (kind, uneven) in unevenness(&fabric, RoutingKind::Static, level) {
+        for (kind, uneven) in unevenness(&fabric, STATIC, level) {
             assert!(uneven <= most, "{radix} {pods} {tapering}, {kind:?}: {uneven}");
         }
     }
@@ -71,7 +73,7 @@ fn shortest_paths_use_equal_links_alike() {
     for (radix, pods) in [(8, 4), (8, 2), (12, 6)] {
         let fabric = tree(radix, pods, 1);
         let level = level_of(&fabric);
-        for (kind, uneven) in unevenness(&fabric, RoutingKind::ShortestPath, level) {
+        for (kind, uneven) in unevenness(&fabric, SHORTEST_PATH, level) {
             assert!(uneven <= 1.25, "{radix} {pods}, {kind:?}: {uneven}");
         }
     }
@@ -82,7 +84,7 @@ fn shortest_paths_use_all_links_of_quartz_alike() {
     let quartz = FabricSpecification::preset("quartz").unwrap().build().unwrap();
     // 84 leaves, 84 aggregates, then cores.
     let level = |switch: SwitchId| switch / 84;
-    for (kind, uneven) in unevenness(&quartz, RoutingKind::ShortestPath, level) {
+    for (kind, uneven) in unevenness(&quartz, SHORTEST_PATH, level) {
         assert!(uneven <= 1.4, "{kind:?}: {uneven}");
     }
 }
@@ -93,9 +95,7 @@ fn the_two_directions_of_a_torus_carry_as_much() {
         let fabric = ring_of(sizes);
         // Links of the first dimension are one kind for each row.
         let mut worst = 0.0_f64;
-        for (_, uneven) in
-            unevenness(&fabric, RoutingKind::DimensionOrder, |switch| switch / sizes[0])
-        {
+        for (_, uneven) in unevenness(&fabric, DIMENSION_ORDER, |switch| switch / sizes[0]) {
             worst = worst.max(uneven);
         }
         assert!(worst <= most, "{sizes:?}: {worst}");

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use linkwright::network::routing::{AnyRouting, Load, PacketRoute, Routing, RoutingKind};
+use linkwright::network::routing::{
+    AnyRouting, Load, MINIMAL, PacketRoute, Routing, RoutingKind, UGAL,
+};
 use linkwright::system::Fabric;
 use linkwright::system::fabric::{ChannelId, End, SwitchId};
 
@@ -23,7 +25,7 @@ impl Load for Queues {
 /// The first channel of a packet of one node to another; the same chances for every load.
 fn first(
     network: &Fabric,
-    kind: RoutingKind,
+    kind: &'static dyn RoutingKind,
     (source, destination): (u32, u32),
     load: &mut Queues,
 ) -> ChannelId {
@@ -47,13 +49,13 @@ fn ugal_counts_three_links_of_a_minimal_way_and_four_or_five_of_a_detour() {
     for pair in (0..network.nodes()).flat_map(|a| (0..network.nodes()).map(move |b| (a, b))) {
         let [from, to] = [pair.0, pair.1].map(|node| network.switch_of(node));
         let idle = &mut Queues { others: 0, of: BTreeMap::new() };
-        let minimal = first(&network, RoutingKind::Minimal, pair, idle);
+        let minimal = first(&network, MINIMAL, pair, idle);
         if group_of(from) == group_of(to) || leads_out(minimal) {
             continue;
         }
         let way = |queued: u32, others: u32| {
             let load = &mut Queues { others, of: BTreeMap::from([(minimal, queued)]) };
-            first(&network, RoutingKind::Ugal, pair, load)
+            first(&network, UGAL, pair, load)
         };
         // Where the detour starts with the same channel there is nothing to choose.
         let detour = way(1000, 0);

@@ -191,7 +191,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             Way::Inside(_) => (NodeId::MAX, NodeId::MAX),
         };
         let mut route = PacketRoute::new(from, to);
-        self.routing.start(&mut route, [data.source, data.destination]);
+        self.routing.start(&mut route, data);
         let packet = Packet {
             message,
             next: NO_PACKET,

@@ -12,8 +12,9 @@ use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
 use crate::diagnostic::Named;
+use crate::network::PacketSettings;
 use crate::network::packet::{NicPolicy, Switching, TurnByTurn};
-use crate::network::{PacketSettings, RoutingKind};
+use crate::network::routing::routing_for;
 use crate::program::{
     CollectiveKind, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD,
 };
@@ -57,7 +58,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
         seed: 0,
     };
     Cluster {
-        routing: RoutingKind::default_for(fabric.shape()),
+        routing: routing_for(fabric.shape()),
         routing_is_default: false,
         system: Arc::new(
             System::of_nodes(fabric, AbstractNode { gpus, bandwidth, latency }).unwrap(),
