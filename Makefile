@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 # The fuzz targets are checked, not linked: libFuzzer itself, which would need a C++ compiler, is
 # left out. One check covers all, benchmarks included.
-CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
+CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --profile tested --workspace --all-targets --locked -- -D warnings
 
 .PHONY: demo test test-rust test-python check-python pytest check-coherence stub stub-check calibrate calibrate-training accuracy wheel bench docs format lock clean install
 .DEFAULT_GOAL := test
@@ -34,7 +34,8 @@ $(INSTALLED): requirements.lock
 	touch $@
 
 $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
-	@echo "Building the extension with all optimisations: seven minutes on two cores."
+	@echo "Building the extension, with all optimisations where no profile is named: minutes on two cores."
+	@echo "maturin: $(MATURIN_PEP517_ARGS)"
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
 	touch $@
 
@@ -53,7 +54,7 @@ test: check-python stub-check
 test-rust: $(INSTALLED)
 	cargo fmt --all --check
 	$(CLIPPY)
-	cargo test --locked
+	cargo test --locked --profile tested
 
 test-python: check-python stub-check pytest
 
@@ -71,7 +72,7 @@ pytest: install
 # Every order of messages of the coherence protocols in the large configuration, held against what
 # was found before: about ten minutes on two cores.
 check-coherence:
-	cargo test --locked --package linkwright --test coherence -- --ignored --nocapture
+	cargo test --locked --profile tested --package linkwright --test coherence -- --ignored --nocapture
 
 # The types of the extension, from its Rust source.
 stub: install
