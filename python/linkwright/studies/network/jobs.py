@@ -9,7 +9,7 @@ from typing import cast
 
 import pyarrow
 
-from linkwright import ClusterJob, Program, applications, random_mixes
+from linkwright import ClusterJob, Program, System, applications, random_mixes
 from linkwright.names import ApplicationName
 from linkwright.studies.network.published import published
 from linkwright.studies.network.settings import Setting, cluster
@@ -56,16 +56,22 @@ def ranks_of_jobs() -> list[int]:
 
 def mixes() -> list[list[MixJob]]:
     """The mixes, each job with as many iterations as take it through the span."""
-    repeats: dict[tuple[str, int], int] = {}
-    for application in APPLICATIONS:
-        for ranks in ranks_of_jobs():
-            once = cluster_job(MixJob(application, ranks, 1))
-            alone = cluster(Setting("fat-tree")).replay([once]).makespan
-            repeats[application, ranks] = max(round(SPAN / alone), 1)
+    repeats = _repeats()
     return [
         [MixJob(name, ranks, repeats[name, ranks]) for name, ranks in mix]
         for mix in random_mixes(SEED)
     ]
+
+
+@cache
+def _repeats() -> dict[tuple[str, int], int]:
+    system = _fat_tree(1)
+    repeats = {}
+    for application in APPLICATIONS:
+        for ranks in ranks_of_jobs():
+            alone = system.replay([cluster_job(MixJob(application, ranks, 1))]).makespan
+            repeats[application, ranks] = max(round(SPAN / alone), 1)
+    return repeats
 
 
 def cluster_job(
@@ -96,6 +102,12 @@ def uses_the_network(application: str, ranks: int, gpus_per_node: int) -> bool:
         ranks: How many processes it has.
         gpus_per_node: How many of them share a node.
     """
-    system = cluster(Setting("fat-tree", gpus_per_node))
-    run = system.replay([cluster_job(MixJob(application, ranks, 1))], mapping="linear")
+    run = _fat_tree(gpus_per_node).replay(
+        [cluster_job(MixJob(application, ranks, 1))], mapping="linear"
+    )
     return any(pyarrow.table(run.links())["data"].to_pylist())
+
+
+@cache
+def _fat_tree(gpus_per_node: int) -> System:
+    return cluster(Setting("fat-tree", gpus_per_node))
