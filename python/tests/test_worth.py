@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import time
 from collections import Counter
@@ -76,8 +77,16 @@ def compared(path: Path, **options: object) -> Worth:
 
 
 @pytest.fixture(scope="module")
-def worth(tmp_path_factory: pytest.TempPathFactory) -> Worth:
-    return compared(written(tmp_path_factory.mktemp("worth")))
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Worth, Path]:
+    """The comparison, and the checkpoint that has all of its runs."""
+    folder = tmp_path_factory.mktemp("worth")
+    kept = folder / "kept.jsonl"
+    return compared(written(folder), checkpoint=kept), kept
+
+
+@pytest.fixture(scope="module")
+def worth(played: tuple[Worth, Path]) -> Worth:
+    return played[0]
 
 
 def test_each_choice_is_played_alone_and_all_together(worth: Worth) -> None:
@@ -128,7 +137,10 @@ def test_choices_and_what_is_left_over_are_the_whole(worth: Worth) -> None:
         assert gain.share.low <= gain.share.mean <= gain.share.high
 
 
-def test_the_answer_comes_first_with_its_interval(worth: Worth, tmp_path: Path) -> None:
+def test_the_answer_comes_first_with_its_interval(
+    played: tuple[Worth, Path], tmp_path: Path
+) -> None:
+    worth, all_runs = played
     gain = worth.gain("preserve", "job_time")
     assert gain is not None
     assert gain.low is not None
@@ -136,7 +148,7 @@ def test_the_answer_comes_first_with_its_interval(worth: Worth, tmp_path: Path) 
     assert worth.headline.startswith(told)
     assert "(3 seeds, 95 % intervals)" in worth.headline
     path = written(tmp_path)
-    kept = tmp_path / "kept.jsonl"
+    kept = Path(shutil.copy(all_runs, tmp_path / "kept.jsonl"))
     options = ["--workers", "1", "--checkpoint", kept, "-o", tmp_path / "out"]
     shown = linkwright("compare", path, *options)
     assert shown.exit_code == 0, shown.output
@@ -159,7 +171,8 @@ def test_the_answer_comes_first_with_its_interval(worth: Worth, tmp_path: Path) 
         event["args"]["name"] for event in events if event["name"] == "process_name"
     }
     # What was kept is not played again, and says the same.
-    lines = kept.read_text().splitlines()
+    lines = all_runs.read_text().splitlines()
+    assert kept.read_text().splitlines() == lines
     assert len(lines) == 16
     found = parsed("compare", path, "--workers", "1", "--checkpoint", kept)
     assert kept.read_text().splitlines() == lines
@@ -170,7 +183,8 @@ def test_the_answer_comes_first_with_its_interval(worth: Worth, tmp_path: Path) 
 def test_what_a_comparison_costs_is_said_once_every_variant_was_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path)
+    few = DAY.replace("count = 14", "count = 2")
+    path = written(tmp_path, few)
     monkeypatch.setattr(runs, "LONG", math.inf)
     assert linkwright("compare", path, "--workers", "1").stderr == ""
     monkeypatch.setattr(runs, "LONG", 0.0)
@@ -178,14 +192,16 @@ def test_what_a_comparison_costs_is_said_once_every_variant_was_played(
     assert re.fullmatch(r"All 15 runs take about \d+ s, going by the first \d+\.\n", told), told
     # Policies are played here, one after the other.
     alone = tmp_path / "alone.toml"
-    alone.write_text(DAY.split("[compare]")[0], encoding="utf-8")
+    alone.write_text(few.split("[compare]")[0], encoding="utf-8")
     monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: 0.0))
     monkeypatch.setattr(runs, "LONG", -1.0)
     told = linkwright("compare", alone).stderr
     assert told == "All 2 runs take about 0 s, going by the first.\n"
 
 
-def test_a_killed_comparison_goes_on_with_nothing_lost_or_doubled(tmp_path: Path) -> None:
+def test_a_killed_comparison_goes_on_with_nothing_lost_or_doubled(
+    played: tuple[Worth, Path], tmp_path: Path
+) -> None:
     path = written(tmp_path)
     kept = tmp_path / "kept.jsonl"
     words = ["compare", path, "--workers", "1", "--checkpoint", kept, "--json"]
@@ -206,7 +222,8 @@ def test_a_killed_comparison_goes_on_with_nothing_lost_or_doubled(tmp_path: Path
     assert after.startswith(whole)
     keys = [json.loads(line)["key"] for line in after.splitlines()[1:]]
     assert len(keys) == len(set(keys)) == 15
-    assert found == parsed("compare", path, "--workers", "1")
+    # As if nothing had been killed.
+    assert found == parsed("compare", path, "--workers", "1", "--checkpoint", played[1])
 
 
 def test_machines_are_compared_for_who_buys(tmp_path: Path) -> None:
