@@ -5,6 +5,7 @@ mod collective_timing;
 mod collectives;
 mod copies;
 mod crates;
+mod day_memory;
 mod diagnoses;
 mod effort;
 mod exact_rings;

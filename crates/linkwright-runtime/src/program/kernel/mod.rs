@@ -31,7 +31,7 @@ pub struct KernelStep {
 }
 
 /// A step with those that it waits for and those that may wait for it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkedStep {
     /// Sends, receives or copies a run of chunks.
     pub step: KernelStep,
@@ -45,7 +45,7 @@ pub struct LinkedStep {
 }
 
 /// One block.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelBlock {
     /// The rank that runs it.
     pub rank: u32,
@@ -58,7 +58,7 @@ pub struct KernelBlock {
 }
 
 /// One directed connection between two blocks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelConnection {
     /// The block that sends.
     pub sender: u32,
@@ -86,7 +86,7 @@ pub struct KernelConnection {
 /// kernel.connect((0, 0), (1, 0), 0, false);
 /// assert_eq!(kernel.finished().ranks(), 2);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// The first block of each rank.
     first_block: Vec<u32>,

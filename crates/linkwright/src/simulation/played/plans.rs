@@ -17,7 +17,7 @@ use crate::network::routing::Routing;
 use crate::network::{
     ConnectionIndex, Connections, GpuSite, PacketNetwork, ResourceId, Routes, Transport,
 };
-use crate::program::kernel::KernelCall;
+use crate::program::kernel::{Kernel, KernelCall};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::simulation::cluster::Opening;
@@ -145,8 +145,8 @@ impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
 
 /// A plan as a job's ranks play it.
 enum Form {
-    /// Under NCCL's protocol, over these links.
-    Kernel(KernelCall, BTreeSet<ResourceId>),
+    /// Under NCCL's protocol, over these links, ascending.
+    Kernel(KernelCall, Box<[ResourceId]>),
     /// Under MPI's.
     Messages(MessageSchedule),
 }
@@ -163,8 +163,10 @@ pub(super) struct Plans<'r> {
     plans: AllocationPlans,
     /// The variant of GPUs in the order of ranks.
     known: BTreeMap<Arc<[usize]>, u32>,
-    /// Of each variant, the plan for a size.
-    forms: Vec<BTreeMap<Bytes, Form>>,
+    /// Of each variant, the plan for a size, ascending; most have few.
+    forms: Vec<Vec<(Bytes, Form)>>,
+    /// The kernels of all forms, by their ranks and steps: a day has many variants, of few kernels.
+    kernels: BTreeMap<(u32, usize), Vec<Arc<Kernel>>>,
     /// The variant of each admitted job.
     of_job: Vec<u32>,
 }
@@ -179,6 +181,7 @@ impl<'r> Plans<'r> {
             plans: AllocationPlans::default(),
             known: BTreeMap::new(),
             forms: Vec::new(),
+            kernels: BTreeMap::new(),
             of_job: Vec::new(),
         }
     }
@@ -208,7 +211,7 @@ impl<'r> Plans<'r> {
         };
         let ranks = self.plans.ranks(system, parts);
         let variant = *self.known.entry(Arc::clone(&ranks.gpus)).or_insert_with(|| {
-            self.forms.push(BTreeMap::new());
+            self.forms.push(Vec::new());
             self.forms.len() as u32
         });
         for size in sizes {
@@ -216,7 +219,10 @@ impl<'r> Plans<'r> {
                 let planned = self.plans.of(system, algorithm, &ranks, size)?;
                 let AllocationPlan { schedule, pieces, .. } = planned;
                 let form = self.form(network, system, schedule, (size, pieces))?;
-                self.forms[variant as usize - 1].insert(size, form);
+                let forms = &mut self.forms[variant as usize - 1];
+                let at = forms.partition_point(|(known, _)| *known < size);
+                forms.reserve_exact(1);
+                forms.insert(at, (size, form));
             }
         }
         Ok((ranks.gpus, variant))
@@ -224,11 +230,24 @@ impl<'r> Plans<'r> {
 
     /// The plan of a variant that is one, for a size.
     fn form_of(&self, variant: u32, size: Bytes) -> Option<&Form> {
-        self.forms.get(variant.checked_sub(1)? as usize)?.get(&size)
+        let forms = self.forms.get(variant.checked_sub(1)? as usize)?;
+        let at = forms.binary_search_by_key(&size, |(known, _)| *known).ok()?;
+        Some(&forms[at].1)
+    }
+
+    /// A call of the kernel that is kept, where one is like its own.
+    fn shared(&mut self, call: KernelCall) -> KernelCall {
+        let place = (call.kernel.ranks(), call.kernel.steps.len());
+        let known = self.kernels.entry(place).or_default();
+        if let Some(like) = known.iter().find(|known| **known == call.kernel) {
+            return KernelCall { kernel: Arc::clone(like), ..call };
+        }
+        known.push(Arc::clone(&call.kernel));
+        call
     }
 
     fn form(
-        &self,
+        &mut self,
         network: &mut impl Carries<'r>,
         system: &System,
         schedule: Schedule,
@@ -238,8 +257,9 @@ impl<'r> Plans<'r> {
             let protocol = protocol_of(&schedule, system)?;
             let lowered = LoweredSchedule::new(&schedule, routes, &protocol)?;
             if let Some(first) = network.open(&lowered) {
-                let call = lowered.call_in_pieces(size, pieces, first);
-                return Ok(Form::Kernel(call, lowered.links().collect()));
+                let call = self.shared(lowered.call_in_pieces(size, pieces, first));
+                let links: BTreeSet<ResourceId> = lowered.links().collect();
+                return Ok(Form::Kernel(call, links.into_iter().collect()));
             }
         }
         Ok(Form::Messages(MessageSchedule::new(schedule)?.on_its_ways(system)))
@@ -256,7 +276,7 @@ impl<'r> Plans<'r> {
         let mut links = BTreeSet::new();
         for size in sizes {
             if let Some(Form::Kernel(_, used)) = self.form_of(variant, size) {
-                links.extend(used);
+                links.extend(used.iter().copied());
             }
         }
         let ways = host_ways(sites, self.routes?)?;
