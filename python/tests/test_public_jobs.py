@@ -18,12 +18,29 @@ def test_a_trace_without_queue_times_is_played(tmp_path: Path) -> None:
     assert "3 jobs ran resnet-50" in " ".join(found.output.split())
 
 
+SWF = "; Version: 2.2\n1 0 5 60 4 -1 -1 4 60 -1 1 7 3 -1 1 -1 -1 -1\n"
+
+
+def test_a_log_of_swf_is_no_list_of_jobs_and_is_played(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Standard Workload") as refused:
+        read_jobs(SWF, "jobs.txt")
+    assert "`file` in `[jobs]`" in str(refused.value)
+    assert "submit,gpus,duration" in str(refused.value)
+    (tmp_path / "day.txt").write_text(SWF, encoding="utf-8")
+    day = tmp_path / "day.toml"
+    jobs = '[system]\nserver = "dgx1-v100"\n[jobs]\nfile = "day.txt"\n'
+    day.write_text(jobs + 'workload = "gmm"\n')
+    told = linkwright("run", day)
+    assert told.exit_code == 0, told.output
+    assert "each processor is taken for one" in " ".join(told.output.split())
+    day.write_text(jobs)
+    told = linkwright("run", day)
+    assert told.exit_code == 2
+    assert "nobody says what the jobs ran" in told.stderr
+
+
 @pytest.mark.parametrize(
-    ("text", "looks"),
-    [
-        ('{"jobs": [{"job_id": 1}]}\n', "this looks like JSON"),
-        ("; Version: 2.2\n1 0 5 60 4 -1 -1 4 60 -1 1 7 3 -1 1 -1 -1 -1\n", "Standard Workload"),
-    ],
+    ("text", "looks"), [('{"jobs": [{"job_id": 1}]}\n', "this looks like JSON")]
 )
 def test_a_format_of_jobs_that_is_not_read_is_named(tmp_path: Path, text: str, looks: str) -> None:
     with pytest.raises(InputError, match=looks):

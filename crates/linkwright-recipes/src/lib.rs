@@ -4,12 +4,15 @@
 //! [`memory_systems`]. Nothing of Linkwright
 //! itself knows it. The tests beside it choose each by its name, and count its places.
 
+pub mod halo;
 pub mod heaviest_first;
 pub mod last_gpus;
+pub mod last_gpus;
 pub mod ordered_hmg;
-pub mod uncached;
+pub mod sentences;
 pub mod shortest_first;
 pub mod spray;
+pub mod uncached;
 
 use linkwright::diagnostic::Registry;
 use linkwright::memory::{self, MemorySystem};
@@ -32,5 +35,7 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     let mut all = memory::memory_systems();
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
+    all.workloads.add(&halo::Halo);
+    all.accounting.add(&sentences::Sentences);
     all
 }

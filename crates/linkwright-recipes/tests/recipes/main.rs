@@ -1,11 +1,13 @@
 //! Each recipe's example is chosen by its name from a scenario, and has only the places that
 //! CONTRIBUTING names.
 
+mod accounting;
 mod allocation;
-mod memory;
 mod arbitration;
+mod memory;
 mod nic;
 mod routing;
+mod workload;
 
 use std::fs;
 use std::ops::ControlFlow;

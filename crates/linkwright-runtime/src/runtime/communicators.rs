@@ -142,7 +142,6 @@ impl Communicator {
     }
 }
 
-
 /// The communicators of all jobs.
 #[derive(Debug)]
 pub(super) struct Communicators {

@@ -60,4 +60,4 @@ pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Representatives, Step, Way, collectives_of};
 pub use task::TrainingTask;
 pub use terms::{Bucketing, FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};
-pub use workload::{UnknownWorkload, Work, Workload};
+pub use workload::{NamedWorkload, UnknownWorkload, Work, Workload, workload_of, workloads};

@@ -30,7 +30,7 @@ use thiserror::Error;
 use super::network::Network;
 use super::prepare::{Training, Turns};
 use super::shape::Shape;
-use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, Registered, Registry, instead_of, shown};
 use crate::system::gpus::{self, NumberType};
 use crate::units::{Bandwidth, Bytes, OperationRate, Picoseconds};
 
@@ -104,6 +104,57 @@ pub struct Workload {
     pub collective_calls_per_iteration: u32,
     /// What an iteration is made of.
     pub work: Work,
+}
+
+/// A workload that a scenario chooses by its name.
+pub trait NamedWorkload: Registered {
+    /// Gives the workload, which has the name of this entry.
+    fn workload(&self) -> Workload;
+}
+
+/// Gives a row of the table as an entry.
+struct Published(&'static Workload);
+
+impl Registered for Published {
+    fn name(&self) -> &'static str {
+        &self.0.name
+    }
+}
+
+impl NamedWorkload for Published {
+    fn workload(&self) -> Workload {
+        self.0.clone()
+    }
+}
+
+/// Holds the published workloads as entries.
+static ENTRIES: LazyLock<Vec<Published>> = LazyLock::new(|| TABLE.iter().map(Published).collect());
+
+/// Gives Linkwright's own workloads by name.
+///
+/// ```
+/// use linkwright_training::training::workloads;
+///
+/// assert_eq!(workloads().get("gmm").unwrap().workload().name, "gmm");
+/// ```
+#[must_use]
+pub fn workloads() -> Registry<dyn NamedWorkload> {
+    let entries: Vec<&'static dyn NamedWorkload> =
+        ENTRIES.iter().map(|entry| entry as &dyn NamedWorkload).collect();
+    Registry::new("workload", &entries)
+}
+
+/// Gives the workload that has a name in a registry.
+///
+/// # Errors
+/// A name that it does not hold.
+pub fn workload_of(
+    registry: &Registry<dyn NamedWorkload>,
+    name: &str,
+) -> Result<Workload, UnknownWorkload> {
+    let found = registry.get(name).map(NamedWorkload::workload);
+    let known = || registry.names().join(", ");
+    found.map_err(|_| UnknownWorkload { name: name.to_owned(), known: known() })
 }
 
 /// A name that no workload has.

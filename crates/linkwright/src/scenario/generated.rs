@@ -9,14 +9,14 @@ use super::fields::Fields;
 use super::mix::names;
 use crate::diagnostic::{Diagnose, InputError};
 use crate::simulation::{MOST_JOBS, MixOptions};
-use crate::training::{MOST_SAMPLES, Network, Workload};
+use crate::training::{MOST_SAMPLES, Network};
 
 /// What to draw.
 pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
     let default = MixOptions::default();
     let too_many = "this is more jobs than a mix may have";
     let count = table.count("count", default.count, MOST_JOBS, too_many)?;
-    let known: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
+    let known = table.source.registries.workloads.names();
     let workloads = names(table, "workloads", "workload", &known)?;
     let train = networks(table)?;
     let most = u32::try_from(MOST_SAMPLES).unwrap_or(u32::MAX);

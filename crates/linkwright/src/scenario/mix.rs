@@ -30,7 +30,7 @@ use super::iteration;
 use super::network::NetworkSettings;
 use super::programs::Programs;
 use super::recorded::{
-    Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, is_record, tells_workloads,
+    Accounting, Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, tells_workloads,
 };
 use super::source::{Place, Source};
 use super::trained::{Trained, check_fit};
@@ -40,10 +40,9 @@ use crate::program::CollectiveKind;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
-    DayChoices, Job, MixOptions, RunTime, SimulationError, generate, job_file,
+    DayChoices, Job, MixOptions, RunTime, SimulationError, generate_from, job_file,
 };
 use crate::system::System;
-use crate::training::Workload;
 
 /// Where the jobs come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,7 +275,7 @@ impl Mix {
                 };
                 // Who names a workload has a record, unless each job names its own.
                 let is_meant = self.recorded.workload.is_some() && !tells_workloads(text);
-                if is_meant || is_record(text, &self.recorded.columns) {
+                if is_meant || self.recorded.accounting.is_record(text) {
                     let most = Limits { gpus: healthy, iterations };
                     return self.recorded.jobs(scenario, file, files, most);
                 }
@@ -287,14 +286,17 @@ impl Mix {
                 }
                 let larger = self.larger(system);
                 let most = job_file::Most { gpus: healthy, larger, iterations };
-                let read = job_file::read_for(&file.name, text, most);
+                let workloads = &self.recorded.accounting.registries.workloads;
+                let read = job_file::read_with(workloads, &file.name, text, most);
                 let mut jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
                 let notes = self.train(&mut jobs, system);
                 let notes = notes.map_err(|error| as_input(error, scenario, file.place))?;
                 Ok((jobs, notes))
             }
             JobSource::Generate(options, place) => {
-                let mut jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
+                let workloads = &self.recorded.accounting.registries.workloads;
+                let jobs = generate_from(workloads, options);
+                let mut jobs = jobs.map_err(|it| as_input(it, scenario, *place))?;
                 let notes = self.train(&mut jobs, system);
                 let notes = notes.map_err(|error| as_input(error, scenario, *place))?;
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
@@ -355,22 +357,26 @@ fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError
         return Err(table.refuse(key, problem, remedy));
     }
     let workload = table.named("workload", |name| {
-        let names: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
-        let unknown = || Diagnosis::of("unknown workload").remedy(instead_of(name, &names));
-        Workload::find(name).map(|found| found.name.clone()).map_err(|_| unknown())
+        let workloads = &table.source.registries.workloads;
+        let remedy = || instead_of(name, &workloads.names());
+        let unknown = |_| Diagnosis::of("unknown workload").remedy(remedy());
+        workloads.get(name).map(|found| found.name().to_owned()).map_err(unknown)
     })?;
     let columns = table.table("columns")?;
     Ok(Recorded {
         workload: workload.map(|name| (name, table.place("workload"))),
-        columns: Columns {
-            job: columns.optional("job")?,
-            submit: columns.optional("submit")?,
-            start: columns.optional("start")?,
-            end: columns.optional("end")?,
-            duration: columns.optional("duration")?,
-            gpus: columns.optional("gpus")?,
-            state: columns.optional("state")?,
-            workload: columns.optional("workload")?,
+        accounting: Accounting {
+            registries: table.source.registries.clone(),
+            columns: Columns {
+                job: columns.optional("job")?,
+                submit: columns.optional("submit")?,
+                start: columns.optional("start")?,
+                end: columns.optional("end")?,
+                duration: columns.optional("duration")?,
+                gpus: columns.optional("gpus")?,
+                state: columns.optional("state")?,
+                workload: columns.optional("workload")?,
+            },
         },
         cut: cut(table)?,
         machine,

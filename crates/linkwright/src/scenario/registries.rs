@@ -1,9 +1,11 @@
 //! What a scenario may choose by name: Linkwright's own, and what a crate above it adds.
 
+use super::recorded::{AccountingFormat, accounting_formats};
 use crate::allocation::{self, Policy};
 use crate::diagnostic::Registry;
 use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
 use crate::network::routing::{RoutingKind, routing_kinds};
+use crate::training::{self, NamedWorkload};
 
 /// One registry for each thing that others may add to.
 ///
@@ -23,6 +25,10 @@ pub struct Registries {
     pub arbitration_policies: Registry<dyn Arbitration>,
     /// Which way packets go: `system.network.routing`.
     pub routings: Registry<dyn RoutingKind>,
+    /// Jobs run these: `workload` and `generate.workloads` of `[jobs]`, job files, `workload` of a `[[job]]`.
+    pub workloads: Registry<dyn NamedWorkload>,
+    /// A file of recorded jobs is one of these by its look: `jobs.file`.
+    pub accounting: Registry<dyn AccountingFormat>,
 }
 
 impl Default for Registries {
@@ -33,6 +39,8 @@ impl Default for Registries {
             nic_policies: nic_rules(),
             arbitration_policies: arbiters(),
             routings: routing_kinds(),
+            workloads: training::workloads(),
+            accounting: accounting_formats(),
         }
     }
 }

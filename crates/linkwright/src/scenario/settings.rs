@@ -285,8 +285,8 @@ settings! {
     "" jobs: Kind::Table, "",
         "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
     "jobs" file: Kind::File, "either this or `generate`",
-        "a list of jobs; or jobs as they ran: what `sacct --parsable2` prints, or CSV of submit, gpus and \
-         duration";
+        "a list of jobs; or jobs as they ran: what `sacct --parsable2` prints, CSV of submit, gpus and duration, or \
+         another format of accounting";
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
     "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
         "how long a job runs: as MAPA's formula says, the same at the bandwidth of MAPA's regression, or as \

@@ -21,12 +21,12 @@ use crate::diagnostic::InputError;
 use crate::program::Program;
 use crate::simulation::played::IterationSettings;
 use crate::system::System;
-use crate::training::Workload;
+use crate::training::{Workload, workload_of};
 
 /// A workload on so many GPUs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSource {
-    pub(super) workload: &'static Workload,
+    pub(super) workload: Workload,
     /// GPUs of the job.
     pub(super) ranks: u32,
     settings: IterationSettings,
@@ -37,7 +37,8 @@ pub struct WorkloadSource {
 impl WorkloadSource {
     /// The job in a table that may have `workload`; None where it has not.
     pub(super) fn read(fields: &Fields<'_>) -> Result<Option<Self>, InputError> {
-        let Some(workload) = fields.named("workload", Workload::find)? else {
+        let workloads = &fields.source.registries.workloads;
+        let Some(workload) = fields.named("workload", |name| workload_of(workloads, name))? else {
             return match iteration::KEYS.into_iter().find(|key| fields.has(key)) {
                 None => Ok(None),
                 Some(key) => {
@@ -73,7 +74,7 @@ impl WorkloadSource {
         (system, gpus): (&System, &[u32]),
     ) -> Result<Arc<Program>, InputError> {
         let gpus: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
-        self.settings.program(system, self.workload, &gpus).map_err(|error| {
+        self.settings.program(system, &self.workload, &gpus).map_err(|error| {
             self.place.refuse_as(scenario, &error, &self.workload.name, "name other GPUs")
         })
     }

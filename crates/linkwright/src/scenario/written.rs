@@ -76,7 +76,6 @@ impl Programs {
                 task,
                 gpus: gpus.take().map(Arc::from),
                 policy: entry.demand.and_then(|demand| demand.policy),
-                time_limit: entry.time_limit,
                 computation_scale: entry.computation_scale,
                 priority: entry.priority,
                 deadline: entry.deadline,
@@ -155,12 +154,12 @@ impl JobEntry {
 
     /// The job of a day. MAPA's scores take one that is no workload for a ring that is sensitive, as training is.
     fn job(&self, name: String, gpus: u32, written: Written) -> Job {
-        let iterations = u64::from(self.iterations.get());
+        let (iterations, time_limit) = (u64::from(self.iterations.get()), self.time_limit);
         let written = Some(Box::new(written));
         match &self.program {
             ProgramSource::Workload(workload) => {
-                let job = Job::new(name, workload.workload, gpus);
-                Job { arrival: self.start, iterations, written, ..job }
+                let job = Job::new(name, &workload.workload, gpus);
+                Job { arrival: self.start, iterations, time_limit, written, ..job }
             }
             _ => Job {
                 name,
@@ -173,6 +172,8 @@ impl JobEntry {
                 compute_per_iteration: None,
                 bytes_per_iteration: None,
                 samples_per_gpu: None,
+                time_limit,
+                registered: None,
                 written,
             },
         }

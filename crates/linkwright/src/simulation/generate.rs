@@ -11,8 +11,9 @@ use std::num::NonZeroU64;
 
 use super::error::SimulationError;
 use super::job::Job;
+use crate::diagnostic::Registry;
 use crate::engine::Random;
-use crate::training::{Network, Workload};
+use crate::training::{NamedWorkload, Network, Workload, workload_of, workloads};
 use crate::units::Picoseconds;
 
 /// The stream of a seed from which arrivals are drawn, apart from the jobs' own, so that
@@ -75,10 +76,21 @@ impl Default for MixOptions {
 /// # Ok::<(), linkwright::simulation::SimulationError>(())
 /// ```
 pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
+    generate_from(&workloads(), options)
+}
+
+/// As [`generate()`], of workloads that a registry has.
+///
+/// # Errors
+/// As [`generate()`].
+pub fn generate_from(
+    registry: &Registry<dyn NamedWorkload>,
+    options: &MixOptions,
+) -> Result<Vec<Job>, SimulationError> {
     if options.count > MOST_JOBS {
         return Err(SimulationError::TooManyJobs { count: options.count });
     }
-    let published = options.workloads.iter().map(|name| Ok(Workload::find(name)?.clone()));
+    let published = options.workloads.iter().map(|name| Ok(workload_of(registry, name)?));
     let trained = options
         .train
         .iter()
@@ -93,7 +105,7 @@ pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
     for number in 1..=options.count {
         let workload = mix
             .choose(&workloads)
-            .ok_or_else(|| SimulationError::NoWorkloads { known: Workload::known() })?;
+            .ok_or_else(|| SimulationError::NoWorkloads { known: registry.names().join(", ") })?;
         let gpus = 1 + mix.below(largest) as u32;
         let job = Job::new(format!("job-{number:03}"), workload, gpus);
         let iterations = options.iterations.unwrap_or(job.iterations);

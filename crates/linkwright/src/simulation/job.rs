@@ -1,6 +1,7 @@
 //! A job: which workload, on how many GPUs, from when on.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::error::SimulationError;
 use super::played::IterationSettings;
@@ -39,6 +40,12 @@ pub struct Job {
     /// Of a job that trains a network layer by layer, the samples of each GPU in an iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_gpu: Option<u32>,
+    /// How long it may take at most, which is what backfilling expects. Nothing ends a job that takes longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Picoseconds>,
+    /// Its workload, where that is none of Linkwright's own. It is not written to files.
+    #[serde(skip)]
+    pub registered: Option<Arc<Workload>>,
     /// What it says of itself, if it is written down by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Box<Written>>,
@@ -48,6 +55,13 @@ impl Job {
     /// A job with the workload's sensitivity and iterations, a ring, and arrival at zero.
     #[must_use]
     pub fn new(name: impl Into<String>, workload: &Workload, gpus: u32) -> Self {
+        let samples = match workload.work {
+            Work::Layers { network, samples_per_gpu } if workload.name == network.full_name() => {
+                Some(samples_per_gpu)
+            }
+            _ => None,
+        };
+        let is_own = samples.is_some() || Workload::find(&workload.name) == Ok(workload);
         Self {
             name: name.into(),
             workload: workload.name.clone(),
@@ -58,10 +72,9 @@ impl Job {
             iterations: workload.iterations,
             compute_per_iteration: None,
             bytes_per_iteration: None,
-            samples_per_gpu: match workload.work {
-                Work::Layers { samples_per_gpu, .. } => Some(samples_per_gpu),
-                Work::Training { .. } | Work::Fixed { .. } => None,
-            },
+            samples_per_gpu: samples,
+            time_limit: None,
+            registered: (!is_own).then(|| Arc::new(workload.clone())),
             written: None,
         }
     }
@@ -116,12 +129,13 @@ impl Job {
     ///
     /// # Errors
     /// A workload that the table does not hold, or a network that there is not.
-    pub fn work(&self) -> Result<Cow<'static, Workload>, SimulationError> {
-        let published = match self.samples_per_gpu {
-            Some(samples) => {
+    pub fn work(&self) -> Result<Cow<'_, Workload>, SimulationError> {
+        let published = match (&self.registered, self.samples_per_gpu) {
+            (Some(registered), _) => Cow::Borrowed(&**registered),
+            (None, Some(samples)) => {
                 Cow::Owned(Workload::of_network(Network::find(&self.workload)?, samples))
             }
-            None => Cow::Borrowed(Workload::find(&self.workload)?),
+            (None, None) => Cow::Borrowed(Workload::find(&self.workload)?),
         };
         if self.compute_per_iteration.is_none() && self.bytes_per_iteration.is_none() {
             return Ok(published);

@@ -12,10 +12,10 @@
 //! zero, a ring, the workload's sensitivity and iterations. An arrival is a time with its unit
 //! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
 //! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
-//! trained layer by layer, on so many samples of each GPU in an iteration. Lines that start with `#`, and blank lines, are
+//! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
+//! backfilling expects the job to have ended. Lines that start with `#`, and blank lines, are
 //! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
@@ -26,8 +26,8 @@ use super::job::Job;
 use super::job_formats::other_format;
 use crate::allocation::PatternShape;
 use crate::diagnostic::fields::{Field, quote, split};
-use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position};
-use crate::training::{MOST_SAMPLES, Network, Workload};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, Registry, instead_of};
+use crate::training::{MOST_SAMPLES, NamedWorkload, Network, Workload, workloads};
 use crate::units::{Bytes, Picoseconds};
 
 /// A column, whose number is its place in [`COLUMNS`].
@@ -43,10 +43,11 @@ enum Column {
     Compute,
     Bytes,
     Samples,
+    TimeLimit,
 }
 
 /// The names of the columns, in the order in which they are written.
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 11] = [
     "job",
     "arrival",
     "workload",
@@ -57,9 +58,12 @@ const COLUMNS: [&str; 10] = [
     "compute_per_iteration",
     "bytes_per_iteration",
     "samples_per_gpu",
+    "time_limit",
 ];
 /// How many of them every job has; the others are a job's own numbers, of which most have none.
 const COMMON: usize = 7;
+/// How many of them there were before a job could give a time limit.
+const WITHOUT_LIMIT: usize = 10;
 const REQUIRED: [Column; 3] = [Column::Job, Column::Workload, Column::Gpus];
 
 impl Column {
@@ -187,27 +191,28 @@ impl<'a> Row<'a> {
         })
     }
 
-    fn workload(&self) -> Result<Cow<'static, Workload>, InputError> {
+    fn workload(&self, registry: &Registry<dyn NamedWorkload>) -> Result<Workload, InputError> {
         let field = self.required(Column::Workload)?;
         let Some(samples) = self.optional(Column::Samples) else {
-            return Workload::find(&field.value).map(Cow::Borrowed).map_err(|_| {
-                self.refuse(field, "unknown workload", Workload::instead_of(&field.value))
+            return registry.get(&field.value).map(NamedWorkload::workload).map_err(|_| {
+                let remedy = instead_of(&field.value, &registry.names());
+                self.refuse(field, "unknown workload", remedy)
             });
         };
         let samples = self.count(samples, MOST_SAMPLES as u32)?;
         let network = Network::find(&field.value).map_err(|error| {
             self.refuse(field, "unknown network", error.diagnosis().remedy.unwrap_or_default())
         })?;
-        Ok(Cow::Owned(Workload::of_network(network, samples)))
+        Ok(Workload::of_network(network, samples))
     }
 
-    fn job(&self) -> Result<Job, InputError> {
+    fn job(&self, registry: &Registry<dyn NamedWorkload>) -> Result<Job, InputError> {
         let name = self.required(Column::Job)?;
         if name.value.chars().any(char::is_control) {
             let remedy = "name jobs without tabs and other control characters".to_owned();
             return Err(self.refuse(name, "not a job name", remedy));
         }
-        let workload = self.workload()?;
+        let workload = self.workload(registry)?;
         let gpus = self.count(self.required(Column::Gpus)?, u32::MAX)?;
         let mut job = Job::new(name.value.clone(), &workload, gpus);
         if let Some(field) = self.optional(Column::Arrival) {
@@ -238,6 +243,12 @@ impl<'a> Row<'a> {
             job.bytes_per_iteration = Some(field.value.parse().map_err(|_| {
                 let remedy = "write a size with its unit, such as `553 MB`";
                 self.refuse(field, "not a size", remedy.to_owned())
+            })?);
+        }
+        if let Some(field) = self.optional(Column::TimeLimit) {
+            job.time_limit = Some(field.value.parse().map_err(|_| {
+                let remedy = "write a time with its unit, such as `4 h`, below 213 days";
+                self.refuse(field, "not a time", remedy.to_owned())
             })?);
         }
         Ok(job)
@@ -278,6 +289,19 @@ impl Default for Most {
 /// Those of [`read`], and a job that asks for more GPUs than that, which could never start, or
 /// for more iterations.
 pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, SimulationError> {
+    read_with(&workloads(), file, text, most)
+}
+
+/// As [`read_for`], of workloads that a registry has.
+///
+/// # Errors
+/// As [`read_for`].
+pub fn read_with(
+    registry: &Registry<dyn NamedWorkload>,
+    file: &str,
+    text: &str,
+    most: Most,
+) -> Result<Vec<Job>, SimulationError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text
         .lines()
@@ -299,7 +323,7 @@ pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, Simulati
     let mut jobs = Vec::new();
     for line in lines {
         let row = Row::read(line, &header)?;
-        let job = row.job()?;
+        let job = row.job(registry)?;
         if job.iterations > most.iterations {
             let remedy =
                 format!("write 1 to {}, or let `run_time` follow the formula", most.iterations);
@@ -347,8 +371,14 @@ pub fn write(jobs: &[Job]) -> String {
         let is_measured = job.compute_per_iteration.is_some() || job.bytes_per_iteration.is_some();
         is_measured || job.samples_per_gpu.is_some()
     };
-    let has_own = jobs.iter().any(is_own);
-    let mut text = COLUMNS[..if has_own { COLUMNS.len() } else { COMMON }].join(",");
+    let has_limits = jobs.iter().any(|job| job.time_limit.is_some());
+    let has_own = has_limits || jobs.iter().any(is_own);
+    let columns = match (has_own, has_limits) {
+        (false, _) => COMMON,
+        (true, false) => WITHOUT_LIMIT,
+        (true, true) => COLUMNS.len(),
+    };
+    let mut text = COLUMNS[..columns].join(",");
     text.push('\n');
     for job in jobs {
         let Job { gpus, sensitive, iterations, .. } = job;
@@ -363,6 +393,10 @@ pub fn write(jobs: &[Job]) -> String {
             let samples = job.samples_per_gpu.map(|samples| samples.to_string());
             let (bytes, samples) = (bytes.unwrap_or_default(), samples.unwrap_or_default());
             let _ = write!(text, ",{compute},{bytes},{samples}");
+        }
+        if has_limits {
+            let limit = job.time_limit.map(seconds).unwrap_or_default();
+            let _ = write!(text, ",{limit}");
         }
         text.push('\n');
     }
@@ -482,7 +516,7 @@ mod tests {
     fn any_job() -> impl Strategy<Value = Job> {
         let settings =
             (1_u32.., 0..PatternShape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
-        let own = any::<(Option<u64>, Option<u64>)>();
+        let own = any::<(Option<u64>, Option<u64>, Option<u64>)>();
         let samples = prop::option::of(1..=MOST_SAMPLES as u32);
         (0..Workload::all().len(), settings, own, samples).prop_map(
             |(workload, settings, own, samples)| {
@@ -494,6 +528,7 @@ mod tests {
                 job.pattern = PatternShape::NAMED[pattern];
                 job.compute_per_iteration = own.0.map(Picoseconds);
                 job.bytes_per_iteration = own.1.map(Bytes);
+                job.time_limit = own.2.map(Picoseconds);
                 Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
             },
         )

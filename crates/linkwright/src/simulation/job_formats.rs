@@ -1,11 +1,11 @@
-//! Formats of jobs that are told by their looks and not read.
+//! Formats that are told by their looks and are no lists of jobs.
 
 use crate::diagnostic::Diagnosis;
 
 /// How many numbers a line of the Standard Workload Format has (Feitelson's Parallel Workloads Archive, version 2.2).
 const OF_SWF: usize = 18;
 
-/// Names the format of a text that lists jobs and is not read, with a remedy; None of any other.
+/// Names the format of a text that is no list of jobs, with a remedy; None of any other.
 #[must_use]
 pub fn other_format(text: &str) -> Option<Diagnosis> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -18,8 +18,8 @@ pub fn other_format(text: &str) -> Option<Diagnosis> {
     let mut words = first.split_whitespace();
     let are_numbers = words.clone().count() == OF_SWF && words.all(|it| it.parse::<f64>().is_ok());
     if first.starts_with(';') || are_numbers {
-        let remedy = "write its second, fifth and fourth column as comma-separated values below the header \
-                      `submit,gpus,duration`, GPUs for processors";
+        let remedy = "name it as `file` in `[jobs]` of a scenario without `columns`; or write its second, fifth and \
+                      fourth column as comma-separated values below `submit,gpus,duration`";
         let problem = "this looks like a log in the Standard Workload Format (SWF)";
         return Some(Diagnosis::of(problem).remedy(remedy));
     }

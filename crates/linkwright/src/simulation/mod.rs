@@ -17,7 +17,7 @@ mod written;
 
 pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
-pub use generate::{MOST_JOBS, MixOptions, generate};
+pub use generate::{MOST_JOBS, MixOptions, generate, generate_from};
 pub use job::Job;
 pub use job_formats::other_format;
 pub use queue::formula::{simulate, simulate_on};

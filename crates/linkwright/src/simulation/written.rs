@@ -9,7 +9,6 @@ use super::played::IterationSettings;
 use crate::allocation::ChosenPolicy;
 use crate::program::Program;
 use crate::training::TrainingTask;
-use crate::units::Picoseconds;
 
 /// What a job runs that is no workload under the choices of all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,8 +30,6 @@ pub struct Written {
     pub gpus: Option<Arc<[u32]>>,
     /// Its own policy; that of all where absent.
     pub policy: Option<ChosenPolicy>,
-    /// How long it runs at most, as its owner says, which backfilling goes by.
-    pub time_limit: Option<Picoseconds>,
     /// What the durations of a program's computation are multiplied by: 0.5 computes twice as fast.
     pub computation_scale: f64,
     /// The priority of its messages, where the network heeds it; the higher first.
@@ -45,14 +42,6 @@ impl Written {
     /// A task on GPUs by the policy of all, with nothing else said of it.
     #[must_use]
     pub const fn new(task: Task) -> Self {
-        Self {
-            task,
-            gpus: None,
-            policy: None,
-            time_limit: None,
-            computation_scale: 1.0,
-            priority: 0,
-            deadline: None,
-        }
+        Self { task, gpus: None, policy: None, computation_scale: 1.0, priority: 0, deadline: None }
     }
 }

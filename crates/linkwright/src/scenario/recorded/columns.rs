@@ -1,10 +1,10 @@
 //! Which column of a file of recorded jobs says what, and the fields of a row.
 
+use super::format::{AccountEntry, AccountedJob, NotPlayed};
+use super::lines::{BAR, Line};
 use super::values::{GpuCount, Moment, PartOfGpu, duration, gpus_of};
-use super::{BAR, LeftOut, Line};
 use crate::diagnostic::fields::Field;
-use crate::diagnostic::{InputError, Position, instead_of};
-use crate::training::Workload;
+use crate::diagnostic::{InputError, instead_of};
 use crate::units::Picoseconds;
 
 /// What a column tells.
@@ -197,7 +197,7 @@ impl Header {
     }
 
     /// The fields of a row.
-    pub(super) fn row<'a>(&'a self, line: Line<'a>) -> Result<Row<'a>, InputError> {
+    pub(super) fn row<'h, 'a>(&'h self, line: Line<'a>) -> Result<Row<'h, 'a>, InputError> {
         let mut fields = line.fields()?;
         if self.ends_with_bar && line.text.ends_with(BAR) {
             fields.pop();
@@ -217,65 +217,51 @@ impl Header {
     }
 }
 
-/// What is known of a job that is to be played.
-pub(super) struct Found {
-    pub name: Option<String>,
-    pub submit: Moment,
-    pub gpus: GpuCount,
-    pub duration: Picoseconds,
-    pub workload: Option<String>,
-    pub place: Position,
-}
-
 /// A row.
-pub(super) struct Row<'a> {
+pub(super) struct Row<'h, 'a> {
     line: Line<'a>,
-    header: &'a Header,
+    header: &'h Header,
     fields: Vec<Field<'a>>,
 }
 
-/// What `sacct` writes of what is not.
-const NOTHING: [&str; 5] = ["", "unknown", "none", "n/a", "invalid"];
+/// What `sacct` writes of what is not, and pandas.
+const NOTHING: [&str; 8] = ["", "unknown", "none", "n/a", "invalid", "nan", "nat", "null"];
 
-fn is_nothing(field: &Field<'_>) -> bool {
-    NOTHING.contains(&field.value.to_lowercase().as_str())
+/// Whether a word stands for no value, as `sacct` and makers of tables write it.
+pub(super) fn says_nothing(word: &str) -> bool {
+    NOTHING.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-impl Row<'_> {
-    fn columns(&self) -> impl Iterator<Item = (Role, &Field<'_>)> {
+pub(super) fn is_nothing(field: &Field<'_>) -> bool {
+    says_nothing(&field.value)
+}
+
+impl<'a> Row<'_, 'a> {
+    fn columns(&self) -> impl Iterator<Item = (Role, &Field<'a>)> {
         let columns = self.header.roles.iter().zip(&self.fields);
         columns.flat_map(|(roles, field)| roles.iter().map(move |role| (*role, field)))
     }
 
-    fn field(&self, role: Role) -> Option<&Field<'_>> {
+    fn field(&self, role: Role) -> Option<&Field<'a>> {
         self.columns().find(|(known, _)| *known == role).map(|(_, field)| field)
     }
 
     /// The field of a role that says something, the best known first; the first of them otherwise.
-    fn best(&self, rank: fn(Role) -> Option<usize>) -> Option<&Field<'_>> {
-        let mut ranked: Vec<(usize, &Field<'_>)> =
+    fn best(&self, rank: fn(Role) -> Option<usize>) -> Option<&Field<'a>> {
+        let mut ranked: Vec<(usize, &Field<'a>)> =
             self.columns().filter_map(|(role, field)| Some((rank(role)?, field))).collect();
         ranked.sort_by_key(|(rank, _)| *rank);
         let said = ranked.iter().find(|(_, field)| !is_nothing(field));
         said.or(ranked.first()).map(|(_, field)| *field)
     }
 
-    fn gpus_field(&self) -> &Field<'_> {
+    fn gpus_field(&self) -> &Field<'a> {
         let rank = |role| if let Role::Gpus(rank) = role { Some(rank) } else { None };
         self.best(rank).unwrap_or(&self.fields[0])
     }
 
-    pub(super) fn name_field(&self) -> &Field<'_> {
-        self.field(Role::Job).unwrap_or(&self.fields[0])
-    }
-
-    fn submit_field(&self) -> &Field<'_> {
+    fn submit_field(&self) -> &Field<'a> {
         self.field(Role::Submit).unwrap_or(&self.fields[0])
-    }
-
-    /// Refuses when it was submitted.
-    pub(super) fn refuse_submit(&self, problem: &str, remedy: &str) -> InputError {
-        self.line.refuse(self.submit_field(), problem, remedy)
     }
 
     fn moment(&self, field: &Field<'_>) -> Result<Moment, InputError> {
@@ -287,7 +273,7 @@ impl Row<'_> {
     }
 
     /// How long it ran, and where that is said; None where it is not said yet.
-    fn duration(&self) -> Result<Option<(Picoseconds, &Field<'_>)>, InputError> {
+    fn duration(&self) -> Result<Option<(Picoseconds, &Field<'a>)>, InputError> {
         let rank = |role| if let Role::Duration(rank) = role { Some(rank) } else { None };
         if let Some(field) = self.best(rank) {
             if is_nothing(field) {
@@ -331,56 +317,44 @@ impl Row<'_> {
         Ok(GpuCount { part, ..gpus })
     }
 
-    /// The job; None where it is left out, which is counted.
-    pub(super) fn job(&self, left_out: &mut LeftOut) -> Result<Option<Found>, InputError> {
+    /// The job, or why there is none to play.
+    pub(super) fn entry(&self) -> Result<AccountEntry<'a>, InputError> {
+        let left_out = |why| Ok(AccountEntry::LeftOut(why));
         let name = self.field(Role::Job);
         if self.header.has_bars && name.is_some_and(|it| it.value.contains('.')) {
-            left_out.steps += 1;
-            return Ok(None);
+            return left_out(NotPlayed::Step);
         }
         let state = self.field(Role::State).map(|it| it.value.to_uppercase()).unwrap_or_default();
         let is_begun = self.field(Role::Start).is_none_or(|start| !is_nothing(start));
         if !is_begun || state.starts_with("PENDING") {
-            left_out.never_started += 1;
-            return Ok(None);
+            return left_out(NotPlayed::NeverStarted);
         }
         let is_over = self.field(Role::End).is_none_or(|end| !is_nothing(end));
         let lives = ["RUNNING", "SUSPENDED", "COMPLETING", "RESIZING", "REQUEUED"];
         let duration = self.duration()?;
         let Some((duration, at)) = duration.filter(|_| is_over && !lives.contains(&&*state)) else {
-            left_out.unfinished += 1;
-            return Ok(None);
+            return left_out(NotPlayed::Unfinished);
         };
         let gpus = self.gpus()?;
         if duration.0 == 0 {
-            match state.starts_with("CANCELLED") {
-                true => left_out.never_started += 1,
-                false => left_out.without_length += 1,
-            }
-            return Ok(None);
+            return left_out(match state.starts_with("CANCELLED") {
+                true => NotPlayed::NeverStarted,
+                false => NotPlayed::WithoutLength,
+            });
         }
         if gpus.gpus == 0 {
-            left_out.without_gpus += 1;
-            return Ok(None);
+            return left_out(NotPlayed::WithoutGpus);
         }
-        let submit = self.moment(self.submit_field())?;
-        let workload = match self.field(Role::Workload).filter(|field| !is_nothing(field)) {
-            None => None,
-            Some(field) => {
-                let found = Workload::find(&field.value);
-                let found = found.map_err(|_| {
-                    let remedy = Workload::instead_of(&field.value);
-                    self.line.refuse(field, "unknown workload", remedy)
-                })?;
-                Some(found.name.clone())
-            }
-        };
-        let name = name.filter(|it| !it.value.is_empty());
-        if let Some(field) = name.filter(|it| it.value.chars().any(char::is_control)) {
-            let remedy = "name jobs without tabs and other control characters";
-            return Err(self.line.refuse(field, "not a job's id", remedy));
-        }
-        let (name, place) = (name.map(|it| it.value.to_string()), self.line.position(at.column));
-        Ok(Some(Found { name, submit, gpus, duration, workload, place }))
+        let workload = self.field(Role::Workload).filter(|field| !is_nothing(field));
+        Ok(AccountEntry::Job(AccountedJob {
+            id: name.filter(|it| !it.value.is_empty()).map(|it| self.line.written_in(it)),
+            submit: self.moment(self.submit_field())?,
+            submitted: self.line.written_in(self.submit_field()),
+            gpus,
+            duration,
+            lasted: self.line.position(at.column),
+            workload: workload.map(|field| self.line.written_in(field)),
+            row: self.line.written(),
+        }))
     }
 }

@@ -2,9 +2,8 @@
 //!
 //! Simulated time ends after 2^64 picoseconds, which are 213 days; a record of years is cut first.
 
-use super::columns::{Found, Header, Row};
+use super::format::AccountedJob;
 use super::values::Moment;
-use super::{LeftOut, Line};
 use crate::diagnostic::InputError;
 
 /// The most days that simulated time has: 2^64 picoseconds are 213.5 of them.
@@ -46,40 +45,18 @@ impl Cut {
         Some(Self { from, days })
     }
 
-    /// The part of a record that has these lines below its header.
-    ///
-    /// # Errors
-    /// Of a row that is no job's.
-    pub(super) fn window<'a>(
-        self,
-        header: &Header,
-        lines: impl Iterator<Item = Line<'a>>,
-    ) -> Result<Window, InputError> {
-        let all = self == Self::default();
+    /// Finds the part of a record that has these jobs.
+    pub(super) fn window(self, jobs: &[AccountedJob<'_>]) -> Window {
+        let earliest = || jobs.iter().map(|job| job.submit.picoseconds).min().unwrap_or(0);
         let start = match self.from {
-            _ if all => i128::MIN,
+            _ if self == Self::default() => i128::MIN,
             Some(Start::At(moment)) => moment.picoseconds,
-            Some(Start::Days(days)) => earliest(header, lines)? + i128::from(days) * DAY,
-            None => earliest(header, lines)?,
+            Some(Start::Days(days)) => earliest() + i128::from(days) * DAY,
+            None => earliest(),
         };
         let end = self.days.map_or(i128::MAX, |days| start + i128::from(days) * DAY);
-        Ok(Window { start, end, cut: self })
+        Window { start, end, cut: self }
     }
-}
-
-/// When the first job of all was submitted; zero where there is none.
-fn earliest<'a>(
-    header: &Header,
-    lines: impl Iterator<Item = Line<'a>>,
-) -> Result<i128, InputError> {
-    let mut first: Option<i128> = None;
-    for line in lines {
-        if let Some(found) = header.row(line)?.job(&mut LeftOut::default())? {
-            let submit = found.submit.picoseconds;
-            first = Some(first.map_or(submit, |known| known.min(submit)));
-        }
-    }
-    Ok(first.unwrap_or(0))
 }
 
 /// Holds the bounds of a part in picoseconds, as the moments of the record count them.
@@ -95,16 +72,16 @@ impl Window {
     ///
     /// # Errors
     /// A time that cannot be set against where the part begins.
-    pub(super) fn holds(&self, row: &Row<'_>, found: &Found) -> Result<bool, InputError> {
+    pub(super) fn holds(&self, file: &str, job: &AccountedJob<'_>) -> Result<bool, InputError> {
         if let Some(Start::At(moment)) = &self.cut.from
-            && !found.submit.is_like(moment)
+            && !job.submit.is_like(moment)
         {
             let problem = "`jobs.from` is a time of another kind than this";
             let remedy = "write both with a zone or both without, or `jobs.from` as a number of days \
                           after the first job";
-            return Err(row.refuse_submit(problem, remedy));
+            return Err(job.submitted.refuse(file, problem, remedy));
         }
-        Ok((self.start..self.end).contains(&found.submit.picoseconds))
+        Ok((self.start..self.end).contains(&job.submit.picoseconds))
     }
 
     /// Says which keys keep jobs nearer to one another.

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::values::{GpuCount, Moment, duration, gpus_of};
 use super::*;
+use crate::diagnostic::InputError;
 use crate::scenario::tests::read as read_scenario;
 use crate::scenario::{Asked, Built, Files, Given, ReadyJobs, Scenario};
 use crate::simulation::Job;
@@ -21,14 +21,19 @@ const SACCT: &str = "JobID|Submit|Start|End|ElapsedRaw|Elapsed|AllocTRES|ReqTRES
     17|2024-03-01T09:00:00|2024-03-01T09:01:00|2024-03-01T09:01:00|0|00:00:00|gres/gpu=1|gres/gpu=1|FAILED|cy\n\
     18|2024-03-01T09:30:00|2024-03-01T09:31:00|2024-03-01T09:41:00|600|00:10:00|gres/gpu=1|gres/gpu=1|CANCELLED by 7|cy\n";
 
-fn parsed(text: &str) -> Result<Record, InputError> {
-    read("jobs.txt", text, &Columns::default(), Cut::default(), 8)
+pub(super) fn parsed(text: &str) -> Result<Record, InputError> {
+    Accounting::default().read("jobs.txt", text, Cut::default(), 8)
+}
+
+/// Reads a table whose columns have names of their own.
+fn named(columns: Columns, text: &str) -> Result<Record, InputError> {
+    Accounting { columns, ..Accounting::default() }.read("a.csv", text, Cut::default(), 8)
 }
 
 /// The jobs of a part: their names, and when each was submitted after the first.
 fn part(text: &str, cut: Cut) -> Result<(Vec<(String, f64)>, usize), String> {
-    let record =
-        read("jobs.txt", text, &Columns::default(), cut, 8).map_err(|it| it.to_string())?;
+    let record = Accounting::default().read("jobs.txt", text, cut, 8);
+    let record = record.map_err(|it| it.to_string())?;
     let jobs = record.jobs.into_iter().map(|it| (it.name, it.submit.as_seconds()));
     Ok((jobs.collect(), record.left_out.outside))
 }
@@ -131,7 +136,7 @@ fn refusal(text: &str) -> String {
     parsed(text).unwrap_err().to_string()
 }
 
-fn short(record: &Record) -> Vec<(&str, f64, u32, f64)> {
+pub(super) fn short(record: &Record) -> Vec<(&str, f64, u32, f64)> {
     let each = record.jobs.iter();
     each.map(|it| (&*it.name, it.submit.as_seconds(), it.gpus, it.duration.as_seconds())).collect()
 }
@@ -183,15 +188,16 @@ fn a_scenario_may_name_the_columns() {
         ..Columns::default()
     };
     let text = "queued,lasted,cards,duration\n10,60,2,9\n";
-    assert!(is_record(text, &columns));
-    let record = read("a.csv", text, &columns, Cut::default(), 8).unwrap();
+    let accounting = Accounting { columns: columns.clone(), ..Accounting::default() };
+    assert!(accounting.is_record(text));
+    let record = named(columns.clone(), text).unwrap();
     assert_eq!(short(&record), [("job-001", 0.0, 2, 60.0)]);
     let text = "queued,last,cards\n1,2,3\n";
-    let error = read("a.csv", text, &columns, Cut::default(), 8).unwrap_err().to_string();
+    let error = named(columns, text).unwrap_err().to_string();
     assert!(error.contains("lacks the column `lasted`") && error.contains("`last`?"), "{error}");
     // A list of jobs is none.
-    assert!(!is_record("job,workload,gpus\na,gmm,1\n", &Columns::default()));
-    assert!(is_record("submit,gpus,duration\n", &Columns::default()));
+    assert!(!Accounting::default().is_record("job,workload,gpus\na,gmm,1\n"));
+    assert!(Accounting::default().is_record("submit,gpus,duration\n"));
 }
 
 #[test]
@@ -221,10 +227,6 @@ fn what_is_no_record_is_refused_with_its_place() {
         (
             "{\"jobs\": []}\n".into(),
             "1:1: this looks like JSON: `{\"jobs\": []}`; write comma-separated",
-        ),
-        (
-            "; Version: 2.2\n1 0 5 60 4 -1 -1 4 60 -1 1 7 3 -1 1 -1 -1 -1\n".into(),
-            "1:1: this looks like a log in the Standard Workload Format (SWF): `; Version: 2.2`; write its second",
         ),
         (format!("{head}1,2, 1:99:00\n"), "2:6: not a duration: `1:99:00`; write seconds"),
         (format!("{head}1,2,-3\n"), "2:5: not a duration: `-3`"),
@@ -487,20 +489,20 @@ fn one_column_may_tell_two_things() {
         start: start.map(str::to_owned),
         ..Columns::default()
     };
-    let named = "gpus,start,end\n2,60,120\n1,0,90\n";
-    let own = named.replace("start", "begun");
+    let usual = "gpus,start,end\n2,60,120\n1,0,90\n";
+    let own = usual.replace("start", "begun");
     let expected = [("job-001", 60.0, 2, 60.0), ("job-002", 0.0, 1, 90.0)];
     for (text, columns) in [
-        (named, given("start", None)),
-        (named, given("start", Some("start"))),
+        (usual, given("start", None)),
+        (usual, given("start", Some("start"))),
         (&own, given("begun", Some("begun"))),
     ] {
-        let record = read("a.csv", text, &columns, Cut::default(), 8).unwrap();
+        let record = named(columns, text).unwrap();
         assert_eq!(short(&record), expected);
     }
     // A column that is no time has the one meaning that it is given.
     let columns = Columns { gpus: Some("duration".to_owned()), ..Columns::default() };
-    let error = read("a.csv", "submit,duration\n1,2\n", &columns, Cut::default(), 8).unwrap_err();
+    let error = named(columns, "submit,duration\n1,2\n").unwrap_err();
     assert!(error.to_string().contains("no column says how long jobs ran"), "{error}");
 }
 
@@ -534,7 +536,7 @@ proptest! {
             text += &format!("{at}|2024-03-01T08:00:{at:02}|{lasted}|gres/gpu={gpus}|{state}\n");
             text += &format!("{at}.batch|2024-03-01T08:00:00|{lasted}||{state}\n");
         }
-        if let Ok(Record { jobs, left_out }) = parsed(&text) {
+        if let Ok(Record { jobs, left_out, .. }) = parsed(&text) {
             prop_assert_eq!(left_out.steps, rows.len());
             let LeftOut { never_started, unfinished, without_gpus, without_length, .. } = left_out;
             let others =

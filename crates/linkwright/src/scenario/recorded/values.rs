@@ -4,9 +4,9 @@ use crate::units::Picoseconds;
 
 /// When something happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::scenario) struct Moment {
+pub struct Moment {
     /// Since 1970 in the moment's zone, in that of all where it has none, or since any zero.
-    pub(super) picoseconds: i128,
+    pub picoseconds: i128,
     kind: Kind,
 }
 
@@ -22,7 +22,8 @@ const SECOND: i128 = Picoseconds::SECOND.0 as i128;
 
 impl Moment {
     /// Seconds, or a date and a time with a zone or without; None of anything else.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
         if let Some(picoseconds) = seconds(text) {
             return Some(Self { picoseconds, kind: Kind::Seconds });
         }
@@ -52,14 +53,16 @@ impl Moment {
     }
 
     /// Whether two moments can be told apart by their numbers.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind
     }
 }
 
 /// How long, of `90`, `90.5`, `MM:SS`, `HH:MM:SS`, `D-HH:MM:SS`, or with a unit; None of anything else,
 /// and of what is not less than 213 days.
-pub(super) fn duration(text: &str) -> Option<Picoseconds> {
+#[must_use]
+pub fn duration(text: &str) -> Option<Picoseconds> {
     if text.contains(':') {
         let (days, clock) = match text.split_once('-') {
             Some((days, clock)) => (digits(days)?, clock),
@@ -95,16 +98,18 @@ pub enum PartOfGpu {
 
 /// The GPUs that a job had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct GpuCount {
+pub struct GpuCount {
     /// How many; where it had parts, how many whole ones stand for them.
-    pub(super) gpus: u32,
-    pub(super) part: Option<PartOfGpu>,
+    pub gpus: u32,
+    /// Tells what part of each it had, where it had no whole ones.
+    pub part: Option<PartOfGpu>,
 }
 
 /// Counts the GPUs of a number, or of Slurm's list of resources; None of anything else.
 ///
 /// A GPU has `parts` of the parts that a number counts. In Slurm's list the count of all stands before those of models.
-pub(super) fn gpus_of(text: &str, parts: u32) -> Option<GpuCount> {
+#[must_use]
+pub fn gpus_of(text: &str, parts: u32) -> Option<GpuCount> {
     if text.is_empty() {
         return Some(GpuCount::default());
     }

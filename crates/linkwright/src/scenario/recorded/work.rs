@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Columns, Cut, PartOfGpu, Record, RecordedJob, read};
+use super::{Accounting, Cut, PartOfGpu, Record, RecordedJob};
 use crate::allocation::{AllocationError, BandwidthModel, PreparedMachine, policy};
 use crate::diagnostic::InputError;
 use crate::scenario::files::{Files, text_of};
@@ -25,7 +25,7 @@ use crate::simulation::{
     Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
 };
 use crate::system::BandwidthProfile;
-use crate::training::Workload;
+use crate::training::{Workload, workload_of};
 use crate::units::Picoseconds;
 
 /// Whose GPUs an idle system gives a job: those with the most effective bandwidth.
@@ -48,7 +48,8 @@ pub(in crate::scenario) struct Machine {
 pub(in crate::scenario) struct Recorded {
     /// What they ran, and where the scenario says so.
     pub workload: Option<(String, Place)>,
-    pub columns: Columns,
+    /// It reads their file.
+    pub accounting: Accounting,
     /// Which part of the record is played.
     pub cut: Cut,
     pub machine: Machine,
@@ -79,14 +80,14 @@ impl Recorded {
         most: Limits,
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let text = text_of(scenario, file, files)?;
-        let read = read(&file.name, text, &self.columns, self.cut, most.gpus)?;
-        let Record { jobs: recorded, left_out } = read;
+        let read = self.accounting.read(&file.name, text, self.cut, most.gpus)?;
+        let Record { jobs: recorded, left_out, assumed } = read;
         let cluster = self.machine.network.build(scenario, files)?;
         let mut lengths = Lengths { machine: &self.machine, cluster, known: BTreeMap::new() };
         let mut jobs = Vec::with_capacity(recorded.len());
         for job in &recorded {
             let workload = self.workload_of(job, &file.name)?;
-            let length = lengths.of(workload, job.gpus).map_err(|error| {
+            let length = lengths.of(&workload, job.gpus).map_err(|error| {
                 file.place.refuse_as(scenario, error, "", "name another system or workload")
             })?;
             let duration = job.duration.0;
@@ -102,10 +103,11 @@ impl Recorded {
                 let value = format!("{} s", job.duration.as_seconds());
                 return Err(InputError::at(&file.name, job.place, problem, &value, remedy));
             }
-            let named = Job::new(job.name.clone(), workload, job.gpus);
+            let named = Job::new(job.name.clone(), &workload, job.gpus);
             jobs.push(Job { arrival: job.submit, iterations, ..named });
         }
         let mut told = vec![self.assumed(&file.name, &jobs, lengths.cluster.system.name())];
+        told.extend(assumed.map(|assumed| format!("{}: {assumed}.", file.name)));
         let parts = parts_told(&recorded);
         if !parts.is_empty() {
             told.push(format!(
@@ -120,13 +122,14 @@ impl Recorded {
         Ok((jobs, told))
     }
 
-    fn workload_of(&self, job: &RecordedJob, file: &str) -> Result<&'static Workload, InputError> {
+    fn workload_of(&self, job: &RecordedJob, file: &str) -> Result<Workload, InputError> {
+        let workloads = &self.accounting.registries.workloads;
         let name = job.workload.as_ref().or(self.workload.as_ref().map(|(name, _)| name));
-        name.and_then(|name| Workload::find(name).ok()).ok_or_else(|| {
+        name.and_then(|name| workload_of(workloads, name).ok()).ok_or_else(|| {
             let remedy = format!(
                 "write `workload = \"resnet-50\"` in `[jobs]`, by which durations split into \
                  computing and communication; there are {}",
-                Workload::known()
+                workloads.names().join(", ")
             );
             let problem = "nobody says what the jobs ran";
             InputError::at(file, job.place, problem, &job.name, remedy)
@@ -173,16 +176,12 @@ fn parts_told(jobs: &[RecordedJob]) -> String {
 struct Lengths<'a> {
     machine: &'a Machine,
     cluster: Cluster,
-    known: BTreeMap<(&'static str, u32), Picoseconds>,
+    known: BTreeMap<(String, u32), Picoseconds>,
 }
 
 impl Lengths<'_> {
-    fn of(
-        &mut self,
-        workload: &'static Workload,
-        gpus: u32,
-    ) -> Result<Picoseconds, SimulationError> {
-        let key = (workload.name.as_str(), gpus);
+    fn of(&mut self, workload: &Workload, gpus: u32) -> Result<Picoseconds, SimulationError> {
+        let key = (workload.name.clone(), gpus);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }

@@ -35,7 +35,7 @@ impl Reserved {
 
 impl Queue<'_> {
     /// Starts jobs behind a first one that does not fit, where that does not delay it: they
-    /// end before it can start, or leave enough GPUs for it when it does.
+    /// are expected to end before it can start, or leave enough GPUs for it when it does.
     pub(super) fn backfill<E>(
         &mut self,
         started: &mut Vec<usize>,
@@ -49,10 +49,13 @@ impl Queue<'_> {
                 index += 1;
                 continue;
             };
-            let finish = self.finish_time(job, &choice, scheduler.now())?;
+            // A job that nobody knows the end of might delay the first for ever.
+            let Some(finish) = self.expected_end(job, &choice, scheduler.now())? else {
+                index += 1;
+                continue;
+            };
             let in_the_way = if finish > reservation { reserved.taken_by(&choice) } else { 0 };
-            // Nobody can tell that a job of unknown length is in nobody's way.
-            if in_the_way > spare || finish == UNKNOWN {
+            if in_the_way > spare {
                 index += 1;
                 continue;
             }
@@ -116,5 +119,97 @@ impl Queue<'_> {
             }
         }
         (Picoseconds(u64::MAX), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::allocation::{BandwidthModel, PreparedMachine, policy};
+    use crate::engine::{Engine, Model};
+    use crate::simulation::job::Job;
+    use crate::simulation::queue::{Ends, QueueDiscipline, ServerChoice, Sharing};
+    use crate::system::{BandwidthProfile, presets};
+    use crate::training::Workload;
+
+    /// Keeps a queue whose jobs all arrive at once, and the jobs that started then.
+    struct Once<'a> {
+        queue: Queue<'a>,
+        started: Vec<usize>,
+    }
+
+    impl Model for Once<'_> {
+        type Event = usize;
+        type Error = SimulationError;
+        const SETTLES: bool = true;
+
+        fn handle(
+            &mut self,
+            job: usize,
+            _: &mut impl Scheduler<usize>,
+        ) -> Result<(), SimulationError> {
+            self.queue.arrive(job);
+            Ok(())
+        }
+
+        fn settle(
+            &mut self,
+            scheduler: &mut impl Scheduler<usize>,
+        ) -> Result<Option<Picoseconds>, SimulationError> {
+            self.started.extend(self.queue.start_jobs(scheduler)?);
+            Ok(None)
+        }
+
+        fn done(&self) -> (u64, u64) {
+            self.queue.done()
+        }
+    }
+
+    /// Gives the jobs that start at once, on a server of eight GPUs.
+    fn started(jobs: &[Job]) -> Vec<usize> {
+        let server = presets::preset("dgx1-v100").unwrap();
+        let profile = BandwidthProfile::default_of(&server);
+        let machine = PreparedMachine::new(&server, profile, BandwidthModel::Sound).unwrap();
+        let sharing = Sharing {
+            machines: std::slice::from_ref(&machine),
+            policy: policy("greedy").unwrap(),
+            servers: ServerChoice::FirstFit,
+            discipline: QueueDiscipline::Backfill,
+            unhealthy: &[],
+        };
+        let queue = Queue::new(vec![&machine], jobs, sharing, Ends::Played).unwrap();
+        let mut once = Once { queue, started: Vec::new() };
+        let mut hook = |_| ControlFlow::Continue(());
+        let mut engine = Engine::new(&mut hook);
+        (0..jobs.len()).for_each(|job| engine.schedule(Picoseconds(0), job));
+        engine.run(&mut once).unwrap();
+        once.started
+    }
+
+    #[test]
+    fn a_job_of_unknown_duration_waits_unless_it_gives_a_time_limit() {
+        let gmm = Workload::find("gmm").unwrap();
+        let job = |name: &str, gpus| Job::new(name, gmm, gpus);
+        // Of the first, half the server is free; the second needs all of it, and leaves nothing spare.
+        let (first, second) = (job("first", 4), job("second", 8));
+        let short = Job { iterations: 1, ..job("short", 2) };
+        // Beyond 213 days no formula tells how long it takes.
+        let unknown = Job { iterations: u64::MAX, ..job("unknown", 2) };
+        let hour = Some(Picoseconds(3_600_000_000_000_000));
+        let limited = |limit| Job { time_limit: limit, ..unknown.clone() };
+        let day = |third: &Job| started(&[first.clone(), second.clone(), third.clone()]);
+        assert_eq!(day(&short), [0, 2]);
+        assert_eq!(day(&unknown), [0]);
+        assert_eq!(day(&limited(Some(Picoseconds(1)))), [0, 2]);
+        assert_eq!(day(&limited(hour)), [0]);
+        // Where GPUs are spare when the first of the queue starts, too.
+        let narrow = Job { gpus: 5, name: "narrow".to_owned(), ..second.clone() };
+        let spare = |third: &Job| started(&[first.clone(), narrow.clone(), third.clone()]);
+        assert_eq!(spare(&unknown), [0]);
+        assert_eq!(spare(&limited(hour)), [0, 2]);
+        // At the head of the queue it starts as any other.
+        assert_eq!(started(&[unknown]), [0]);
     }
 }

@@ -45,8 +45,9 @@ pub enum QueueDiscipline {
     /// First in, first out: the first job blocks all behind it until it fits, as in the paper.
     #[default]
     Fifo,
-    /// First in, first out, but a later job may start if the first is not delayed by it
-    /// (EASY backfilling, with run times known exactly).
+    /// First in, first out, but a later job may start if the first is not delayed by it (EASY
+    /// backfilling). Run times are known exactly, or by a job's time limit. A job that has neither
+    /// never starts before its turn.
     Backfill,
 }
 
@@ -323,6 +324,22 @@ impl<'a> Queue<'a> {
         Ok(selection)
     }
 
+    /// When a job that starts now is expected to end: by its time limit, else by the formula; None where neither says.
+    fn expected_end(
+        &self,
+        job: usize,
+        choice: &Choice,
+        now: Picoseconds,
+    ) -> Result<Option<Picoseconds>, SimulationError> {
+        if let Some(limit) = self.jobs[job].time_limit {
+            return Ok(now.checked_add(limit));
+        }
+        match self.finish_by_formula(job, choice, now) {
+            Err(_) if self.ends == Ends::Played => Ok(None),
+            finish => finish.map(Some),
+        }
+    }
+
     /// When a job that starts now ends, as far as that is known.
     fn finish_time(
         &self,
@@ -330,20 +347,11 @@ impl<'a> Queue<'a> {
         choice: &Choice,
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
-        if !self.jobs[job].is_estimated() {
-            let limit = self.jobs[job].own().and_then(|written| written.time_limit);
-            let end = limit.and_then(|limit| now.checked_add(limit));
-            return match self.ends {
-                Ends::Played => Ok(end.unwrap_or(UNKNOWN)),
-                Ends::ByFormula(_) => {
-                    Err(SimulationError::NoFormula { job: self.jobs[job].name.clone() })
-                }
-            };
+        if self.ends == Ends::Played {
+            let expected = self.expected_end(job, choice, now)?;
+            return Ok(expected.unwrap_or(UNKNOWN));
         }
-        match self.finish_by_formula(job, choice, now) {
-            Err(_) if self.ends == Ends::Played => Ok(UNKNOWN),
-            finish => finish,
-        }
+        self.finish_by_formula(job, choice, now)
     }
 
     fn finish_by_formula(
@@ -352,6 +360,9 @@ impl<'a> Queue<'a> {
         choice: &Choice,
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
+        if !self.jobs[job].is_estimated() {
+            return Err(SimulationError::NoFormula { job: self.jobs[job].name.clone() });
+        }
         let bandwidth = |sound: f64| Bandwidth((sound * 1e9).round() as u64);
         let within = |(server, selection): &(usize, Selection)| match self.ends {
             Ends::ByFormula(BandwidthModel::Published) => {

@@ -11,7 +11,6 @@ use crate::collectives::messages::contract::assert_contract;
 use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
-use crate::diagnostic::Named;
 use crate::network::PacketSettings;
 use crate::network::packet::{NicPolicy, Switching, TurnByTurn};
 use crate::network::routing::routing_for;
