@@ -3,7 +3,6 @@
 //! What each release counts on is a table of [`super::choice`]; Infinity Fabric and X-Bus are
 //! those of NCCL 2.30's `src/graph/topo.h`.
 
-use super::choice::has_cpu_of;
 use super::choice::rules::Search;
 use crate::system::views::wiring::{Wire, WiredId};
 use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
@@ -160,4 +159,13 @@ pub(super) enum Hop {
     Nvlink,
     Host,
     Network,
+}
+
+/// Whether some CPU's model has one of these names.
+pub(super) fn has_cpu_of(wiring: &Wiring, names: &[&str]) -> bool {
+    let mut described = (0..wiring.devices().len()).filter_map(|device| wiring.described(device));
+    described.any(|device| {
+        let model = device.model.as_deref().unwrap_or_default();
+        device.kind == DeviceKind::Cpu && names.iter().any(|name| model.contains(name))
+    })
 }

@@ -21,32 +21,6 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{PeakShare, System, Wire, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
-/// What NCCL runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ExpectedAlgorithm {
-    /// Around rings.
-    Ring,
-    /// Up and down trees: a chain in each server, double binary trees between them.
-    Tree,
-    /// Reduced and multicast by the `NVSwitches` (NVLink SHARP), from Hopper on.
-    Nvls,
-    /// Sends and receives between pairs.
-    Pairs,
-}
-
-impl ExpectedAlgorithm {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ring => "ring",
-            Self::Tree => "tree",
-            Self::Nvls => "nvls",
-            Self::Pairs => "pairs",
-        }
-    }
-}
-
 /// What to expect of one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expectation {

@@ -16,6 +16,7 @@ mod choice;
 mod constants;
 pub mod double_tree;
 pub mod expect;
+mod expected_algorithm;
 mod fabric;
 mod plans;
 pub mod rings;
@@ -27,11 +28,10 @@ pub use choice::{
     choose, release_on, releases,
 };
 pub(super) use constants::Generation;
-pub use expect::{
-    ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with,
-    expected_timings,
-};
+pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
+pub use expected_algorithm::ExpectedAlgorithm;
+pub(super) use expected_algorithm::by_pairs;
 pub(super) use fabric::by_server;
 pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
-pub(super) use plans::{Timed, by_pairs, plan_choice, plan_on};
+pub(super) use plans::{Timed, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

@@ -5,8 +5,9 @@ mod job;
 use self::job::{Job, Recipe};
 use thiserror::Error;
 
-use super::choice::{Choice, ChoiceError, Chooser, Settings, rings_in, today};
-use super::expect::ExpectedAlgorithm;
+use super::choice::versions::today;
+use super::choice::{Choice, ChoiceError, Chooser, Settings, rings_in};
+use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::rings::{Era, rings_of};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkClass, LinkGraphError, check_gpus};
@@ -292,14 +293,6 @@ const fn chunk_of(collective: Collective, tree: bool) -> Bytes {
         _ => false,
     };
     Bytes(if is_ring { 2 << 20 } else { 512 << 10 })
-}
-
-/// Whether NCCL runs it as sends and receives between pairs, which it has since 2.7.
-pub(in crate::collectives) const fn by_pairs(collective: Collective) -> bool {
-    matches!(
-        collective,
-        Collective::Gather { .. } | Collective::Scatter { .. } | Collective::AllToAll
-    )
 }
 
 /// The path along a ring away from the root, or, where data flows to it, the whole ring but

@@ -6,7 +6,7 @@
 //! Over `NVSwitches` any order does, over PCIe the order follows the host tree.
 
 use super::choice::rules::Search;
-use super::choice::today;
+use super::choice::versions::today;
 use super::constants::Generation;
 use super::fabric::{Fabric, host_order};
 use super::search::pack_rings;

@@ -2,12 +2,12 @@
 
 use super::rules::{Bandwidths, Rules, Search};
 use super::settings::Settings;
-use crate::collectives::baselines::constants::{Generation, Hop, host_bandwidth};
-use crate::collectives::baselines::fabric::{Fabric, by_server, farthest_hop};
+use crate::collectives::baselines::constants::{Generation, Hop, has_cpu_of, host_bandwidth};
+use crate::collectives::baselines::fabric::{Fabric, by_server, farthest_hop, interfaces};
 use crate::collectives::baselines::rings::{
     Era, RingPath, Rings, on_host, rings_of, rings_of_rccl,
 };
-use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
+use crate::system::{LinkKind, Proximity, Wiring};
 
 /// Channels, and what they carry.
 #[derive(Debug, Clone)]
@@ -181,21 +181,4 @@ fn network_bandwidth(search: &Search, wiring: &Wiring, gpus: &[usize]) -> f64 {
     let wires = wiring.wires().iter().filter(|wire| wire.is_network());
     let ends_here = wires.filter(|wire| is_own(wire.a) || is_own(wire.b));
     ends_here.map(|wire| wire.bandwidth.as_gigabytes_per_second().min(slot)).sum()
-}
-
-/// How many network interfaces the server of a GPU has.
-pub fn interfaces(wiring: &Wiring, gpu: usize) -> u32 {
-    let own = wiring.server_of(gpu);
-    let devices = wiring.devices().iter();
-    let nics = devices.filter(|device| device.kind == DeviceKind::Nic && device.server == own);
-    nics.count().max(1) as u32
-}
-
-/// Whether some CPU's model has one of these names.
-pub fn has_cpu_of(wiring: &Wiring, names: &[&str]) -> bool {
-    let mut described = (0..wiring.devices().len()).filter_map(|device| wiring.described(device));
-    described.any(|device| {
-        let model = device.model.as_deref().unwrap_or_default();
-        device.kind == DeviceKind::Cpu && names.iter().any(|name| model.contains(name))
-    })
 }

@@ -17,22 +17,22 @@ mod shape;
 mod tests;
 mod thresholds;
 mod version;
-mod versions;
+pub(super) mod versions;
 
 use thiserror::Error;
 
 use self::graph::Graph;
-pub(super) use self::graph::{has_cpu_of, interfaces, rings_in};
+pub(super) use self::graph::rings_in;
 use self::model::{Candidate, Model};
 pub use self::rules::Library;
 use self::rules::{Bandwidths, Rules};
 pub use self::settings::Settings;
+pub use self::shape::Chunking;
 use self::shape::{Cut, PAIRS_LL_MOST};
 use self::thresholds::Forced;
 pub use self::version::{Version, VersionError};
 use super::constants::Generation;
-use super::expect::ExpectedAlgorithm;
-use super::plans::by_pairs;
+use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::Protocol;
@@ -86,19 +86,6 @@ impl Choice {
         let blocks = if self.algorithm == ExpectedAlgorithm::Nvls { self.channels } else { 1 };
         Bytes(self.chunking.chunk.0 * u64::from(blocks))
     }
-}
-
-/// How a library cuts data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chunking {
-    /// Bytes that a channel hands on at a time, of each part of a ring's data.
-    pub chunk: Bytes,
-    /// Parts of a chunk that are sent before the whole is there.
-    pub slices: u32,
-    /// How often all channels go round.
-    pub loops: u64,
-    /// The chunk of the last time.
-    pub last: Bytes,
 }
 
 /// Settings that a machine cannot have.
@@ -323,11 +310,6 @@ pub(super) fn rules_on(wiring: &Wiring, settings: &Settings) -> (&'static Rules,
         Some(version) => versions::of(library, version),
         None => (versions::newest(library), None),
     }
-}
-
-/// What the newest NCCL counts on.
-pub(super) fn today() -> &'static rules::Search {
-    &versions::newest(Library::Nccl).search
 }
 
 /// What an error says of a machine.

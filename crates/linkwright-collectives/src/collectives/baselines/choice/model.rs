@@ -7,7 +7,7 @@ use super::rules::{
     Bandwidths, ByCollective, Limits, Nvls, NvlsShare, Plateau, Rules, Shares, TreeMost,
 };
 use crate::collectives::baselines::constants::{Generation, Hop};
-use crate::collectives::baselines::expect::ExpectedAlgorithm;
+use crate::collectives::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::Protocol;
 

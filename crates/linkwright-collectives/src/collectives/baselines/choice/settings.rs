@@ -1,7 +1,7 @@
 //! What a user sets, as NCCL's environment variables do, or has measured.
 
 use super::version::Version;
-use crate::collectives::baselines::expect::ExpectedAlgorithm;
+use crate::collectives::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::time::Processes;
 

@@ -4,14 +4,26 @@
 //! `calcCollChunking` and `scheduleCollTasksToPlan`), `src/include/collectives.h` and the ring
 //! loops of `src/collectives/device`.
 
-use super::Chunking;
 use super::graph::Graph;
 use super::rules::{Blocks, LastChunk, Rules};
 use crate::collectives::baselines::constants::{Generation, Hop, PCIE3_BANDWIDTH};
-use crate::collectives::baselines::expect::ExpectedAlgorithm;
+use crate::collectives::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::Protocol;
 use crate::units::Bytes;
+
+/// How a library cuts data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunking {
+    /// Bytes that a channel hands on at a time, of each part of a ring's data.
+    pub chunk: Bytes,
+    /// Parts of a chunk that are sent before the whole is there.
+    pub slices: u32,
+    /// How often all channels go round.
+    pub loops: u64,
+    /// The chunk of the last time.
+    pub last: Bytes,
+}
 
 /// What a connection's buffer has: so many steps (`NCCL_STEPS`).
 const STEPS: u64 = 8;

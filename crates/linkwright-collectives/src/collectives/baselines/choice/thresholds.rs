@@ -6,7 +6,7 @@
 use super::graph::Graph;
 use super::rules::Thresholds;
 use crate::collectives::baselines::constants::Generation;
-use crate::collectives::baselines::expect::ExpectedAlgorithm;
+use crate::collectives::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::Protocol;
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::collectives::baselines::ExpectedAlgorithm;
 use crate::collectives::baselines::plans::plan_choice;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::time::{protocol_of, resources};

@@ -1,8 +1,7 @@
 //! A job's rings through all of its servers, and the trees, stars and paths beside them.
 
-use crate::collectives::baselines::choice::interfaces;
 use crate::collectives::baselines::double_tree::double_binary_tree;
-use crate::collectives::baselines::fabric::{Fabric, by_server};
+use crate::collectives::baselines::fabric::{Fabric, by_server, interfaces};
 use crate::collectives::baselines::rings::{FoundRing, RingPath, Rings, on_host};
 use crate::collectives::link_graph::LinkClass;
 use crate::collectives::lowering::{RankPath, Ring, RootedTree};

@@ -1,4 +1,4 @@
-use super::super::choice::today;
+use super::super::choice::versions::today;
 use super::super::constants::host_bandwidth;
 use super::super::fabric::farthest_hop;
 use super::*;

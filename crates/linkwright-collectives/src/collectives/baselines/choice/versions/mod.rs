@@ -10,7 +10,7 @@ mod nccl_2_4;
 mod nccl_2_7;
 mod rccl_2_22;
 
-use super::rules::{Library, Rules};
+use super::rules::{Library, Rules, Search};
 use super::version::Version;
 
 /// All of them.
@@ -30,6 +30,11 @@ static ALL: [Rules; 9] = [
 pub fn newest(library: Library) -> &'static Rules {
     let of_it = ALL.iter().rev().find(|rules| rules.library == library);
     of_it.expect("each library has a release")
+}
+
+/// Gives the rates that the newest NCCL counts on.
+pub fn today() -> &'static Search {
+    &newest(Library::Nccl).search
 }
 
 /// The table for a version of a library: that of the nearest release that is not newer, else
