@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use linkwright::collectives::Collective;
-use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
+use linkwright::collectives::plan::{Packing, Plan, Question, plan};
 use linkwright::collectives::time::{protocol_of, time};
 use linkwright::system::System;
 use linkwright::units::Bytes;
@@ -16,7 +16,7 @@ use linkwright_bench::systems::{alone, dgx_a100s};
 
 fn packed(machine: &System, collective: Collective) -> Plan {
     let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
-    plan(machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap()
+    plan(&Packing, &Question::new(machine, &gpus, collective)).unwrap()
 }
 
 fn plans(criterion: &mut Criterion) {

@@ -11,9 +11,10 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
+use linkwright::collectives::plan::planners;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome, play};
+use linkwright::simulation::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
 use linkwright::simulation::{Job, MixOptions, QueueDiscipline, ServerChoice, Sharing, generate};
 use linkwright::system::BandwidthProfile;
 use linkwright::units::Picoseconds;
@@ -55,7 +56,7 @@ fn played(cluster: &Cluster, planner: &str, jobs: &[Job]) -> PlayedOutcome {
         discipline: QueueDiscipline::Fifo,
         unhealthy: &[],
     };
-    let planner = Planner::named(planner).expect("a planner");
+    let planner = PlannerChoice::named(planner, &planners()).expect("a planner");
     play(cluster, (planner, IterationSettings::default()), sharing, jobs, &mut |_| {
         ControlFlow::Continue(())
     })

@@ -1,7 +1,5 @@
 //! Choices that Python names by text.
 
-use std::collections::BTreeMap;
-
 use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::collectives::Protocol;
 use linkwright::collectives::baselines::ExpectedAlgorithm;
@@ -10,11 +8,8 @@ use linkwright::collectives::plan::Links;
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
 use linkwright::memory::kernel::benchmarks::Benchmark;
-use linkwright::memory::{Distribution, DramTiming, memory_systems};
-use linkwright::network::packet::arbiters;
-use linkwright::network::routing::routing_kinds;
-use linkwright::program::skeletons::ALL;
-use linkwright::simulation::cluster::{Fidelity, Mapping};
+use linkwright::memory::{Distribution, DramTiming};
+use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
@@ -22,17 +17,7 @@ use linkwright::training::{Optimizer, Precision, Way};
 
 use pyo3::prelude::*;
 
-use crate::allocator::{policy_names, tie_names};
 use crate::errors;
-use crate::execution::reduction_names;
-use crate::fabric::fabric_names;
-use crate::gpu_litmus::litmus_names;
-use crate::job::workload_names;
-use crate::pattern::pattern_names;
-use crate::plan::{algorithm_names, collective_names};
-use crate::simulation::planner_names;
-use crate::system::{export_format_names, import_format_names};
-use crate::training::framework_names;
 
 /// A closed set of named values.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -194,54 +179,4 @@ impl Choice for NetworkKind {
     fn refuse(name: &str, known: &[&str]) -> PyErr {
         errors::unknown_network(name, known)
     }
-}
-
-/// The names of every closed choice, by what they choose: a list for each, as the core has it.
-///
-/// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
-/// litmus_test, mapping, nccl_algorithm, network, optimizer, pattern, planner, policy, precision,
-/// processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
-#[pyfunction]
-pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
-    fn named<T: Choice>() -> Vec<&'static str> {
-        T::NAMED.iter().map(|(name, _)| *name).collect()
-    }
-    BTreeMap::from([
-        ("algorithm", algorithm_names()),
-        ("application", ALL.iter().map(|application| application.name).collect()),
-        ("arbitration", arbiters().names()),
-        ("bandwidth_model", named::<BandwidthModel>()),
-        ("bandwidth_profile", named::<BandwidthProfile>()),
-        ("benchmark", named::<Benchmark>()),
-        ("collective", collective_names()),
-        ("discipline", named::<QueueDiscipline>()),
-        ("distribution", named::<Distribution>()),
-        ("dram", named::<DramTiming>()),
-        ("export_format", export_format_names()),
-        ("fidelity", named::<Fidelity>()),
-        ("framework", framework_names()),
-        ("gpu_speed", named::<GpuSpeed>()),
-        ("import_format", import_format_names()),
-        ("links", named::<WantedLinks>()),
-        ("litmus_test", litmus_names()),
-        ("memory_system", memory_systems().names()),
-        ("mapping", Mapping::NAMES.to_vec()),
-        ("nccl_algorithm", named::<ExpectedAlgorithm>()),
-        ("network", fabric_names()),
-        ("optimizer", named::<Optimizer>()),
-        ("pattern", pattern_names()),
-        ("planner", planner_names()),
-        ("precision", named::<Precision>()),
-        ("processes", named::<Processes>()),
-        ("policy", policy_names()),
-        ("protocol", named::<Protocol>()),
-        ("reduction", reduction_names()),
-        ("routing", routing_kinds().names()),
-        ("run_time", named::<RunTime>()),
-        ("server_choice", named::<ServerChoice>()),
-        ("tie", tie_names()),
-        ("training_way", named::<Way>()),
-        ("workload", workload_names()),
-    ])
 }

@@ -3,6 +3,7 @@
 //! The arrays come through the buffer protocol; NumPy makes those that go back.
 
 use linkwright::diagnostic::Diagnosis;
+use std::sync::Arc;
 use std::time::Instant;
 
 use linkwright::collectives::{self, Element, ExecuteError, ExecuteOptions, Placement, Reduction};
@@ -10,7 +11,7 @@ use pyo3::buffer::{self, PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::schedule::Schedule;
+use crate::schedule_source::Source;
 use crate::table::missing;
 use crate::worker::interruptible;
 
@@ -27,33 +28,33 @@ type Outputs = Vec<Py<PyAny>>;
 /// Runs a schedule; the outputs, and the seconds from the check to the last rank's end.
 pub fn execute(
     py: Python<'_>,
-    schedule: &Schedule,
+    source: &Arc<Source>,
     arrays: &[Bound<'_, PyAny>],
     reduction: &str,
     in_place: bool,
 ) -> PyResult<(Outputs, f64)> {
     let reduction = reduction_named(reduction)?;
     match read(py, arrays)? {
-        Inputs::Float32(inputs) => run(py, schedule, inputs, reduction, in_place, "float32"),
-        Inputs::Float64(inputs) => run(py, schedule, inputs, reduction, in_place, "float64"),
-        Inputs::Int32(inputs) => run(py, schedule, inputs, reduction, in_place, "int32"),
-        Inputs::Int64(inputs) => run(py, schedule, inputs, reduction, in_place, "int64"),
+        Inputs::Float32(inputs) => run(py, source, inputs, reduction, in_place, "float32"),
+        Inputs::Float64(inputs) => run(py, source, inputs, reduction, in_place, "float64"),
+        Inputs::Int32(inputs) => run(py, source, inputs, reduction, in_place, "int32"),
+        Inputs::Int64(inputs) => run(py, source, inputs, reduction, in_place, "int64"),
     }
 }
 
 /// What the schedule's collective must give.
 pub fn reference(
     py: Python<'_>,
-    schedule: &Schedule,
+    source: &Arc<Source>,
     arrays: &[Bound<'_, PyAny>],
     reduction: &str,
 ) -> PyResult<Outputs> {
     let reduction = reduction_named(reduction)?;
     match read(py, arrays)? {
-        Inputs::Float32(inputs) => compute(py, schedule, inputs, reduction, "float32"),
-        Inputs::Float64(inputs) => compute(py, schedule, inputs, reduction, "float64"),
-        Inputs::Int32(inputs) => compute(py, schedule, inputs, reduction, "int32"),
-        Inputs::Int64(inputs) => compute(py, schedule, inputs, reduction, "int64"),
+        Inputs::Float32(inputs) => compute(py, source, inputs, reduction, "float32"),
+        Inputs::Float64(inputs) => compute(py, source, inputs, reduction, "float64"),
+        Inputs::Int32(inputs) => compute(py, source, inputs, reduction, "int32"),
+        Inputs::Int64(inputs) => compute(py, source, inputs, reduction, "int64"),
     }
 }
 
@@ -159,7 +160,7 @@ fn copied<T: buffer::Element>(
 
 fn run<T: Element + buffer::Element>(
     py: Python<'_>,
-    schedule: &Schedule,
+    source: &Arc<Source>,
     inputs: Vec<Vec<T>>,
     reduction: Reduction,
     in_place: bool,
@@ -167,7 +168,7 @@ fn run<T: Element + buffer::Element>(
 ) -> PyResult<(Outputs, f64)> {
     let placement = in_place.then_some(Placement::InPlace);
     let options = ExecuteOptions { placement, ..ExecuteOptions::default() };
-    let source = schedule.source();
+    let source = Arc::clone(source);
     let work = move || -> Result<(Vec<Vec<T>>, f64), ExecuteError> {
         let start = Instant::now();
         let outputs = collectives::execute(source.schedule(), inputs, reduction, &options)?;
@@ -179,12 +180,12 @@ fn run<T: Element + buffer::Element>(
 
 fn compute<T: Element + buffer::Element>(
     py: Python<'_>,
-    schedule: &Schedule,
+    source: &Arc<Source>,
     inputs: Vec<Vec<T>>,
     reduction: Reduction,
     element: &str,
 ) -> PyResult<Outputs> {
-    let collective = schedule.data().collective;
+    let collective = source.schedule().collective;
     let work = move || collectives::reference(collective, &inputs, reduction);
     written(py, &interruptible(py, work)?.map_err(errors::execution)?, element)
 }

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::argument::given;
 use crate::errors;
 use crate::number;
-use crate::pickle::Source;
 use crate::table::Table;
+use crate::text_source::Source;
 use crate::values;
 
 /// What errors of keyword arguments name as their file.

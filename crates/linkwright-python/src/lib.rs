@@ -8,6 +8,7 @@ mod archive_folder;
 mod argument;
 mod calibration;
 mod cells;
+mod choice_names;
 mod choices;
 mod cluster_job;
 mod cluster_run;
@@ -32,14 +33,19 @@ mod program;
 mod program_builder;
 mod scenario;
 mod schedule;
+mod schedule_source;
 mod setting;
 mod simulation;
 mod system;
 mod system_origin;
 mod table;
+mod text_source;
 mod thermal;
+mod time_sweep;
 mod timing;
 mod training;
+mod tree;
+mod tried;
 mod values;
 mod worker;
 
@@ -55,7 +61,7 @@ mod _core {
     #[pymodule_export]
     use crate::calibration::{calibrate, time_errors};
     #[pymodule_export]
-    use crate::choices::choice_names;
+    use crate::choice_names::choice_names;
     #[pymodule_export]
     use crate::cluster_job::ClusterJob;
     #[pymodule_export]
@@ -88,8 +94,8 @@ mod _core {
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]
     use crate::plan::{
-        Tree, Tried, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,
-        collective_names, packing_rate, plan, plan_for_sizes, planning_seconds,
+        algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor, collective_names,
+        packing_rate, plan, plan_for_sizes, planning_seconds,
     };
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};
@@ -110,9 +116,15 @@ mod _core {
     #[pymodule_export]
     use crate::thermal::{Floorplan, ThermalMap};
     #[pymodule_export]
-    use crate::timing::{Timing, time_sweep};
+    use crate::time_sweep::time_sweep;
+    #[pymodule_export]
+    use crate::timing::Timing;
     #[pymodule_export]
     use crate::training::{NeuralNetwork, TrainingStep, neural_networks, training_terms};
+    #[pymodule_export]
+    use crate::tree::Tree;
+    #[pymodule_export]
+    use crate::tried::Tried;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,7 +3,6 @@
 //! A class that derives serde's traits and stands in the list of [`pickled`] is done: `copyreg`
 //! tells Python's `pickle` and `copy` about it, and its numbers come back to the last bit.
 
-use linkwright::scenario::{Given, Registries};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -23,7 +22,6 @@ use crate::job::Job;
 use crate::nccl_tests::NcclTestsLog;
 use crate::owner::Owner;
 use crate::pattern::Pattern;
-use crate::plan::{Tree, Tried};
 use crate::program::Program;
 use crate::scenario::Scenario;
 use crate::schedule::{CheckReport, Export, Schedule};
@@ -35,6 +33,8 @@ use crate::table::Table;
 use crate::thermal::{Floorplan, ThermalMap};
 use crate::timing::Timing;
 use crate::training::{NeuralNetwork, TrainingStep};
+use crate::tree::Tree;
+use crate::tried::Tried;
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("the pickle is not of this version of Linkwright: {error}"))
@@ -130,31 +130,5 @@ impl<'de> Deserialize<'de> for System {
         let origin = Origin::deserialize(deserializer)?;
         let cluster = origin.cluster().map_err(D::Error::custom)?;
         Ok(Self::new(cluster, origin))
-    }
-}
-
-/// A text that a value is read from again.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Source {
-    /// The file's name, for errors.
-    pub file: String,
-    /// The whole text.
-    pub text: String,
-    /// Settings that are put over it.
-    pub settings: String,
-    /// The variant that is meant.
-    pub variant: Option<String>,
-}
-
-impl Source {
-    /// A text as it is.
-    pub fn new(file: String, text: String) -> Self {
-        Self { file, text, ..Self::default() }
-    }
-
-    /// The same for the core's reader.
-    pub fn given(&self) -> Given {
-        let Self { file, text, settings, variant } = self.clone();
-        Given { file, text, settings, variant, registries: Registries::default() }
     }
 }

@@ -1,16 +1,13 @@
-//! `linkwright.plan`, and the trees behind a plan.
+//! `linkwright.plan` and its like.
 
 use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
-use linkwright::collectives::lowering::RootedTree;
 use linkwright::collectives::plan::{
-    self as planning, ASSUMED_SIZE, Algorithm, Links, Plan, PlanError, Trial,
-    assumed_peer_access_switch,
+    self as planning, ASSUMED_SIZE, Links, Packing, PlanError, Planner, Question, planners,
 };
 use linkwright::collectives::{Collective, Protocol};
 use linkwright::system;
-use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::argument::{given, optional_size, sizes};
@@ -18,151 +15,8 @@ use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::schedule::Schedule;
 use crate::system::System;
-use crate::timing::bytes;
+use crate::timing::{bytes, peer_access_time};
 use crate::worker::interruptible;
-
-/// A spanning tree of a job's GPUs and its share of the data.
-#[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Tree {
-    root: usize,
-    edges: Vec<(usize, usize)>,
-    depth: usize,
-    share: f64,
-}
-
-impl Tree {
-    /// A plan's trees by the ids of its GPUs.
-    pub fn of_plan(trees: &[RootedTree], gpus: &[usize]) -> Vec<Self> {
-        let whole: u64 = trees.iter().map(|tree| u64::from(tree.chunks)).sum();
-        let of_tree = |tree: &RootedTree| {
-            let outward = tree.outward();
-            let mut depths = vec![0; tree.parent.len()];
-            let mut edges = Vec::with_capacity(outward.len());
-            for rank in outward {
-                if let Some(parent) = tree.parent[rank] {
-                    depths[rank] = depths[parent] + 1;
-                    edges.push((gpus[parent], gpus[rank]));
-                }
-            }
-            Self {
-                root: gpus[tree.root()],
-                edges,
-                depth: depths.into_iter().max().unwrap_or(0),
-                share: f64::from(tree.chunks) / whole as f64,
-            }
-        };
-        trees.iter().map(of_tree).collect()
-    }
-
-    /// What stands above it in a picture.
-    pub fn title(&self) -> String {
-        format!("{:.4} % of the data", self.share * 100.0)
-    }
-}
-
-#[pymethods]
-impl Tree {
-    /// The GPU at its root.
-    #[getter]
-    fn root(&self) -> usize {
-        self.root
-    }
-
-    /// Its edges from the root outwards, each the nearer GPU and the farther one.
-    #[getter]
-    fn edges(&self) -> Vec<(usize, usize)> {
-        self.edges.clone()
-    }
-
-    /// The most edges between the root and a GPU.
-    #[getter]
-    fn depth(&self) -> usize {
-        self.depth
-    }
-
-    /// Its part of the data that all trees carry, from 0 to 1.
-    #[getter]
-    fn share(&self) -> f64 {
-        self.share
-    }
-
-    fn __repr__(&self) -> String {
-        let (root, depth, percent) = (self.root, self.depth, self.share * 100.0);
-        format!("<Tree from GPU {root}: {percent:.1} % of the data, depth {depth}>")
-    }
-}
-
-/// An algorithm that `plan` tried, and what became of it.
-#[pyclass(frozen, eq, module = "linkwright")]
-#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Tried(pub planning::Tried);
-
-#[pymethods]
-impl Tried {
-    /// The algorithm's name.
-    #[getter]
-    fn algorithm(&self) -> &'static str {
-        self.0.algorithm.name()
-    }
-
-    /// The protocol with which its plan is the fastest; None where it was not timed.
-    #[getter]
-    fn protocol(&self) -> Option<&'static str> {
-        match self.0.trial {
-            Trial::Timed { protocol, .. } => Some(protocol.name()),
-            _ => None,
-        }
-    }
-
-    /// The longest run of bytes that a step of its plan moves; None where it was not timed.
-    #[getter]
-    fn chunk(&self) -> Option<u64> {
-        match self.0.trial {
-            Trial::Timed { chunk, .. } => Some(chunk.0),
-            _ => None,
-        }
-    }
-
-    /// Seconds that its plan takes; None where it was not timed.
-    #[getter]
-    fn time(&self) -> Option<f64> {
-        match self.0.trial {
-            Trial::Timed { time, .. } => Some(time.as_seconds()),
-            _ => None,
-        }
-    }
-
-    /// Seconds that it takes at least, where another plan is so much faster that it was not planned;
-    /// else None.
-    #[getter]
-    fn least_time(&self) -> Option<f64> {
-        match self.0.trial {
-            Trial::Hopeless { least } => Some(least.as_seconds()),
-            _ => None,
-        }
-    }
-
-    /// Why it has no plan; None where it has one, or was not planned since another is faster.
-    #[getter]
-    fn reason(&self) -> Option<&str> {
-        match &self.0.trial {
-            Trial::Refused(why) => Some(why),
-            _ => None,
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        let what = match &self.0.trial {
-            Trial::Timed { protocol, time, .. } => {
-                format!("{:.1} us with {}", time.as_seconds() * 1e6, protocol.name())
-            }
-            Trial::Hopeless { least } => format!("at least {:.1} us", least.as_seconds() * 1e6),
-            Trial::Refused(why) => why.clone(),
-        };
-        format!("<Tried {}: {what}>", self.algorithm())
-    }
-}
 
 /// The name of the choice of the fastest algorithm.
 const AUTO: &str = "auto";
@@ -225,15 +79,15 @@ pub fn plan(
         let protocol = protocol.map(Protocol::named).transpose()?;
         let found = interruptible(py, move || {
             let at = size.unwrap_or(ASSUMED_SIZE);
-            let by = |chosen| match links {
-                WantedLinks::Of(links) => {
-                    planning::timed_plan_for_size(&on, &gpus, wanted, chosen, links, at)
-                        .map(|(plan, timing)| (plan, Some(timing)))
+            let question = asked(&on, &gpus, wanted, links);
+            let by = |planner: &'static dyn Planner| match links {
+                WantedLinks::Of(_) => planning::timed_plan_for_size(planner, &question, at)
+                    .map(|(plan, timing)| (plan, Some(timing))),
+                WantedLinks::Hybrid => {
+                    planning::plan_hybrid(planner, &question, at, switch).map(|plan| (plan, None))
                 }
-                _ => planned(&on, &gpus, wanted, chosen, links, Some(at), switch)
-                    .map(|plan| (plan, None)),
             };
-            let mut found = planning::plan_fastest(&on, &gpus, wanted, at, protocol, &by)?;
+            let mut found = planning::plan_fastest(&planners(), &question, at, protocol, &by)?;
             if size.is_none() {
                 found.0.notes.push(format!("no size is given; it is the fastest for {at}"));
             }
@@ -247,28 +101,30 @@ pub fn plan(
         let of_auto = Diagnosis::of("a protocol is for the choice of `auto`");
         return Err(errors::collective(of_auto.remedy("give it to `Schedule.time`")));
     }
-    let plan = interruptible(py, move || planned(&on, &gpus, wanted, chosen, links, size, switch))?;
+    let plan = interruptible(py, move || {
+        let question = asked(&on, &gpus, wanted, links);
+        match (links, size) {
+            (WantedLinks::Of(_), None) => planning::plan(chosen, &question),
+            (WantedLinks::Of(_), Some(size)) => planning::plan_for_size(chosen, &question, size),
+            (WantedLinks::Hybrid, Some(size)) => {
+                planning::plan_hybrid(chosen, &question, size, switch)
+            }
+            (WantedLinks::Hybrid, None) => Err(PlanError::NoSize),
+        }
+    })?;
     Ok(Schedule::planned(plan.map_err(errors::collective)?, Vec::new(), system.clone()))
 }
 
-fn planned(
-    system: &system::System,
-    gpus: &[usize],
+fn asked<'a>(
+    system: &'a system::System,
+    gpus: &'a [usize],
     wanted: Collective,
-    chosen: Algorithm,
     links: WantedLinks,
-    size: Option<Bytes>,
-    switch: Picoseconds,
-) -> Result<Plan, PlanError> {
-    match (links, size) {
-        (WantedLinks::Of(links), None) => planning::plan(system, gpus, wanted, chosen, links),
-        (WantedLinks::Of(links), Some(size)) => {
-            planning::plan_for_size(system, gpus, wanted, chosen, links, size)
-        }
-        (WantedLinks::Hybrid, Some(size)) => {
-            planning::plan_hybrid(system, gpus, wanted, chosen, size, switch)
-        }
-        (WantedLinks::Hybrid, None) => Err(PlanError::NoSize),
+) -> Question<'a> {
+    let question = Question::new(system, gpus, wanted);
+    match links {
+        WantedLinks::Of(links) => question.over(links),
+        WantedLinks::Hybrid => question,
     }
 }
 
@@ -312,7 +168,7 @@ pub fn plan_for_sizes(
     let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(system.core());
     let plans = interruptible(py, move || {
-        planning::plan_for_sizes(&on, &gpus, wanted, chosen, links, &sizes)
+        planning::plan_for_sizes(chosen, &Question::new(&on, &gpus, wanted).over(links), &sizes)
     })?;
     let plans = plans.map_err(errors::collective)?;
     Ok(plans.into_iter().map(|plan| Schedule::planned(plan, Vec::new(), system.clone())).collect())
@@ -370,19 +226,9 @@ pub fn planning_seconds(
 ) -> PyResult<f64> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, None, &gpus)?;
-    let chosen = if algorithm == AUTO { Algorithm::Packing } else { known_algorithm(algorithm)? };
-    Ok(planning::planning_seconds(system.core(), &gpus, wanted, chosen))
-}
-
-/// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.
-pub fn peer_access_time(given: Option<f64>, gpus: usize) -> PyResult<Picoseconds> {
-    let Some(seconds) = given else { return Ok(assumed_peer_access_switch(gpus)) };
-    let sound = (0.0..=3600.0).contains(&seconds);
-    let refuse = || {
-        Diagnosis::of(format!("peer_access_switch is {seconds}"))
-            .remedy("give seconds from 0 to 3600")
-    };
-    sound.then(|| Picoseconds::from_seconds(seconds)).ok_or_else(|| errors::collective(refuse()))
+    let chosen = if algorithm == AUTO { &Packing } else { known_algorithm(algorithm)? };
+    let question = Question::new(system.core(), &gpus, wanted);
+    Ok(planning::planning_seconds(chosen, &question))
 }
 
 /// The collective of that name among a job's GPUs, whose root is given by its GPU.
@@ -431,14 +277,14 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
 #[pyfunction]
 #[pyo3(signature = () -> "list[AlgorithmName]")]
 pub fn algorithm_names() -> Vec<&'static str> {
-    [AUTO].into_iter().chain(Algorithm::all().into_iter().map(Algorithm::name)).collect()
+    [AUTO].into_iter().chain(planners().names()).collect()
 }
 
 /// Each algorithm's name and what it does.
 #[pyfunction]
 pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
-    let described = |algorithm: Algorithm| (algorithm.name(), algorithm.description());
-    let all = Algorithm::all().into_iter().map(described);
+    let planners = planners();
+    let all = planners.iter().map(|planner| (planner.name(), planner.description()));
     [(AUTO, AUTO_DESCRIPTION)].into_iter().chain(all).collect()
 }
 
@@ -451,13 +297,13 @@ pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
 pub fn algorithm_protocols(
     #[pyo3(from_py_with = given)] algorithm: &str,
 ) -> PyResult<Vec<&'static str>> {
-    let known = |name| known_algorithm(name).map(Algorithm::protocols);
+    let known = |name| known_algorithm(name).map(|planner| planner.protocols());
     let protocols = if algorithm == AUTO { &Protocol::ALL } else { known(algorithm)? };
     Ok(protocols.iter().map(|protocol| protocol.name()).collect())
 }
 
-fn known_algorithm(name: &str) -> PyResult<Algorithm> {
-    Algorithm::named(name).ok_or_else(|| {
+fn known_algorithm(name: &str) -> PyResult<&'static dyn Planner> {
+    planners().get(name).map_err(|_| {
         let known = algorithm_names();
         errors::unknown_collective_choice("algorithm", name, &known)
     })

@@ -7,7 +7,7 @@ use linkwright::diagnostic::Diagnosis;
 use linkwright::scenario::{
     self, Asked, JobSource, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
-use linkwright::simulation::played::Planner;
+use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{RunTime, generate};
 use linkwright::system::System as CoreSystem;
 use pyo3::IntoPyObjectExt;
@@ -22,10 +22,10 @@ use crate::choices::Choice;
 use crate::cluster_job::ClusterJob;
 use crate::errors;
 use crate::job::Job;
-use crate::pickle::Source;
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
+use crate::text_source::Source;
 use crate::values;
 use crate::worker;
 
@@ -227,7 +227,7 @@ impl Scenario {
     fn planner(&self) -> &'static str {
         match self.mix() {
             Some(mix) => mix.choices.planner.name(),
-            None => self.0.network.collectives.planner.unwrap_or(Planner::Mpi).name(),
+            None => self.0.network.collectives.planner.unwrap_or(PlannerChoice::Mpi).name(),
         }
     }
 

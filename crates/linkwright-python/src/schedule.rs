@@ -19,37 +19,13 @@ use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::execution;
 use crate::number;
-use crate::plan::{Tree, Tried};
+use crate::schedule_source::Source;
 use crate::system::System;
 use crate::table::Table;
 use crate::timing::{self, Timing};
+use crate::tree::Tree;
+use crate::tried::Tried;
 use crate::worker::interruptible;
-
-/// Where a schedule comes from.
-#[derive(serde::Serialize, serde::Deserialize)]
-pub enum Source {
-    /// The planner, with what it knows.
-    Planned(Plan),
-    /// A file.
-    Read(collectives::Schedule),
-}
-
-impl Source {
-    /// What to do.
-    pub const fn schedule(&self) -> &collectives::Schedule {
-        match self {
-            Self::Planned(plan) => &plan.schedule,
-            Self::Read(schedule) => schedule,
-        }
-    }
-
-    const fn plan(&self) -> Option<&Plan> {
-        match self {
-            Self::Planned(plan) => Some(plan),
-            Self::Read(_) => None,
-        }
-    }
-}
 
 /// A collective as steps per rank, to be checked, executed, timed and exported.
 ///
@@ -318,8 +294,8 @@ impl Schedule {
 
     /// The algorithm that planned it; None if it was read from a file.
     #[getter]
-    fn algorithm(&self) -> Option<&'static str> {
-        self.source.plan().map(|plan| plan.algorithm.name())
+    fn algorithm(&self) -> Option<&str> {
+        self.source.plan().map(|plan| &*plan.algorithm)
     }
 
     /// Its links: `nvlink`, `xgmi`, `pcie`, `hybrid` or `network`; None if it was read.
@@ -410,7 +386,8 @@ impl Schedule {
         #[pyo3(from_py_with = given)] reduction: &str,
         #[pyo3(from_py_with = given)] in_place: bool,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        execution::execute(py, self, &arrays, reduction, in_place).map(|(outputs, _)| outputs)
+        execution::execute(py, &self.source, &arrays, reduction, in_place)
+            .map(|(outputs, _)| outputs)
     }
 
     /// As `execute`, with the seconds that the ranks took.
@@ -431,7 +408,7 @@ impl Schedule {
         #[pyo3(from_py_with = given)] reduction: &str,
         #[pyo3(from_py_with = given)] in_place: bool,
     ) -> PyResult<(Vec<Py<PyAny>>, f64)> {
-        execution::execute(py, self, &arrays, reduction, in_place)
+        execution::execute(py, &self.source, &arrays, reduction, in_place)
     }
 
     /// What its collective must give for these inputs, computed without any schedule.
@@ -450,7 +427,7 @@ impl Schedule {
         #[pyo3(from_py_with = given)] arrays: Vec<Bound<'_, PyAny>>,
         #[pyo3(from_py_with = given)] reduction: &str,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        execution::reference(py, self, &arrays, reduction)
+        execution::reference(py, &self.source, &arrays, reduction)
     }
 
     /// How long it takes on a system's links.
@@ -478,7 +455,7 @@ impl Schedule {
         #[pyo3(from_py_with = optional_size)] chunk: Option<i128>,
         #[pyo3(from_py_with = given)] protocol: Option<&str>,
     ) -> PyResult<Timing> {
-        timing::time_schedule(py, self, size, system, chunk, protocol)
+        timing::time_schedule(py, &self.source, size, self.system_or(system)?, chunk, protocol)
     }
 
     /// The file that MSCCL's executors load.

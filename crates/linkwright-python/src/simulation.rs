@@ -1,10 +1,11 @@
 //! `linkwright.simulate` and its result.
 
 use linkwright::allocation::{self, BandwidthModel, Policy, Ties};
+use linkwright::collectives::plan::planners;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner, carried};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice, carried};
 use linkwright::simulation::{
     self, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice, play_day,
     tables,
@@ -110,7 +111,7 @@ impl SimulationResult {
         #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
     ) -> PyResult<Table> {
         let core = system.core();
-        let planner = Planner::named(planner).map_err(errors::range)?;
+        let planner = PlannerChoice::named(planner, &planners()).map_err(errors::range)?;
         let bucket = bucket_of(bucket)?;
         let settings = IterationSettings { host_copies, bucket, ..IterationSettings::default() };
         if !self.fits(core) {
@@ -275,7 +276,7 @@ pub fn simulate(
         unhealthy: unhealthy.map(id).collect::<PyResult<_>>()?,
         run_time: RunTime::named(run_time)?,
         fidelity: Fidelity::named(fidelity)?,
-        planner: Planner::named(planner).map_err(errors::range)?,
+        planner: PlannerChoice::named(planner, &planners()).map_err(errors::range)?,
         iteration: IterationSettings {
             host_copies,
             gpu_speed: GpuSpeed::named(gpu_speed)?,
@@ -290,5 +291,5 @@ pub fn simulate(
 #[pyfunction]
 #[pyo3(signature = () -> "list[PlannerName]")]
 pub fn planner_names() -> Vec<&'static str> {
-    Planner::names()
+    PlannerChoice::names(&planners())
 }

@@ -17,8 +17,8 @@ use toml::{Table, Value};
 use crate::argument::{Argument, Refusal, as_extracted};
 use crate::errors;
 use crate::fabric::Fabric;
-use crate::pickle::Source;
 use crate::system::System;
+use crate::text_source::Source;
 use crate::values;
 use crate::worker::interruptible;
 

@@ -1,19 +1,18 @@
-//! `linkwright.Timing`, and sweeps over sizes.
+//! `linkwright.Timing`, and the function that makes one.
 
 use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
+use linkwright::collectives::plan::assumed_peer_access_switch;
 use linkwright::collectives::time::{self, ChunkTrial, NcclProtocol, TimeError, choose_chunk};
 use linkwright::collectives::{self, Protocol, tables};
 use linkwright::system;
-use linkwright::units::Bytes;
+use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
-use crate::argument::{callback, given, optional_size, sizes};
 use crate::choices::Choice;
 use crate::errors;
-use crate::plan::peer_access_time;
-use crate::schedule::Schedule;
+use crate::schedule_source::Source;
 use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
@@ -24,7 +23,7 @@ use crate::worker::interruptible;
 pub struct Timing {
     system: System,
     protocol: Protocol,
-    timing: time::Timing,
+    pub timing: time::Timing,
     trials: Vec<ChunkTrial>,
 }
 
@@ -111,7 +110,7 @@ pub fn bytes(what: &str, value: i128) -> PyResult<Bytes> {
 }
 
 /// A size that divides among the ranks of a schedule.
-fn divided(schedule: &collectives::Schedule, size: i128) -> PyResult<Bytes> {
+pub fn divided(schedule: &collectives::Schedule, size: i128) -> PyResult<Bytes> {
     let size = bytes("the size", size)?;
     let shards = schedule.longest_buffer() as u64 / u64::from(schedule.chunks.max(1));
     if shards > 1 && size.0 % shards != 0 {
@@ -142,71 +141,35 @@ fn timed(
 /// What `Schedule.time` does.
 pub fn time_schedule(
     py: Python<'_>,
-    schedule: &Schedule,
+    source: &Arc<Source>,
     size: i128,
-    system: Option<&System>,
+    system: &System,
     chunk: Option<i128>,
     protocol: Option<&str>,
 ) -> PyResult<Timing> {
-    let system = schedule.system_or(system)?;
-    let size = divided(schedule.data(), size)?;
+    let schedule = source.schedule();
+    let size = divided(schedule, size)?;
     let chunk = chunk.map(|chunk| bytes("the chunk", chunk)).transpose()?;
     let protocol = protocol.map(Protocol::named).transpose()?;
-    let protocol = protocol.unwrap_or(schedule.data().protocol);
+    let protocol = protocol.unwrap_or(schedule.protocol);
     // It delays nothing but PCIe beside NVLink.
-    let switch = peer_access_time(None, schedule.data().ranks())?;
-    let usual = time::protocol_as(schedule.data(), protocol, system.core());
+    let switch = peer_access_time(None, schedule.ranks())?;
+    let usual = time::protocol_as(schedule, protocol, system.core());
     let usual = usual.map_err(errors::collective)?;
     let costs = NcclProtocol { peer_access_switch: switch, ..usual };
-    let source = schedule.source();
-    let on = Arc::clone(system.core());
+    let (source, on) = (Arc::clone(source), Arc::clone(system.core()));
     let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;
     let (timing, trials) = found.map_err(errors::collective)?;
     Ok(Timing { system: system.clone(), protocol, timing, trials })
 }
 
-/// Times a schedule for each of several sizes.
-///
-/// Args:
-///     schedule: The schedule.
-///     system: Whose links carry it; the one that it was planned for where None.
-///     sizes: Bytes, as nccl-tests counts them.
-///     chunk: The longest run of bytes that one step moves; found for each size where None.
-///     protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
-///     progress: Called after each size with the number that is done and their number.
-///
-/// Returns:
-///     One row per size: size and chunk in bytes, time in seconds, algorithm_bandwidth and
-///     bus_bandwidth in GB/s, as nccl-tests defines them.
-///
-/// Raises:
-///     CollectiveError: If a size does not divide into shards, the system has no path for a
-///         connection, or the schedule waits for ever.
-///     KeyboardInterrupt: Within a second of Ctrl-C.
-#[pyfunction]
-#[pyo3(signature = (
-    schedule: "Schedule", system: "System | None", sizes: "Sequence[int | str]", *, chunk: "int | str | None" = None,
-    protocol: "ProtocolName | None" = None,
-    progress: "Callable[[int, int], object] | None" = None
-))]
-pub fn time_sweep(
-    py: Python<'_>,
-    #[pyo3(from_py_with = given)] schedule: &Schedule,
-    #[pyo3(from_py_with = given)] system: Option<&System>,
-    #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
-    #[pyo3(from_py_with = optional_size)] chunk: Option<i128>,
-    #[pyo3(from_py_with = given)] protocol: Option<&str>,
-    #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
-) -> PyResult<Table> {
-    for size in &sizes {
-        divided(schedule.data(), *size)?;
-    }
-    let mut timings = Vec::with_capacity(sizes.len());
-    for (index, size) in sizes.iter().enumerate() {
-        timings.push(time_schedule(py, schedule, *size, system, chunk, protocol)?.timing);
-        if let Some(call) = &progress {
-            call.call1(py, (index + 1, sizes.len()))?;
-        }
-    }
-    Table::new(tables::sweep(&timings))
+/// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.
+pub fn peer_access_time(given: Option<f64>, gpus: usize) -> PyResult<Picoseconds> {
+    let Some(seconds) = given else { return Ok(assumed_peer_access_switch(gpus)) };
+    let sound = (0.0..=3600.0).contains(&seconds);
+    let refuse = || {
+        Diagnosis::of(format!("peer_access_switch is {seconds}"))
+            .remedy("give seconds from 0 to 3600")
+    };
+    sound.then(|| Picoseconds::from_seconds(seconds)).ok_or_else(|| errors::collective(refuse()))
 }

@@ -6,6 +6,7 @@
 
 pub mod halo;
 pub mod heaviest_first;
+pub mod chain;
 pub mod last_gpus;
 pub mod last_gpus;
 pub mod ordered_hmg;
@@ -37,5 +38,6 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     all.add(&uncached::Uncached);
     all.workloads.add(&halo::Halo);
     all.accounting.add(&sentences::Sentences);
+    all.planners.add(&chain::Chain);
     all
 }

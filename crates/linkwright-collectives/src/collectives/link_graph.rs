@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use super::schedule::ChannelTransport;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::views::wiring::WiredId;
 use crate::system::{DeviceId, DeviceKind, LinkKind, System, Wire, Wiring};
@@ -33,6 +34,14 @@ impl LinkClass {
             Self::Fabric => fabric,
             Self::Host => !fabric && !wire.is_network(),
             Self::Network => true,
+        }
+    }
+
+    /// Says which transport channels over such links have.
+    pub(super) const fn transport(self) -> ChannelTransport {
+        match self {
+            Self::Host => ChannelTransport::Host,
+            Self::Fabric | Self::Network => ChannelTransport::Best,
         }
     }
 }

@@ -144,7 +144,7 @@ fn place(slice: Slice) -> String {
 mod tests {
     use super::*;
     use crate::collectives::Collective;
-    use crate::collectives::plan::{Algorithm, Links, plan};
+    use crate::collectives::plan::{Packing, Question, plan};
     use crate::collectives::time::{protocol_of, time};
     use crate::system::test_support::alone;
     use crate::table::Column;
@@ -154,7 +154,7 @@ mod tests {
     fn a_pair_s_tables_say_who_sends_what_over_which_link() {
         let machine = alone("dgx1-v100");
         let broadcast = Collective::Broadcast { root: 0 };
-        let plan = plan(&machine, &[3, 0], broadcast, Algorithm::Packing, Links::Auto).unwrap();
+        let plan = plan(&Packing, &Question::new(&machine, &[3, 0], broadcast)).unwrap();
         let steps = steps(&plan.schedule);
         assert_eq!(steps.row_count(), plan.schedule.step_count());
         let Some(Column::Utf8(peers)) = steps.column("send_to").map(|column| &column.values) else {

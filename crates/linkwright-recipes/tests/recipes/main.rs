@@ -8,6 +8,7 @@ mod memory;
 mod nic;
 mod routing;
 mod workload;
+mod planner;
 
 use std::fs;
 use std::ops::ControlFlow;

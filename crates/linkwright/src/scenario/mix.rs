@@ -34,11 +34,11 @@ use super::recorded::{
 };
 use super::source::{Place, Source};
 use super::trained::{Trained, check_fit};
-use crate::collectives::plan::Algorithm;
+use crate::collectives::plan::Packing;
 use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
 use crate::simulation::cluster::Fidelity;
-use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
+use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, PlannerChoice};
 use crate::simulation::{
     DayChoices, Job, MixOptions, RunTime, SimulationError, generate_from, job_file,
 };
@@ -118,7 +118,7 @@ fn run_time(scenario: &Fields<'_>, is_usual: bool) -> Result<RunTime, InputError
 }
 
 /// What plans the collectives of played jobs; they call no other than an all-reduce.
-fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<Planner, InputError> {
+fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<PlannerChoice, InputError> {
     let collectives = scenario.table("collectives")?;
     let keys = CollectiveKind::ALL.map(|kind| kind.name().replace('-', "_"));
     if let Some(key) = keys.iter().find(|key| collectives.has(key) && !scenario.has("job")) {
@@ -126,8 +126,8 @@ fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<Planner, 
         let remedy = "remove it, or name what plans their all-reduces as `planner`";
         return Err(collectives.refuse(key, problem, remedy));
     }
-    let planner = network.collectives.planner.unwrap_or(Planner::Plan(Algorithm::Packing));
-    if planner == Planner::Mpi && fidelity(scenario)? == Fidelity::Fluid {
+    let planner = network.collectives.planner.unwrap_or(PlannerChoice::Plan(&Packing));
+    if planner == PlannerChoice::Mpi && fidelity(scenario)? == Fidelity::Fluid {
         let problem = "a planner whose collectives have no fluid";
         let remedy = "name another, or write `fidelity = \"flow\"` or `\"packet\"`";
         return Err(collectives.refuse("planner", problem, remedy));

@@ -2,6 +2,7 @@
 
 use super::recorded::{AccountingFormat, accounting_formats};
 use crate::allocation::{self, Policy};
+use crate::collectives::plan::{self, Planner};
 use crate::diagnostic::Registry;
 use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
 use crate::network::routing::{RoutingKind, routing_kinds};
@@ -29,6 +30,8 @@ pub struct Registries {
     pub workloads: Registry<dyn NamedWorkload>,
     /// A file of recorded jobs is one of these by its look: `jobs.file`.
     pub accounting: Registry<dyn AccountingFormat>,
+    /// How collectives are planned: `collectives.planner`.
+    pub planners: Registry<dyn Planner>,
 }
 
 impl Default for Registries {
@@ -36,6 +39,7 @@ impl Default for Registries {
     fn default() -> Self {
         Self {
             policies: allocation::policies(),
+            planners: plan::planners(),
             nic_policies: nic_rules(),
             arbitration_policies: arbiters(),
             routings: routing_kinds(),

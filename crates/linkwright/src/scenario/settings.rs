@@ -9,6 +9,7 @@ use toml::Value;
 
 use super::recorded::MOST_DAYS;
 use crate::allocation::{BandwidthModel, Ties, policies};
+use crate::collectives::plan::planners;
 use crate::diagnostic::Named;
 use crate::network::packet::{MOST_BUFFER_PACKETS, NicRule, Switching, arbiters, nic_rules};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
@@ -18,7 +19,7 @@ use crate::program::trace::CollectiveBytes;
 use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, Mapping};
 use crate::simulation::played::GpuSpeed;
-use crate::simulation::played::Planner;
+use crate::simulation::played::PlannerChoice;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, MOST_SERVERS, PortOrder};
 use crate::system::fabric::FABRICS;
@@ -434,7 +435,7 @@ settings! {
     "collectives" protocol: Kind::Name(CollectiveProtocol::names), "mpi",
         "what planned collectives of `[[job]]`s are played as: messages of the ranks' library, or \
          kernels on their GPUs as NCCL's, over flows";
-    "collectives" planner: Kind::Name(Planner::names), "packing for `[jobs]`, mpi for `[[job]]`; of kernels what NCCL chooses",
+    "collectives" planner: Kind::Name(|| PlannerChoice::names(&planners())), "packing for `[jobs]`, mpi for `[[job]]`; of kernels what NCCL chooses",
         "what plans collectives for the GPUs; `mpi` goes by size and knows nothing of the links";
     "collectives" barrier: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Barrier)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";

@@ -4,11 +4,11 @@ use super::RunTime;
 use super::cluster::{Cluster, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
-use super::played::{IterationSettings, Planner, play};
+use super::played::{IterationSettings, PlannerChoice, play};
 use super::queue::formula::simulate_on;
 use super::queue::{JobRecord, QueueDiscipline, ServerChoice, Sharing};
 use crate::allocation::{AllocationError, BandwidthModel, Policy, PreparedMachine, Ties};
-use crate::collectives::plan::Algorithm;
+use crate::collectives::plan::Packing;
 use crate::engine::Hook;
 use crate::system::{BandwidthProfile, Server, System};
 
@@ -32,7 +32,7 @@ pub struct DayChoices {
     /// The network of played jobs is simulated so closely.
     pub fidelity: Fidelity,
     /// It plans the collectives of played jobs.
-    pub planner: Planner,
+    pub planner: PlannerChoice,
     /// An iteration of played jobs is made of this.
     pub iteration: IterationSettings,
 }
@@ -48,7 +48,7 @@ impl Default for DayChoices {
             unhealthy: Vec::new(),
             run_time: RunTime::default(),
             fidelity: Fidelity::Flow,
-            planner: Planner::Plan(Algorithm::Packing),
+            planner: PlannerChoice::Plan(&Packing),
             iteration: IterationSettings::default(),
         }
     }

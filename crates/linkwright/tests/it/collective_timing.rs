@@ -11,7 +11,7 @@ use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::{
     Era, NcclBaseline, RingPath, Settings, expect, find_rings,
 };
-use linkwright::collectives::plan::{Algorithm, Links, plan};
+use linkwright::collectives::plan::{Question, plan};
 use linkwright::graph::max_flow::FlowGraph;
 use linkwright::system::Server;
 use linkwright::units::Bytes;
@@ -116,8 +116,8 @@ fn classes_table() -> String {
             let optimum = broadcast_optimum(&lanes, &gpus, 0) * 25e9;
             let against = |baseline| {
                 let collective = Collective::Broadcast { root: 0 };
-                let algorithm = Algorithm::Nccl(baseline);
-                let found = plan(&machine, &gpus, collective, algorithm, Links::Auto).unwrap();
+                let baseline: NcclBaseline = baseline;
+                let found = plan(&baseline, &Question::new(&machine, &gpus, collective)).unwrap();
                 optimum / found.rate.0 as f64
             };
             let path = find_rings(&machine, &gpus, Era::Recent).unwrap().path;

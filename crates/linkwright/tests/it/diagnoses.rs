@@ -153,7 +153,7 @@ fn export_error() -> String {
             remedy: "y",
         },
         &ExportError::Broken { place: "x".to_owned(), problem: "x".to_owned() },
-        &ExportError::BadOption { option: "y", value: 3, remedy: "y" },
+        &ExportError::BadOption { option: "y", value: 3, remedy: "y".into() },
     ])
 }
 
@@ -176,7 +176,7 @@ fn mpi_error() -> String {
 fn plan_error() -> String {
     told(&[
         &PlanError::UnknownRoot { root: 3, last: 3 },
-        &PlanError::Unsupported { algorithm: "y", collective: "y", remedy: "y" },
+        &PlanError::Unsupported { algorithm: "y", collective: "y", remedy: "y".into() },
         &PlanError::OneServer,
         &PlanError::TooMany(3),
         &PlanError::InSwitchOverHost,
@@ -251,7 +251,7 @@ fn write_error() -> String {
     told(&[
         &WriteError::AnyTag { rank: 2 },
         &WriteError::Tag { rank: 2, tag: 7 },
-        &WriteError::NoWords { rank: 2, operation: 3, what: "y", remedy: "y" },
+        &WriteError::NoWords { rank: 2, operation: 3, what: "y", remedy: "y".into() },
         &WriteError::TimeUnit,
     ])
 }
@@ -267,7 +267,12 @@ fn skeleton_error() -> String {
     told(&[
         &SkeletonError::Unknown { name: "x".to_owned() },
         &SkeletonError::Options { application: "y", problem: "x".to_owned() },
-        &SkeletonError::Parameter { application: "y", parameter: "y", value: 3, remedy: "y" },
+        &SkeletonError::Parameter {
+            application: "y",
+            parameter: "y",
+            value: 3,
+            remedy: "y".into(),
+        },
         &SkeletonError::Message { application: "y", size: Bytes(64) },
         &SkeletonError::Ranks { application: "y", ranks: 3, reason: "y" },
     ])
@@ -364,7 +369,7 @@ fn simulation_error() -> String {
         &SimulationError::TooManyJobs { count: 3 },
         &SimulationError::NoWorkloads { known: "x".to_owned() },
         &SimulationError::NoGpus,
-        &SimulationError::TimeTooLong { what: "x".to_owned(), remedy: "y" },
+        &SimulationError::TimeTooLong { what: "x".to_owned(), remedy: "y".into() },
     ])
 }
 
@@ -385,7 +390,7 @@ fn system_error() -> String {
         },
         &SystemError::NotConnected { a: "x".to_owned(), b: "x".to_owned() },
         &SystemError::SeveralServers { a: "x".to_owned(), b: "x".to_owned() },
-        &SystemError::NotAServer { machine: "x".to_owned(), problem: "y", remedy: "y" },
+        &SystemError::NotAServer { machine: "x".to_owned(), problem: "y", remedy: "y".into() },
         &SystemError::NoNetwork {
             machine: "x".to_owned(),
             device: "x".to_owned(),

@@ -1,8 +1,9 @@
 //! A PCIe bus in a day of jobs that copy their images, in packets, as flows and as fluids.
 
+use linkwright::collectives::plan::planners;
 use linkwright::network::pcie::{First, PcieArbitration, PcieSettings};
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{IterationSettings, Planner};
+use linkwright::simulation::played::{IterationSettings, PlannerChoice};
 use linkwright::simulation::{Job, QueueDiscipline, ServerChoice};
 use linkwright::units::Bytes;
 use proptest::prelude::*;
@@ -31,7 +32,7 @@ fn times(
     cluster.settings.pcie = bus;
     let settings = IterationSettings { host_copies, ..IterationSettings::default() };
     let choices = (ServerChoice::FirstFit, QueueDiscipline::Fifo);
-    let planned = (Planner::named(planner).unwrap(), settings);
+    let planned = (PlannerChoice::named(planner, &planners()).unwrap(), settings);
     let records = played_with(choices, &cluster, planned, "baseline", jobs).unwrap().records;
     records.iter().map(|it| it.finish.as_seconds() - it.start.as_seconds()).collect()
 }

@@ -7,8 +7,7 @@ use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
 use linkwright::collectives::Collective;
 use linkwright::collectives::Collective::AllReduce;
 use linkwright::collectives::baselines::{Settings, expect};
-use linkwright::collectives::plan::Algorithm::Packing;
-use linkwright::collectives::plan::{Candidates, Links, plan_for_size};
+use linkwright::collectives::plan::{Candidates, Packing, Question, plan_for_size, planners};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
 use linkwright::program::{CollectiveKind as Kind, Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime;
@@ -17,7 +16,7 @@ use linkwright::simulation::cluster::{
     Cluster, CollectiveChoices, CollectiveProtocol, Fidelity, Watch,
 };
 use linkwright::simulation::played::{
-    IterationSettings, Iterations, Planner, PlayedOutcome, play_iterations,
+    IterationSettings, Iterations, PlannerChoice, PlayedOutcome, play_iterations,
 };
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, generate,
@@ -38,13 +37,13 @@ fn dgx1(fidelity: Fidelity) -> Cluster {
     cluster("machine = \"dgx1-v100\"", fidelity)
 }
 
-fn packing() -> Planner {
-    Planner::named("packing").unwrap()
+fn packing() -> PlannerChoice {
+    PlannerChoice::named("packing", &planners()).unwrap()
 }
 
 fn played(
     cluster: &Cluster,
-    planner: Planner,
+    planner: PlannerChoice,
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
@@ -54,7 +53,7 @@ fn played(
 pub fn played_in(
     servers: ServerChoice,
     cluster: &Cluster,
-    planner: Planner,
+    planner: PlannerChoice,
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
@@ -71,7 +70,7 @@ pub fn played_in(
 pub fn played_with(
     choices: (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
-    planned: (Planner, IterationSettings),
+    planned: (PlannerChoice, IterationSettings),
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
@@ -82,7 +81,7 @@ pub fn played_by(
     iterations: Iterations,
     (servers, discipline): (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
-    (planner, settings): (Planner, IterationSettings),
+    (planner, settings): (PlannerChoice, IterationSettings),
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
@@ -119,18 +118,19 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
     let cases =
         systems.iter().flat_map(|system| ["packing", "nccl-ring"].map(|planner| (system, planner)));
     for (cluster, planner) in cases {
-        let wanted = Planner::named(planner).unwrap();
+        let wanted = PlannerChoice::named(planner, &planners()).unwrap();
         let of = |iterations| {
             played(cluster, wanted, "baseline", &[job("a", "vgg-16", 4, iterations)]).unwrap()
         };
         let outcome = of(1);
         let record = &outcome.records[0];
         let gpus: Vec<usize> = record.parts[0].chosen.gpus().iter().collect();
-        let Planner::Plan(algorithm) = wanted else { unreachable!() };
+        let PlannerChoice::Plan(algorithm) = wanted else { unreachable!() };
         let vgg = Workload::find("vgg-16").unwrap();
         let size = vgg.bytes_per_iteration();
         let found =
-            plan_for_size(&cluster.system, &gpus, AllReduce, algorithm, Links::Auto, size).unwrap();
+            plan_for_size(algorithm, &Question::new(&cluster.system, &gpus, AllReduce), size)
+                .unwrap();
         let protocol = protocol_of(&found.schedule, &cluster.system).unwrap();
         let timing = choose_chunk(&found.schedule, &cluster.system, size, &protocol).unwrap().0;
         let iteration = vgg.compute_per_iteration().0 + timing.time.0;
@@ -162,7 +162,7 @@ fn a_program_of_one_collective_takes_what_it_is_timed_at_as_a_kernel() {
         let expected = expect(&cluster.system, gpus, collective, &[Bytes(size)], &settings);
         let time = replayed(&cluster, None, gpus, collective, size);
         assert_eq!(time, expected.unwrap().rows[0].time, "{collective} on {text}");
-        let packing = Candidates::new(&cluster.system, gpus, collective, Packing, Links::Auto);
+        let packing = Candidates::new(&Packing, &Question::new(&cluster.system, gpus, collective));
         let timing = packing.unwrap().fastest(Bytes(size)).unwrap().1;
         let time = replayed(&cluster, Some("packing"), gpus, collective, size);
         assert_eq!(time, timing.time, "{collective} packed on {text}");
@@ -192,7 +192,7 @@ fn replayed(
     };
     let job =
         runtime::ProgramJob::new(&Arc::new(program), gpus.iter().map(|gpu| *gpu as u32).collect());
-    let planner = planner.map(|name| Planner::named(name).unwrap());
+    let planner = planner.map(|name| PlannerChoice::named(name, &planners()).unwrap());
     let protocol = CollectiveProtocol::Nccl;
     let collectives = CollectiveChoices { protocol, planner, ..CollectiveChoices::default() };
     let cluster = Cluster { collectives, ..cluster.clone() };
@@ -209,7 +209,9 @@ fn replayed(
 fn jobs_that_share_wires_slow_one_another_and_others_do_not() {
     let cluster = dgx1(Fidelity::Flow);
     let time = |jobs: &[Job]| {
-        let outcome = played(&cluster, Planner::named("mpi").unwrap(), "baseline", jobs).unwrap();
+        let outcome =
+            played(&cluster, PlannerChoice::named("mpi", &planners()).unwrap(), "baseline", jobs)
+                .unwrap();
         outcome.records.iter().map(|record| record.finish.0 - record.start.0).collect::<Vec<_>>()
     };
     let three = |name| job(name, "vgg-16", 3, 4);
@@ -274,7 +276,9 @@ fn fluids_keep_to_flows() {
         }
         let run = |fidelity| {
             let cluster = cluster(&format!("machine = \"{name}\""), fidelity);
-            played(&cluster, Planner::named(planner).unwrap(), "baseline", &jobs).unwrap().records
+            played(&cluster, PlannerChoice::named(planner, &planners()).unwrap(), "baseline", &jobs)
+                .unwrap()
+                .records
         };
         let time = |record: &JobRecord| (record.finish.0 - record.start.0) as f64;
         let (fluid, flow) = (run(Fidelity::Fluid), run(Fidelity::Flow));
@@ -305,7 +309,9 @@ fn a_fluid_alone_takes_as_long_as_its_collectives_are_timed() {
 fn what_has_no_fluid_is_refused() {
     let cluster = dgx1(Fidelity::Fluid);
     let jobs = [job("a", "gmm", 2, 10)];
-    let error = played(&cluster, Planner::named("mpi").unwrap(), "greedy", &jobs).unwrap_err();
+    let error =
+        played(&cluster, PlannerChoice::named("mpi", &planners()).unwrap(), "greedy", &jobs)
+            .unwrap_err();
     assert!(error.to_string().contains("`flow` or `packet`"), "{error}");
     let endless = [job("a", "gmm", 2, u64::MAX)];
     let error = played(&cluster, packing(), "greedy", &endless).unwrap_err();
@@ -346,10 +352,10 @@ fn what_cannot_be_played_is_refused() {
     assert!(endless.contains("`a` has 4294967296 iterations"), "{endless}");
     assert!(error(&[job("a", "gmm", 9, 1)]).contains("asks for 9 GPUs"));
     assert!(error(&[job("a", "gmm", 1, 1), job("a", "gmm", 1, 1)]).contains("two jobs"));
-    let unknown = Planner::named("packng").unwrap_err().to_string();
+    let unknown = PlannerChoice::named("packng", &planners()).unwrap_err().to_string();
     assert!(unknown.contains("`packing`"), "{unknown}");
-    for name in Planner::names() {
-        assert_eq!(Planner::named(name).unwrap().name(), name);
+    for name in PlannerChoice::names(&planners()) {
+        assert_eq!(PlannerChoice::named(name, &planners()).unwrap().name(), name);
     }
 }
 
@@ -366,7 +372,7 @@ proptest! {
             job.arrival = Picoseconds(job.arrival.0 / 1_000);
         }
         let cluster = dgx1(Fidelity::Flow);
-        let planner = Planner::named(planner).unwrap();
+        let planner = PlannerChoice::named(planner, &planners()).unwrap();
         let outcome = played(&cluster, planner, policy, &jobs).unwrap();
         prop_assert_eq!(&outcome, &played(&cluster, planner, policy, &jobs).unwrap());
         for (index, one) in outcome.records.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! Jobs that are played on GPUs of several servers.
 
 use linkwright::collectives::Collective::AllReduce;
-use linkwright::collectives::plan::{Candidates, Links};
+use linkwright::collectives::plan::{Candidates, Question, planners};
 use linkwright::engine::Random;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome};
+use linkwright::simulation::played::{IterationSettings, PlannerChoice, PlayedOutcome};
 use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, tables};
 use linkwright::table::Column;
 use linkwright::training::Workload;
@@ -25,8 +25,8 @@ fn trees(count: u32, fidelity: Fidelity) -> Cluster {
     cluster(&format!("{machine}servers = {count}"), fidelity)
 }
 
-fn ring() -> Planner {
-    Planner::named("nccl-ring").unwrap()
+fn ring() -> PlannerChoice {
+    PlannerChoice::named("nccl-ring", &planners()).unwrap()
 }
 
 fn first_fit(cluster: &Cluster, jobs: &[Job]) -> Result<PlayedOutcome, SimulationError> {
@@ -61,8 +61,8 @@ fn a_job_larger_than_a_server_gets_gpus_of_several() {
 fn it_takes_as_long_as_its_collectives_are_timed() {
     let vgg = Workload::find("vgg-16").unwrap();
     for planner in ["nccl-ring", "packing"] {
-        let planner = Planner::named(planner).unwrap();
-        let Planner::Plan(algorithm) = planner else { unreachable!() };
+        let planner = PlannerChoice::named(planner, &planners()).unwrap();
+        let PlannerChoice::Plan(algorithm) = planner else { unreachable!() };
         let of = |fidelity| {
             let (choice, jobs) = (ServerChoice::FirstFit, [job("a", "vgg-16", 6, 1)]);
             let played = played_in(choice, &trees(2, fidelity), planner, "preserve", &jobs);
@@ -71,7 +71,7 @@ fn it_takes_as_long_as_its_collectives_are_timed() {
         let (fluid, flow) = (of(Fidelity::Fluid), of(Fidelity::Flow));
         let gpus: Vec<usize> = flow.gpus(&[0, 4]).into_iter().map(|gpu| gpu as usize).collect();
         let system = trees(2, Fidelity::Flow).system;
-        let found = Candidates::new(&system, &gpus, AllReduce, algorithm, Links::Auto).unwrap();
+        let found = Candidates::new(algorithm, &Question::new(&system, &gpus, AllReduce)).unwrap();
         let timing = found.fastest(vgg.bytes_per_iteration()).unwrap().1;
         let iteration = vgg.compute_per_iteration().0 + timing.time.0;
         assert_eq!((time(&fluid), time(&flow)), (iteration, iteration), "{algorithm:?}");
@@ -82,7 +82,7 @@ fn it_takes_as_long_as_its_collectives_are_timed() {
 fn equal_servers_share_a_plan_and_jobs_wait_for_gpus_of_several() {
     for fidelity in [Fidelity::Fluid, Fidelity::Flow] {
         let jobs: Vec<Job> = (0..3).map(|it| job(&format!("{it}"), "vgg-16", 8, 2)).collect();
-        let packing = Planner::named("packing").unwrap();
+        let packing = PlannerChoice::named("packing", &planners()).unwrap();
         let (choice, cluster) = (ServerChoice::FirstFit, trees(4, fidelity));
         let PlayedOutcome { records, plans } =
             played_in(choice, &cluster, packing, "preserve", &jobs).unwrap();
@@ -201,7 +201,7 @@ fn a_plan_that_is_moved_takes_as_long_as_where_it_was_made() {
     let alone: Vec<Job> = alone.collect();
     for (cluster, planner, least) in [
         (servers as fn(u32, Fidelity) -> Cluster, ring(), 9),
-        (trees, Planner::named("packing").unwrap(), 5),
+        (trees, PlannerChoice::named("packing", &planners()).unwrap(), 5),
     ] {
         let several = (0..40).map(|index| {
             let mut job = job(&format!("several-{index}"), "googlenet", least + index % 2, 1);

@@ -1,7 +1,8 @@
 //! What an iteration of a played job is made of: copies from hosts, GPUs of their own speed, and gradients in buckets.
 
+use linkwright::collectives::plan::planners;
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice};
 use linkwright::simulation::{Job, JobRecord, QueueDiscipline, ServerChoice, SimulationError};
 use linkwright::training::{Network, Training, Workload, model_of};
 use linkwright::units::Bytes;
@@ -17,7 +18,7 @@ fn played(
     jobs: &[Job],
 ) -> Result<Vec<JobRecord>, SimulationError> {
     let cluster = cluster(&format!("machine = \"{machine}\""), fidelity);
-    let settings = (Planner::named("nccl-ring").unwrap(), settings);
+    let settings = (PlannerChoice::named("nccl-ring", &planners()).unwrap(), settings);
     let choices = (ServerChoice::FirstFit, QueueDiscipline::Fifo);
     played_with(choices, &cluster, settings, "baseline", jobs).map(|outcome| outcome.records)
 }

@@ -1,8 +1,9 @@
 //! Iterations that are as those before are not played as flows, and nothing comes out otherwise.
 
+use linkwright::collectives::plan::planners;
 use linkwright::network::pcie::{PcieArbitration, PcieSettings};
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, Iterations, Planner};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, Iterations, PlannerChoice};
 use linkwright::simulation::{Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, generate};
 use linkwright::units::{Bytes, Picoseconds};
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ fn records(
 ) -> Vec<JobRecord> {
     let mut cluster = cluster(network, Fidelity::Flow);
     cluster.settings.pcie = bus;
-    let planned = (Planner::named(planner).unwrap(), settings);
+    let planned = (PlannerChoice::named(planner, &planners()).unwrap(), settings);
     played_by(iterations, choices, &cluster, planned, "preserve", jobs).unwrap().records
 }
 

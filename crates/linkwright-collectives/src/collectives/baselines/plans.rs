@@ -15,7 +15,7 @@ use crate::collectives::lowering::{
     Ring, RootedTree, outline_of_rings, schedule_of_paths, schedule_of_rings, schedule_of_trees,
 };
 use crate::collectives::plan::nvls::plan as nvls_plan;
-use crate::collectives::plan::{Links, Plan, PlanError, by_rule_alone};
+use crate::collectives::plan::{Links, Plan, PlanError, Question, by_rule_alone};
 use crate::collectives::schedule::{Pacing, Schedule};
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
@@ -72,24 +72,20 @@ pub struct BaselinePlan {
 /// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe; as
 /// [`check_gpus`], too.
 pub fn baseline_plan(
-    system: &System,
-    gpus: &[usize],
-    collective: Collective,
+    question: &Question<'_>,
     baseline: NcclBaseline,
-    links: Links,
 ) -> Result<BaselinePlan, PlanError> {
-    check_gpus(system, gpus)?;
-    plan_on(&Wiring::of_gpus(system, gpus), gpus, collective, baseline, links)
+    check_gpus(question.system, question.gpus)?;
+    plan_on(question, baseline)
 }
 
 /// As [`baseline_plan`] on GPUs that have been checked.
 pub(in crate::collectives) fn plan_on(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
+    question: &Question<'_>,
     baseline: NcclBaseline,
-    links: Links,
 ) -> Result<BaselinePlan, PlanError> {
+    let Question { gpus, collective, links, .. } = *question;
+    let wiring = question.wiring();
     let remedy = match (baseline, collective) {
         (NcclBaseline::Classic, kind) if by_pairs(kind) => Some("nccl-ring, packing"),
         (NcclBaseline::Tree, kind) if kind != Collective::AllReduce => {
@@ -98,7 +94,7 @@ pub(in crate::collectives) fn plan_on(
         _ => None,
     };
     if let Some(remedy) = remedy {
-        let (algorithm, collective) = (baseline.name(), collective.name());
+        let (algorithm, collective, remedy) = (baseline.name(), collective.name(), remedy.into());
         return Err(PlanError::Unsupported { algorithm, collective, remedy });
     }
     let era = baseline.era();

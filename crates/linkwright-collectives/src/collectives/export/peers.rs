@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::collectives::check;
     use crate::collectives::export::{MscclOptions, read_msccl_xml, to_msccl_xml};
-    use crate::collectives::plan::{Algorithm, Links, plan};
+    use crate::collectives::plan::{Packing, Question, plan};
     use std::sync::Arc;
 
     use crate::collectives::{Collective, Relay, Schedule};
@@ -166,7 +166,7 @@ mod tests {
     fn planned(gpus: usize, collective: Collective) -> Schedule {
         let ids: Vec<usize> = (0..gpus).collect();
         let machine = switched(gpus);
-        plan(&machine, &ids, collective, Algorithm::Packing, Links::Auto).unwrap().schedule
+        plan(&Packing, &Question::new(&machine, &ids, collective)).unwrap().schedule
     }
 
     #[test]

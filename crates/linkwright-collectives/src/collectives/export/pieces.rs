@@ -57,7 +57,7 @@ fn cut_program(chunks: u32, program: &RankSchedule, pieces: u32) -> Option<RankS
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
+    use crate::collectives::plan::{PlanError, Question, plan, planners};
     use crate::collectives::time::{protocol_of, time};
     use crate::collectives::{Collective, check};
     use crate::system::test_support::alone;
@@ -70,9 +70,9 @@ mod tests {
         // Signals are empty, in pieces too.
         let collectives = known.filter(|collective| !collective.may_repeat());
         for collective in collectives {
-            for algorithm in Algorithm::all() {
+            for algorithm in planners().iter() {
                 let gpus = [0, 1, 4, 5, 6];
-                let plan = match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
+                let plan = match plan(algorithm, &Question::new(&machine, &gpus, collective)) {
                     Ok(plan) => plan,
                     Err(
                         PlanError::Unsupported { .. }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::collectives::Collective;
     use crate::collectives::export::{MscclppOptions, to_fastest_mscclpp_json};
-    use crate::collectives::plan::{Algorithm, Links, plan, plan_hybrid};
+    use crate::collectives::plan::{Packing, Question, plan, plan_hybrid};
     use crate::system::test_support::alone;
     use crate::units::Picoseconds;
 
@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn a_file_that_says_it_all_takes_as_long_as_the_plan() {
         let (machine, size) = (alone("dgx1-v100"), Bytes(64 << 20));
-        let packing = Algorithm::Packing;
+        let packing = &Packing;
         let plan =
-            plan(&machine, &[1, 4, 5, 6], Collective::AllReduce, packing, Links::Auto).unwrap();
+            plan(packing, &Question::new(&machine, &[1, 4, 5, 6], Collective::AllReduce)).unwrap();
         let options = MscclOptions::default();
         let export = to_timed_msccl_xml(&plan.schedule, &machine, size, &options).unwrap();
         let (written, planned) = times(&export);
@@ -104,8 +104,10 @@ mod tests {
     fn what_a_file_cannot_say_is_timed_without() {
         let (machine, size) = (alone("dgx1-v100"), Bytes(1 << 30));
         let gpus: Vec<usize> = (0..8).collect();
-        let (packing, whole) = (Algorithm::Packing, Collective::AllReduce);
-        let hybrid = plan_hybrid(&machine, &gpus, whole, packing, size, Picoseconds(0)).unwrap();
+        let (packing, whole) = (&Packing, Collective::AllReduce);
+        let hybrid =
+            plan_hybrid(packing, &Question::new(&machine, &gpus, whole), size, Picoseconds(0))
+                .unwrap();
         assert!(hybrid.schedule.channels.iter().any(|channel| *channel != Channel::default()));
         // Executors take NVLink for what was planned over PCIe, which is then in the others' way.
         let options = MscclOptions { step_limit: 256, ..MscclOptions::default() };

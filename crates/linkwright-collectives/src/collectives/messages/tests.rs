@@ -2,15 +2,15 @@ use std::collections::BTreeMap;
 
 use super::contract::assert_contract;
 use super::*;
-use crate::collectives::plan::{Algorithm, Links, plan};
+use crate::collectives::plan::{Links, PLANNERS, Packing, Planner, Question, plan};
 use crate::collectives::schedule::Buffer;
 use crate::system::System;
 use crate::system::test_support::{alone, on_one_switch};
 
 /// The plan of a collective on some GPUs of a DGX-1V.
-fn planned(gpus: &[usize], collective: Collective, algorithm: Algorithm) -> MessageSchedule {
+fn planned(gpus: &[usize], collective: Collective, algorithm: &dyn Planner) -> MessageSchedule {
     let machine = alone("dgx1-v100");
-    let found = plan(&machine, gpus, collective, algorithm, Links::Auto).unwrap();
+    let found = plan(algorithm, &Question::new(&machine, gpus, collective)).unwrap();
     MessageSchedule::new(found.schedule).unwrap()
 }
 
@@ -18,11 +18,11 @@ fn planned(gpus: &[usize], collective: Collective, algorithm: Algorithm) -> Mess
 fn every_plan_keeps_the_contract_of_lowerings() {
     let gpus = [0, 1, 2, 3, 6];
     for name in Collective::NAMES {
-        for algorithm in Algorithm::PLANNERS {
+        for algorithm in PLANNERS {
             let root = 3;
             let collective = Collective::named(name, root).unwrap();
             let machine = alone("dgx1-v100");
-            let Ok(found) = plan(&machine, &gpus, collective, algorithm, Links::Auto) else {
+            let Ok(found) = plan(algorithm, &Question::new(&machine, &gpus, collective)) else {
                 continue;
             };
             let messages = MessageSchedule::new(found.schedule).unwrap();
@@ -35,7 +35,7 @@ fn every_plan_keeps_the_contract_of_lowerings() {
 
 #[test]
 fn a_broadcast_brings_every_rank_each_byte_once() {
-    let messages = planned(&[0, 1, 2, 3], Collective::Broadcast { root: 2 }, Algorithm::Packing);
+    let messages = planned(&[0, 1, 2, 3], Collective::Broadcast { root: 2 }, &Packing);
     for (size, longest) in [(1, 1), (1_000_003, 4_096), (1_000_003, 1 << 30)] {
         for rank in 0..4 {
             let program = messages.program(rank, Bytes(size), Bytes(longest));
@@ -53,7 +53,7 @@ fn a_broadcast_brings_every_rank_each_byte_once() {
 
 #[test]
 fn pieces_are_not_so_many_that_operations_have_no_end() {
-    let messages = planned(&[0, 1, 2, 3], Collective::AllReduce, Algorithm::Packing);
+    let messages = planned(&[0, 1, 2, 3], Collective::AllReduce, &Packing);
     let cut = messages.cut(Bytes(u64::MAX), Bytes(1));
     let steps = messages.schedule().step_count() as u64;
     assert!(cut.pieces * steps <= MOST_OPERATIONS && (cut.pieces + 1) * steps > MOST_OPERATIONS);
@@ -62,7 +62,7 @@ fn pieces_are_not_so_many_that_operations_have_no_end() {
 
 #[test]
 fn schedules_that_the_check_refuses_are_refused() {
-    let sound = planned(&[0, 1, 2], Collective::AllReduce, Algorithm::Packing).schedule;
+    let sound = planned(&[0, 1, 2], Collective::AllReduce, &Packing).schedule;
     let mut stuck = sound.clone();
     let first = &mut stuck.programs[0].blocks[0].steps[0];
     first.after.push(StepId { block: 0, step: 0 });
@@ -88,7 +88,7 @@ fn schedules_that_the_check_refuses_are_refused() {
 #[test]
 fn scratch_and_output_have_rooms_of_their_own() {
     // A reduction keeps partial sums in scratch, whose labels are those of what was sent.
-    let messages = planned(&[0, 1, 2, 3, 4], Collective::ReduceScatter, Algorithm::Packing);
+    let messages = planned(&[0, 1, 2, 3, 4], Collective::ReduceScatter, &Packing);
     let schedule = messages.schedule();
     assert!((0..5).any(|rank| schedule.buffer_chunks(rank, Buffer::Scratch) > 0));
     assert_contract(&messages, Bytes(1_000_003), Bytes(10_007), 5);
@@ -112,8 +112,8 @@ fn carried(messages: &MessageSchedule, size: Bytes) -> (BTreeMap<RouteClass, u64
 /// Plans for GPUs of both sockets of a server and one of another, which use both of its interfaces.
 fn across() -> (System, MessageSchedule) {
     let system = on_one_switch("summit-node", 2, 100);
-    let (collective, packing) = (Collective::AllReduce, Algorithm::Packing);
-    let found = plan(&system, &[2, 3, 9], collective, packing, Links::Auto).unwrap();
+    let (collective, packing) = (Collective::AllReduce, &Packing);
+    let found = plan(packing, &Question::new(&system, &[2, 3, 9], collective)).unwrap();
     (system, MessageSchedule::new(found.schedule).unwrap())
 }
 
@@ -152,7 +152,8 @@ fn a_message_is_cut_without_a_rest() {
 fn trees_over_the_host_beside_nvlink_are_messages_over_the_host() {
     let system = alone("dgx1-v100");
     let (collective, gpus) = (Collective::AllReduce, [0, 1, 2, 3]);
-    let found = plan(&system, &gpus, collective, Algorithm::Packing, Links::Host).unwrap();
+    let found =
+        plan(&Packing, &Question::new(&system, &gpus, collective).over(Links::Host)).unwrap();
     let messages = MessageSchedule::new(found.schedule).unwrap().on_its_ways(&system);
     let (sent, received) = carried(&messages, Bytes(10_000_003));
     assert_eq!(sent, BTreeMap::from([(RouteClass::Host, received)]));

@@ -1,24 +1,28 @@
 //! The fastest plan of all that there are, at one size.
 //!
-//! Every algorithm of [`Algorithm::all`] plans the collective for the size, with the protocol that it takes
+//! Every planner plans the collective for the size, with the protocol that it takes
 //! there, and is timed in the chunks that suit it; the fastest is taken, so that none of NCCL's
 //! algorithms is faster. Among many GPUs what cannot be the fastest is not planned at all: data that goes
 //! around a ring passes all of its hops one after the other, and where these take longer than
 //! another plan takes in whole, the ring's bound is what is told of it. Algorithms that take long to plan
 //! or to time are tried on [`MOST_TRIED`] GPUs and less.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use super::super::baselines::{NcclBaseline, by_server};
+use super::super::baselines::by_server;
 use super::super::collective::Collective;
-use super::super::link_graph::{LinkClass, check_gpus};
+use super::super::link_graph::LinkClass;
 use super::super::schedule::{ChannelTransport, Pacing, Protocol};
 use super::super::time::{
     CollectiveTerms, KernelSetting, Processes, Timing, choose_chunk_on, protocol_on,
 };
-use super::{Algorithm, MOST_PACKED_AT_ONCE, Plan, PlanError, assumed_peer_access_switch};
+use super::planner::{Planner, RingBound};
+use super::{MOST_PACKED_AT_ONCE, Plan, PlanError, Question, assumed_peer_access_switch, packed};
+use crate::diagnostic::Registry;
 use crate::program::kernel::NcclProtocol;
-use crate::system::{DeviceKind, System, Wiring};
+use crate::system::DeviceKind;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The most GPUs on which algorithms are tried that take long to plan on more.
@@ -48,39 +52,42 @@ pub enum Trial {
     Refused(String),
 }
 
-/// An algorithm and what has become of it.
+/// A planner and what has become of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// The algorithm.
-    pub algorithm: Algorithm,
+    /// The planner's name.
+    pub algorithm: Cow<'static, str>,
     /// What has become of it.
     pub trial: Trial,
 }
 
-/// How an algorithm plans, and what is known of how long its plan takes.
-pub type Planning<'a> = dyn Fn(Algorithm) -> Result<(Plan, Option<Timing>), PlanError> + 'a;
+/// How a planner is asked, and what is known of how long its plan takes.
+pub type Planning<'a> =
+    dyn Fn(&'static dyn Planner) -> Result<(Plan, Option<Timing>), PlanError> + 'a;
 
-/// The fastest of what `plan` makes with each algorithm, whose protocol is that of its time, and what
+/// The fastest of what `plan` makes with each planner, whose protocol is that of its time, and what
 /// was tried: timed plans from the fastest on, then the others. With one protocol only where one is
 /// given. What `plan` has timed without a switch of peer access is not played again.
 ///
 /// # Errors
-/// As [`fn@super::plan`]; that of the first algorithm where none has a plan.
+/// As [`fn@super::plan`]; that of the first planner where none has a plan.
 pub fn plan_fastest(
-    system: &System,
-    gpus: &[usize],
-    collective: Collective,
+    planners: &Registry<dyn Planner>,
+    question: &Question<'_>,
     size: Bytes,
     protocol: Option<Protocol>,
     plan: &Planning<'_>,
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
-    check_gpus(system, gpus)?;
-    let wiring = &Wiring::of_gpus(system, gpus);
-    let mut search =
-        Search { wiring, gpus, collective, size, protocol, best: None, optimum: None, fault: None };
-    let mut tried: Vec<Tried> = in_order(Algorithm::all())
-        .map(|algorithm| Tried { algorithm, trial: search.attempt(algorithm, plan) })
-        .collect();
+    question.check()?;
+    let mut search = Search { question, size, protocol, best: None, optimum: None, fault: None };
+    // Of equally fast plans the first is taken.
+    let mut planners: Vec<&'static dyn Planner> = planners.iter().collect();
+    planners.sort_by_key(|planner| planner.turn());
+    let attempt = |planner: &'static dyn Planner| Tried {
+        algorithm: Cow::Borrowed(planner.name()),
+        trial: search.attempt(planner, plan),
+    };
+    let mut tried: Vec<Tried> = planners.into_iter().map(attempt).collect();
     tried.sort_by_key(|tried| match &tried.trial {
         Trial::Timed { time, .. } => (0, *time),
         Trial::Hopeless { least } => (1, *least),
@@ -95,29 +102,12 @@ pub fn plan_fastest(
             plan.optimum = known.map(|(_, most)| most).or(plan.optimum);
             Ok((plan, tried))
         }
-        (None, fault) => Err(fault.expect("every algorithm has a plan or a fault")),
+        (None, fault) => Err(fault.expect("every planner has a plan or a fault")),
     }
 }
 
-/// What is planned in little time and may rule others out comes first; of equally fast plans the first
-/// is taken.
-fn in_order(algorithms: Vec<Algorithm>) -> impl Iterator<Item = Algorithm> {
-    let late = |algorithm: &Algorithm| match algorithm {
-        Algorithm::Packing => 0,
-        Algorithm::Nccl(NcclBaseline::Tree) => 1,
-        Algorithm::Nccl(_) => 3,
-        Algorithm::Mpi(_) => 4,
-        _ => 2,
-    };
-    let mut algorithms = algorithms;
-    algorithms.sort_by_key(late);
-    algorithms.into_iter()
-}
-
 struct Search<'a> {
-    wiring: &'a Wiring,
-    gpus: &'a [usize],
-    collective: Collective,
+    question: &'a Question<'a>,
     size: Bytes,
     protocol: Option<Protocol>,
     best: Option<(Plan, Picoseconds)>,
@@ -128,24 +118,25 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn attempt(&mut self, algorithm: Algorithm, plan: &Planning<'_>) -> Trial {
-        if self.gpus.len() > MOST_TRIED && !is_quick(algorithm) {
+    fn attempt(&mut self, planner: &'static dyn Planner, plan: &Planning<'_>) -> Trial {
+        let is_large = self.question.gpus.len() > MOST_TRIED;
+        if is_large && !planner.is_quick() {
             let most = MOST_TRIED;
             return Trial::Refused(format!(
                 "takes long to plan, and is tried on {most} GPUs at most"
             ));
         }
         let best = self.best.as_ref().map(|(_, time)| *time);
-        let least = self.least(algorithm);
+        let least = self.least(planner);
         // Few GPUs are timed sooner than doubted.
-        if self.gpus.len() > MOST_TRIED && best.is_some_and(|best| least >= best) {
+        if is_large && best.is_some_and(|best| least >= best) {
             return Trial::Hopeless { least };
         }
-        let timed = plan(algorithm).and_then(|(plan, timing)| self.timed(plan, timing));
+        let timed = plan(planner).and_then(|(plan, timing)| self.timed(plan, timing));
         match timed {
             Ok((plan, timing)) => {
                 let (protocol, chunk, time) = (plan.schedule.protocol, timing.chunk, timing.time);
-                if algorithm == Algorithm::Packing {
+                if planner.name() == packed::NAME {
                     self.optimum = plan.optimum.map(|most| (plan.links, most));
                 }
                 if best.is_none_or(|best| time < best) {
@@ -178,24 +169,27 @@ impl Search<'_> {
         }
         plan.schedule.protocol = self.protocol.unwrap_or(own);
         let costs = self.costs(&plan);
-        let (timing, _) = choose_chunk_on(&plan.schedule, self.wiring, self.size, &costs)?;
+        let (timing, _) =
+            choose_chunk_on(&plan.schedule, self.question.wiring(), self.size, &costs)?;
         Ok((plan, timing))
     }
 
     fn costs(&self, plan: &Plan) -> NcclProtocol {
-        let peer_access_switch = assumed_peer_access_switch(self.gpus.len());
-        NcclProtocol { peer_access_switch, ..protocol_on(&plan.schedule, self.wiring) }
+        let peer_access_switch = assumed_peer_access_switch(self.question.gpus.len());
+        NcclProtocol { peer_access_switch, ..protocol_on(&plan.schedule, self.question.wiring()) }
     }
 
-    fn protocols(&self, algorithm: Algorithm) -> Vec<Protocol> {
-        self.protocol.map_or_else(|| algorithm.protocols().to_vec(), |only| vec![only])
+    fn protocols(&self, planner: &dyn Planner) -> Vec<Protocol> {
+        self.protocol.map_or_else(|| planner.protocols().to_vec(), |only| vec![only])
     }
 
-    /// What an algorithm takes at least: the hops that follow one another on its ring.
-    fn least(&self, algorithm: Algorithm) -> Picoseconds {
-        let servers = by_server(self.wiring, self.gpus).len();
-        let (ranks, servers) = (self.gpus.len() as u64, servers as u64);
-        let rounds = match self.collective {
+    /// What a planner's plan takes at least: the hops that follow one another on its ring.
+    fn least(&self, planner: &dyn Planner) -> Picoseconds {
+        let Question { gpus, collective, .. } = *self.question;
+        let wiring = self.question.wiring();
+        let servers = by_server(wiring, gpus).len();
+        let (ranks, servers) = (gpus.len() as u64, servers as u64);
+        let rounds = match collective {
             Collective::AllReduce => 2,
             Collective::AllGather
             | Collective::ReduceScatter
@@ -203,21 +197,14 @@ impl Search<'_> {
             | Collective::Reduce { .. } => 1,
             _ => return Picoseconds(0),
         };
-        // Of any hops in a row around a ring through all ranks, all but two of each round's may be
-        // those within servers.
         let between = rounds * (servers - 1);
-        let within = match algorithm {
-            Algorithm::Nccl(NcclBaseline::Ring | NcclBaseline::Classic) => {
-                rounds * (ranks - 1) - between
-            }
-            Algorithm::ThreePhase if servers > 2 => 0,
-            _ => return Picoseconds(0),
+        let Some(within) = planner.hops_within(RingBound { rounds, ranks, servers }) else {
+            return Picoseconds(0);
         };
-        let is_gpu = |device: usize| self.wiring.devices()[device].kind == DeviceKind::Gpu;
-        let mut fabric = self.wiring.wires().iter().filter(|wire| wire.is_gpu_fabric());
+        let is_gpu = |device: usize| wiring.devices()[device].kind == DeviceKind::Gpu;
+        let mut fabric = wiring.wires().iter().filter(|wire| wire.is_gpu_fabric());
         let is_direct = fabric.any(|wire| is_gpu(wire.a) && is_gpu(wire.b));
         let of_protocol = |protocol: Protocol| {
-            let Self { wiring, gpus, collective, .. } = *self;
             let processes = Processes::usual(wiring, gpus);
             let pacing = Pacing::default();
             let setting = KernelSetting { wiring, gpus, collective, pacing, processes };
@@ -226,14 +213,9 @@ impl Search<'_> {
             let hop = over_fabric.min(costs.switch_hop).min(costs.host_hop);
             costs.launch.0 + between * costs.network_hop.0 + within * hop.0
         };
-        let all = self.protocols(algorithm).into_iter().map(of_protocol);
+        let all = self.protocols(planner).into_iter().map(of_protocol);
         Picoseconds(all.min().unwrap_or(0))
     }
-}
-
-/// Whether an algorithm plans a thousand GPUs in seconds.
-const fn is_quick(algorithm: Algorithm) -> bool {
-    !matches!(algorithm, Algorithm::Blink | Algorithm::OneHop | Algorithm::Mpi(_))
 }
 
 #[cfg(test)]

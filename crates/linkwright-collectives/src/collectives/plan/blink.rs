@@ -8,18 +8,25 @@
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOptions, Variable};
 
+use crate::diagnostic::Registered;
 use crate::graph::common_unit;
 use crate::graph::max_flow::FlowGraph;
 use crate::graph::multiplicative_weights::{RoutedArc, RoutedGraph, WeightedArborescence};
 use crate::network::{RouteClass, Routes};
 use crate::system::Wiring;
+use crate::units::Bandwidth;
 
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, LinkGraph};
 use super::super::lowering::RootedTree;
-use super::super::schedule::{Channel, ChannelTransport};
+use super::super::schedule::{Channel, Protocol};
+use super::ground::Ground;
+use super::one_hop::stars;
+use super::planner::Planner;
 use super::shares::chunks_of;
-use super::{PlanError, packing};
+use super::sized::{Offer, with_two_channels};
+use super::trees::{lowered, plan_of_trees};
+use super::{Plan, PlanError, Question, answer};
 
 /// How far the candidates may stay below the optimum.
 const EPSILON: f64 = 0.05;
@@ -40,8 +47,51 @@ const MOST_PARTS: u32 = 64;
 /// The parts of a unit that weights without such a denominator are rounded to.
 const FINE_PARTS: f64 = 1e6;
 
+/// Chooses trees as Blink does: multiplicative weights, then an integer programme.
+#[derive(Debug)]
+pub struct Blink;
+
+impl Registered for Blink {
+    fn name(&self) -> &'static str {
+        "blink"
+    }
+}
+
+impl Planner for Blink {
+    fn description(&self) -> &'static str {
+        "Blink: multiplicative weights, then an integer programme for few trees"
+    }
+
+    /// Blink copies with CUDA's own transfers.
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Simple]
+    }
+
+    fn plan(&self, question: &Question<'_>) -> Result<Plan, PlanError> {
+        let Question { gpus, collective, .. } = *question;
+        let mut notes = Vec::new();
+        let Ground { class, graph, .. } = question.ground(&mut notes)?;
+        let over = (class, &graph);
+        let (trees, optimum) = pack(question.wiring(), gpus, over, collective, &mut notes)?;
+        let name = format!("{}-{}", self.name(), collective.name());
+        let trees = lowered(question, &name, trees, Vec::new())?;
+        let plan = plan_of_trees(question, self.name(), class, trees, notes)?;
+        Ok(Plan { optimum: optimum.map(|most| Bandwidth(most.round() as u64)), ..plan })
+    }
+
+    fn offer(&self, question: &Question<'_>) -> Result<Offer, PlanError> {
+        let plans = vec![answer(self, question)?];
+        let has_trees = !plans[0].trees.is_empty();
+        Ok(Offer::of_plans(if has_trees { with_two_channels(plans) } else { plans }))
+    }
+
+    fn has_trees(&self) -> bool {
+        true
+    }
+}
+
 /// Trees for a collective, and the most that any of their kind reach, B/s, where that is known.
-pub(super) fn pack(
+fn pack(
     wiring: &Wiring,
     gpus: &[usize],
     (class, graph): (LinkClass, &LinkGraph),
@@ -55,12 +105,15 @@ pub(super) fn pack(
     };
     if let Some(remedy) = remedy {
         let collective = collective.name();
+        let remedy = remedy.into();
         return Err(PlanError::Unsupported { algorithm: "blink", collective, remedy });
     }
-    let transport =
-        if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
+    let transport = class.transport();
     if class == LinkClass::Fabric && graph.has_switches() {
-        return Ok((packing::stars(gpus.len(), collective, transport)?, None));
+        let channel = Channel::over(transport);
+        let star = |parent| RootedTree { parent, chunks: 1, channel: channel.clone() };
+        let stars = stars(gpus.len(), collective.root());
+        return Ok((stars.into_iter().map(star).collect(), None));
     }
     // Links are as fast in one direction as in the other, so that the least cut, and with it
     // the rate, is the same for every root that an all-reduce might take.

@@ -24,6 +24,8 @@
 //!
 //! What it leaves out: interfaces that GPUs of a server share unequally, and PCIe beside the fabric.
 
+use std::borrow::Cow;
+
 use super::super::baselines::by_server;
 use super::super::baselines::double_tree::binary_tree;
 use super::super::collective::Collective;
@@ -34,7 +36,7 @@ use super::super::lowering::{
 };
 use super::super::schedule::{Channel, ChannelTransport, Schedule};
 use super::rate::steady_rate;
-use super::{Algorithm, Plan, PlanError, packing, rails};
+use super::{Plan, PlanError, Question, packed, packing, rails};
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::system::Wiring;
@@ -101,14 +103,10 @@ impl EqualServers {
     }
 
     /// A plan of the quotient; None for collectives that it is no use for.
-    pub(super) fn plan(
-        &self,
-        wiring: &Wiring,
-        gpus: &[usize],
-        collective: Collective,
-        preference: Preference,
-    ) -> Result<Option<Plan>, PlanError> {
-        let name = format!("{}-{}", Algorithm::Packing.name(), collective.name());
+    pub(super) fn plan(&self, question: &Question<'_>) -> Result<Option<Plan>, PlanError> {
+        let Question { gpus, collective, preference, .. } = *question;
+        let wiring = question.wiring();
+        let name = format!("{}-{}", packed::NAME, collective.name());
         let (schedule, trees) = match collective {
             Collective::AllGather | Collective::ReduceScatter | Collective::AllReduce => {
                 let (trees, _) = self.trees_of_every_place(preference)?;
@@ -131,7 +129,7 @@ impl EqualServers {
         let bound = self.bound(collective);
         let is_proven = rate.0 as f64 >= bound * AS_GOOD;
         let optimum = is_proven.then_some(Bandwidth((bound.round() as u64).max(rate.0)));
-        let (algorithm, links) = (Algorithm::Packing, LinkClass::Network);
+        let (algorithm, links) = (Cow::Borrowed(packed::NAME), LinkClass::Network);
         let notes = vec![format!(
             "{} equal servers are planned as one: its trees are those of each, joined by rails",
             self.servers.len()

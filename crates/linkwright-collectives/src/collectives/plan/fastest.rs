@@ -22,18 +22,18 @@ const NEAR: f64 = 1.01;
 const LEAST_BOUNDED: Bytes = Bytes(1 << 20);
 const MOST_BOUNDED: usize = 64;
 
-/// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest,
+/// Of plans, each with the protocols that their executors have, the one that moves `size` the fastest,
 /// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
 /// links allow, no other plan is tried. Known times are not played again.
 pub(super) fn fastest_of(
-    plans: &[Plan],
+    (plans, protocols): (&[Plan], &[Protocol]),
     wiring: &Wiring,
     size: Bytes,
     peer_access_switch: Picoseconds,
     known: &mut KnownTimes,
 ) -> Result<(Plan, Timing), PlanError> {
     let routes = &resources(wiring);
-    let mut search = Search { routes, size, peer_access_switch, known, best: None };
+    let mut search = Search { routes, protocols, size, peer_access_switch, known, best: None };
     let candidates: Vec<Candidate<'_>> = (0..)
         .zip(plans)
         .map(|(place, plan)| search.candidate(place, plan))
@@ -86,6 +86,7 @@ struct Way<'p> {
 }
 
 struct Search<'r> {
+    protocols: &'r [Protocol],
     routes: &'r Routes<'r>,
     size: Bytes,
     known: &'r mut KnownTimes,
@@ -109,7 +110,7 @@ impl<'r> Search<'r> {
         let sent = size * most_sent(schedule);
         let is_bounded = self.size >= LEAST_BOUNDED && schedule.ranks() <= MOST_BOUNDED;
         let mut ways = Vec::new();
-        for protocol in plan.algorithm.protocols().iter().rev() {
+        for protocol in self.protocols.iter().rev() {
             let costs = self.costs(schedule, *protocol);
             // A block is no faster than its flags let it be, nor than the links that it sends over.
             let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);

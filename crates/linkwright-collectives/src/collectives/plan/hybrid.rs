@@ -8,9 +8,9 @@
 //! where the bandwidths are what the plan over each class reaches with long data. What it
 //! leaves out: the time that trees take to fill, which is longer over PCIe.
 
-use crate::graph::arborescences::Preference;
+use std::borrow::Cow;
+
 use crate::graph::greatest_common_divisor;
-use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 use super::super::collective::Collective;
@@ -18,9 +18,8 @@ use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::ChannelTransport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
-use super::{
-    Algorithm, Links, Plan, PlanError, check_gpus, fastest, plan_along_trees, plan_sized, time_of,
-};
+use super::sized::{fastest, plan_sized, time_of};
+use super::{Links, Plan, PlanError, Planner, Question};
 
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
@@ -46,30 +45,27 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// As [`plan`](fn@super::plan), and [`PlanError::Unsupported`] for algorithms and collectives that do not go
 /// along trees.
 pub fn plan_hybrid(
-    system: &System,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
+    planner: &dyn Planner,
+    question: &Question<'_>,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
-    check_gpus(system, gpus)?;
-    let wiring = &Wiring::of_gpus(system, gpus);
-    let along_trees = !matches!(
-        algorithm,
-        Algorithm::Nccl(_) | Algorithm::Nvls | Algorithm::Mpi(_) | Algorithm::ThreePhase
-    );
-    if !along_trees || collective == Collective::AllToAll {
+    question.check()?;
+    let Question { gpus, collective, .. } = *question;
+    let wiring = question.wiring();
+    let has_trees = planner.has_trees();
+    if !has_trees || collective == Collective::AllToAll {
         return Err(PlanError::Unsupported {
             algorithm: "a hybrid of NVLink and PCIe",
-            collective: if along_trees { collective.name() } else { algorithm.name() },
-            remedy: "packing, blink or one-hop, with any collective but all-to-all",
+            collective: if has_trees { collective.name() } else { planner.name() },
+            remedy: "packing, blink or one-hop, with any collective but all-to-all".into(),
         });
     }
     let over = |links: Links| {
-        plan_along_trees(wiring, gpus, collective, algorithm, links, Preference::FewTrees)
+        question.check_for(planner)?;
+        planner.along_trees(&question.over(links))
     };
-    let alone = |links: Links| plan_sized(wiring, gpus, collective, algorithm, links, size);
+    let alone = |links: Links| plan_sized(planner, &question.over(links), size);
     let all_over_fabric = |note: String| {
         let mut plan = alone(Links::Fabric)?;
         plan.notes.push(note);
@@ -100,7 +96,7 @@ pub fn plan_hybrid(
              access; all data goes over NVLink"
         ));
     }
-    let name = format!("{}-hybrid-{}", algorithm.name(), collective.name());
+    let name = format!("{}-hybrid-{}", planner.name(), collective.name());
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
     let rate = steady_rate(&schedule, wiring)?;
     let mut notes = fabric.notes;
@@ -113,9 +109,9 @@ pub fn plan_hybrid(
         over_host / total * 100.0,
         lost * 100.0
     ));
-    let links = fabric.links;
+    let (algorithm, links) = (Cow::Borrowed(planner.name()), fabric.links);
     let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
-    let hybrid = fastest(hybrid, wiring, size, peer_access_switch)?;
+    let hybrid = fastest(hybrid, planner.protocols(), wiring, size, peer_access_switch)?;
     // The equation leaves out how long trees take to fill, and gathers and scatters may go by
     // better ways than trees on NVLink.
     let time = |plan: &Plan| time_of(plan, wiring, size, peer_access_switch);

@@ -1,96 +1,126 @@
-//! MPI's algorithms on a job's GPUs: rules that know nothing of the links, written down.
+//! Makes planners of MPI's algorithms: rules that know nothing of the links, written down.
 
-use super::{Algorithm, Plan, PlanError, rate};
+use std::borrow::Cow;
+
+use super::ground::Ground;
+use super::planner::{Planner, Turn};
+use super::trees::note_host;
+use super::{Plan, PlanError, Question, rate};
 use crate::collectives::collective::Collective;
-use crate::collectives::link_graph::LinkClass;
-use crate::collectives::mpi::{self, Source};
-use crate::collectives::schedule::{Channel, ChannelTransport};
+use crate::collectives::mpi::{MpiAlgorithm, Source};
+use crate::collectives::schedule::{Channel, Protocol};
 use crate::collectives::source::materialise;
-use crate::system::Wiring;
+use crate::diagnostic::Registered;
 use crate::units::Bandwidth;
 
-/// The names of MPI's algorithms for a collective, as plans have them.
-const fn names(collective: Collective) -> &'static str {
-    match collective {
-        Collective::Barrier => "mpi-dissemination, mpi-binary-tree",
-        Collective::Broadcast { .. } | Collective::Reduce { .. } => {
-            "mpi-binary-tree, mpi-binomial-tree"
-        }
-        Collective::AllReduce => {
-            "mpi-binary-tree, mpi-binomial-tree, mpi-recursive-doubling, mpi-recursive-halving, \
-             mpi-ring"
-        }
-        Collective::Gather { .. } | Collective::Scatter { .. } => "mpi-binomial-tree, mpi-linear",
-        Collective::AllGather => "mpi-ring, mpi-bruck",
-        Collective::ReduceScatter => "mpi-recursive-halving, mpi-ring",
-        Collective::AllToAll => "mpi-blocked, mpi-pairwise, mpi-bruck",
-        Collective::Scan => "mpi-recursive-doubling, mpi-linear",
+/// Plans by an algorithm of MPI.
+#[derive(Debug)]
+pub struct MpiRule {
+    algorithm: MpiAlgorithm,
+    name: &'static str,
+    description: &'static str,
+}
+
+impl MpiRule {
+    const fn new(algorithm: MpiAlgorithm, name: &'static str, description: &'static str) -> Self {
+        Self { algorithm, name, description }
     }
 }
 
-/// Why no algorithm that looks at the links plans a barrier or a scan.
-pub(in crate::collectives) const fn by_rule_alone(
+/// MPI's algorithms, with their names among planners and what they do.
+pub static RULES: [MpiRule; MpiAlgorithm::ALL.len()] = {
+    use MpiAlgorithm as By;
+    [
+        MpiRule::new(
+            By::BinaryTree,
+            "mpi-binary-tree",
+            "MPI: a complete binary tree from the root",
+        ),
+        MpiRule::new(By::BinomialTree, "mpi-binomial-tree", "MPI: a binomial tree from the root"),
+        MpiRule::new(
+            By::Linear,
+            "mpi-linear",
+            "MPI: the root to or from each rank at once; a scan rank by rank",
+        ),
+        MpiRule::new(
+            By::Dissemination,
+            "mpi-dissemination",
+            "MPI: signals over distances of 1, 2, 4 and so on",
+        ),
+        MpiRule::new(By::Ring, "mpi-ring", "MPI: every rank to the next, one block at a time"),
+        MpiRule::new(
+            By::RecursiveDoubling,
+            "mpi-recursive-doubling",
+            "MPI: exchanges of all over distances of 1, 2, 4",
+        ),
+        MpiRule::new(
+            By::RecursiveHalving,
+            "mpi-recursive-halving",
+            "MPI: exchanges of halves, quarters and so on",
+        ),
+        MpiRule::new(
+            By::Pairwise,
+            "mpi-pairwise",
+            "MPI: one exchange with each other rank after another",
+        ),
+        MpiRule::new(By::Blocked, "mpi-blocked", "MPI: exchanges with 32 ranks at once"),
+        MpiRule::new(By::Bruck, "mpi-bruck", "MPI: few messages of many blocks each"),
+    ]
+};
+
+/// Why no planner that looks at the links plans a barrier or a scan: what does.
+pub(in crate::collectives) fn by_rule_alone(
     algorithm: &'static str,
     collective: Collective,
 ) -> PlanError {
-    let (remedy, collective) = (names(collective), collective.name());
+    let of = MpiAlgorithm::of(collective.kind());
+    let name = |by: &MpiAlgorithm| RULES.iter().find(|rule| rule.algorithm == *by);
+    let names: Vec<&str> = of.iter().filter_map(name).map(|rule| rule.name).collect();
+    let (remedy, collective) = (Cow::Owned(names.join(", ")), collective.name());
     PlanError::Unsupported { algorithm, collective, remedy }
 }
 
-/// What plans call an algorithm of MPI.
-pub(super) const fn name(algorithm: mpi::MpiAlgorithm) -> &'static str {
-    match algorithm {
-        mpi::MpiAlgorithm::BinaryTree => "mpi-binary-tree",
-        mpi::MpiAlgorithm::BinomialTree => "mpi-binomial-tree",
-        mpi::MpiAlgorithm::Linear => "mpi-linear",
-        mpi::MpiAlgorithm::Dissemination => "mpi-dissemination",
-        mpi::MpiAlgorithm::Ring => "mpi-ring",
-        mpi::MpiAlgorithm::RecursiveDoubling => "mpi-recursive-doubling",
-        mpi::MpiAlgorithm::RecursiveHalving => "mpi-recursive-halving",
-        mpi::MpiAlgorithm::Pairwise => "mpi-pairwise",
-        mpi::MpiAlgorithm::Blocked => "mpi-blocked",
-        mpi::MpiAlgorithm::Bruck => "mpi-bruck",
+impl Registered for MpiRule {
+    fn name(&self) -> &'static str {
+        self.name
     }
 }
 
-/// What an algorithm of MPI does, in a few words.
-pub(super) const fn description(algorithm: mpi::MpiAlgorithm) -> &'static str {
-    match algorithm {
-        mpi::MpiAlgorithm::BinaryTree => "MPI: a complete binary tree from the root",
-        mpi::MpiAlgorithm::BinomialTree => "MPI: a binomial tree from the root",
-        mpi::MpiAlgorithm::Linear => {
-            "MPI: the root to or from each rank at once; a scan rank by rank"
-        }
-        mpi::MpiAlgorithm::Dissemination => "MPI: signals over distances of 1, 2, 4 and so on",
-        mpi::MpiAlgorithm::Ring => "MPI: every rank to the next, one block at a time",
-        mpi::MpiAlgorithm::RecursiveDoubling => "MPI: exchanges of all over distances of 1, 2, 4",
-        mpi::MpiAlgorithm::RecursiveHalving => "MPI: exchanges of halves, quarters and so on",
-        mpi::MpiAlgorithm::Pairwise => "MPI: one exchange with each other rank after another",
-        mpi::MpiAlgorithm::Blocked => "MPI: exchanges with 32 ranks at once",
-        mpi::MpiAlgorithm::Bruck => "MPI: few messages of many blocks each",
+impl Planner for MpiRule {
+    fn description(&self) -> &'static str {
+        self.description
     }
-}
 
-/// The plan of a rule on GPUs that have been checked.
-pub(super) fn plan(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    rule: mpi::MpiAlgorithm,
-    (links, transport): (LinkClass, ChannelTransport),
-    notes: Vec<String>,
-) -> Result<Plan, PlanError> {
-    let root = collective.root().unwrap_or(0) as u32;
-    let source = Source::new(collective.kind(), rule, gpus.len() as u32, root);
-    let source = source.map_err(|_| by_rule_alone(name(rule), collective))?;
-    let name = format!("{}-{}", name(rule), collective.name());
-    let channel = Channel::over(transport);
-    let schedule = materialise(&source, &name, gpus, channel)?;
-    // A barrier moves no data.
-    let rate = match collective {
-        Collective::Barrier => Bandwidth(0),
-        _ => rate::steady_rate(&schedule, wiring)?,
-    };
-    let (trees, optimum) = (Vec::new(), None);
-    Ok(Plan { schedule, algorithm: Algorithm::Mpi(rule), links, trees, rate, optimum, notes })
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Simple]
+    }
+
+    fn plan(&self, question: &Question<'_>) -> Result<Plan, PlanError> {
+        let Question { gpus, collective, links, .. } = *question;
+        let mut notes = Vec::new();
+        let Ground { class, .. } = question.ground(&mut notes)?;
+        let root = collective.root().unwrap_or(0) as u32;
+        let source = Source::new(collective.kind(), self.algorithm, gpus.len() as u32, root);
+        let source = source.map_err(|_| by_rule_alone(self.name, collective))?;
+        let name = format!("{}-{}", self.name, collective.name());
+        let channel = Channel::over(class.transport());
+        let schedule = materialise(&source, &name, gpus, channel)?;
+        // A barrier moves no data.
+        let rate = match collective {
+            Collective::Barrier => Bandwidth(0),
+            _ => rate::steady_rate(&schedule, question.wiring())?,
+        };
+        let (algorithm, trees, optimum) = (Cow::Borrowed(self.name), Vec::new(), None);
+        let mut plan = Plan { schedule, algorithm, links: class, trees, rate, optimum, notes };
+        note_host(&mut plan, question.wiring(), links, self.name)?;
+        Ok(plan)
+    }
+
+    fn is_rule(&self) -> bool {
+        true
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::Last
+    }
 }

@@ -9,13 +9,18 @@
 //! the S/n that it writes, and those from it the other way round: S (n + 1) / n in each direction, where
 //! trees take 2 S (n - 1) / n. What it leaves out: NVLS between servers.
 
+use std::borrow::Cow;
+
 use super::optimum::in_switch_rate;
-use super::{Algorithm, Links, Plan, PlanError, rate};
-use crate::collectives::baselines::Generation;
+use super::planner::Planner;
+use super::sized::{Offer, offer_of_library};
+use super::{Links, Plan, PlanError, Question, answer, rate};
+use crate::collectives::baselines::{ExpectedAlgorithm, Generation};
 use crate::collectives::builder::ScheduleBuilder;
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::LinkClass;
-use crate::collectives::schedule::{Channel, Pacing, Schedule, Slice, StepOperation};
+use crate::collectives::schedule::{Channel, Pacing, Protocol, Schedule, Slice, StepOperation};
+use crate::diagnostic::Registered;
 use crate::system::{Wiring, reducing_switches};
 use crate::units::Bytes;
 
@@ -34,6 +39,46 @@ const fn blocks(generation: Generation) -> u64 {
 /// The least GPUs on which NCCL takes it (`ncclNvlsInit`).
 const LEAST_OF_NCCL: usize = 3;
 
+/// Names [`NvlsPlanner`].
+pub(super) const NAME: &str = "nvls";
+
+/// Lets the switch reduce and copy (NCCL's NVLS).
+#[derive(Debug)]
+pub struct NvlsPlanner;
+
+impl Registered for NvlsPlanner {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+}
+
+impl Planner for NvlsPlanner {
+    fn description(&self) -> &'static str {
+        "NCCL's NVLS: each GPU's part reduced and copied by the switch"
+    }
+
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Simple]
+    }
+
+    fn plan(&self, question: &Question<'_>) -> Result<Plan, PlanError> {
+        question.ground(&mut Vec::new())?;
+        let Question { gpus, collective, links, .. } = *question;
+        plan(question.wiring(), gpus, collective, links)
+    }
+
+    fn offer(&self, question: &Question<'_>) -> Result<Offer, PlanError> {
+        match offer_of_library(question, ExpectedAlgorithm::Nvls) {
+            Some(offer) => Ok(offer),
+            None => Ok(Offer::of_plans(vec![answer(self, question)?])),
+        }
+    }
+
+    fn is_quick(&self) -> bool {
+        true
+    }
+}
+
 /// The plan on GPUs that have been checked.
 pub(in crate::collectives) fn plan(
     wiring: &Wiring,
@@ -47,9 +92,11 @@ pub(in crate::collectives) fn plan(
         }
         Collective::Broadcast { root } | Collective::Reduce { root } => vec![root],
         _ => {
-            let (algorithm, collective) = (Algorithm::Nvls.name(), collective.name());
-            let remedy = "packing, nccl-ring";
-            return Err(PlanError::Unsupported { algorithm, collective, remedy });
+            return Err(PlanError::Unsupported {
+                algorithm: NAME,
+                collective: collective.name(),
+                remedy: "packing, nccl-ring".into(),
+            });
         }
     };
     if links == Links::Host {
@@ -65,7 +112,7 @@ pub(in crate::collectives) fn plan(
     if gpus.len() < LEAST_OF_NCCL {
         notes.push(format!("NCCL takes NVLS on {LEAST_OF_NCCL} GPUs or more"));
     }
-    let (algorithm, links, trees) = (Algorithm::Nvls, LinkClass::Fabric, Vec::new());
+    let (algorithm, links, trees) = (Cow::Borrowed(NAME), LinkClass::Fabric, Vec::new());
     Ok(Plan { schedule, algorithm, links, trees, rate, optimum, notes })
 }
 
@@ -78,7 +125,7 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
     };
     let ranks = gpus.len();
     let chunks = if collective == Collective::AllReduce { ranks as u32 } else { 1 };
-    let name = format!("{}-{}", Algorithm::Nvls.name(), collective.name());
+    let name = format!("{NAME}-{}", collective.name());
     let mut builder = ScheduleBuilder::new(&name, collective, gpus.to_vec(), chunks);
     for head in heads {
         let channel = builder.channel(Channel::through_switch(0..ranks));

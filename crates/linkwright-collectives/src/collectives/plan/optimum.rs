@@ -2,7 +2,7 @@
 
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, fabric_of};
-use super::{Algorithm, Plan};
+use super::{Plan, nvls};
 use crate::system::{DeviceKind, SwitchWire, System, Wiring, reducing_switches};
 use crate::units::Bandwidth;
 
@@ -39,7 +39,7 @@ impl Plan {
         let has_switches =
             wiring.devices().iter().any(|device| device.kind == DeviceKind::NvSwitch);
         let switches_could = self.links != LinkClass::Host && has_switches && collective.reduces();
-        let in_switch = if self.algorithm == Algorithm::Nvls {
+        let in_switch = if self.algorithm == nvls::NAME {
             ", with in-switch reduction"
         } else if switches_could {
             ", without in-switch reduction"

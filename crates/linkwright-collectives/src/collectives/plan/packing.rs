@@ -55,7 +55,7 @@ pub(super) fn pack(
         Collective::AllToAll => Err(PlanError::Unsupported {
             algorithm: "packing of trees",
             collective: "all-to-all",
-            remedy: "packing, nccl-ring",
+            remedy: "packing, nccl-ring".into(),
         }),
         Collective::Barrier | Collective::Scan => {
             Err(super::by_rule_alone("packing of trees", collective))
@@ -113,28 +113,6 @@ pub(super) fn all_reduce_rate(graph: &LinkGraph) -> Result<f64, PlanError> {
     }
     let share = rate_from_every_root(&directed(graph)).map_err(too_fine)?;
     Ok(share.numerator as f64 / share.denominator as f64 * graph.gpus as f64 / 2.0)
-}
-
-/// One star for each rank; a collective with a root has but that one.
-pub(super) fn stars(
-    ranks: usize,
-    collective: Collective,
-    transport: ChannelTransport,
-) -> Result<Vec<RootedTree>, PlanError> {
-    let star = |root: usize| RootedTree {
-        parent: (0..ranks).map(|rank| (rank != root).then_some(root)).collect(),
-        chunks: 1,
-        channel: Channel::over(transport),
-    };
-    match (collective, collective.root()) {
-        (Collective::AllToAll, _) => Err(PlanError::Unsupported {
-            algorithm: "one-hop",
-            collective: "all-to-all",
-            remedy: "packing, nccl-ring",
-        }),
-        (_, Some(root)) => Ok(vec![star(root)]),
-        (_, None) => Ok((0..ranks).map(star).collect()),
-    }
 }
 
 /// The undirected packing, whose trees carry a reduction up and a broadcast down.

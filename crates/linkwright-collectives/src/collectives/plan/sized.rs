@@ -1,42 +1,39 @@
 //! The plan that is the fastest for data of one size.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use super::super::baselines::{
-    BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, NcclBaseline, Settings, by_pairs,
-    plan_choice,
+    BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, NcclBaseline, Settings, plan_choice,
 };
 use super::super::collective::Collective;
-use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
 use super::super::lowering::{RootedTree, schedule_of_trees};
-use super::super::schedule::Schedule;
+use super::super::schedule::{Protocol, Schedule};
 use super::super::time::{
     KnownTimes, NcclProtocol, Timing, choose_chunk_on, fastest_on, protocol_on,
 };
 use super::fastest::fastest_of;
 use super::optimum::in_switch_rate;
 use super::rate::steady_rate;
-use super::{Algorithm, Links, Plan, PlanError, by_rule_alone, packed_by_server, plan_preferring};
-use crate::graph::arborescences::Preference;
-use crate::system::{System, Wiring};
+use super::{Links, Plan, PlanError, Planner, Question, by_rule_alone, nvls};
+use crate::system::Wiring;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// As [`plan`](fn@super::plan), for data of that size: with the protocol that is the fastest of those that
-/// the algorithm's executors have; of few deep trees and many shallow ones, each on one channel or
-/// two, which reach the same rate, the fastest. Blink's own trees are taken as they are, on one
-/// channel or two. Across servers an all-reduce may be packed on each server and exchanged between
-/// them instead.
+/// As [`plan`](fn@super::plan), for data of that size: of what the planner offers the fastest, with the
+/// protocol that is the fastest of those that its executors have.
+///
+/// Of few deep trees and many shallow ones, each on one channel or two, which reach the same rate,
+/// packing's are the fastest. Blink's own trees are taken as they are, on one channel or two.
 ///
 /// # Errors
 /// As [`plan`](fn@super::plan).
 pub fn plan_for_size(
-    system: &System,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
+    planner: &dyn Planner,
+    question: &Question<'_>,
     size: Bytes,
 ) -> Result<Plan, PlanError> {
-    Ok(timed_plan_for_size(system, gpus, collective, algorithm, links, size)?.0)
+    Ok(timed_plan_for_size(planner, question, size)?.0)
 }
 
 /// As [`plan_for_size`], and how long the plan takes while peer access need not be switched.
@@ -44,17 +41,11 @@ pub fn plan_for_size(
 /// # Errors
 /// As [`plan`](fn@super::plan).
 pub fn timed_plan_for_size(
-    system: &System,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
+    planner: &dyn Planner,
+    question: &Question<'_>,
     size: Bytes,
 ) -> Result<(Plan, Timing), PlanError> {
-    check_gpus(system, gpus)?;
-    let wiring = Wiring::of_gpus(system, gpus);
-    let open = candidates(&wiring, gpus, collective, algorithm, links)?;
-    open.fastest(&wiring, size, &mut KnownTimes::default())
+    Candidates::new(planner, question)?.fastest(size)
 }
 
 /// As [`plan_for_size`] for each of several sizes, of which each may have another plan.
@@ -62,24 +53,17 @@ pub fn timed_plan_for_size(
 /// # Errors
 /// As [`plan`](fn@super::plan).
 pub fn plan_for_sizes(
-    system: &System,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
+    planner: &dyn Planner,
+    question: &Question<'_>,
     sizes: &[Bytes],
 ) -> Result<Vec<Plan>, PlanError> {
-    let candidates = Candidates::new(system, gpus, collective, algorithm, links)?;
+    let candidates = Candidates::new(planner, question)?;
     sizes.iter().map(|size| Ok(candidates.fastest(*size)?.0)).collect()
 }
 
-/// The plans of an algorithm on a job's GPUs, of which one may be the fastest for some size: made once
-/// for many sizes.
+/// Holds all that a planner has to offer for any size.
 #[derive(Debug)]
-pub struct Candidates {
-    wiring: Wiring,
-    open: Open,
-}
+pub struct Offer(Open);
 
 /// What there is to choose from.
 #[derive(Debug)]
@@ -95,41 +79,52 @@ enum Open {
     },
 }
 
+impl Offer {
+    /// Offers these plans, one at least; of equally fast ones the first is taken.
+    #[must_use]
+    pub const fn of_plans(plans: Vec<Plan>) -> Self {
+        Self(Open::Plans(plans))
+    }
+}
+
+/// Keeps what a planner offers on a job's GPUs, for many sizes.
+#[derive(Debug)]
+pub struct Candidates {
+    wiring: Arc<Wiring>,
+    protocols: &'static [Protocol],
+    open: Open,
+}
+
 impl Candidates {
     /// # Errors
     /// As [`plan`](fn@super::plan).
-    pub fn new(
-        system: &System,
-        gpus: &[usize],
-        collective: Collective,
-        algorithm: Algorithm,
-        links: Links,
-    ) -> Result<Self, PlanError> {
-        check_gpus(system, gpus)?;
-        let wiring = Wiring::of_gpus(system, gpus);
-        let open = candidates(&wiring, gpus, collective, algorithm, links)?;
-        Ok(Self { wiring, open })
+    pub fn new(planner: &dyn Planner, question: &Question<'_>) -> Result<Self, PlanError> {
+        question.check()?;
+        Self::of_checked(planner, question)
+    }
+
+    fn of_checked(planner: &dyn Planner, question: &Question<'_>) -> Result<Self, PlanError> {
+        let Offer(open) = planner.offer(question)?;
+        let wiring = Arc::clone(question.shared_wiring());
+        Ok(Self { wiring, protocols: planner.protocols(), open })
     }
 
     /// What NCCL, or RCCL, itself takes for each size.
     ///
     /// # Errors
     /// As [`plan`](fn@super::plan), and of a barrier or a scan.
-    pub fn of_library(
-        system: &System,
-        gpus: &[usize],
-        collective: Collective,
-    ) -> Result<Self, PlanError> {
-        check_gpus(system, gpus)?;
-        let wiring = Wiring::of_gpus(system, gpus);
-        let chooser = Chooser::new(&wiring, gpus, collective, &Settings::default());
+    pub fn of_library(question: &Question<'_>) -> Result<Self, PlanError> {
+        question.check()?;
+        let Question { gpus, collective, .. } = *question;
+        let chooser = Chooser::new(question.wiring(), gpus, collective, &Settings::default());
         let chooser = Box::new(chooser.map_err(|error| match error {
             ChoiceError::Links(error) => error.into(),
             // All else is said of settings, and there are none.
             _ => by_rule_alone("nccl-ring", collective),
         })?);
         let open = Open::Nccl { chooser, gpus: gpus.to_vec(), collective, optimum: None };
-        Ok(Self { wiring, open })
+        let wiring = Arc::clone(question.shared_wiring());
+        Ok(Self { wiring, protocols: &Protocol::ALL, open })
     }
 
     /// The one that moves so much the fastest, with its protocol, and how long it takes.
@@ -149,27 +144,20 @@ impl Candidates {
         size: Bytes,
         known: &mut KnownTimes,
     ) -> Result<(Plan, Timing), PlanError> {
-        self.open.fastest(&self.wiring, size, known)
-    }
-}
-
-impl Open {
-    fn fastest(
-        &self,
-        wiring: &Wiring,
-        size: Bytes,
-        known: &mut KnownTimes,
-    ) -> Result<(Plan, Timing), PlanError> {
-        match self {
-            Self::Plans(plans) => fastest_of(plans, wiring, size, Picoseconds(0), known),
-            Self::Nccl { chooser, gpus, collective, optimum } => {
+        let Self { wiring, protocols, open } = self;
+        match open {
+            Open::Plans(plans) => {
+                fastest_of((plans, protocols), wiring, size, Picoseconds(0), known)
+            }
+            Open::Nccl { chooser, gpus, collective, optimum } => {
                 let choice = chooser.choose(size.0);
                 let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
                 let BaselinePlan { schedule, links, trees, notes } = chosen;
                 let rate = steady_rate(&schedule, wiring)?;
                 let costs = protocol_on(&schedule, wiring);
                 let timing = fastest_on(&schedule, wiring, size, &costs, known)?;
-                let (algorithm, optimum) = (algorithm_of(choice.algorithm), *optimum);
+                let algorithm = Cow::Borrowed(planner_of(choice.algorithm));
+                let optimum = *optimum;
                 let plan = Plan { schedule, algorithm, links, trees, rate, optimum, notes };
                 Ok((plan, timing))
             }
@@ -177,101 +165,57 @@ impl Open {
     }
 }
 
-/// Who plans what NCCL runs.
-const fn algorithm_of(expected: ExpectedAlgorithm) -> Algorithm {
+/// The name of who plans what NCCL runs.
+const fn planner_of(expected: ExpectedAlgorithm) -> &'static str {
     match expected {
-        ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => Algorithm::Nccl(NcclBaseline::Ring),
-        ExpectedAlgorithm::Tree => Algorithm::Nccl(NcclBaseline::Tree),
-        ExpectedAlgorithm::Nvls => Algorithm::Nvls,
+        ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => NcclBaseline::Ring.name(),
+        ExpectedAlgorithm::Tree => NcclBaseline::Tree.name(),
+        ExpectedAlgorithm::Nvls => nvls::NAME,
     }
 }
 
-/// NCCL with an algorithm of its own, where it has it on these GPUs.
-fn nccl(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-) -> Option<Open> {
-    let wanted = match algorithm {
-        Algorithm::Nccl(NcclBaseline::Ring) if by_pairs(collective) => ExpectedAlgorithm::Pairs,
-        Algorithm::Nccl(NcclBaseline::Ring) => ExpectedAlgorithm::Ring,
-        Algorithm::Nccl(NcclBaseline::Tree) => ExpectedAlgorithm::Tree,
-        Algorithm::Nvls => ExpectedAlgorithm::Nvls,
-        _ => return None,
-    };
+/// NCCL with an algorithm of its own, where it has it on these GPUs and the links are its own choice.
+pub(super) fn offer_of_library(
+    question: &Question<'_>,
+    wanted: ExpectedAlgorithm,
+) -> Option<Offer> {
+    let Question { gpus, collective, links, .. } = *question;
+    if links != Links::Auto {
+        return None;
+    }
+    let wiring = question.wiring();
     let settings = Settings { algorithm: Some(wanted), ..Settings::default() };
     let chooser = Chooser::new(wiring, gpus, collective, &settings).ok()?;
     let optimum = (wanted == ExpectedAlgorithm::Nvls)
         .then(|| in_switch_rate(wiring, gpus, collective))
         .flatten();
     let (chooser, gpus) = (Box::new(chooser), gpus.to_vec());
-    Some(Open::Nccl { chooser, gpus, collective, optimum })
+    Some(Offer(Open::Nccl { chooser, gpus, collective, optimum }))
 }
 
 /// As [`plan_for_size`], on GPUs that have been checked.
 pub(super) fn plan_sized(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
+    planner: &dyn Planner,
+    question: &Question<'_>,
     size: Bytes,
 ) -> Result<Plan, PlanError> {
-    let open = candidates(wiring, gpus, collective, algorithm, links)?;
-    Ok(open.fastest(wiring, size, &mut KnownTimes::default())?.0)
-}
-
-/// The plans of which one may be the fastest for some size.
-fn candidates(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
-) -> Result<Open, PlanError> {
-    if links == Links::Auto
-        && let Some(open) = nccl(wiring, gpus, collective, algorithm)
-    {
-        return Ok(open);
-    }
-    let few_trees = Preference::FewTrees;
-    let few = plan_preferring(wiring, gpus, collective, algorithm, links, few_trees)?;
-    let is_packing = algorithm == Algorithm::Packing;
-    let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
-    if !is_ours || few.trees.is_empty() {
-        return Ok(Open::Plans(vec![few]));
-    }
-    let mut open = vec![few];
-    if is_packing {
-        let low = Preference::LowDepth;
-        let shallow = plan_preferring(wiring, gpus, collective, algorithm, links, low)?;
-        if shallow.trees != open[0].trees && shallow.rate >= open[0].rate {
-            open.push(shallow);
-        }
-    }
-    let is_between_servers = open[0].links == LinkClass::Network && links == Links::Auto;
-    if is_packing && is_between_servers && collective == Collective::AllReduce {
-        // Data that enters each server once takes fewer hops than trees through all GPUs.
-        let by_server = packed_by_server(wiring, gpus, links)?;
-        open.push(Plan { optimum: open[0].optimum, ..by_server });
-    }
-    Ok(Open::Plans(with_two_channels(open)))
+    Ok(Candidates::of_checked(planner, question)?.fastest(size)?.0)
 }
 
 /// Of a plan on one channel for a tree or on two, the one that moves `size` the fastest.
 pub(super) fn fastest(
     plan: Plan,
+    protocols: &[Protocol],
     wiring: &Wiring,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
     let (plans, known) = (with_two_channels(vec![plan]), &mut KnownTimes::default());
-    Ok(fastest_of(&plans, wiring, size, peer_access_switch, known)?.0)
+    Ok(fastest_of((&plans, protocols), wiring, size, peer_access_switch, known)?.0)
 }
 
 /// Plans as they are, and each also with its trees on two channels.
-fn with_two_channels(mut plans: Vec<Plan>) -> Vec<Plan> {
+pub(super) fn with_two_channels(mut plans: Vec<Plan>) -> Vec<Plan> {
     let is_narrow = |trees: usize| trees > 0 && 2 * trees <= MAX_CHANNELS;
     let narrow = plans.iter().filter(|plan| is_narrow(plan.trees.len()));
     let twice: Vec<Plan> = narrow.map(on_two_channels).collect();
@@ -305,16 +249,10 @@ fn on_two_channels(plan: &Plan) -> Plan {
     Plan { schedule, trees: whole, ..plan.clone() }
 }
 
-/// The plans among which an algorithm that packs trees chooses.
+/// The plans among which a planner chooses.
 #[cfg(test)]
-pub(super) fn plans_of(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
-) -> Option<Vec<Plan>> {
-    match candidates(wiring, gpus, collective, algorithm, links).ok()? {
+pub(super) fn plans_of(planner: &dyn Planner, question: &Question<'_>) -> Option<Vec<Plan>> {
+    match planner.offer(question).ok()?.0 {
         Open::Plans(plans) => Some(plans),
         Open::Nccl { .. } => None,
     }

@@ -7,14 +7,19 @@
 //! server of fewer GPUs has each of them as root for longer. Behind NVSwitches, where trees
 //! keep the roots that they are packed from, every GPU is root for an equal part.
 
+use std::borrow::Cow;
+
 use super::super::baselines::by_server;
 use super::super::collective::Collective;
 use super::super::link_graph::LinkClass;
 use super::super::lowering::{LocalTree, Partition, RootedTree, schedule_of_partitions};
-use super::super::schedule::{Channel, ChannelTransport};
+use super::super::schedule::{Channel, ChannelTransport, Protocol};
+use super::ground::{Ground, choose_links};
 use super::packing;
+use super::planner::{Planner, RingBound};
 use super::rate::steady_rate;
-use super::{Algorithm, Ground, Links, Plan, PlanError, choose_links};
+use super::{Links, Plan, PlanError, Question};
+use crate::diagnostic::Registered;
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::network::{RouteClass, Routes};
@@ -37,19 +42,53 @@ struct ServerTrees {
     rooted: bool,
 }
 
+/// Names [`ThreePhase`].
+const NAME: &str = "three-phase";
+
+/// Reduces on each server, exchanges between them and sends out on each (Blink).
+#[derive(Debug)]
+pub struct ThreePhase;
+
+impl Registered for ThreePhase {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+}
+
+impl Planner for ThreePhase {
+    fn description(&self) -> &'static str {
+        "Blink across servers: reduced on each, exchanged, sent out on each"
+    }
+
+    /// Blink copies with CUDA's own transfers.
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Simple]
+    }
+
+    fn plan(&self, question: &Question<'_>) -> Result<Plan, PlanError> {
+        question.ground(&mut Vec::new())?;
+        phases(question)
+    }
+
+    fn is_quick(&self) -> bool {
+        true
+    }
+
+    /// The ring of more than two servers has a bound.
+    fn hops_within(&self, bound: RingBound) -> Option<u64> {
+        (bound.servers > 2).then_some(0)
+    }
+}
+
 /// Plans an all-reduce on GPUs that have been checked.
-pub(super) fn plan(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    links: Links,
-) -> Result<Plan, PlanError> {
-    let algorithm = Algorithm::ThreePhase;
+pub(super) fn phases(question: &Question<'_>) -> Result<Plan, PlanError> {
+    let Question { gpus, collective, links, .. } = *question;
+    let wiring = question.wiring();
     if collective != Collective::AllReduce {
         return Err(PlanError::Unsupported {
-            algorithm: algorithm.name(),
+            algorithm: NAME,
             collective: collective.name(),
-            remedy: "packing, nccl-ring",
+            remedy: "packing, nccl-ring".into(),
         });
     }
     let mut notes = Vec::new();
@@ -61,10 +100,10 @@ pub(super) fn plan(
     let servers = roots.into_iter().map(|roots| server(wiring, gpus, roots, links, &mut notes));
     let servers: Vec<ServerTrees> = servers.collect::<Result<_, _>>()?;
     let partitions = partitions(gpus.len(), &servers, &mut notes);
-    let name = format!("{}-{}", algorithm.name(), collective.name());
+    let name = format!("{NAME}-{}", collective.name());
     let schedule = schedule_of_partitions(&name, gpus, &partitions);
     let rate = steady_rate(&schedule, wiring)?;
-    let links = LinkClass::Network;
+    let (algorithm, links) = (Cow::Borrowed(NAME), LinkClass::Network);
     Ok(Plan { schedule, algorithm, links, trees: Vec::new(), rate, optimum: None, notes })
 }
 
@@ -81,8 +120,7 @@ fn server(
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
     let Ground { class, graph, .. } = choose_links(wiring, &own, links, notes)?;
-    let transport =
-        if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
+    let transport = class.transport();
     let whole = Collective::AllReduce;
     let trees = packing::pack(&graph, whole, transport, Preference::FewTrees)?.trees;
     let in_job = |tree: RootedTree| {

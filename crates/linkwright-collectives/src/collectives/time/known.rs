@@ -111,7 +111,7 @@ impl Words<'_> {
 mod tests {
     use super::*;
     use crate::collectives::Collective;
-    use crate::collectives::plan::{Algorithm, Links, plan};
+    use crate::collectives::plan::{OneHop, Packing, Planner, Question, plan};
     use crate::collectives::time::{Player, fastest_by, protocol_on, resources};
     use crate::system::test_support::on_one_switch;
     use crate::system::{System, Wiring};
@@ -120,10 +120,10 @@ mod tests {
     fn played(
         system: &System,
         gpus: &[usize],
-        (algorithm, size): (Algorithm, u64),
+        (planner, size): (&dyn Planner, u64),
         known: &mut KnownTimes,
     ) -> (Key, Picoseconds) {
-        let plan = plan(system, gpus, Collective::AllReduce, algorithm, Links::Auto).unwrap();
+        let plan = plan(planner, &Question::new(system, gpus, Collective::AllReduce)).unwrap();
         let wiring = Wiring::of_gpus(system, gpus);
         let (routes, costs) = (resources(&wiring), protocol_on(&plan.schedule, &wiring));
         let player = Player::on(&plan.schedule, &routes, &costs).unwrap();
@@ -136,15 +136,15 @@ mod tests {
         let pair = on_one_switch("dgx1-v100", 2, 100);
         let mut known = KnownTimes::default();
         let mut of = |gpus: &[usize], of| (played(&pair, gpus, of, &mut known), known.0.len());
-        let usual = (Algorithm::Packing, 1_000_000);
+        let usual = (&Packing as &dyn Planner, 1_000_000);
         let first = of(&[0, 2, 3], usual);
         assert_eq!(of(&[8, 10, 11], usual), first);
         let others = [
-            (&[0, 2, 3][..], (Algorithm::Packing, 1_000_001)),
+            (&[0, 2, 3][..], (&Packing as &dyn Planner, 1_000_001)),
             // Without a double link.
             (&[0, 1, 4], usual),
             (&[0, 2, 3, 6], usual),
-            (&[0, 2, 3], (Algorithm::OneHop, 1_000_000)),
+            (&[0, 2, 3], (&OneHop, 1_000_000)),
         ];
         for (count, (gpus, what)) in (2..).zip(others) {
             let ((key, _), played) = of(gpus, what);

@@ -17,7 +17,7 @@ use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::Setting;
 use crate::simulation::cluster::{CollectiveChoices, CollectiveMethod, Fidelity};
-use crate::simulation::played::Planner;
+use crate::simulation::played::PlannerChoice;
 use crate::system::fabric::{FABRICS, FabricSpecification};
 
 /// A factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
@@ -167,7 +167,8 @@ fn collectives(
         let choice = fields.named(&key, |name| CollectiveMethod::named(kind, name))?;
         read.chosen.extend(choice.map(|choice| (kind, choice)));
     }
-    read.planner = fields.named("planner", Planner::named)?;
+    let planners = &fields.source.registries.planners;
+    read.planner = fields.named("planner", |name| PlannerChoice::named(name, planners))?;
     if fields.has("protocol") && scenario.has("jobs") && !scenario.has("job") {
         let remedy = "remove it: by flows, jobs that a policy places run under nccl's, unless the \
                       planner is `mpi`";
@@ -180,7 +181,7 @@ fn collectives(
             let remedy = "write `fidelity = \"flow\"`: kernels' connections go over flows";
             return Err(fields.refuse("protocol", "kernels in a network of packets", remedy));
         }
-        if read.planner == Some(Planner::Mpi) {
+        if read.planner == Some(PlannerChoice::Mpi) {
             let remedy = "name another, or remove it to take what NCCL chooses itself";
             return Err(fields.refuse("planner", "no planner of kernels", remedy));
         }

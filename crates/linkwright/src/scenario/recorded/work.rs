@@ -20,7 +20,7 @@ use crate::scenario::network::NetworkSettings;
 use crate::scenario::source::Place;
 use crate::scenario::{FileName, ServerEntry};
 use crate::simulation::cluster::{Cluster, Fidelity};
-use crate::simulation::played::{IterationSettings, Planner, play};
+use crate::simulation::played::{IterationSettings, PlannerChoice, play};
 use crate::simulation::{
     Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
 };
@@ -39,7 +39,7 @@ const FLUID_ITERATIONS: u64 = 1_000;
 pub(in crate::scenario) struct Machine {
     pub network: NetworkSettings,
     pub run_time: RunTime,
-    pub planner: Planner,
+    pub planner: PlannerChoice,
     pub iteration: IterationSettings,
 }
 
@@ -186,7 +186,7 @@ impl Lengths<'_> {
             return Ok(*known);
         }
         let (fidelity, iterations) = match (self.machine.run_time, self.machine.planner) {
-            (RunTime::Played, Planner::Mpi) => (Fidelity::Flow, 1),
+            (RunTime::Played, PlannerChoice::Mpi) => (Fidelity::Flow, 1),
             _ => (Fidelity::Fluid, FLUID_ITERATIONS),
         };
         let job = Job { iterations, ..Job::new("alone", workload, gpus) };

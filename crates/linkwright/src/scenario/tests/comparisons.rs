@@ -1,10 +1,11 @@
 //! What a scenario compares, what is put over it, and the one format.
 
 use super::{Asked, Files, Given, ReadyJobs, SMALL, Scenario, read, refused};
+use crate::collectives::plan::planners;
 use crate::diagnostic::InputError;
 use crate::simulation::RunTime;
 use crate::simulation::cluster::Fidelity;
-use crate::simulation::played::Planner;
+use crate::simulation::played::PlannerChoice;
 
 const SHARED: &str = "seed = 7\nfidelity = \"flow\"\n[system]\nserver = \"dgx1-v100\"\nservers = 4\n\
     network = { kind = \"fat-tree\", nic = \"rr-4\", routing = \"adaptive\" }\n[jobs]\n\
@@ -41,7 +42,10 @@ fn one_format_says_servers_network_jobs_and_what_differs() {
     let other = with(SHARED, "", Some("default")).unwrap();
     let Asked::Mix(of_other) = &other.asked else { panic!("jobs of GPUs") };
     assert_eq!(of_other.policies, ["baseline"]);
-    assert_eq!(of_other.choices.planner, Planner::named("nccl-classic").unwrap());
+    assert_eq!(
+        of_other.choices.planner,
+        PlannerChoice::named("nccl-classic", &planners()).unwrap()
+    );
     // The same jobs: a seed is one for all variants.
     assert_eq!((&of_other.jobs, other.seed), (&mix.jobs, 7));
 }

@@ -102,7 +102,11 @@ pub fn planned(jobs: &[ProgramJob], outcome: &ClusterOutcome) -> Table {
         .with("root", "", roots.collect::<Vec<_>>())
         .with("ranks", "", all().map(|it| it.ranks as u64).collect::<Vec<_>>())
         .with("nodes", "", all().map(|it| it.nodes as u64).collect::<Vec<_>>())
-        .with("algorithm", "", all().map(|it| it.algorithm.to_owned()).collect::<Vec<_>>())
+        .with(
+            "algorithm",
+            "",
+            all().map(|it| it.algorithm.clone().into_owned()).collect::<Vec<_>>(),
+        )
         .with("rate", "GB/s", all().map(|it| it.rate.as_gigabytes_per_second()).collect::<Vec<_>>())
         .with("notes", "", all().map(|it| it.notes.join("; ")).collect::<Vec<_>>())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::classes::{Classes, Placed};
 use super::relocation::{ServerOfClass, relocated};
 use crate::collectives::Collective;
-use crate::collectives::plan::{Algorithm, Candidates, Links, PlanError};
+use crate::collectives::plan::{Candidates, PlanError, Planner, Question};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::KnownTimes;
 use crate::simulation::queue::Part;
@@ -110,11 +110,11 @@ impl AllocationPlans {
     pub(super) fn of(
         &mut self,
         system: &System,
-        algorithm: Algorithm,
+        planner: &dyn Planner,
         ranks: &Ranks,
         size: Bytes,
     ) -> Result<AllocationPlan, PlanError> {
-        let (of_class, servers) = self.for_size(system, algorithm, ranks, size)?;
+        let (of_class, servers) = self.for_size(system, planner, ranks, size)?;
         if let Some(schedule) =
             relocated(&of_class.schedule, (system, &ranks.gpus), &servers, &ranks.servers)
             && ports_agree(system, &ranks.class, &servers, &ranks.servers)
@@ -126,7 +126,7 @@ impl AllocationPlans {
             return Ok(known.clone());
         }
         self.made += 1;
-        let candidates = candidates(system, algorithm, &ranks.gpus)?;
+        let candidates = candidates(system, planner, &ranks.gpus)?;
         let found = fastest(&candidates, size, &mut self.known)?;
         self.for_gpus.insert(key, found.clone());
         Ok(found)
@@ -137,7 +137,7 @@ impl AllocationPlans {
     fn for_size(
         &mut self,
         system: &System,
-        algorithm: Algorithm,
+        planner: &dyn Planner,
         Ranks { class, gpus, servers }: &Ranks,
         size: Bytes,
     ) -> Result<OnFirst<AllocationPlan>, PlanError> {
@@ -147,7 +147,7 @@ impl AllocationPlans {
         }
         if !self.of_class.contains_key(class) {
             self.made += 1;
-            let candidates = candidates(system, algorithm, gpus)?;
+            let candidates = candidates(system, planner, gpus)?;
             self.of_class.insert(Arc::clone(class), (candidates, servers.clone()));
         }
         let (candidates, servers) = &self.of_class[class];
@@ -189,10 +189,10 @@ fn ports_agree(
 
 fn candidates(
     system: &System,
-    algorithm: Algorithm,
+    planner: &dyn Planner,
     gpus: &[usize],
 ) -> Result<Candidates, PlanError> {
-    Candidates::new(system, gpus, Collective::AllReduce, algorithm, Links::Auto)
+    Candidates::new(planner, &Question::new(system, gpus, Collective::AllReduce))
 }
 
 fn fastest(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::allocations::AllocationPlans;
 use super::iteration::{IterationSettings, ProgramsBySettings};
-use super::plans::{Planner, PlanningFault};
+use super::plans::{PlannerChoice, PlanningFault};
 use super::{host_ways, sites};
 use crate::collectives::time::{LoweredSchedule, protocol_of, resources};
 use crate::network::ResourceId;
@@ -41,11 +41,11 @@ type Reduced = (Arc<[usize]>, Bytes);
 /// MPI's algorithms; a plan that cannot be had; copies to a GPU without a host.
 pub fn carried(
     system: &System,
-    (planner, settings): (Planner, IterationSettings),
+    (planner, settings): (PlannerChoice, IterationSettings),
     jobs: &[Job],
     records: &[JobRecord],
 ) -> Result<Vec<LinkTraffic>, SimulationError> {
-    let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoPlan) };
+    let PlannerChoice::Plan(planner) = planner else { return Err(SimulationError::NoPlan) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
     let mut programs = ProgramsBySettings::new(system, settings, jobs)?;
@@ -78,8 +78,7 @@ pub fn carried(
         for (_, size) in steps.buckets {
             let key = (Arc::clone(&ranks.gpus), size);
             if !known.contains_key(&key) {
-                let planned =
-                    plans.of(system, algorithm, &ranks, size).map_err(PlanningFault::from);
+                let planned = plans.of(system, planner, &ranks, size).map_err(PlanningFault::from);
                 let data = planned.and_then(|plan| {
                     let protocol = protocol_of(&plan.schedule, system)?;
                     let lowered = LoweredSchedule::new(&plan.schedule, &routes, &protocol)?;

@@ -28,7 +28,7 @@ use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-pub use plans::{Planner, PlanningFault, UnknownPlanner};
+pub use plans::{PlannerChoice, PlanningFault};
 
 pub use carried::{LinkTraffic, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
@@ -73,7 +73,7 @@ pub struct PlayedOutcome {
 /// fluids; a GPU's own speed that is not known; copies to a GPU without a host; a run that the hook ended; a time beyond 213 days.
 pub fn play(
     cluster: &Cluster,
-    planned: (Planner, IterationSettings),
+    planned: (PlannerChoice, IterationSettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -97,7 +97,7 @@ pub enum Iterations {
 pub fn play_iterations(
     iterations: Iterations,
     cluster: &Cluster,
-    (planner, settings): (Planner, IterationSettings),
+    (planner, settings): (PlannerChoice, IterationSettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -120,7 +120,7 @@ pub fn play_iterations(
                 network = with_bus.map_err(ClusterError::from)?;
             }
             let plans = Plans::new(planner, Some(&routes), longest);
-            let repeats = (iterations == Iterations::Unlike && planner != Planner::Mpi)
+            let repeats = (iterations == Iterations::Unlike && planner != PlannerChoice::Mpi)
                 .then(|| Repeats::new(&routes, bus, jobs.iter().map(|job| job.arrival)));
             play_on(&mut network, cluster, (plans, programs, repeats), sharing, jobs, hook)
         }

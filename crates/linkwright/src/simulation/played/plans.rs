@@ -9,10 +9,10 @@ use super::allocations::{AllocationPlan, AllocationPlans};
 use super::host_ways;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
-use crate::collectives::plan::{Algorithm, PlanError};
+use crate::collectives::plan::{PlanError, Planner};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
-use crate::diagnostic::{Diagnose, Diagnosis, instead_of};
+use crate::diagnostic::{Diagnose, Diagnosis, Registry, UnknownName, instead_of};
 use crate::network::routing::Routing;
 use crate::network::{
     ConnectionIndex, Connections, GpuSite, PacketNetwork, ResourceId, Routes, Transport,
@@ -33,61 +33,43 @@ pub(super) const OWN: u32 = 1 << 31;
 
 /// How the collectives of jobs are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Planner {
-    /// A planner of [`collectives::plan`](crate::collectives::plan), for the GPUs that a job got.
-    Plan(Algorithm),
+pub enum PlannerChoice {
+    /// By a planner, for the GPUs that a job got.
+    Plan(&'static dyn Planner),
     /// MPI's algorithm for the size, which knows nothing of the links.
     Mpi,
 }
 
-/// A name that no planner has.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", self.diagnosis())]
-pub struct UnknownPlanner {
-    /// The name asked for.
-    pub name: String,
-    /// What would work.
-    pub remedy: String,
-}
-
-impl Diagnose for UnknownPlanner {
-    fn diagnosis(&self) -> Diagnosis {
-        let Self { name, remedy } = self;
-        Diagnosis::of(format!("there is no planner `{name}`")).remedy(remedy)
-    }
-}
-
-impl Planner {
-    /// What [`Planner::Mpi`] is called.
+impl PlannerChoice {
+    /// What [`PlannerChoice::Mpi`] is called.
     const MPI: &'static str = "mpi";
 
-    /// The names of all.
+    /// The names of all, of these planners.
     #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        let plans = Algorithm::all().into_iter().map(Algorithm::name);
-        plans.chain([Self::MPI]).collect()
+    pub fn names(planners: &Registry<dyn Planner>) -> Vec<&'static str> {
+        planners.names().into_iter().chain([Self::MPI]).collect()
     }
 
-    /// The planner of a name.
+    /// The choice of a name, of these planners.
     ///
     /// # Errors
     /// A name that none has.
-    pub fn named(name: &str) -> Result<Self, UnknownPlanner> {
+    pub fn named(name: &str, planners: &Registry<dyn Planner>) -> Result<Self, UnknownName> {
         if name == Self::MPI {
             return Ok(Self::Mpi);
         }
-        let found = Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name);
-        found.map(Self::Plan).ok_or_else(|| UnknownPlanner {
-            name: name.to_owned(),
-            remedy: instead_of(name, &Self::names()),
-        })
+        let instead = || instead_of(name, &Self::names(planners));
+        planners
+            .get(name)
+            .map(Self::Plan)
+            .map_err(|error| UnknownName { instead: instead(), ..error })
     }
 
     /// Its name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Plan(algorithm) => algorithm.name(),
+            Self::Plan(planner) => planner.name(),
             Self::Mpi => Self::MPI,
         }
     }
@@ -156,7 +138,7 @@ pub(super) type Planned = (Arc<[usize]>, u32);
 
 /// The plans that have been made, and the one of each job.
 pub(super) struct Plans<'r> {
-    planner: Planner,
+    planner: PlannerChoice,
     routes: Option<&'r Routes<'r>>,
     /// What one transfer or message carries at most.
     longest: Bytes,
@@ -173,7 +155,11 @@ pub(super) struct Plans<'r> {
 
 impl<'r> Plans<'r> {
     /// No plan yet. Networks that open connections do so on these routes.
-    pub(super) fn new(planner: Planner, routes: Option<&'r Routes<'r>>, longest: Bytes) -> Self {
+    pub(super) fn new(
+        planner: PlannerChoice,
+        routes: Option<&'r Routes<'r>>,
+        longest: Bytes,
+    ) -> Self {
         Self {
             planner,
             routes,
@@ -205,8 +191,8 @@ impl<'r> Plans<'r> {
         sizes: impl Iterator<Item = Bytes>,
     ) -> Result<Planned, PlanningFault> {
         let one = [parts.len(), parts[0].chosen.placement.len()] == [1, 1];
-        let algorithm = match self.planner {
-            Planner::Plan(algorithm) if !one => algorithm,
+        let planner = match self.planner {
+            PlannerChoice::Plan(planner) if !one => planner,
             _ => return Ok((as_placed(system, parts), BY_RULE)),
         };
         let ranks = self.plans.ranks(system, parts);
@@ -216,7 +202,7 @@ impl<'r> Plans<'r> {
         });
         for size in sizes {
             if self.form_of(variant, size).is_none() {
-                let planned = self.plans.of(system, algorithm, &ranks, size)?;
+                let planned = self.plans.of(system, planner, &ranks, size)?;
                 let AllocationPlan { schedule, pieces, .. } = planned;
                 let form = self.form(network, system, schedule, (size, pieces))?;
                 let forms = &mut self.forms[variant as usize - 1];

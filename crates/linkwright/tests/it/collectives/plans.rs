@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use linkwright::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
-use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
+use linkwright::collectives::plan::{
+    Blink, Links, PLANNERS, Packing, Plan, PlanError, Planner, Question, plan, planners,
+};
 use linkwright::collectives::{Collective, check};
 use linkwright::system::{DeviceKind, LinkKind, ServerBuilder, System};
 use proptest::prelude::*;
@@ -32,8 +34,13 @@ pub fn holds(plan: &Plan) {
     assert!(found == expected, "{name}: executed to something else");
 }
 
-fn planned(machine: &System, gpus: &[usize], collective: Collective, algorithm: Algorithm) -> Plan {
-    match plan(machine, gpus, collective, algorithm, Links::Auto) {
+fn planned(
+    machine: &System,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: &dyn Planner,
+) -> Plan {
+    match plan(algorithm, &Question::new(machine, gpus, collective)) {
         Ok(plan) => plan,
         Err(error) => panic!("{} {collective} on {gpus:?}: {error}", algorithm.name()),
     }
@@ -63,8 +70,8 @@ fn every_plan_on_the_presets_checks_and_executes() {
     ] {
         let machine = alone(name);
         for collective in every_collective(gpus.len()) {
-            for algorithm in Algorithm::all() {
-                match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
+            for algorithm in planners().iter() {
+                match plan(algorithm, &Question::new(&machine, &gpus, collective)) {
                     Ok(plan) => holds(&plan),
                     Err(
                         PlanError::Unsupported { .. }
@@ -83,7 +90,7 @@ fn the_dgx1v_reaches_what_its_links_allow() {
     let machine = alone("dgx1-v100");
     let all = [0, 1, 2, 3, 4, 5, 6, 7];
     let rate = |collective| {
-        let plan = planned(&machine, &all, collective, Algorithm::Packing);
+        let plan = planned(&machine, &all, collective, &Packing);
         assert_eq!(Some(plan.rate), plan.optimum, "{collective}");
         plan.rate.as_gigabytes_per_second() / 25.0
     };
@@ -134,7 +141,7 @@ proptest! {
         let root = root % count;
         let cut = least_cut(count, &links, root);
         let broadcast = Collective::Broadcast { root };
-        let plan = plan(&machine, &gpus, broadcast, Algorithm::Packing, Links::Fabric);
+        let plan = plan(&Packing, &Question::new(&machine, &gpus, broadcast).over(Links::Fabric));
         if cut == 0 {
             prop_assert!(matches!(plan, Err(PlanError::Links(_))));
             return Ok(());
@@ -142,13 +149,13 @@ proptest! {
         let plan = plan.unwrap();
         prop_assert_eq!(plan.rate.0, u64::from(cut) * 25_000_000_000);
         holds(&plan);
-        let blink = planned(&machine, &gpus, broadcast, Algorithm::Blink);
+        let blink = planned(&machine, &gpus, broadcast, &Blink);
         // A twentieth may be lost to whole links, and some to whole chunks.
         prop_assert!(blink.rate.0 as f64 > 0.9 * plan.rate.0 as f64, "{}", blink.rate);
         holds(&blink);
-        holds(&planned(&machine, &gpus, Collective::AllReduce, Algorithm::Blink));
+        holds(&planned(&machine, &gpus, Collective::AllReduce, &Blink));
         for collective in every_planned_collective(count) {
-            let plan = planned(&machine, &gpus, collective, Algorithm::Packing);
+            let plan = planned(&machine, &gpus, collective, &Packing);
             let reached = plan.rate.0 as f64 / plan.optimum.unwrap().0 as f64;
             // Trees that are packed for a broadcast are not always best for other shards, and
             // an all-to-all's parts may be rounded to 64 chunks.
@@ -159,8 +166,8 @@ proptest! {
             };
             prop_assert!((least..1.0 + 1e-6).contains(&reached), "{} {}", collective, reached);
             holds(&plan);
-            for algorithm in Algorithm::PLANNERS {
-                match linkwright::collectives::plan::plan(&machine, &gpus, collective, algorithm, Links::Auto) {
+            for algorithm in PLANNERS {
+                match linkwright::collectives::plan::plan(algorithm, &Question::new(&machine, &gpus, collective)) {
                     Ok(plan) => holds(&plan),
                     Err(
                         PlanError::Unsupported { .. }
@@ -169,7 +176,7 @@ proptest! {
                     ) => {}
                     // Stars and NCCL's fallback need a host path, which these machines lack.
                     Err(PlanError::Route(_) | PlanError::Links(_))
-                        if !matches!(algorithm, Algorithm::Packing | Algorithm::Blink) => {}
+                        if !["packing", "blink"].contains(&algorithm.name()) => {}
                     Err(error) => prop_assert!(false, "{} {collective}: {error}", algorithm.name()),
                 }
             }
@@ -186,8 +193,9 @@ fn scatter_and_gather_reach_the_cuts_on_every_set_of_four_v100() {
             continue;
         }
         for collective in [Collective::Scatter { root: 1 }, Collective::Gather { root: 2 }] {
-            let algorithm = Algorithm::Packing;
-            let found = plan(&machine, &gpus, collective, algorithm, Links::Fabric);
+            let algorithm = &Packing;
+            let found =
+                plan(algorithm, &Question::new(&machine, &gpus, collective).over(Links::Fabric));
             let plan = match found {
                 Err(PlanError::Links(_)) => continue,
                 found => found.unwrap(),

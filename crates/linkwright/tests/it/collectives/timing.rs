@@ -2,7 +2,7 @@
 
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::NcclBaseline;
-use linkwright::collectives::plan::{Algorithm, Links, Plan, plan, plan_for_size};
+use linkwright::collectives::plan::{Links, Packing, Plan, Planner, Question, plan, plan_for_size};
 use linkwright::collectives::time::{NcclProtocol, TimeError, choose_chunk, protocol_of, time};
 use linkwright::system::System;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -12,7 +12,7 @@ use crate::systems::alone;
 fn planned(name: &str, gpus: usize, collective: Collective) -> (System, Plan) {
     let machine = alone(name);
     let gpus: Vec<usize> = (0..gpus).collect();
-    let plan = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
+    let plan = plan(&Packing, &Question::new(&machine, &gpus, collective)).unwrap();
     (machine, plan)
 }
 
@@ -45,14 +45,19 @@ fn a_packed_broadcast_is_as_fast_as_rings_of_the_same_rate() {
         &[0, 1, 2, 3, 5, 6, 7],
         &[0, 1, 2, 3, 4, 5, 6, 7],
     ] {
-        let timed = |algorithm| {
+        let timed = |algorithm: &dyn Planner| {
             let links = Links::Fabric;
-            let plan = plan_for_size(&machine, gpus, broadcast, algorithm, links, size).unwrap();
+            let plan = plan_for_size(
+                algorithm,
+                &Question::new(&machine, gpus, broadcast).over(links),
+                size,
+            )
+            .unwrap();
             let costs = protocol_of(&plan.schedule, &machine).unwrap();
             (plan.rate, choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time)
         };
-        let (rate, packed) = timed(Algorithm::Packing);
-        let (of_rings, rings) = timed(Algorithm::Nccl(NcclBaseline::Ring));
+        let (rate, packed) = timed(&Packing);
+        let (of_rings, rings) = timed(&NcclBaseline::Ring);
         println!("{gpus:?} {:.3}", packed.as_seconds() / rings.as_seconds());
         assert_eq!(rate, of_rings, "{gpus:?}");
         assert!(packed <= rings, "{gpus:?}: {packed} and {rings}");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::collectives::plan::{Algorithm, Plan, plan};
+use crate::collectives::plan::{Plan, Question, plan};
 use crate::collectives::schedule::Relay;
 use crate::collectives::time::{protocol_of, time};
 use crate::system::test_support::{alone, on_one_switch};
@@ -7,7 +7,7 @@ use crate::units::{Bandwidth, Bytes};
 
 fn planned(machine: &str, gpus: &[usize], collective: Collective, baseline: NcclBaseline) -> Plan {
     let machine = alone(machine);
-    plan(&machine, gpus, collective, Algorithm::Nccl(baseline), Links::Auto).unwrap()
+    plan(&baseline, &Question::new(&machine, gpus, collective)).unwrap()
 }
 
 const WHOLE: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -53,8 +53,8 @@ fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
         for baseline in [NcclBaseline::Classic, NcclBaseline::Ring, NcclBaseline::Tree] {
             for name in Collective::NAMES {
                 let collective = Collective::named(name, 1).unwrap();
-                let algorithm = Algorithm::Nccl(baseline);
-                match plan(&machine, gpus, collective, algorithm, Links::Auto) {
+                let algorithm = &baseline;
+                match plan(algorithm, &Question::new(&machine, gpus, collective)) {
                     Ok(found) => {
                         let costs = protocol_of(&found.schedule, &machine).unwrap();
                         let (size, chunk) = (Bytes(1 << 20), Bytes(1 << 18));
@@ -79,8 +79,8 @@ fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
 fn trees_between_servers_share_the_network() {
     let machine = on_one_switch("dgx-a100", 4, 200);
     let gpus: Vec<usize> = (0..32).collect();
-    let algorithm = Algorithm::Nccl(NcclBaseline::Tree);
-    let found = plan(&machine, &gpus, Collective::AllReduce, algorithm, Links::Auto).unwrap();
+    let algorithm = &NcclBaseline::Tree;
+    let found = plan(algorithm, &Question::new(&machine, &gpus, Collective::AllReduce)).unwrap();
     for tree in &found.trees {
         let entering = |server: usize| {
             let ranks = server * 8..server * 8 + 8;
@@ -96,8 +96,11 @@ fn trees_between_servers_share_the_network() {
 #[test]
 fn nvlink_alone_is_refused_where_there_is_no_ring() {
     let machine = alone("dgx1-v100");
-    let algorithm = Algorithm::Nccl(NcclBaseline::Classic);
-    let error = plan(&machine, &[0, 1, 4], Collective::AllReduce, algorithm, Links::Fabric);
+    let algorithm = &NcclBaseline::Classic;
+    let error = plan(
+        algorithm,
+        &Question::new(&machine, &[0, 1, 4], Collective::AllReduce).over(Links::Fabric),
+    );
     assert_eq!(error.unwrap_err(), PlanError::NoRing { algorithm: "nccl-classic" });
 }
 

@@ -9,7 +9,7 @@ use crate::collectives::Content;
 use crate::collectives::export::test_support::{
     any_schedule, chain_broadcast, gathered_reduce_scatter, ring_all_reduce,
 };
-use crate::collectives::plan::{Algorithm, Links, plan};
+use crate::collectives::plan::{NvlsPlanner, Packing, Question, plan};
 use crate::collectives::time::{choose_chunk, protocol_of, time};
 use crate::system::test_support::alone;
 use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
@@ -261,7 +261,7 @@ fn stars(gpus: usize, collective: Collective) -> Schedule {
     }
     let machine = System::of_server(Arc::new(builder.build().unwrap()));
     let ids: Vec<usize> = (0..gpus).collect();
-    plan(&machine, &ids, collective, Algorithm::Packing, Links::Auto).unwrap().schedule
+    plan(&Packing, &Question::new(&machine, &ids, collective)).unwrap().schedule
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn what_a_switch_reduces_for_all_is_one_operation() {
     let machine = alone("hgx-h100");
     for gpus in [2, 5, 8] {
         let ids: Vec<usize> = (0..gpus).collect();
-        let planned = plan(&machine, &ids, Collective::AllReduce, Algorithm::Nvls, Links::Auto);
+        let planned = plan(&NvlsPlanner, &Question::new(&machine, &ids, Collective::AllReduce));
         let schedule = planned.unwrap().schedule;
         let mut player = Player::new(&written(&schedule).text);
         player.play(&schedule, 1);
@@ -310,7 +310,7 @@ fn what_a_switch_does_otherwise_is_refused_by_name() {
     let machine = alone("gb200-nvl72");
     let refused = |gpus: usize, collective| {
         let ids: Vec<usize> = (0..gpus).collect();
-        let planned = plan(&machine, &ids, collective, Algorithm::Nvls, Links::Auto).unwrap();
+        let planned = plan(&NvlsPlanner, &Question::new(&machine, &ids, collective)).unwrap();
         to_mscclpp_json(&planned.schedule, &MscclppOptions::default()).unwrap_err().to_string()
     };
     let found = refused(4, Collective::AllGather);
@@ -326,7 +326,7 @@ fn a_plan_in_pieces_is_nearly_as_fast_as_its_schedule() {
     let machine = alone("dgx1-v100");
     let ids: Vec<usize> = (0..8).collect();
     let whole = Collective::AllReduce;
-    let plan = plan(&machine, &ids, whole, Algorithm::Packing, Links::Auto).unwrap();
+    let plan = plan(&Packing, &Question::new(&machine, &ids, whole)).unwrap();
     let (size, options) = (Bytes(64 << 20), MscclppOptions::default());
     let best = best_pieces(&plan.schedule, &machine, size, &options).unwrap().unwrap();
     let costs = protocol_of(&plan.schedule, &machine).unwrap();

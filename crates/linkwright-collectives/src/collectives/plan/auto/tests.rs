@@ -1,10 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::collectives::plan::{Links, plan_for_size, timed_plan_for_size};
+use crate::collectives::baselines::NcclBaseline;
+use crate::collectives::collective::Collective;
+use crate::collectives::plan::{plan_for_size, planners, timed_plan_for_size};
 use crate::collectives::time::{choose_chunk, protocol_as};
-use crate::system::presets;
 use crate::system::test_support::{alone, on_one_switch};
+use crate::system::{System, presets};
 
 fn fastest(
     system: &System,
@@ -12,11 +14,12 @@ fn fastest(
     collective: Collective,
     size: Bytes,
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
-    let by = |algorithm| {
-        let planned = timed_plan_for_size(system, gpus, collective, algorithm, Links::Auto, size);
+    let question = Question::new(system, gpus, collective);
+    let by = |planner: &'static dyn Planner| {
+        let planned = timed_plan_for_size(planner, &question, size);
         planned.map(|(plan, timing)| (plan, Some(timing)))
     };
-    plan_fastest(system, gpus, collective, size, None, &by)
+    plan_fastest(&planners(), &question, size, None, &by)
 }
 
 fn time_of(system: &System, plan: &Plan, size: Bytes) -> Picoseconds {
@@ -59,22 +62,21 @@ proptest! {
         };
         let time = time_of(&system, &plan, size);
         for baseline in [NcclBaseline::Ring, NcclBaseline::Tree, NcclBaseline::Classic] {
-            let algorithm = Algorithm::Nccl(baseline);
-            let planned =
-                plan_for_size(&system, &gpus, collective, algorithm, Links::Auto, size);
+            let question = Question::new(&system, &gpus, collective);
+            let planned = plan_for_size(&baseline, &question, size);
             let Ok(mut other) = planned else { continue };
             // Of rings and trees NCCL chooses the protocol itself.
             let chosen = [other.schedule.protocol];
             let is_classic = baseline == NcclBaseline::Classic;
-            for protocol in if is_classic { algorithm.protocols() } else { &chosen } {
+            for protocol in if is_classic { baseline.protocols() } else { &chosen } {
                 other.schedule.protocol = *protocol;
-                prop_assert!(time <= time_of(&system, &other, size), "{} on {name}", algorithm.name());
+                prop_assert!(time <= time_of(&system, &other, size), "{} on {name}", baseline.name());
             }
         }
-        let names: Vec<Algorithm> = tried.iter().map(|tried| tried.algorithm).collect();
-        prop_assert!(Algorithm::all().iter().all(|algorithm| names.contains(algorithm)));
+        let names: Vec<&str> = tried.iter().map(|tried| &*tried.algorithm).collect();
+        prop_assert!(planners().names().iter().all(|name| names.contains(name)));
         // What is told of the first is what was taken.
-        prop_assert_eq!(names[0], plan.algorithm);
+        prop_assert_eq!(names[0], &*plan.algorithm);
         let is_its_time = matches!(tried[0].trial, Trial::Timed { time: told, .. } if told == time);
         prop_assert!(is_its_time, "{:?} and {}", tried[0], time);
     }
@@ -92,13 +94,14 @@ fn a_bound_is_no_more_than_the_time() {
         let best = time_of(&system, &plan, size);
         for Tried { algorithm, trial } in tried {
             let Trial::Hopeless { least } = trial else { continue };
-            assert!(least >= best, "{collective}: {}", algorithm.name());
-            let planned = plan_for_size(&system, &gpus, collective, algorithm, Links::Auto, size);
+            assert!(least >= best, "{collective}: {algorithm}");
+            let planner = planners().get(&algorithm).unwrap();
+            let planned = plan_for_size(planner, &Question::new(&system, &gpus, collective), size);
             let Ok(mut other) = planned else { continue };
-            for protocol in algorithm.protocols() {
+            for protocol in planner.protocols() {
                 other.schedule.protocol = *protocol;
                 let time = time_of(&system, &other, size);
-                assert!(time >= least, "{collective}: {} {time} {least}", algorithm.name());
+                assert!(time >= least, "{collective}: {algorithm} {time} {least}");
             }
         }
     }
@@ -108,7 +111,7 @@ fn a_bound_is_no_more_than_the_time() {
 fn a_barrier_is_planned_by_a_rule() {
     let system = alone("dgx-a100");
     let (plan, tried) = fastest(&system, &[0, 1, 2], Collective::Barrier, Bytes(8)).unwrap();
-    assert!(matches!(plan.algorithm, Algorithm::Mpi(_)));
+    assert!(planners().get(&plan.algorithm).unwrap().is_rule());
     assert!(tried.iter().any(|tried| matches!(tried.trial, Trial::Refused(_))));
     let refused = fastest(&system, &[0, 99], Collective::AllReduce, Bytes(8));
     assert!(matches!(refused, Err(PlanError::Links(_))));

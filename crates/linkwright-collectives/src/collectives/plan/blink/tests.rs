@@ -1,9 +1,9 @@
 use crate::collectives::Collective;
-use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
+use crate::collectives::plan::{Blink, Plan, PlanError, Question, plan};
 use crate::system::test_support::{alone, on_one_switch};
 
 fn blink(machine: &str, gpus: &[usize], collective: Collective) -> Plan {
-    plan(&alone(machine), gpus, collective, Algorithm::Blink, Links::Auto).unwrap()
+    plan(&Blink, &Question::new(&alone(machine), gpus, collective)).unwrap()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn without_nvlink_trees_go_over_pcie_and_on_nvswitch_they_have_one_hop() {
 fn what_blink_does_not_do_is_refused_with_what_does() {
     let machine = alone("dgx1-v100");
     for collective in [Collective::AllGather, Collective::ReduceScatter, Collective::AllToAll] {
-        let error = plan(&machine, &[0, 1, 2], collective, Algorithm::Blink, Links::Auto);
+        let error = plan(&Blink, &Question::new(&machine, &[0, 1, 2], collective));
         let Err(PlanError::Unsupported { remedy, .. }) = error else { panic!("{error:?}") };
         assert!(remedy.contains("nccl-ring"));
     }
@@ -63,7 +63,7 @@ fn several_servers_are_joined_by_trees_over_the_network() {
     ] {
         let machine = on_one_switch(server, count, 100);
         let broadcast = Collective::Broadcast { root: 0 };
-        let found = plan(&machine, &gpus, broadcast, Algorithm::Blink, Links::Auto).unwrap();
+        let found = plan(&Blink, &Question::new(&machine, &gpus, broadcast)).unwrap();
         let rate = found.rate.as_gigabytes_per_second();
         assert!((0.95 * expected..=expected).contains(&rate), "{server} {count}: {rate}");
     }

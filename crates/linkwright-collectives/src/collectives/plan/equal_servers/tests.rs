@@ -1,6 +1,6 @@
 use super::*;
 use crate::collectives::check::check;
-use crate::collectives::plan::{Links, MOST_PACKED_AT_ONCE, plan};
+use crate::collectives::plan::{MOST_PACKED_AT_ONCE, Packing, Question, plan};
 use crate::system::System;
 use crate::system::test_support::on_one_switch;
 
@@ -27,8 +27,8 @@ fn collectives(root: usize) -> [Collective; 7] {
 }
 
 fn quotient(system: &System, gpus: &[usize], collective: Collective) -> Option<Plan> {
-    let wiring = Wiring::of_gpus(system, gpus);
-    EqualServers::of(&wiring, gpus)?.plan(&wiring, gpus, collective, Preference::FewTrees).unwrap()
+    let question = Question::new(system, gpus, collective);
+    EqualServers::of(question.wiring(), gpus)?.plan(&question).unwrap()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn one_server_has_the_optimum_of_the_whole() {
         let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
         assert!(gpus.len() <= MOST_PACKED_AT_ONCE);
         for collective in collectives(gpus.len() / 2 + 1) {
-            let whole = plan(&system, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
+            let whole = plan(&Packing, &Question::new(&system, &gpus, collective)).unwrap();
             let Some(own) = quotient(&system, &gpus, collective) else {
                 let one_way =
                     matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });

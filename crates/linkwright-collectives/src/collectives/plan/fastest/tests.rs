@@ -1,7 +1,7 @@
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::plan::sized::plans_of;
-use crate::collectives::plan::{Algorithm, Links};
+use crate::collectives::plan::{Packing, Planner, Question};
 use crate::collectives::time::{choose_chunk_on, link_bytes};
 use crate::system::System;
 use crate::system::test_support::{alone, on_one_switch};
@@ -19,7 +19,7 @@ fn by_trying_all(plans: &[Plan], wiring: &Wiring, size: Bytes) -> (Plan, Timing)
         if best.as_ref().is_some_and(|(_, timing)| timing.time.as_seconds() <= near) {
             continue;
         }
-        for protocol in plan.algorithm.protocols().iter().rev() {
+        for protocol in Packing.protocols().iter().rev() {
             let mut plan = plan.clone();
             plan.schedule.protocol = *protocol;
             let costs = protocol_on(&plan.schedule, wiring);
@@ -35,14 +35,18 @@ fn by_trying_all(plans: &[Plan], wiring: &Wiring, size: Bytes) -> (Plan, Timing)
 fn is_as_by_trying_all(system: &System, gpus: &[usize], sizes: &[u64]) {
     let (wiring, known) = (Wiring::of_gpus(system, gpus), &mut KnownTimes::default());
     for collective in [Collective::AllReduce, Collective::Broadcast { root: 0 }] {
-        let plans = plans_of(&wiring, gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
+        let plans = plans_of(&Packing, &Question::new(system, gpus, collective)).unwrap();
         for size in sizes {
             let size = Bytes(*size);
-            let found = fastest_of(&plans, &wiring, size, Picoseconds(0), known).unwrap();
+            let found =
+                fastest_of((&plans, Packing.protocols()), &wiring, size, Picoseconds(0), known)
+                    .unwrap();
             let wanted = by_trying_all(&plans, &wiring, size);
             assert_eq!(found, wanted, "{collective} of {size} on {gpus:?} of {}", system.name());
             // Now all is known, down to what each link carries.
-            let again = fastest_of(&plans, &wiring, size, Picoseconds(0), known).unwrap();
+            let again =
+                fastest_of((&plans, Packing.protocols()), &wiring, size, Picoseconds(0), known)
+                    .unwrap();
             assert_eq!(again, wanted, "{collective} of {size} on {gpus:?} of {}", system.name());
         }
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
-use super::super::plan as planned;
+use super::super::{Packing, plan as planned};
 use super::*;
 use crate::collectives::check;
 use crate::collectives::time::{choose_chunk, protocol_of, time};
@@ -11,7 +11,7 @@ use crate::system::test_support::{alone, on_one_switch};
 use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
 
 fn nvls(system: &System, gpus: &[usize], collective: Collective) -> Result<Plan, PlanError> {
-    planned(system, gpus, collective, Algorithm::Nvls, Links::Auto)
+    planned(&NvlsPlanner, &Question::new(system, gpus, collective))
 }
 
 fn first(gpus: usize) -> Vec<usize> {
@@ -57,7 +57,7 @@ fn rates_are_those_of_the_switch_and_proven_best_from_three_gpus_on() {
 fn packing_says_what_is_optimal_with_the_switch_and_without() {
     let machine = alone("hgx-h100");
     let plan = |machine: &System, collective| {
-        planned(machine, &first(8), collective, Algorithm::Packing, Links::Auto).unwrap()
+        planned(&Packing, &Question::new(machine, &first(8), collective)).unwrap()
     };
     let gigabytes = |rate: Option<crate::units::Bandwidth>| {
         rate.map(|rate| (rate.as_gigabytes_per_second() * 100.0).round() / 100.0)
@@ -223,7 +223,9 @@ fn pieces_follow_one_another_without_a_gap() {
 #[test]
 fn machines_that_cannot_say_so() {
     let said = |system: &System, gpus: &[usize], collective, links| {
-        planned(system, gpus, collective, Algorithm::Nvls, links).unwrap_err().to_string()
+        planned(&NvlsPlanner, &Question::new(system, gpus, collective).over(links))
+            .unwrap_err()
+            .to_string()
     };
     let all = Collective::AllReduce;
     let found = said(&alone("dgx-a100"), &[0, 1, 2], all, Links::Auto);

@@ -4,7 +4,7 @@ use super::super::terms::protocol_as;
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::lowering::{Ring, outline_of_rings, schedule_of_rings};
-use crate::collectives::plan::{Algorithm, Links, plan};
+use crate::collectives::plan::{OneHop, PLANNERS, Planner, Question, plan, planners};
 use crate::collectives::schedule::{Channel, Protocol, Schedule};
 use crate::program::kernel::NcclProtocol;
 use crate::system::test_support::{alone, on_one_switch};
@@ -56,7 +56,7 @@ fn collectives(root: usize) -> [Collective; 8] {
 /// Of more GPUs than that, only collectives to all and from one: the others are the reverse or a part of these.
 const MANY: usize = 16;
 
-fn check(system: &System, gpus: &[usize], algorithms: &[Algorithm], sizes: &[(u64, u64)]) -> f64 {
+fn check(system: &System, gpus: &[usize], planners: &[&dyn Planner], sizes: &[(u64, u64)]) -> f64 {
     let mut most: f64 = 1.0;
     for collective in collectives(gpus.len() / 2) {
         let is_of_many = matches!(
@@ -66,8 +66,8 @@ fn check(system: &System, gpus: &[usize], algorithms: &[Algorithm], sizes: &[(u6
         if gpus.len() > MANY && !is_of_many {
             continue;
         }
-        for algorithm in algorithms {
-            let Ok(plan) = plan(system, gpus, collective, *algorithm, Links::Auto) else {
+        for planner in planners {
+            let Ok(plan) = plan(*planner, &Question::new(system, gpus, collective)) else {
                 continue;
             };
             most = most.max(times_are_those_of_the_whole(&plan.schedule, system, sizes));
@@ -77,10 +77,10 @@ fn check(system: &System, gpus: &[usize], algorithms: &[Algorithm], sizes: &[(u6
 }
 
 /// As many blocks behave alike in the best case as at least this.
-fn check_all(name: &str, servers: u32, algorithms: &[Algorithm], sizes: &[(u64, u64)], fold: f64) {
+fn check_all(name: &str, servers: u32, planners: &[&dyn Planner], sizes: &[(u64, u64)], fold: f64) {
     let system = if servers > 1 { on_one_switch(name, servers, 200) } else { alone(name) };
     let gpus: Vec<usize> = (0..(system.gpus() as usize).min(64)).collect();
-    let found = check(&system, &gpus, algorithms, sizes);
+    let found = check(&system, &gpus, planners, sizes);
     assert!(found >= fold, "{servers} {name}: {found} blocks for each that is played");
 }
 
@@ -88,26 +88,26 @@ fn check_all(name: &str, servers: u32, algorithms: &[Algorithm], sizes: &[(u64, 
 fn every_preset_takes_as_long_with_what_is_alike_played_once() {
     for name in presets::NAMES.into_iter().filter(|name| alone(name).gpus() > 1) {
         match alone(name).gpus() {
-            2..=4 => check_all(name, 1, &Algorithm::all(), &SIZES, 2.0),
-            5..=16 => check_all(name, 1, &Algorithm::PLANNERS, &SIZES, 2.0),
-            _ => check_all(name, 1, &Algorithm::PLANNERS, &SIZES[2..], 64.0),
+            2..=4 => check_all(name, 1, &planners().iter().collect::<Vec<_>>(), &SIZES, 2.0),
+            5..=16 => check_all(name, 1, &PLANNERS, &SIZES, 2.0),
+            _ => check_all(name, 1, &PLANNERS, &SIZES[2..], 64.0),
         }
     }
 }
 
 #[test]
 fn servers_take_as_long_with_what_is_alike_played_once() {
-    check_all("dgx1-v100", 3, &Algorithm::PLANNERS, &SIZES, 3.0);
-    check_all("dgx-a100", 2, &Algorithm::PLANNERS, &SIZES, 16.0);
-    check_all("hgx-h100", 4, &Algorithm::PLANNERS, &SIZES, 32.0);
-    check_all("hgx-h100", 8, &Algorithm::PLANNERS, &SIZES[2..], 64.0);
+    check_all("dgx1-v100", 3, &PLANNERS, &SIZES, 3.0);
+    check_all("dgx-a100", 2, &PLANNERS, &SIZES, 16.0);
+    check_all("hgx-h100", 4, &PLANNERS, &SIZES, 32.0);
+    check_all("hgx-h100", 8, &PLANNERS, &SIZES[2..], 64.0);
 }
 
 #[test]
 fn a_schedule_that_is_stuck_is_told_by_its_own_ranks() {
     let system = alone("dgx-a100");
     let gpus: Vec<usize> = (0..8).collect();
-    let found = plan(&system, &gpus, Collective::AllReduce, Algorithm::OneHop, Links::Auto);
+    let found = plan(&OneHop, &Question::new(&system, &gpus, Collective::AllReduce));
     let mut schedule = found.unwrap().schedule;
     // No rank sends to the last any more.
     for program in &mut schedule.programs[..7] {

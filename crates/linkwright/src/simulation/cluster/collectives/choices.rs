@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::collectives::Collective as Planning;
 use crate::collectives::mpi::MpiAlgorithm;
-use crate::collectives::plan;
+use crate::collectives::plan::Planner;
 use crate::diagnostic::{Diagnose, Diagnosis, Named, closest};
 use crate::program::CollectiveKind;
-use crate::simulation::played::Planner;
+use crate::simulation::played::PlannerChoice;
 use crate::units::Bytes;
 
 /// What a scenario calls [`CollectiveMethod::Planned`].
@@ -111,7 +111,7 @@ pub struct CollectiveChoices {
     pub chosen: BTreeMap<CollectiveKind, CollectiveMethod>,
     /// What plans whatever can be planned and was not chosen; where nobody says, programs take
     /// [`MpiAlgorithm::default_for`] a collective's size, and kernels what NCCL itself takes for it.
-    pub planner: Option<Planner>,
+    pub planner: Option<PlannerChoice>,
     /// What one message of a planned collective carries at most.
     pub planned_message_size: Bytes,
 }
@@ -140,7 +140,7 @@ impl CollectiveChoices {
         match self.chosen.get(&kind) {
             Some(choice) => *choice == CollectiveMethod::Planned,
             None => {
-                let plans = self.algorithm().is_some() || self.are_kernels();
+                let plans = self.only_planner().is_some() || self.are_kernels();
                 plans && planning(kind, 0).is_some()
             }
         }
@@ -152,12 +152,12 @@ impl CollectiveChoices {
         self.protocol == CollectiveProtocol::Nccl
     }
 
-    /// The only algorithm that plans; None where the best of several does.
+    /// The only planner that plans; None where the best of several does.
     #[must_use]
-    pub const fn algorithm(&self) -> Option<plan::Algorithm> {
+    pub const fn only_planner(&self) -> Option<&'static dyn Planner> {
         match self.planner {
-            Some(Planner::Plan(algorithm)) => Some(algorithm),
-            Some(Planner::Mpi) | None => None,
+            Some(PlannerChoice::Plan(planner)) => Some(planner),
+            Some(PlannerChoice::Mpi) | None => None,
         }
     }
 }

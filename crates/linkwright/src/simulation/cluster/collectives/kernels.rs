@@ -3,10 +3,11 @@
 //! Each size has the plan that is the fastest for it, or that NCCL itself takes, as
 //! [`Candidates`] finds them; sizes whose plans differ in their chunks alone share one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::planner::Ground;
-use crate::collectives::plan::{Algorithm, Candidates, Links, Plan, PlanError};
+use crate::collectives::plan::{Candidates, Plan, PlanError, Planner, Question};
 use crate::collectives::schedule::{Pacing, Schedule};
 use crate::collectives::time::{LoweredSchedule, protocol_of};
 use crate::network::{ConnectionIndex, Connections, Routes};
@@ -23,7 +24,7 @@ pub(in crate::simulation) struct Opening<'n, 'r> {
 
 /// A plan that some sizes take.
 pub(super) struct Taken {
-    pub(super) algorithm: Algorithm,
+    pub(super) algorithm: Cow<'static, str>,
     pub(super) rate: Bandwidth,
     pub(super) notes: Vec<String>,
 }
@@ -37,20 +38,21 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    /// Plans a collective for each size, by `only` algorithm or by NCCL's own choice, and opens the
+    /// Plans a collective for each size, by the `only` planner or by NCCL's own choice, and opens the
     /// connections.
     pub(super) fn new(
         system: &System,
-        only: Option<Algorithm>,
+        only: Option<&'static dyn Planner>,
         ground: &Ground<'_>,
         sizes: &BTreeSet<Bytes>,
         opening: &mut Opening<'_, '_>,
     ) -> Result<Self, PlanError> {
         let Ground { gpus, kind, .. } = *ground;
         let ids: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
+        let question = Question::new(system, &ids, ground.collective());
         let candidates = match only {
-            Some(only) => Candidates::new(system, &ids, ground.collective(), only, Links::Auto)?,
-            None => Candidates::of_library(system, &ids, ground.collective())?,
+            Some(only) => Candidates::new(only, &question)?,
+            None => Candidates::of_library(&question)?,
         };
         let mut kernels = Self { calls: BTreeMap::new(), taken: Vec::new(), opened: Vec::new() };
         let mut known: Vec<Schedule> = Vec::new();

@@ -1,5 +1,6 @@
 //! The plans of all collectives that jobs call.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::choices::planning;
@@ -9,7 +10,9 @@ use super::placement::Placement;
 use crate::collectives::Collective as Planning;
 use crate::collectives::baselines::NcclBaseline;
 use crate::collectives::messages::MessageSchedule;
-use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
+use crate::collectives::plan::{
+    OneHop, Packing, Plan, PlanError, Planner, Question, ThreePhase, plan,
+};
 use crate::collectives::time::LoweredSchedule;
 use crate::engine::{Hook, Progress};
 use crate::network::ConnectionIndex;
@@ -47,8 +50,8 @@ pub struct PlannedCollective {
     pub ranks: usize,
     /// How many nodes they are on.
     pub nodes: usize,
-    /// The planner's algorithm.
-    pub algorithm: &'static str,
+    /// The planner's name.
+    pub algorithm: Cow<'static, str>,
     /// What the plan reaches of the links' peak in the limit of long data, alone on the network:
     /// bytes of the longest buffer per second.
     pub rate: Bandwidth,
@@ -77,7 +80,7 @@ impl Ground<'_> {
 /// A plan with its messages.
 pub(super) struct Found {
     pub(super) messages: Box<MessageSchedule>,
-    pub(super) algorithm: Algorithm,
+    pub(super) algorithm: Cow<'static, str>,
     rate: Bandwidth,
     pub(super) notes: Vec<String>,
 }
@@ -178,7 +181,7 @@ impl Planned {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(RuntimeError::Interrupted { time, done, total }.into());
                     }
-                    let only = cluster.collectives.algorithm();
+                    let only = cluster.collectives.only_planner();
                     let ground = Ground { gpus: &gpus, kind, root: place };
                     let (form, by) = match opening.as_deref_mut() {
                         Some(opening) => {
@@ -210,7 +213,7 @@ impl Planned {
                 root,
                 ranks,
                 nodes,
-                algorithm: by.algorithm.name(),
+                algorithm: by.algorithm.clone(),
                 rate: by.rate,
                 notes: by.notes.clone(),
             });
@@ -271,8 +274,8 @@ fn called(cluster: &Cluster, job: &ProgramJob) -> BTreeMap<Called, BTreeSet<Byte
     called
 }
 
-/// The planner's algorithms that are tried, those of fewer hops first.
-fn tried(kind: CollectiveKind, ranks: usize, nodes: usize) -> Vec<Algorithm> {
+/// The planners that are tried, those of fewer hops first.
+fn tried(kind: CollectiveKind, ranks: usize, nodes: usize) -> Vec<&'static dyn Planner> {
     let packed = match (kind, nodes) {
         // Through the network every pair has but one way.
         (CollectiveKind::AllToAll, 2..) => MOST_PLANNED_GPUS,
@@ -280,23 +283,21 @@ fn tried(kind: CollectiveKind, ranks: usize, nodes: usize) -> Vec<Algorithm> {
         _ => MOST_PACKED_GPUS,
     };
     let across = kind == CollectiveKind::AllReduce && nodes > 1;
-    [
-        (Algorithm::OneHop, kind != CollectiveKind::AllToAll && ranks <= MOST_STARS),
-        (Algorithm::ThreePhase, across),
-        (Algorithm::Packing, ranks <= packed),
+    let all: [(&dyn Planner, bool); 4] = [
+        (&OneHop, kind != CollectiveKind::AllToAll && ranks <= MOST_STARS),
+        (&ThreePhase, across),
+        (&Packing, ranks <= packed),
         // Three phases fill every node's interface, which no ring passes.
-        (Algorithm::Nccl(NcclBaseline::Ring), !across),
-    ]
-    .into_iter()
-    .filter_map(|(algorithm, fits)| fits.then_some(algorithm))
-    .collect()
+        (&NcclBaseline::Ring, !across),
+    ];
+    all.into_iter().filter_map(|(planner, fits)| fits.then_some(planner)).collect()
 }
 
 /// The plan of the highest rate for GPUs on so many servers; of equals the first. Where there is
-/// an `only` algorithm, its plan.
+/// an `only` planner, its plan.
 pub(super) fn best(
     system: &System,
-    only: Option<Algorithm>,
+    only: Option<&'static dyn Planner>,
     nodes: usize,
     ground: &Ground<'_>,
 ) -> Result<Found, PlanningProblem> {
@@ -304,8 +305,9 @@ pub(super) fn best(
     let gpus: Vec<usize> = ground.gpus.iter().map(|gpu| *gpu as usize).collect();
     let ranks = gpus.len();
     let mut best: Option<Result<Plan, PlanError>> = None;
-    for algorithm in only.map_or_else(|| tried(kind, ranks, nodes), |only| vec![only]) {
-        let found = plan(system, &gpus, collective, algorithm, Links::Auto);
+    let question = Question::new(system, &gpus, collective);
+    for planner in only.map_or_else(|| tried(kind, ranks, nodes), |only| vec![only]) {
+        let found = plan(planner, &question);
         let is_better = match (&best, &found) {
             (None, _) => true,
             (Some(_), Err(_)) => false,
@@ -317,14 +319,13 @@ pub(super) fn best(
             best = Some(found);
         }
     }
-    let found = best.expect("some algorithm is tried for every collective")?;
+    let found = best.expect("some planner is tried for every collective")?;
     let Plan { schedule, algorithm, rate, .. } = found;
     let mut notes = Vec::new();
     if only.is_none() && kind != CollectiveKind::AllToAll && nodes > 1 && ranks > MOST_PACKED_GPUS {
         notes.push(format!(
             "trees are packed exactly for {MOST_PACKED_GPUS} GPUs at most, and these are {ranks}: \
-             {} was the fastest of what is known besides",
-            algorithm.name()
+             {algorithm} was the fastest of what is known besides",
         ));
     }
     let messages = MessageSchedule::new(schedule).map_err(PlanError::from)?.on_its_ways(system);

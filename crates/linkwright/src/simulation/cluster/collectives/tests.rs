@@ -9,8 +9,7 @@ use super::*;
 use crate::collectives::check;
 use crate::collectives::messages::contract::assert_contract;
 use crate::collectives::mpi::MpiAlgorithm;
-use crate::collectives::plan::Algorithm::Packing;
-use crate::collectives::plan::{Links, plan};
+use crate::collectives::plan::{Packing, Question, plan};
 use crate::network::PacketSettings;
 use crate::network::packet::{NicPolicy, Switching, TurnByTurn};
 use crate::network::routing::routing_for;
@@ -256,7 +255,7 @@ fn more_than_are_packed_are_told_so() {
           fastest of what is known besides"]
     );
     let found = best(&gpus[4..20]);
-    assert_eq!((found.algorithm.name(), found.notes), ("packing", vec![]));
+    assert_eq!((&*found.algorithm, found.notes), ("packing", vec![]));
 }
 
 #[test]
@@ -296,7 +295,7 @@ fn links_of_any_bandwidth_are_packed() {
         for gpus in [&[0, 1, 2][..], &[2, 1, 3], &[0, 1, 2, 3, 4, 5]] {
             for kind in PLANNABLE {
                 let collective = choices::planning(kind, 0).unwrap();
-                let found = plan(&system, gpus, collective, Packing, Links::Auto);
+                let found = plan(&Packing, &Question::new(&system, gpus, collective));
                 let found = found.unwrap_or_else(|error| panic!("{gpus:?} {kind:?}: {error}"));
                 check(&found.schedule).unwrap();
                 let reached = |optimum: Bandwidth| found.rate.0 as f64 / optimum.0 as f64;

@@ -32,9 +32,9 @@ use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
 use super::deadlines::CopyDeadline;
 use super::iteration::{ProgramsBySettings, Steps, at_rate};
-use super::plans::{Planner, PlanningFault};
+use super::plans::{PlannerChoice, PlanningFault};
 use super::{host_ways, sites};
-use crate::collectives::plan::Algorithm;
+use crate::collectives::plan::Planner;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Routes};
@@ -48,12 +48,12 @@ use crate::units::{Bytes, Picoseconds};
 /// Plays the jobs on an idle system.
 pub(super) fn play(
     (system, bus): (&System, Option<&PcieSettings>),
-    (planner, programs): (Planner, ProgramsBySettings),
+    (planner, programs): (PlannerChoice, ProgramsBySettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
-    let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoFluid) };
+    let PlannerChoice::Plan(planner) = planner else { return Err(SimulationError::NoFluid) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
     if let Some(job) = jobs.iter().find(|job| !job.is_fluid()) {
@@ -63,7 +63,7 @@ pub(super) fn play(
     let sites = if copies { sites(system, &wiring)? } else { Vec::new() };
     let mut fluid = Fluid {
         system,
-        algorithm,
+        planner,
         arbiter: Arbiter::of(bus),
         deadline: CopyDeadline::of(bus.filter(|_| copies), jobs)?,
         programs,
@@ -127,7 +127,7 @@ impl Running {
 /// Shared servers on which each job has a rate.
 struct Fluid<'a, 'r> {
     system: &'a System,
-    algorithm: Algorithm,
+    planner: &'static dyn Planner,
     /// Who goes first over PCIe, if not all share it evenly.
     arbiter: Option<Arbiter>,
     deadline: Option<CopyDeadline>,
@@ -235,7 +235,7 @@ impl Fluid<'_, '_> {
                 phases.push(Phase::quiet(compute));
                 continue;
             }
-            match self.plans.of(self.system, self.algorithm, &ranks, size) {
+            match self.plans.of(self.system, self.planner, &ranks, size) {
                 Ok(plan) => buckets.push((compute, size, plan)),
                 Err(fault) => return Ok(Err(fault.into())),
             }

@@ -1,0 +1,31 @@
+//! Says where the schedule of Python's class comes from.
+
+use linkwright::collectives;
+use linkwright::collectives::plan::Plan;
+
+/// Says where a schedule comes from.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub enum Source {
+    /// A planner made it, and knows more.
+    Planned(Plan),
+    /// It was read from a file.
+    Read(collectives::Schedule),
+}
+
+impl Source {
+    /// Gives the schedule itself.
+    pub const fn schedule(&self) -> &collectives::Schedule {
+        match self {
+            Self::Planned(plan) => &plan.schedule,
+            Self::Read(schedule) => schedule,
+        }
+    }
+
+    /// Gives what the planner knows; None of a file.
+    pub const fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Planned(plan) => Some(plan),
+            Self::Read(_) => None,
+        }
+    }
+}
