@@ -114,7 +114,7 @@ fn outermost(group: &str) -> String {
     kept
 }
 
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("the source folder is readable") {
         let path = entry.expect("the source folder is readable").path();
         if path.is_dir() {

@@ -6,6 +6,7 @@ mod collectives;
 mod copies;
 mod crates;
 mod day_memory;
+mod cycles;
 mod diagnoses;
 mod effort;
 mod exact_rings;
