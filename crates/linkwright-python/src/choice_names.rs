@@ -6,7 +6,6 @@ use linkwright::allocation::BandwidthModel;
 use linkwright::collectives::Protocol;
 use linkwright::collectives::baselines::ExpectedAlgorithm;
 use linkwright::collectives::time::Processes;
-use linkwright::diagnostic::Named;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::{Distribution, DramTiming, memory_systems};
 use linkwright::network::packet::arbiters;

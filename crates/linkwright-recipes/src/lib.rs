@@ -1,13 +1,11 @@
-//! The recipes of CONTRIBUTING, each followed as a crate of somebody else would.
+//! Follows the recipes of CONTRIBUTING, each as a crate of somebody else would.
 //!
-//! An example is one file here, its module, and one line of [`registries`] or
-//! [`memory_systems`]. Nothing of Linkwright
-//! itself knows it. The tests beside it choose each by its name, and count its places.
+//! An example is one file here, its module, and one line of [`registries`] or [`memory_systems`]. Nothing of
+//! Linkwright itself knows it. The tests beside it choose each by its name, and count its places.
 
+pub mod chain;
 pub mod halo;
 pub mod heaviest_first;
-pub mod chain;
-pub mod last_gpus;
 pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod sentences;
@@ -27,6 +25,9 @@ pub fn registries() -> Registries {
     all.nic_policies.add(&shortest_first::ShortestFirst);
     all.arbitration_policies.add(&heaviest_first::HeaviestFirst);
     all.routings.add(&spray::Spray);
+    all.workloads.add(&halo::Halo);
+    all.accounting.add(&sentences::Sentences);
+    all.planners.add(&chain::Chain);
     all
 }
 
@@ -36,8 +37,5 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     let mut all = memory::memory_systems();
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
-    all.workloads.add(&halo::Halo);
-    all.accounting.add(&sentences::Sentences);
-    all.planners.add(&chain::Chain);
     all
 }

@@ -15,6 +15,7 @@
 //! - [`schedule`]: the steps of every rank
 //! - [`source`]: schedules as rules, which yield them rank by rank
 //! - [`messages`]: a schedule, or a rule, as the messages of a program
+//! - [`walk`]: the one walk over a schedule, on which what follows stands
 //! - [`placement`]: where a rank's buffers lie
 //! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
 //! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
@@ -41,6 +42,7 @@ pub mod schedule;
 pub mod source;
 pub mod tables;
 pub mod time;
+mod walk;
 
 pub use builder::ScheduleBuilder;
 pub use check::{CheckReport, ScheduleFault, check};

@@ -6,9 +6,9 @@ mod allocation;
 mod arbitration;
 mod memory;
 mod nic;
+mod planner;
 mod routing;
 mod workload;
-mod planner;
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -6,17 +6,15 @@
 use std::collections::BTreeMap;
 
 use super::fault::{Cause, ScheduleFault, StepPlace, Wait};
-use crate::collectives::schedule::{ChannelTransport, Schedule, ScheduleStep};
+use crate::collectives::schedule::{Schedule, ScheduleStep};
+use crate::collectives::walk::{self, Connection, WalkedStep};
 
 /// The number of a step among those of all ranks.
 pub(super) type StepIndex = usize;
 
-/// A connection: sender, receiver, channel, and whether it is the sender's part of a multicast.
-type Name = (usize, usize, usize, bool);
-
 /// The sends and the receives of a connection, each in order.
 #[derive(Debug, Clone, Default)]
-struct Connection {
+struct Runs {
     sends: Vec<StepIndex>,
     receives: Vec<StepIndex>,
 }
@@ -28,11 +26,11 @@ pub(super) struct StepGraph<'a> {
     steps: Vec<&'a ScheduleStep>,
     /// For each rank and block the number of its first step.
     starts: Vec<Vec<StepIndex>>,
-    connections: Vec<Connection>,
+    connections: Vec<Runs>,
     /// For a step that receives: its connections, and how many receives of each come before.
-    received: Ends,
+    received: RunsOfSteps,
     /// The same for a step that sends.
-    sent: Ends,
+    sent: RunsOfSteps,
 }
 
 /// A run of a connection: which connection, and how many runs of it come before.
@@ -40,13 +38,13 @@ pub(super) type RunOf = (usize, usize);
 
 /// The runs of each step, those of all steps in one list.
 #[derive(Debug, Clone)]
-struct Ends {
+struct RunsOfSteps {
     runs: Vec<RunOf>,
     /// Where those of each step start, and where all end.
     starts: Vec<usize>,
 }
 
-impl Ends {
+impl RunsOfSteps {
     fn new() -> Self {
         Self { runs: Vec::new(), starts: vec![0] }
     }
@@ -72,56 +70,38 @@ impl<'a> StepGraph<'a> {
             steps: Vec::new(),
             starts: Vec::new(),
             connections: Vec::new(),
-            received: Ends::new(),
-            sent: Ends::new(),
+            received: RunsOfSteps::new(),
+            sent: RunsOfSteps::new(),
         };
-        let mut names: BTreeMap<Name, usize> = BTreeMap::new();
-        for (rank, program) in schedule.programs.iter().enumerate() {
-            let mut starts = Vec::with_capacity(program.blocks.len());
-            for (block, what) in program.blocks.iter().enumerate() {
-                starts.push(graph.steps.len());
-                for (step, operation) in what.steps.iter().enumerate() {
-                    let index = graph.steps.len();
-                    graph.places.push(StepPlace { rank, block, step });
-                    graph.steps.push(operation);
-                    let channel = &schedule.channels[what.channel];
-                    let switched = channel.transport == ChannelTransport::Switch;
-                    let does = operation.operation;
-                    let others = |wanted: bool| channel.others(rank).filter(move |_| wanted);
-                    // On a switch channel a rank sends what another reduces there, and receives
-                    // what another multicasts.
-                    let from = what.receive.filter(|_| does.receives());
-                    let from = from.map(|from| (from, rank, what.channel, switched));
-                    let reduced = others(does.switch_reduces());
-                    let from = from
-                        .into_iter()
-                        .chain(reduced.map(|from| (from, rank, what.channel, false)));
-                    let to = what.send.filter(|_| does.sends());
-                    let to = to.map(|to| (rank, to, what.channel, false));
-                    let copied = others(does.multicasts());
-                    let to = to.into_iter().chain(copied.map(|to| (rank, to, what.channel, true)));
-                    let mut connection = |name| {
-                        let next = names.len();
-                        let id = *names.entry(name).or_insert(next);
-                        graph.connections.resize_with(names.len(), Connection::default);
-                        id
-                    };
-                    let received: Vec<usize> = from.map(&mut connection).collect();
-                    let sent: Vec<usize> = to.map(&mut connection).collect();
-                    let connections = &mut graph.connections;
-                    let mut note = |id: usize, ends: fn(&mut Connection) -> &mut Vec<StepIndex>| {
-                        let runs = ends(&mut connections[id]);
-                        runs.push(index);
-                        (id, runs.len() - 1)
-                    };
-                    let receives = received.into_iter().map(|id| note(id, |it| &mut it.receives));
-                    graph.received.push(receives);
-                    graph.sent.push(sent.into_iter().map(|id| note(id, |it| &mut it.sends)));
-                }
+        graph.starts.resize(schedule.programs.len(), Vec::new());
+        let mut names: BTreeMap<Connection, usize> = BTreeMap::new();
+        for walked in walk::blocks(schedule) {
+            graph.starts[walked.rank].push(graph.steps.len());
+            let ends = walked.ends();
+            for WalkedStep { rank, block, index: step, step: what } in walked.steps() {
+                let index = graph.steps.len();
+                graph.places.push(StepPlace { rank, block, step });
+                graph.steps.push(what);
+                let mut connection = |name| {
+                    let next = names.len();
+                    let id = *names.entry(name).or_insert(next);
+                    graph.connections.resize_with(names.len(), Runs::default);
+                    id
+                };
+                let received: Vec<usize> = ends.read(what.operation).map(&mut connection).collect();
+                let sent: Vec<usize> = ends.written(what.operation).map(&mut connection).collect();
+                let connections = &mut graph.connections;
+                let mut note = |id: usize, ends: fn(&mut Runs) -> &mut Vec<StepIndex>| {
+                    let runs = ends(&mut connections[id]);
+                    runs.push(index);
+                    (id, runs.len() - 1)
+                };
+                let receives = received.into_iter().map(|id| note(id, |it| &mut it.receives));
+                graph.received.push(receives);
+                graph.sent.push(sent.into_iter().map(|id| note(id, |it| &mut it.sends)));
             }
-            graph.starts.push(starts);
         }
-        for ((from, to, channel, _), id) in names {
+        for (Connection { from, to, channel, .. }, id) in names {
             graph.match_runs(id, from, to, channel)?;
         }
         Ok(graph)
@@ -134,7 +114,7 @@ impl<'a> StepGraph<'a> {
         to: usize,
         channel: usize,
     ) -> Result<(), ScheduleFault> {
-        let Connection { sends, receives } = &self.connections[id];
+        let Runs { sends, receives } = &self.connections[id];
         for (send, receive) in sends.iter().zip(receives) {
             let (sent, received) = (self.steps[*send].count, self.steps[*receive].count);
             if sent != received {

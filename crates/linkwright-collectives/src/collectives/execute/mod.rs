@@ -207,7 +207,7 @@ pub fn execute<T: Element>(
     if needed > u128::from(options.memory) {
         return Err(ExecuteError::Memory { needed, allowed: options.memory });
     }
-    let ends: Vec<_> = connections.keys().map(|&(from, to, ..)| (from, to)).collect();
+    let ends: Vec<_> = connections.keys().map(|it| (it.from, it.to)).collect();
     let exchange = ThreadExchange::new(ranks, &ends, options.slots);
     let memory = |rank, input| RankMemory::new(schedule, rank, placement, &lengths, input);
     let reduction = reduction_of(schedule.collective, reduction);

@@ -6,88 +6,26 @@ use std::thread;
 use super::element::{Element, Reduction};
 use super::exchange::Exchange;
 use super::memory::{Part, Piece, RankMemory, Stretch, Widths};
-use crate::collectives::schedule::{
-    ChannelTransport, Schedule, StepId, StepOperation, ThreadBlock,
-};
+use crate::collectives::schedule::{Schedule, StepId, StepOperation};
+use crate::collectives::walk::{self, Connection, Ends, WalkedStep};
 
 /// Turns in which no block could go on before the thread sleeps. With fewer cores than ranks
 /// it is others that must go on, so each such turn gives the core away.
 const IDLE_TURNS: usize = 16;
 
-/// A connection: sender, receiver, channel, and whether it is the sender's part of a multicast.
-type Name = (usize, usize, usize, bool);
-
 /// The connections of a schedule, by their numbers.
-pub(super) type Connections = BTreeMap<Name, usize>;
+pub(super) type Connections = BTreeMap<Connection, usize>;
 
 /// Numbers the connections in the order of sender, receiver and channel.
 pub(super) fn connections(schedule: &Schedule) -> Connections {
     let mut connections = Connections::new();
-    for (rank, program) in schedule.programs.iter().enumerate() {
-        for block in &program.blocks {
-            let Ends { send, receive, reduced, copied } = Ends::of(schedule, rank, block);
-            let all = send.into_iter().chain(receive).chain(reduced).chain(copied);
-            connections.extend(all.map(|name| (name, 0)));
-        }
+    for block in walk::blocks(schedule) {
+        connections.extend(block.ends().all().map(|name| (name, 0)));
     }
     for (number, connection) in connections.values_mut().enumerate() {
         *connection = number;
     }
     connections
-}
-
-/// The connections of a block. On a switch channel a rank sends what another reduces there, and
-/// receives what another multicasts.
-#[derive(Debug, Clone, Default)]
-struct Ends<Of> {
-    send: Option<Of>,
-    receive: Option<Of>,
-    /// Those that the switch reduces for it, in the order of the ranks.
-    reduced: Vec<Of>,
-    /// Those to which the switch copies.
-    copied: Vec<Of>,
-}
-
-impl Ends<Name> {
-    fn of(schedule: &Schedule, rank: usize, block: &ThreadBlock) -> Self {
-        let (number, channel) = (block.channel, &schedule.channels[block.channel]);
-        let switched = channel.transport == ChannelTransport::Switch;
-        let does = |what: fn(StepOperation) -> bool| {
-            let wanted = block.steps.iter().any(|step| what(step.operation));
-            channel.others(rank).filter(move |_| wanted)
-        };
-        let (reduces, multicasts) = (StepOperation::switch_reduces, StepOperation::multicasts);
-        Self {
-            send: block.send.map(|to| (rank, to, number, false)),
-            receive: block.receive.map(|from| (from, rank, number, switched)),
-            reduced: does(reduces).map(|from| (from, rank, number, false)).collect(),
-            copied: does(multicasts).map(|to| (rank, to, number, true)).collect(),
-        }
-    }
-
-    fn numbered(self, connections: &Connections) -> Ends<usize> {
-        let number = |name: Name| connections[&name];
-        Ends {
-            send: self.send.map(number),
-            receive: self.receive.map(number),
-            reduced: self.reduced.into_iter().map(number).collect(),
-            copied: self.copied.into_iter().map(number).collect(),
-        }
-    }
-}
-
-impl Ends<usize> {
-    /// The connections that an operation reads.
-    fn read(&self, operation: StepOperation) -> impl Iterator<Item = usize> {
-        let reduced = self.reduced.iter().filter(move |_| operation.switch_reduces());
-        self.receive.iter().filter(move |_| operation.receives()).chain(reduced).copied()
-    }
-
-    /// The connections that an operation writes.
-    fn written(&self, operation: StepOperation) -> impl Iterator<Item = usize> {
-        let copied = self.copied.iter().filter(move |_| operation.multicasts());
-        self.send.iter().filter(move |_| operation.sends()).chain(copied).copied()
-    }
 }
 
 /// A step with everything looked up.
@@ -187,15 +125,15 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
     }
 
     fn prepare<'p>(&self, schedule: &'p Schedule, connections: &Connections) -> Vec<Block<'p>> {
-        let blocks = schedule.programs[self.rank].blocks.iter().map(|block| {
-            let tasks = block.steps.iter().map(|step| Task {
+        let blocks = walk::blocks_of(schedule, self.rank).map(|walked| {
+            let tasks = walked.steps().map(|WalkedStep { step, .. }| Task {
                 operation: step.operation,
                 source: step.source.map(|slice| self.memory.locate(slice, step.count)),
                 destination: step.destination.map(|slice| self.memory.locate(slice, step.count)),
                 after: &step.after,
             });
             Block {
-                ends: Ends::of(schedule, self.rank, block).numbered(connections),
+                ends: walked.ends().map(|name| connections[&name]),
                 tasks: tasks.collect(),
                 done: 0,
             }

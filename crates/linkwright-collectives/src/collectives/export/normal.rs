@@ -12,6 +12,7 @@ use super::ExportError;
 use crate::collectives::schedule::{
     RankSchedule, Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
 };
+use crate::collectives::walk::{self, WalkedBlock, WalkedStep};
 
 /// A connection: channel, sending rank, receiving rank.
 pub(super) type Connection = (usize, usize, usize);
@@ -43,7 +44,7 @@ pub fn normalise(schedule: &Schedule) -> Result<Schedule, ExportError> {
     let mut programs = Vec::with_capacity(schedule.programs.len());
     for rank in 0..schedule.programs.len() {
         check_rank(schedule, rank)?;
-        programs.push(normal_program(&schedule.programs[rank], rank)?);
+        programs.push(normal_program(schedule, rank)?);
     }
     Ok(Schedule { programs, ..schedule.clone() })
 }
@@ -56,24 +57,21 @@ pub fn normalise(schedule: &Schedule) -> Result<Schedule, ExportError> {
 pub(super) fn connections(schedule: &Schedule) -> Result<Connections, ExportError> {
     let mut sends = Ends::new();
     let mut receives = Ends::new();
-    for (rank, program) in schedule.programs.iter().enumerate() {
-        for (index, block) in program.blocks.iter().enumerate() {
-            let ends = [
-                (&mut sends, block.send.map(|to| (block.channel, rank, to)), true),
-                (&mut receives, block.receive.map(|from| (block.channel, from, rank)), false),
-            ];
-            for (ends, connection, sending) in ends {
-                let Some(connection) = connection else { continue };
-                let uses = |operation: StepOperation| {
-                    if sending { operation.sends() } else { operation.receives() }
-                };
-                let steps = (0..block.steps.len())
-                    .filter(|step| uses(block.steps[*step].operation))
-                    .collect();
-                if ends.insert(connection, (index, steps)).is_some() {
-                    let problem = "holds a connection that another block of the rank holds, too";
-                    return Err(broken(&place(rank, index, None), problem));
-                }
+    for WalkedBlock { rank, index, block, .. } in walk::blocks(schedule) {
+        let ends = [
+            (&mut sends, block.send.map(|to| (block.channel, rank, to)), true),
+            (&mut receives, block.receive.map(|from| (block.channel, from, rank)), false),
+        ];
+        for (ends, connection, sending) in ends {
+            let Some(connection) = connection else { continue };
+            let uses = |operation: StepOperation| {
+                if sending { operation.sends() } else { operation.receives() }
+            };
+            let steps =
+                (0..block.steps.len()).filter(|step| uses(block.steps[*step].operation)).collect();
+            if ends.insert(connection, (index, steps)).is_some() {
+                let problem = "holds a connection that another block of the rank holds, too";
+                return Err(broken(&place(rank, index, None), problem));
             }
         }
     }
@@ -190,7 +188,8 @@ fn real_steps(program: &RankSchedule, step: StepId) -> BTreeSet<StepId> {
     found
 }
 
-fn normal_program(program: &RankSchedule, rank: usize) -> Result<RankSchedule, ExportError> {
+fn normal_program(schedule: &Schedule, rank: usize) -> Result<RankSchedule, ExportError> {
+    let program = &schedule.programs[rank];
     let numbers: Vec<Vec<u32>> = program
         .blocks
         .iter()
@@ -205,14 +204,16 @@ fn normal_program(program: &RankSchedule, rank: usize) -> Result<RankSchedule, E
         })
         .collect();
     let mut blocks = Vec::with_capacity(program.blocks.len());
-    for (index, block) in program.blocks.iter().enumerate() {
+    for walked in walk::blocks_of(schedule, rank) {
+        let WalkedBlock { index, block, .. } = walked;
         let mut steps = Vec::with_capacity(block.steps.len());
         // The last step of each other block that has been waited for, and those to wait for
         // before the next step.
         let mut waited: BTreeMap<u32, u32> = BTreeMap::new();
         let mut pending: BTreeMap<u32, u32> = BTreeMap::new();
-        for (number, step) in block.steps.iter().enumerate() {
-            for id in step.after.iter().flat_map(|id| real_steps(program, *id)) {
+        for reached in walked.steps() {
+            let WalkedStep { index: number, step, .. } = reached;
+            for id in reached.waits_for().flat_map(|id| real_steps(program, id)) {
                 if id.block as usize == index {
                     if id.step as usize >= number {
                         let problem = "waits for itself or a later step of its block";

@@ -20,7 +20,7 @@ mod ways;
 
 use std::ops::Range;
 
-use self::order::{Walk, walk};
+use self::order::{Walk, follow};
 use self::ways::Ways;
 use super::check::DEFAULT_SLOTS;
 use super::collective::Collective;
@@ -59,7 +59,7 @@ impl MessageSchedule {
         if let Some((rank, block, step)) = schedule.first_in_switch() {
             return Err(TimeError::InSwitch { rank, block, step });
         }
-        let walk = walk(&schedule)?;
+        let walk = follow(&schedule)?;
         Ok(Self { schedule, walk, ways: Ways::default() })
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, Slice, StepId, ThreadBlock};
 use crate::collectives::time::TimeError;
+use crate::collectives::walk::{self, WalkedBlock, WalkedStep};
 
 /// What following the data through a schedule gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Memory {
 }
 
 /// Runs the steps with buffers without end between ranks, in one order of the many.
-pub(super) fn walk(schedule: &Schedule) -> Result<Walk, TimeError> {
+pub(super) fn follow(schedule: &Schedule) -> Result<Walk, TimeError> {
     let programs = &schedule.programs;
     let mut memory: Vec<Memory> = (0..programs.len())
         .map(|rank| Memory {
@@ -68,56 +69,55 @@ pub(super) fn walk(schedule: &Schedule) -> Result<Walk, TimeError> {
         moved: programs.iter().map(empty).collect(),
         longest_run: 1,
     };
+    let blocks: Vec<WalkedBlock<'_>> = walk::blocks(schedule).collect();
     let mut moved = true;
     while std::mem::take(&mut moved) {
-        for (rank, program) in programs.iter().enumerate() {
-            for (at, block) in program.blocks.iter().enumerate() {
-                while let Some(step) = block.steps.get(next[rank][at]) {
-                    let ended = |id: &StepId| next[rank][id.block as usize] > id.step as usize;
-                    if !step.after.iter().all(ended) {
-                        break;
-                    }
-                    let received = if step.operation.receives() {
-                        let from = block.receive.map(|from| (block.channel, from, rank));
-                        let queue = from.and_then(|from| under_way.get_mut(&from));
-                        let Some(chunks) = queue.and_then(VecDeque::pop_front) else { break };
-                        Some(chunks)
-                    } else {
-                        None
-                    };
-                    let chunks = match (received, step.source) {
-                        (Some(chunks), _) => chunks,
-                        (None, Some(source)) if step.operation.reads_source() => {
-                            memory[rank].read(source, step.count)
-                        }
-                        _ => Vec::new(),
-                    };
-                    if let Some(place) =
-                        step.destination.filter(|_| step.operation.writes_destination())
-                    {
-                        memory[rank].write(place, &chunks);
-                    }
-                    let index = next[rank][at];
-                    if step.operation.receives() || step.operation.sends() {
-                        found.moved[rank][at][index] = runs(&chunks);
-                        found.longest_run = found.longest_run.max(step.count);
-                    }
-                    if let (true, Some(to)) = (step.operation.sends(), block.send) {
-                        let connection = (block.channel, rank, to);
-                        under_way.entry(connection).or_default().push_back(chunks);
-                    }
-                    found.order[rank].push(StepId { block: at as u32, step: index as u32 });
-                    (next[rank][at], moved) = (index + 1, true);
+        for walked in &blocks {
+            let WalkedBlock { rank, index: at, block, .. } = *walked;
+            while let Some(reached) = walked.step(next[rank][at]) {
+                let ended = |id: StepId| next[rank][id.block as usize] > id.step as usize;
+                if !reached.waits_for().all(ended) {
+                    break;
                 }
+                let WalkedStep { index, step, .. } = reached;
+                let received = if step.operation.receives() {
+                    let from = block.receive.map(|from| (block.channel, from, rank));
+                    let queue = from.and_then(|from| under_way.get_mut(&from));
+                    let Some(chunks) = queue.and_then(VecDeque::pop_front) else { break };
+                    Some(chunks)
+                } else {
+                    None
+                };
+                let chunks = match (received, step.source) {
+                    (Some(chunks), _) => chunks,
+                    (None, Some(source)) if step.operation.reads_source() => {
+                        memory[rank].read(source, step.count)
+                    }
+                    _ => Vec::new(),
+                };
+                if let Some(place) =
+                    step.destination.filter(|_| step.operation.writes_destination())
+                {
+                    memory[rank].write(place, &chunks);
+                }
+                if step.operation.receives() || step.operation.sends() {
+                    found.moved[rank][at][index] = runs(&chunks);
+                    found.longest_run = found.longest_run.max(step.count);
+                }
+                if let (true, Some(to)) = (step.operation.sends(), block.send) {
+                    let connection = (block.channel, rank, to);
+                    under_way.entry(connection).or_default().push_back(chunks);
+                }
+                found.order[rank].push(reached.id());
+                (next[rank][at], moved) = (index + 1, true);
             }
         }
     }
-    for (rank, program) in programs.iter().enumerate() {
-        for (block, of_block) in program.blocks.iter().enumerate() {
-            let step = next[rank][block];
-            if step < of_block.steps.len() {
-                return Err(TimeError::Stuck { rank, block, step });
-            }
+    for walked in &blocks {
+        let WalkedBlock { rank, index: block, .. } = *walked;
+        let step = next[rank][block];
+        if walked.step(step).is_some() {
+            return Err(TimeError::Stuck { rank, block, step });
         }
     }
     match under_way.iter().find(|(_, left)| !left.is_empty()) {

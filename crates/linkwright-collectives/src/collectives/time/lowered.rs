@@ -9,6 +9,7 @@ use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Piece
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::super::schedule::{ChannelTransport, Schedule, ScheduleStep};
+use super::super::walk::{self, WalkedBlock};
 use super::error::TimeError;
 use super::paths::KnownPaths;
 use super::switch::Head;
@@ -75,23 +76,23 @@ impl LoweredSchedule {
         let mut receivers = BTreeMap::new();
         let heads: Vec<Vec<Head>> =
             (0..schedule.ranks()).map(|rank| Head::of(schedule, rank)).collect();
-        for (rank, program) in schedule.programs.iter().enumerate() {
+        for rank in 0..schedule.programs.len() {
             kernel.begin_rank();
-            for (index, block) in (0..).zip(&program.blocks) {
+            for walked in walk::blocks_of(schedule, rank) {
+                let index = walked.index as u32;
                 if is_outline && rank > 0 {
                     kernel.begin_block_like((0, index));
                 } else {
                     kernel.begin_block();
                 }
                 let head = heads[rank].iter().find(|head| head.block == index);
-                for (at, step) in (0..).zip(&block.steps) {
-                    let after = step.after.iter().map(|earlier| (earlier.block, earlier.step));
-                    let heard = head.into_iter().flat_map(|head| head.waits(at));
-                    let lowered = lowered_step(step);
-                    kernel.step(lowered, after.chain(heard));
+                for at in walked.steps() {
+                    let after = at.waits_for().map(|earlier| (earlier.block, earlier.step));
+                    let heard = head.into_iter().flat_map(|head| head.waits(at.index as u32));
+                    kernel.step(lowered_step(at.step), after.chain(heard));
                 }
-                if let Some(from) = block.receive {
-                    receivers.insert((from, rank, block.channel), index);
+                if let Some(from) = walked.block.receive {
+                    receivers.insert((from, rank, walked.block.channel), index);
                 }
             }
             heads[rank].iter().for_each(|head| head.write(&mut kernel));
@@ -105,8 +106,9 @@ impl LoweredSchedule {
         let mut paths = Vec::new();
         let mixed =
             schedule.channels.iter().any(|channel| channel.transport == ChannelTransport::Best);
-        for (rank, program) in schedule.programs.iter().enumerate() {
-            for (index, block) in (0..).zip(&program.blocks) {
+        for rank in 0..schedule.programs.len() {
+            for WalkedBlock { index: place, block, .. } in walk::blocks_of(schedule, rank) {
+                let index = place as u32;
                 let Some(to) = block.send else { continue };
                 let switched = is_switched(schedule, block.channel);
                 let receiver = if switched {
@@ -116,7 +118,6 @@ impl LoweredSchedule {
                 } else {
                     receivers.remove(&(rank, to, block.channel))
                 };
-                let place = index as usize;
                 let unpaired = TimeError::Unpaired { rank, block: place, channel: block.channel };
                 let receiver = receiver.ok_or(unpaired)?;
                 let channel = &schedule.channels[block.channel];
