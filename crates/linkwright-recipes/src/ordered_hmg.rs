@@ -1,4 +1,4 @@
-//! A memory system: HMG for programs without fences.
+//! A memory system that plays HMG for programs without fences.
 
 use linkwright::diagnostic::Registered;
 use linkwright::memory::protocol::Hmg;

@@ -1,4 +1,4 @@
-//! A coherence protocol: no first level keeps a line.
+//! A coherence protocol under which no first level keeps a line.
 
 use linkwright::diagnostic::Registered;
 use linkwright::memory::protocol::{
@@ -10,7 +10,7 @@ use linkwright::memory::protocol::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Uncached;
 
-/// What each second level does with a line.
+/// Keeps a line in its second level.
 const SECOND: NonCoherent = NonCoherent::RDMA;
 
 impl Registered for Uncached {

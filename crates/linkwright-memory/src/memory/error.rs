@@ -61,16 +61,16 @@ pub enum GpuRunError {
     },
     /// Pages where a protocol's way to a line's home does not lead.
     Pages {
-        /// The memory system.
+        /// Names the memory system.
         memory: &'static str,
-        /// Its protocol.
+        /// Names its protocol.
         protocol: &'static str,
     },
     /// Accesses in order, under a protocol whose copies only a fence drops.
     Order {
-        /// The memory system.
+        /// Names the memory system.
         memory: &'static str,
-        /// Its protocol.
+        /// Names its protocol.
         protocol: &'static str,
     },
     /// A work-group that no compute unit has room for.

@@ -12,6 +12,7 @@ use linkwright::collectives::time::TimeError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic::{Diagnose, Diagnosis};
 use linkwright::engine::EngineError;
+use linkwright::memory::GpuRunError;
 use linkwright::memory::protocol::ProtocolError;
 use linkwright::network::packet::SettingsError;
 use linkwright::network::routing::RoutingError;
@@ -75,6 +76,7 @@ fn every_error_says_problem_and_remedy_apart() {
         server_error(),
         no_reducing_switch(),
         protocol_error(),
+        gpu_run_error(),
         thermal_error(),
         training_error(),
     ];
@@ -441,6 +443,13 @@ fn gpu_error() -> String {
             number: "y",
             file: "x".to_owned(),
         },
+    ])
+}
+
+fn gpu_run_error() -> String {
+    told(&[
+        &GpuRunError::Pages { memory: "x", protocol: "y" },
+        &GpuRunError::Order { memory: "x", protocol: "y" },
     ])
 }
 

@@ -9,22 +9,22 @@ use crate::memory::{GpuRun, GpuRunError};
 
 /// Any [`CoherenceProtocol`] with a name; whoever implements that has this.
 pub trait AnyProtocol: Registered {
-    /// As [`CoherenceProtocol::path`].
+    /// Tells which caches an access passes: [`CoherenceProtocol::path`].
     fn path(&self) -> CachePath;
 
-    /// As [`CoherenceProtocol::pages`].
+    /// Tells whose memory pages lie in: [`CoherenceProtocol::pages`].
     fn pages(&self) -> Pages;
 
-    /// As [`CoherenceProtocol::is_coherent`].
+    /// Whether it keeps copies in agreement within a kernel: [`CoherenceProtocol::is_coherent`].
     fn is_coherent(&self) -> bool;
 
-    /// As [`CoherenceProtocol::heeds`].
+    /// Lists the settings of leases that it heeds: [`CoherenceProtocol::heeds`].
     fn heeds(&self) -> &'static [&'static str];
 
     /// Whether [`CoherenceProtocol::in_order`] gives one.
     fn can_be_in_order(&self) -> bool;
 
-    /// As [`CoherenceProtocol::overhead`].
+    /// Gives the bytes that it adds to messages: [`CoherenceProtocol::overhead`].
     fn overhead(&self) -> Overhead;
 
     /// Gives [`CoherenceProtocol::stored`] with leases of these lengths.

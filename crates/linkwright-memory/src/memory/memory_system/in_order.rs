@@ -6,9 +6,9 @@ use crate::memory::consistency::Consistency;
 
 /// Plays a protocol with each wavefront's accesses in order, so that programs need no fences.
 pub struct InOrder {
-    /// The name in options and on the command line.
+    /// Names it in options and on the command line.
     pub name: &'static str,
-    /// What it plays.
+    /// Keeps copies in agreement.
     pub protocol: &'static dyn AnyProtocol,
 }
 

@@ -1,4 +1,4 @@
-//! How GPUs share memory: a coherence protocol, pages and a consistency, by one name.
+//! A memory system is a coherence protocol, pages and a consistency, by one name.
 //!
 //! A [`CoherenceProtocol`] with a name is a memory system by itself: on the pages that it says,
 //! under relaxed consistency. Another [`MemorySystem`] plays a protocol in another way.
@@ -19,7 +19,7 @@ use super::protocol::{
 };
 use crate::diagnostic::{Registered, Registry, UnknownName};
 
-/// How GPUs share memory, chosen by name for a run.
+/// Says how GPUs share memory in a run, and is chosen by name.
 pub trait MemorySystem: Registered {
     /// Gives what keeps copies of a line in agreement.
     fn protocol(&self) -> &dyn AnyProtocol;

@@ -29,7 +29,7 @@ impl Default for GTsc {
 }
 
 impl GTsc {
-    /// The published lease of reads for reads and writes, and copies that serve as many reads as
+    /// Takes the published lease of reads for writes, too, and copies that serve as many reads as
     /// MGCC's.
     pub const ON_ALL_GPUS: Self = {
         let leases = Leases { write: Leases::PUBLISHED.read, ..Leases::PUBLISHED };

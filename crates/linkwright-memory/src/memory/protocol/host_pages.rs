@@ -21,9 +21,9 @@ pub struct HostPages {
 }
 
 impl HostPages {
-    /// Pages that stay on the host.
+    /// Keeps pages on the host.
     pub const PINNED: Self = Self { pinned: true };
-    /// Pages that go to the GPU that touches them.
+    /// Moves pages to the GPU that touches them.
     pub const MIGRATING: Self = Self { pinned: false };
 }
 

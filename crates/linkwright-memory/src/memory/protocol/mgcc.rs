@@ -36,7 +36,7 @@ pub struct Mgcc {
 }
 
 impl Mgcc {
-    /// The leases of the dissertation, 64 reads of an L1's copy and 16 of an L2's.
+    /// Takes the leases of the dissertation, 64 reads of an L1's copy and 16 of an L2's.
     pub const MENDED: Self = Self { leases: Leases::PUBLISHED, l1_reads: 64, l2_reads: 16 };
 }
 

@@ -30,7 +30,7 @@ pub struct MgccPrinted {
 }
 
 impl MgccPrinted {
-    /// Algorithms 1 to 5 to the letter.
+    /// Follows Algorithms 1 to 5 to the letter.
     pub const PRINTED: Self = Self {
         leases: Leases::PUBLISHED,
         reads_move_time: false,
