@@ -2626,7 +2626,7 @@ class Schedule:
         *,
         in_place: bool = False,
     ) -> list[NDArray[Any]]:
-        """Runs it on real data, with a thread for each rank.
+        """Runs it on real data, with a thread for each core.
 
         Args:
             arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,

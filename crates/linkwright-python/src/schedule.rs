@@ -360,7 +360,7 @@ impl Schedule {
         report.map(CheckReport).map_err(errors::schedule)
     }
 
-    /// Runs it on real data, with a thread for each rank.
+    /// Runs it on real data, with a thread for each core.
     ///
     /// Args:
     ///     arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A set of connections. Each holds a fixed number of messages, is used by one sending and
-/// one receiving rank, and keeps their order. Ranks may be threads or, with an implementation
-/// over shared memory, processes.
+/// one receiving rank, and keeps their order. Ranks stand on threads, some on each, or, with an
+/// implementation over shared memory, may be processes.
 pub trait Exchange<T>: Sync {
     /// Whether the next message of a connection has arrived; it then stays.
     fn has_message(&self, connection: usize) -> bool;
@@ -27,15 +27,15 @@ pub trait Exchange<T>: Sync {
     /// Sends a message in a slot that was taken. The buffer may be another one.
     fn send(&self, connection: usize, message: Vec<T>);
 
-    /// Sleeps until something has happened on a connection of the rank since it last slept.
+    /// Sleeps until something has happened on a connection of the thread's ranks since it last slept.
     /// Returns false when all ranks must end.
-    fn wait(&self, rank: usize) -> bool;
+    fn wait(&self, thread: usize) -> bool;
 
     /// Ends all ranks: one of them has failed.
     fn stop(&self);
 }
 
-/// One connection between two threads. Buffers go round in a circle, from the receiver back
+/// One connection between two ranks, by their threads. Buffers go round in a circle, from the receiver back
 /// to the sender, so that nothing is allocated once each slot was used.
 #[derive(Debug)]
 struct Connection<T> {
@@ -82,7 +82,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes one rank.
+/// Wakes one thread.
 #[derive(Debug, Default)]
 struct Bell {
     state: Mutex<BellState>,
@@ -114,7 +114,7 @@ impl Bell {
     }
 }
 
-/// Connections between threads of one process.
+/// Connections within one process.
 #[derive(Debug)]
 pub struct ThreadExchange<T> {
     connections: Vec<Connection<T>>,
@@ -123,14 +123,14 @@ pub struct ThreadExchange<T> {
 }
 
 impl<T> ThreadExchange<T> {
-    /// Connections from and to the given ranks, with that many slots each.
+    /// Connections from and to the given threads, with that many slots each.
     #[must_use]
-    pub fn new(ranks: usize, ends: &[(usize, usize)], slots: usize) -> Self {
+    pub fn new(threads: usize, ends: &[(usize, usize)], slots: usize) -> Self {
         let connection =
             |&(from, to)| Connection { from, to, messages: Queue::new(0), free: Queue::new(slots) };
         Self {
             connections: ends.iter().map(connection).collect(),
-            bells: (0..ranks).map(|_| Bell::default()).collect(),
+            bells: (0..threads).map(|_| Bell::default()).collect(),
             stopped: AtomicBool::new(false),
         }
     }
@@ -166,9 +166,9 @@ impl<T: Send> Exchange<T> for ThreadExchange<T> {
         self.bells[connection.to].ring();
     }
 
-    fn wait(&self, rank: usize) -> bool {
+    fn wait(&self, thread: usize) -> bool {
         if !self.stopped.load(Ordering::Acquire) {
-            self.bells[rank].sleep();
+            self.bells[thread].sleep();
         }
         !self.stopped.load(Ordering::Acquire)
     }

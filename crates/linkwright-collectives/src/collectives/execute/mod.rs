@@ -1,4 +1,4 @@
-//! A schedule run on real buffers, with one thread per rank.
+//! A schedule run on real buffers, whose ranks share as many threads as there are cores.
 //!
 //! It does what the kernel does that a schedule is written for: blocks side by side, bounded
 //! connections, data cut into pieces that follow each other through all steps. As the check
@@ -207,11 +207,13 @@ pub fn execute<T: Element>(
     if needed > u128::from(options.memory) {
         return Err(ExecuteError::Memory { needed, allowed: options.memory });
     }
-    let ends: Vec<_> = connections.keys().map(|it| (it.from, it.to)).collect();
-    let exchange = ThreadExchange::new(ranks, &ends, options.slots);
+    let share = Share::new(ranks);
+    let ends = connections.keys().map(|it| (share.thread_of(it.from), share.thread_of(it.to)));
+    let exchange = ThreadExchange::new(share.threads(), &ends.collect::<Vec<_>>(), options.slots);
     let memory = |rank, input| RankMemory::new(schedule, rank, placement, &lengths, input);
     let reduction = reduction_of(schedule.collective, reduction);
-    let run = Run { schedule, connections: &connections, exchange: &exchange, reduction, pieces };
+    let connections = &connections;
+    let run = Run { schedule, connections, exchange: &exchange, reduction, pieces, share };
     run.threads(inputs, memory, |rank, memory| memory.into_output(rank, &lengths))
 }
 
@@ -249,6 +251,30 @@ fn memory_needed<T>(
     buffers.saturating_add(messages).saturating_mul(size_of::<T>() as u128)
 }
 
+/// Which ranks stand on which thread: neighbours on one, as many on each.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    ranks: usize,
+    /// Ranks of a thread; the last may have fewer.
+    each: usize,
+}
+
+impl Share {
+    /// A thread for each core, so that no rank that can go on waits for one that cannot.
+    fn new(ranks: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, Into::into);
+        Self { ranks, each: ranks.div_ceil(cores).max(1) }
+    }
+
+    const fn thread_of(self, rank: usize) -> usize {
+        rank / self.each
+    }
+
+    const fn threads(self) -> usize {
+        self.ranks.div_ceil(self.each)
+    }
+}
+
 /// What all ranks share.
 struct Run<'a, E> {
     schedule: &'a Schedule,
@@ -256,6 +282,7 @@ struct Run<'a, E> {
     exchange: &'a E,
     reduction: Reduction,
     pieces: Pieces,
+    share: Share,
 }
 
 /// Ends the other ranks when one of them fails, so that none waits for it for ever.
@@ -270,7 +297,7 @@ impl<T, E: Exchange<T>> Drop for StopOnFailure<'_, T, E> {
 }
 
 impl<E> Run<'_, E> {
-    /// Starts a thread for each rank, which makes its memory, runs, and gives its output.
+    /// Starts the threads. Each makes the memory of its ranks, runs, and gives their outputs.
     fn threads<T: Element>(
         &self,
         inputs: Vec<Vec<T>>,
@@ -280,39 +307,43 @@ impl<E> Run<'_, E> {
     where
         E: Exchange<T>,
     {
-        let rank_thread = |rank: usize, input: Vec<T>| {
+        let ranks_thread = |first: usize, inputs: Vec<Vec<T>>| {
             let _guard = StopOnFailure(self.exchange, std::marker::PhantomData::<T>);
-            let worker = Worker {
+            let worker = |(rank, input)| Worker {
                 rank,
                 exchange: self.exchange,
                 reduction: self.reduction,
                 memory: memory(rank, input),
                 pieces: self.pieces,
             };
-            let memory = worker.run(self.schedule, self.connections)?;
-            Some(output(rank, memory))
+            let workers = (first..).zip(inputs).map(worker).collect();
+            let thread = self.share.thread_of(first);
+            let memories = worker::run(thread, workers, self.schedule, self.connections)?;
+            let outputs = (first..).zip(memories).map(|(rank, memory)| output(rank, memory));
+            Some(outputs.collect::<Vec<_>>())
         };
-        let rank_thread = &rank_thread;
+        let ranks_thread = &ranks_thread;
         thread::scope(|scope| {
-            let mut threads = Vec::with_capacity(inputs.len());
+            let mut threads = Vec::with_capacity(self.share.threads());
             let mut failed = None;
-            for (rank, input) in inputs.into_iter().enumerate() {
-                let builder = thread::Builder::new().name(format!("rank {rank}"));
-                match builder.spawn_scoped(scope, move || rank_thread(rank, input)) {
-                    Ok(handle) => threads.push(handle),
+            let mut inputs = inputs.into_iter();
+            for first in (0..self.share.ranks).step_by(self.share.each) {
+                let builder = thread::Builder::new().name(format!("rank {first}"));
+                let own = inputs.by_ref().take(self.share.each).collect();
+                match builder.spawn_scoped(scope, move || ranks_thread(first, own)) {
+                    Ok(handle) => threads.push((first, handle)),
                     Err(error) => {
                         self.exchange.stop();
                         let problem = format!("did not start: {error}");
-                        failed = Some(ExecuteError::Thread { rank, problem });
+                        failed = Some(ExecuteError::Thread { rank: first, problem });
                         break;
                     }
                 }
             }
-            let mut outputs = Vec::with_capacity(threads.len());
-            for (rank, handle) in threads.into_iter().enumerate() {
+            let mut outputs: Vec<Vec<T>> = Vec::with_capacity(self.share.ranks);
+            for (rank, handle) in threads {
                 match handle.join() {
-                    Ok(Some(output)) => outputs.push(output),
-                    Ok(None) => {}
+                    Ok(found) => outputs.extend(found.into_iter().flatten()),
                     Err(_) => {
                         let problem = "failed".to_owned();
                         failed.get_or_insert(ExecuteError::Thread { rank, problem });

@@ -1,4 +1,4 @@
-//! One rank at work: its blocks take turns on one thread.
+//! Ranks at work: those of one thread take turns, and so do the blocks of each.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -9,8 +9,8 @@ use super::memory::{Part, Piece, RankMemory, Stretch, Widths};
 use crate::collectives::schedule::{Schedule, StepId, StepOperation};
 use crate::collectives::walk::{self, Connection, Ends, WalkedStep};
 
-/// Turns in which no block could go on before the thread sleeps. With fewer cores than ranks
-/// it is others that must go on, so each such turn gives the core away.
+/// Turns in which no block could go on before the thread sleeps. Others must go on then, so that
+/// each such turn gives the core away.
 const IDLE_TURNS: usize = 16;
 
 /// The connections of a schedule, by their numbers.
@@ -83,45 +83,65 @@ pub(super) struct Worker<'a, T, E> {
     pub(super) pieces: Pieces,
 }
 
-impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
-    /// Runs all pieces and returns the memory, or nothing when the ranks were stopped.
-    pub(super) fn run(
-        mut self,
-        schedule: &Schedule,
-        connections: &Connections,
-    ) -> Option<RankMemory<T>> {
-        let mut blocks = self.prepare(schedule, connections);
-        let mut idle = 0;
-        loop {
-            let mut ended = true;
-            let mut moved = false;
-            for index in 0..blocks.len() {
-                if self.can_go_on(&blocks, index) {
-                    let block = &mut blocks[index];
-                    let (piece, task) =
-                        (block.done / block.tasks.len(), block.done % block.tasks.len());
-                    self.go_on(block, &block.tasks[task], self.pieces.get(piece));
-                    block.done += 1;
-                    moved = true;
-                }
-                let block = &blocks[index];
-                ended &= block.done == block.tasks.len() * self.pieces.count();
-            }
-            if ended {
-                return Some(self.memory);
-            }
-            if moved {
-                idle = 0;
-            } else if idle < IDLE_TURNS {
-                idle += 1;
-                thread::yield_now();
-            } else {
-                idle = 0;
-                if !self.exchange.wait(self.rank) {
-                    return None;
-                }
+/// Says whether a turn of a rank, or of all, moved anything and was the last.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    has_ended: bool,
+    has_moved: bool,
+}
+
+/// Runs all pieces of one thread's ranks and returns their memories, or nothing when all were stopped.
+pub(super) fn run<T: Element, E: Exchange<T>>(
+    thread: usize,
+    mut workers: Vec<Worker<'_, T, E>>,
+    schedule: &Schedule,
+    connections: &Connections,
+) -> Option<Vec<RankMemory<T>>> {
+    let exchange = workers.first()?.exchange;
+    let mut blocks: Vec<_> =
+        workers.iter().map(|worker| worker.prepare(schedule, connections)).collect();
+    let mut idle = 0;
+    loop {
+        let mut all = Turn { has_ended: true, has_moved: false };
+        for (worker, blocks) in workers.iter_mut().zip(&mut blocks) {
+            let turn = worker.turn(blocks);
+            all.has_ended &= turn.has_ended;
+            all.has_moved |= turn.has_moved;
+        }
+        if all.has_ended {
+            return Some(workers.into_iter().map(|worker| worker.memory).collect());
+        }
+        if all.has_moved {
+            idle = 0;
+        } else if idle < IDLE_TURNS {
+            idle += 1;
+            thread::yield_now();
+        } else {
+            idle = 0;
+            if !exchange.wait(thread) {
+                return None;
             }
         }
+    }
+}
+
+impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
+    /// Lets each block go on by at most one task.
+    fn turn(&mut self, blocks: &mut [Block<'_>]) -> Turn {
+        let mut turn = Turn { has_ended: true, has_moved: false };
+        for index in 0..blocks.len() {
+            if self.can_go_on(blocks, index) {
+                let block = &mut blocks[index];
+                let (piece, task) =
+                    (block.done / block.tasks.len(), block.done % block.tasks.len());
+                self.go_on(block, &block.tasks[task], self.pieces.get(piece));
+                block.done += 1;
+                turn.has_moved = true;
+            }
+            let block = &blocks[index];
+            turn.has_ended &= block.done == block.tasks.len() * self.pieces.count();
+        }
+        turn
     }
 
     fn prepare<'p>(&self, schedule: &'p Schedule, connections: &Connections) -> Vec<Block<'p>> {
