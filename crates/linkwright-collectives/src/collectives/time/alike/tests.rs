@@ -18,7 +18,8 @@ fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(
     for protocol in [Protocol::LL, Protocol::Simple] {
         let costs = protocol_as(schedule, protocol, system).unwrap();
         // As its own executor has it, and with no turns at all.
-        for stream_reuse in [costs.stream_reuse, false] {
+        let turns = if costs.stream_reuse { &[true, false][..] } else { &[false] };
+        for stream_reuse in turns.iter().copied() {
             let costs = NcclProtocol { stream_reuse, ..costs };
             let routes = resources(&wiring);
             let once = Player::on(schedule, &routes, &costs).unwrap();
