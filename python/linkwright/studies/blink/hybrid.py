@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright import System
-from linkwright.names import AlgorithmName, CollectiveName, LinksName
+from linkwright.names import AlgorithmName, CollectiveName
 from linkwright.studies.blink.allocations import MACHINES, SIZES, unique
-from linkwright.studies.blink.measure import LARGE, Progress, maximum_and_mean, plan_for
+from linkwright.studies.blink.measure import (
+    LARGE,
+    Progress,
+    maximum_and_mean,
+    plan_for,
+    timed,
+)
 from linkwright.studies.tables import Cell, Section, StudyTable
 
 __all__ = ["hybrid"]
 
-LINKS: tuple[LinksName, ...] = ("hybrid", "auto")
 ALGORITHM: AlgorithmName = "packing"
 # Timing a hybrid all-reduce takes half a second: one class of each size has to do.
 ALL_REDUCE: CollectiveName = "all-reduce"
@@ -31,10 +36,9 @@ def hybrid(progress: Progress | None = None) -> Section:
     for collective, allocations in contests:
         gains: dict[int, list[float]] = {}
         for done, gpus in enumerate(allocations, 1):
-            both, alone = (
-                plan_for(machine, gpus, collective, ALGORITHM, LARGE, links) for links in LINKS
-            )
-            gain = alone.time(LARGE).time / both.time(LARGE).time
+            both = plan_for(machine, gpus, collective, ALGORITHM, LARGE, "hybrid")
+            [alone] = timed(machine, gpus, collective, ALGORITHM)
+            gain = alone.seconds / both.time(LARGE).time
             gains.setdefault(len(gpus), []).append(gain)
             if progress is not None:
                 progress(f"hybrid {collective}", done, len(allocations))

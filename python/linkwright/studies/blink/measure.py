@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import geometric_mean
 
 from linkwright import Schedule, System, algorithm_names, plan
@@ -67,12 +68,21 @@ def timed(
     sizes: Iterable[int] = (LARGE,),
 ) -> list[Timed]:
     """The algorithm's plan for each size, timed; the first GPU is the root."""
-    found = []
-    for size in sizes:
-        schedule = plan_for(machine, gpus, collective, algorithm, size)
-        timing = schedule.time(size)
-        found.append(Timed(schedule.links or "", timing.time, timing.algorithm_bandwidth))
-    return found
+    return [_timed(machine, tuple(gpus), collective, algorithm, size) for size in sizes]
+
+
+# Sections ask for the same plans again.
+@cache
+def _timed(
+    machine: System,
+    gpus: tuple[int, ...],
+    collective: CollectiveName,
+    algorithm: AlgorithmName,
+    size: int,
+) -> Timed:
+    schedule = plan_for(machine, gpus, collective, algorithm, size)
+    timing = schedule.time(size)
+    return Timed(schedule.links or "", timing.time, timing.algorithm_bandwidth)
 
 
 def plan_for(
