@@ -122,7 +122,7 @@ def load_system(
         made = _load_server(server, options)
     elif server is not None and not isinstance(server, System | Mapping):
         rows = several("server", server, "servers, or one")
-        made = [_load_row(at, row, options) for at, row in enumerate(rows)]
+        made = [_load_entry(at, row, options) for at, row in enumerate(rows)]
     if gpus is not None and isinstance(made, System) and servers is None:
         servers = max(-(-gpus // made.gpu_count), 1)
     elif gpus is not None and network is None and not isinstance(made, list | System):
@@ -149,15 +149,17 @@ def fat_tree_for(gpus: int, node: Mapping[str, object] | None = None) -> dict[st
     return {"kind": "fat-tree", **{size: chosen[size] for size in ("radix", "pods")}}
 
 
-def _load_row(at: int, row: Any, options: Mapping[str, Any]) -> Any:
+def _load_entry(at: int, entry: Any, options: Mapping[str, Any]) -> Any:
     """A server of a list, or a pair of it and how many there are."""
-    if isinstance(row, str | os.PathLike):
-        return _load_server(row, options)
-    if isinstance(row, tuple) and row and isinstance(row[0], str | os.PathLike):
-        return (_load_server(row[0], options), *row[1:])
-    if isinstance(row, System | tuple):
-        return row
-    raise ArgumentError(given(row), "give a server, or a pair of it and a number", f"server[{at}]")
+    match entry:
+        case str() | os.PathLike():
+            return _load_server(entry, options)
+        case (str() | os.PathLike() as server, *count) if isinstance(entry, tuple):
+            return (_load_server(server, options), *count)
+        case System() | tuple():
+            return entry
+    remedy = "give a server, or a pair of it and a number"
+    raise ArgumentError(given(entry), remedy, f"server[{at}]")
 
 
 def _load_server(name_or_path: PathOrName, options: Mapping[str, Any]) -> System:

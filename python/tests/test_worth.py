@@ -37,7 +37,7 @@ from linkwright.cli import runs
 from linkwright.runs.server.play import simulated
 from linkwright.summaries.gains import LEFT_OVER, SUM
 from linkwright.summaries.intervals import estimate, saved
-from linkwright.summaries.links import Day, could_carry, link_use
+from linkwright.summaries.links import Day, Direction, could_carry, link_use
 from linkwright.summaries.measures import MEASURES
 from linkwright.sweeps import pace
 
@@ -341,12 +341,12 @@ def test_links_carry_the_copies_and_every_bucket_of_each_job() -> None:
     scenario = read_scenario(text)
     system, jobs, _ = scenario.build()
     result = simulated(scenario, system, jobs, "preserve")
-    brute: Counter[tuple[str, str, str]] = Counter()
+    brute: Counter[Direction] = Counter()
     for job, row in zip(jobs, pa.table(result.jobs()).to_pylist(), strict=True):
         for gpu in row["gpus"]:
             switch, cpu = f"PCIE{gpu // 2}", f"CPU{gpu // 4}"
             for start, end in ((cpu, switch), (switch, f"GPU{gpu}")):
-                brute[start, end, "pcie3"] += job.iterations * IMAGES[job.workload]
+                brute[Direction(start, end, "pcie3")] += job.iterations * IMAGES[job.workload]
         whole, rest = divmod(GRADIENTS[job.workload], BUCKET)
         for size, count in ((BUCKET, whole), (rest, 1)):
             if job.gpus > 1:
@@ -354,17 +354,17 @@ def test_links_carry_the_copies_and_every_bucket_of_each_job() -> None:
                     system, row["gpus"], "all-reduce", algorithm="packing", size=size
                 )
                 for load in plan.time(size).links():
-                    over = load["from"], load["to"], load["kind"]
+                    over = Direction(load["from"], load["to"], load["kind"])
                     brute[over] += load["bytes"] * count * job.iterations
     use, could = link_use(Day(scenario, system, jobs, result)), could_carry(system)
     carried = {of: share * could[of] * result.makespan for of, share in use.items() if share}
     assert set(carried) == set(brute)
     # Ways over NVLinks may be those of another allocation that is joined alike.
     for kind in ("pcie3", "nvlink2"):
-        of_kind = [sum(of[it] for it in brute if it[2] == kind) for of in (carried, brute)]
+        of_kind = [sum(of[it] for it in brute if it.kind == kind) for of in (carried, brute)]
         assert of_kind[0] == pytest.approx(of_kind[1], rel=1e-6)
     for link in brute:
-        if link[2] == "pcie3":
+        if link.kind == "pcie3":
             assert carried[link] == pytest.approx(brute[link], rel=1e-9)
 
 

@@ -14,7 +14,7 @@ from linkwright import SimulationResult, workload_names
 from linkwright.drawing import machine_drawing
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, boxes, inline_chart, rounded
 from linkwright.plots.shapes import WIDTH, among, shares_by_time
-from linkwright.summaries.links import Day, link_use
+from linkwright.summaries.links import Day, Direction, link_use
 from linkwright.summaries.policies import job_rows, time_unit
 
 __all__ = [
@@ -243,8 +243,8 @@ def link_heat(day: Day, *, title: str) -> alt.TopLevelMixin | None:
         # A link is as hot as its busier direction.
         each = [
             max(
-                use.get((f"{at}{a}", f"{at}{b}", kind), 0),
-                use.get((f"{at}{b}", f"{at}{a}", kind), 0),
+                use.get(Direction(f"{at}{a}", f"{at}{b}", kind), 0),
+                use.get(Direction(f"{at}{b}", f"{at}{a}", kind), 0),
             )
             for at in names
         ]

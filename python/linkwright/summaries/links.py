@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linkwright import Job, Scenario, SimulationResult, System
 
-__all__ = ["Day", "could_carry", "gpus_by_server", "link_use"]
+__all__ = ["Day", "Direction", "could_carry", "gpus_by_server", "link_use"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,12 @@ def gpus_by_server(system: System) -> list[int]:
     return [server for server, gpus in enumerate(system.gpus_per_server) for _ in range(gpus)]
 
 
-# A link's ends and kind, in the direction from the first to the second.
-Direction = tuple[str, str, str]
+class Direction(NamedTuple):
+    """One direction of a link: where it begins, where it ends, and its kind."""
+
+    begin: str
+    end: str
+    kind: str
 
 
 def link_use(day: Day) -> dict[Direction, float]:
@@ -52,7 +57,7 @@ def link_use(day: Day) -> dict[Direction, float]:
         host_copies=scenario.host_copies,
         bucket=scenario.bucket,
     )
-    data = {(row["from"], row["to"], row["kind"]): row["bytes"] for row in carried}
+    data = {Direction(row["from"], row["to"], row["kind"]): row["bytes"] for row in carried}
     could = could_carry(system)
     return {of: data.get(of, 0.0) / (could[of] * result.makespan) for of in sorted(could)}
 
@@ -62,6 +67,6 @@ def could_carry(system: System) -> dict[Direction, float]:
     could: Counter[Direction] = Counter()
     for row in system.links():
         most = row["count"] * row["bandwidth"]
-        for ends in ((row["a"], row["b"]), (row["b"], row["a"])):
-            could[*ends, row["kind"]] += most
+        for begin, end in ((row["a"], row["b"]), (row["b"], row["a"])):
+            could[Direction(begin, end, row["kind"])] += most
     return dict(could)

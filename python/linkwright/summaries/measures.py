@@ -116,8 +116,8 @@ def _use_by_kind(day: Day) -> dict[str, float | None]:
     carried = dict.fromkeys(names, 0.0)
     whole = dict.fromkeys(names, 0.0)
     for link, share in use.items():
-        family = next((of for start, of in FAMILIES.items() if link[2].startswith(start)), "")
-        family = family or ("network_use" if link[2].startswith(OF_NETWORK) else "")
+        family = next((of for start, of in FAMILIES.items() if link.kind.startswith(start)), "")
+        family = family or ("network_use" if link.kind.startswith(OF_NETWORK) else "")
         if family:
             carried[family] += share * could[link]
             whole[family] += could[link]

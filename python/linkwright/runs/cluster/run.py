@@ -191,15 +191,19 @@ class Replay(Run):
         keys = ("collective", "ranks", "nodes", "algorithm", "rate")
         alike = Counter(tuple(row[key] for key in keys) for row in rows)
         columns = {
-            "planned": lambda row: row[0],
-            "ranks": lambda row: str(row[1]),
-            "nodes": lambda row: str(row[2]),
-            "communicators": lambda row: f"{alike[row]:,}",
-            "algorithm": lambda row: row[3],
-            "rate": lambda row: f"{row[4]:.2f} GB/s",
+            "planned": lambda row: row["collective"],
+            "ranks": lambda row: str(row["ranks"]),
+            "nodes": lambda row: str(row["nodes"]),
+            "communicators": lambda row: f"{row['count']:,}",
+            "algorithm": lambda row: row["algorithm"],
+            "rate": lambda row: f"{row['rate']:.2f} GB/s",
         }
+        counted = [
+            {**dict(zip(keys, values, strict=True)), "count": count}
+            for values, count in alike.items()
+        ]
         notes = dict.fromkeys(note for row in rows if (note := row["notes"]))
-        planned = Sheet.of(alike, columns, remarks=("Plans", [*notes]))
+        planned = Sheet.of(counted, columns, remarks=("Plans", [*notes]))
         return replace(planned, words=["planned", "algorithm"])
 
     def _latencies(self, shown: Mapping[str, str]) -> Sheet:

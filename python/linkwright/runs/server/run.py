@@ -220,12 +220,19 @@ class ScenarioRun(Run):
         )
 
     def _speedups(self) -> Sheet:
-        heads = ["minimum", "25 %", "median", "75 %", "maximum", "throughput"]
+        heads = {
+            "minimum": "minimum",
+            "lower": "25 %",
+            "median": "median",
+            "upper": "75 %",
+            "maximum": "maximum",
+            "throughput": "throughput",
+        }
         found = self.speedups
-        columns = [[astuple(speedup)[at] for speedup in found] for at in range(1, 7)]
+        columns = [[getattr(speedup, name) for speedup in found] for name in heads]
         rows = marked(columns, [max] * len(heads), [".3f"] * len(heads))
         return Sheet(
-            ["policy", *heads],
+            ["policy", *heads.values()],
             [[speedup.policy, *row] for speedup, row in zip(found, rows, strict=True)],
             ["policy"],
             title=f"Run times by quartile, as speed-up over {self.reference}" if found else "",

@@ -160,12 +160,12 @@ class Worth(OverSeeds, Run):
         measures = [Column(it.name, "number", it.unit) for it in MEASURES]
         intervals = [Column(name, "number") for name in ("better", "low", "high")]
         counts = [Column(name, "count") for name in ("gpus", "count")]
-        of_run = [Column("variant", "text", known=True), Column("seed", "count", known=True)]
+        variant, seed = Column("variant", "text", known=True), Column("seed", "count", known=True)
         names = [Column(name, "text", known=True) for name in ("what", "measure")]
         return {
-            "runs": arrow_table(runs, [*of_run, *measures]),
+            "runs": arrow_table(runs, [variant, seed, *measures]),
             "gains": arrow_table(better, [*names, *intervals]),
-            "held": arrow_table(held, [of_run[0], *counts]),
+            "held": arrow_table(held, [variant, *counts]),
         }
 
     def summary(self) -> dict[str, object]:

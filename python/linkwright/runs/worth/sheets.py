@@ -71,8 +71,8 @@ def better_by(worth: Worth, names: Sequence[str]) -> Sheet:
         rows.append(cells)
     heads = ["variant"]
     for measure in measures:
-        short = measure.head.partition("\n")
-        name = measure.what if len(measures) < 2 else f"{short[0]} {short[2]}".removesuffix(" h")
+        short = measure.head.replace("\n", " ")
+        name = measure.what if len(measures) < 2 else short.removesuffix(" h")
         heads += [f"{name}\n%", "95 % interval\n%"]
     return Sheet(
         heads,
@@ -96,15 +96,15 @@ def held(worth: Worth) -> list[Sheet]:
     sizes = sorted({gpus for of in counts.values() for gpus in of})
     if not sizes:
         return []
-    rows = []
+    shares: dict[str, tuple[str, ...]] = {}
     for name, of in counts.items():
         whole = sum(of.values()) or 1
-        rows.append(
-            [worth.name_of(name), *(f"{100 * of.get(gpus, 0) / whole:.1f}" for gpus in sizes)]
+        shares[worth.name_of(name)] = tuple(
+            f"{100 * of.get(gpus, 0) / whole:.1f}" for gpus in sizes
         )
-    same = len({tuple(row[1:]) for row in rows}) == 1
-    if same:
-        rows = [["every variant", *rows[0][1:]]]
+    if len(set(shares.values())) == 1:
+        shares = dict.fromkeys(["every variant"], next(iter(shares.values())))
+    rows = [[name, *cells] for name, cells in shares.items()]
     return [
         Sheet(
             ["variant", *(f"{gpus}\n%" for gpus in sizes)],

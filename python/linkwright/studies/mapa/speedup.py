@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from statistics import median
 
 from linkwright.plots.jobs import run_time_by_workload
@@ -16,7 +15,16 @@ from linkwright.summaries.policies import Speedup, speedups, summarise
 
 __all__ = ["headline_table", "speedup", "speedup_table"]
 
-HEADS = ("minimum", "25 %", "median", "75 %", "maximum", "throughput")
+# What a speed-up has, by the heads of its columns.
+OF_SPEEDUP = {
+    "minimum": "minimum",
+    "25 %": "lower",
+    "median": "median",
+    "75 %": "upper",
+    "maximum": "maximum",
+    "throughput": "throughput",
+}
+HEADS = tuple(OF_SPEEDUP)
 
 
 def speedup(runs: Sequence[Run], chosen: Reading) -> Section:
@@ -72,7 +80,7 @@ def speedup_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         rows.append((policy, "published", *entry[policy]))
         for model in MODELS if policy == "preserve" else MODELS[:1]:
             how = f"reproduced, {model} model" if policy == "preserve" else "reproduced"
-            rows.append((policy, how, *astuple(reproduced[policy, model])[1:]))
+            rows.append((policy, how, *_by_head(reproduced[policy, model]).values()))
     return StudyTable(
         title="Table 3: speed-up over the baseline",
         columns=("policy", "", *HEADS),
@@ -88,6 +96,11 @@ def speedup_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
     )
 
 
+def _by_head(gained: Speedup) -> dict[str, float]:
+    """What a speed-up has, by the heads of `HEADS`."""
+    return {head: getattr(gained, name) for head, name in OF_SPEEDUP.items()}
+
+
 def _by_choice(runs: Sequence[Run]) -> dict[tuple[str, Model], Speedup]:
     """Speed-ups of one seed's runs by policy and by the model that preserve ranks by."""
     found: dict[tuple[str, Model], Speedup] = {}
@@ -100,13 +113,13 @@ def _by_choice(runs: Sequence[Run]) -> dict[tuple[str, Model], Speedup]:
 
 def _over_seeds(
     runs: Sequence[Run],
-) -> dict[tuple[str, Model], list[tuple[float, ...]]]:
-    """The speed-ups by choice of policy and model, one tuple per seed in the order of `HEADS`."""
+) -> dict[tuple[str, Model], list[dict[str, float]]]:
+    """The speed-ups by choice of policy and model, for each seed by their heads."""
     seeds = list(dict.fromkeys(run.seed for run in runs))
     by_seed = [_by_choice([run for run in runs if run.seed == seed]) for seed in seeds]
     choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES[1:]]
     choices.append(("preserve", "sound"))
-    return {choice: [astuple(each[choice])[1:] for each in by_seed] for choice in choices}
+    return {choice: [_by_head(each[choice]) for each in by_seed] for choice in choices}
 
 
 def _named(policy: str, model: Model) -> str:
@@ -118,11 +131,10 @@ def headline_table(runs: Sequence[Run]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for (policy, model), speedups_of in _over_seeds(runs).items():
         cells: list[Cell] = [_named(policy, model)]
+        said = dict(zip(HEADS, published()["speedup"][policy], strict=True))
         for head in ("75 %", "maximum", "throughput"):
-            at = HEADS.index(head)
-            values = [each[at] for each in speedups_of]
-            said = published()["speedup"][policy][at]
-            cells += [said, f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"]
+            values = [each[head] for each in speedups_of]
+            cells += [said[head], f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"]
         rows.append(tuple(cells))
     return StudyTable(
         title="In short: speed-up over the baseline, published beside the median (range) of "
@@ -147,7 +159,7 @@ def _spread_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
     for (policy, model), speedups_of in found.items():
         spreads = [
             f"{median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
-            for values in zip(*speedups_of, strict=True)
+            for values in ([each[head] for each in speedups_of] for head in HEADS)
         ]
         rows.append((_named(policy, model), *spreads))
     return StudyTable(
@@ -182,11 +194,11 @@ def _seconds_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
         upper["all sensitive", run.policy] = Quartiles.of(everything).upper
     names = {"vgg-16": "vgg_16", "alexnet": "alexnet", "all sensitive": "sensitive"}
     rows: list[tuple[Cell, ...]] = []
-    for (name, policy), value in upper.items():
+    by_name = sorted(upper.items(), key=lambda it: list(names).index(it[0][0]))
+    for (name, policy), value in by_name:
         said = entry.get(f"{names[name]}_upper_quartile_{policy.replace('-', '_')}")
         if said is not None:
             rows.append((name, policy, said, value))
-    rows.sort(key=lambda row: list(names).index(str(row[0])))
     return StudyTable(
         title="Section 4.1: upper quartile of run time",
         columns=("jobs", "policy", "published (s)", "reproduced (s)"),

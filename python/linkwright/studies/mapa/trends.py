@@ -181,16 +181,17 @@ def by_bandwidth(runs: Sequence[Run], chosen: Reading) -> Section:
                 felt.setdefault(row["workload"], []).append(values)
                 kinds[row["workload"]] = "sensitive" if row["sensitive"] else "insensitive"
     rows: list[tuple[Cell, ...]] = []
+    last: list[float | None] = []
     for name in sorted(felt, key=lambda name: (kinds[name] != "sensitive", name)):
         classes: list[list[float]] = [[] for _ in range(len(CLASSES) + 1)]
         for bandwidth, time in felt[name]:
             classes[sum(bandwidth > end for end in CLASSES)].append(time)
         best = fmean(classes[-1])
-        rows.append(
-            (name, kinds[name], *(fmean(each) / best if each else None for each in classes[:-1]))
-        )
+        factors = [fmean(each) / best if each else None for each in classes[:-1]]
+        rows.append((name, kinds[name], *factors))
+        if kinds[name] == "sensitive":
+            last.append(factors[-1])
     little = published()["proxy"]["little_beyond"]
-    last = [row[-1] for row in rows if row[1] == "sensitive"]
     most = max(value for value in last if isinstance(value, float))
     return Section(
         title="Fig. 16: run time against effective bandwidth",

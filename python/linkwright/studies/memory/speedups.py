@@ -65,12 +65,13 @@ def speedups(measured: Measured) -> Section:
     parts = {name: measured.largest(name, SHARED, "rdma") for name in BENCHMARKS}
     rows = _parts(measured, parts)
     full = sum(part == "footprints" for part in parts.values())
-    columns = {"with copies": 2, "kernels alone": 3}
+    columns = {"with copies": "speed-up", "kernels alone": "kernels alone"}
+    by_head = [dict(zip(PART_HEADS, row, strict=True)) for row in rows]
     drawn = {
-        what: {str(row[0]): it for row in rows if isinstance(it := row[at], float)}
-        for what, at in columns.items()
+        what: {str(row["benchmark"]): it for row in by_head if isinstance(it := row[head], float)}
+        for what, head in columns.items()
     }
-    average = mean([row[2] for row in rows if isinstance(row[2], float)])
+    average = mean([it for row in by_head if isinstance(it := row["speed-up"], float)])
     if average is not None:
         rows.append(("mean", None, average, *(None,) * 6))
         rows.append(("mean, published", None, published()["fig_3_3"]["mean"], *(None,) * 6))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from linkwright.studies.network.bandwidth_statements import BANDWIDTH_STATEMENTS
 from linkwright.studies.network.checks import Statement
 from linkwright.studies.network.density_statements import DENSITY_STATEMENTS
@@ -25,13 +27,15 @@ def statements(measured: Measured) -> Section:
     words = {True: "yes", False: "no", None: "not measured"}
     rows: list[tuple[Cell, ...]] = []
     reasons = []
+    verdicts: Counter[str] = Counter()
     for statement in STATEMENTS:
         outcome = statement.check(measured)
         verdict = "empty" if outcome.empty else words[outcome.holds]
         rows.append((statement.source, statement.says, verdict, outcome.measured))
+        verdicts[verdict] += 1
         if (outcome.holds is False or outcome.empty) and statement.why:
             reasons.append(f"- *{statement.says}* {statement.why}")
-    held, without = (sum(row[2] == verdict for row in rows) for verdict in ("yes", "empty"))
+    held, without = verdicts["yes"], verdicts["empty"]
     parts = (
         ["Where ours part or say nothing, and the likely reasons:\n\n" + "\n".join(reasons)]
         if reasons

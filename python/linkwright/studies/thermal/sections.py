@@ -191,13 +191,13 @@ def statements(found: ThermalMap) -> Section:
 def worth(cells: int, progress: Progress | None = None) -> Section:
     """What each assumption is worth, changed alone."""
     rows: list[tuple[Cell, ...]] = []
+    first: float | None = None
     for done, (name, changes) in enumerate(WORTH.items()):
         if progress is not None:
             progress("assumptions", done, len(WORTH))
         plan = changed(changes)
         found = plan.solve(cells)
-        first = rows[0][1] if rows else found.maximum
-        assert isinstance(first, float)
+        first = found.maximum if first is None else first
         rows.append((name, found.maximum, found.maximum - first, _sink_for(plan, cells)))
     return Section(
         title="What each assumption is worth",

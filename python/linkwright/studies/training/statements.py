@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from linkwright import training_terms
 from linkwright.studies.tables import Cell, Section, StudyTable
@@ -15,7 +16,14 @@ from linkwright.studies.training.workloads import WORKLOADS, loaded
 
 __all__ = ["against_itself", "statements", "weights"]
 
-Row = tuple[Cell, ...]
+
+class Row(NamedTuple):
+    """A statement, as it is published, as it comes out, and whether it holds."""
+
+    what: str
+    published: str
+    ours: str
+    holds: str
 
 
 def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]) -> Section:
@@ -28,7 +36,7 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
         *_stages(networks, batches),
         *_sharing(),
     ]
-    holding = sum(row[-1] == "yes" for row in table)
+    holding = sum(row.holds == "yes" for row in table)
     return Section(
         title="What the text says",
         text=[
@@ -63,11 +71,11 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
 
 def _near(what: str, said: float, ours: float, unit: str = "") -> Row:
     holds = abs(ours / said - 1) <= 0.25
-    return what, f"{said:.3g}{unit}", f"{ours:.3g}{unit}", "yes" if holds else "no"
+    return Row(what, f"{said:.3g}{unit}", f"{ours:.3g}{unit}", "yes" if holds else "no")
 
 
 def _said(what: str, said: str, ours: str, holds: bool) -> Row:
-    return what, said, ours, "yes" if holds else "no"
+    return Row(what, said, ours, "yes" if holds else "no")
 
 
 def _row(found: Found, network: str, system: str, gpus: int = 2) -> Predicted:
@@ -244,7 +252,7 @@ def _sharing() -> Iterator[Row]:
 
 def weights() -> Section:
     """Which networks Table 2.10 is of, by the gradients that GPU 0 holds for the others."""
-    table: list[Row] = []
+    table: list[tuple[Cell, ...]] = []
     for network in volta.NETWORKS:
         surplus = [row.first - row.others for row in memory() if row.network == network]
         if network == "ResNet":
