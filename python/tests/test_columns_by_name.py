@@ -12,9 +12,9 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted(
     file for folder in ("python/linkwright", "scripts") for file in (ROOT / folder).rglob("*.py")
 )
-# What a row or the columns of a table are called.
+# Code calls a row or the columns of a table so.
 ROWS = {"row", "record", "columns", "each_row"}
-# What gives a column or the values of all columns by position.
+# These give a column, or the values of all, by position.
 BY_POSITION = {"select_at_idx", "get_column_index", "to_series", "iloc", "astuple"}
 
 
@@ -26,7 +26,7 @@ def number(node: ast.expr) -> bool:
 
 
 def counted(tree: ast.AST) -> Iterator[int]:
-    """The lines that find a column by its position."""
+    """Finds the lines that find a column by its position."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Subscript):
             continue

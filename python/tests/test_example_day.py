@@ -28,7 +28,7 @@ def written(scenario: Path, folder: Path) -> dict[str, pa.Table]:
 
 def printed(scenario: Path, folder: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of each table that the example writes, each cell by its column's name."""
-    # What the tests of Rust have built, or the same profile.
+    # The tests of Rust build it, too, in the same profile.
     command = ["cargo", "run", "--quiet", "--locked", "--package", "linkwright", "--example", "day"]
     subprocess.run([*command, "--", scenario, folder], cwd=ROOT, check=True)
     return {

@@ -15,7 +15,7 @@ from linkwright.summaries.policies import Speedup, speedups, summarise
 
 __all__ = ["headline_table", "speedup", "speedup_table"]
 
-# What a speed-up has, by the heads of its columns.
+# Each field of a speed-up by the head of its column.
 OF_SPEEDUP = {
     "minimum": "minimum",
     "25 %": "lower",
@@ -97,7 +97,7 @@ def speedup_table(runs: Sequence[Run], chosen: Reading) -> StudyTable:
 
 
 def _by_head(gained: Speedup) -> dict[str, float]:
-    """What a speed-up has, by the heads of `HEADS`."""
+    """Finds each number of a speed-up by its head."""
     return {head: getattr(gained, name) for head, name in OF_SPEEDUP.items()}
 
 
