@@ -1,5 +1,6 @@
 //! From a scenario to a system and jobs.
 
+use super::facts::Facts;
 use super::files::Files;
 use super::read::{Asked, Scenario};
 use super::unheeded::unheeded;
@@ -55,7 +56,8 @@ impl Scenario {
                 (ReadyJobs::Programs(jobs), notes.iter().map(told).collect())
             }
         };
-        let notes = notes.into_iter().chain(unheeded(self)).collect();
+        let facts = Facts { scenario: self, cluster: &cluster, work: &work, files };
+        let notes = notes.into_iter().chain(unheeded(&facts)).collect();
         Ok(Built { cluster, work, notes })
     }
 }

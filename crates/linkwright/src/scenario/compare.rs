@@ -90,7 +90,7 @@ pub(super) fn differing(
         let remedy = "name one policy, and compare others below names of their own";
         return Err(source.refuse(&span, "a variant is played under one policy", remedy));
     }
-    let base = read_one(source, &base)?;
+    let mut base = read_one(source, &base)?;
     if let (Asked::Mix(other), Asked::Mix(first)) = (&found.asked, &base.asked)
         && other.choices.run_time != first.choices.run_time
         && !says_run_time(entry)
@@ -99,6 +99,8 @@ pub(super) fn differing(
         let remedy = "write `run_time = \"played\"` in `[jobs]`, or `jobs.run_time` here";
         return Err(source.refuse(&entry.key, problem, remedy));
     }
+    // A key that says what its absence means differs in nothing.
+    base.written.clone_from(&found.written);
     if found == base && !may_be_same {
         let remedy = if source.settings.is_empty() {
             "write what differs, by the scenario's keys, or remove it"

@@ -273,9 +273,7 @@ impl Mix {
                     (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
                     _ => u64::MAX,
                 };
-                // Who names a workload has a record, unless each job names its own.
-                let is_meant = self.recorded.workload.is_some() && !tells_workloads(text);
-                if is_meant || self.recorded.accounting.is_record(text) {
+                if self.reads_as_record(text) {
                     let most = Limits { gpus: healthy, iterations };
                     return self.recorded.jobs(scenario, file, files, most);
                 }
@@ -325,6 +323,13 @@ impl Mix {
         self.trained.apply(jobs, self.choices.iteration)?;
         check_fit(jobs, system)?;
         Ok(self.trained.notes(jobs))
+    }
+
+    /// Whether the text of its file is of jobs that ran.
+    pub(super) fn reads_as_record(&self, text: &str) -> bool {
+        // Who names a workload has a record, unless each job names its own.
+        let is_meant = self.recorded.workload.is_some() && !tells_workloads(text);
+        is_meant || self.recorded.accounting.is_record(text)
     }
 
     /// What else would let a large job run.

@@ -34,13 +34,16 @@
 
 mod build;
 mod compare;
+mod day_jobs;
 mod demand;
+mod facts;
 mod fields;
 mod files;
 mod generated;
 mod iteration;
 mod keys;
 mod mix;
+mod needs;
 mod network;
 mod play;
 mod program_job;
@@ -66,6 +69,7 @@ pub use demand::Demand;
 pub use fields::FileName;
 pub use files::Files;
 pub use mix::{JobSource, Mix, MixPlaces};
+pub use needs::Needs;
 pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
 pub use play::{PlayError, PlayedPrograms, PlayedScenario, Run, play};
 pub use program_job::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};

@@ -11,6 +11,7 @@ use super::registries::Registries;
 use super::servers::ServerEntry;
 use super::source::{Source, Texts};
 use super::tree::{Entry, Item, Node, Tree, parse, plain, put_over};
+use super::written::Written;
 use crate::diagnostic::InputError;
 
 /// What a scenario is read from.
@@ -53,6 +54,8 @@ pub struct Scenario {
     pub differences: Vec<(String, toml::Table)>,
     /// The keys of the system and of how jobs are played on it, as they are settled.
     pub settings: toml::Table,
+    /// Which settings its text has.
+    pub(super) written: Written,
 }
 
 /// The jobs of a scenario.
@@ -196,6 +199,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
         seeds: None,
         differences: Vec::new(),
         settings: plain(&settings),
+        written: Written::of(tree),
     })
 }
 

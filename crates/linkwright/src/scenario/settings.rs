@@ -7,6 +7,7 @@
 use serde::de::DeserializeOwned;
 use toml::Value;
 
+use super::needs::Needs;
 use super::recorded::MOST_DAYS;
 use crate::allocation::{BandwidthModel, Ties, policies};
 use crate::collectives::plan::planners;
@@ -81,6 +82,8 @@ pub struct Setting {
     pub absent: &'static str,
     /// What it is, in a phrase.
     pub help: &'static str,
+    /// What else a scenario must have for it to count; the first that is lacking is told.
+    pub needs: &'static [Needs],
 }
 
 impl Setting {
@@ -161,7 +164,8 @@ const COUNT: Kind = Kind::Whole { least: 1, most: u32::MAX as u64 };
 const SERVERS: Kind = Kind::Whole { least: 1, most: MOST_SERVERS as u64 };
 
 macro_rules! settings {
-    ($($table:literal $key:ident: $kind:expr, $absent:literal, $help:literal;)*) => {
+    ($($table:literal $key:ident: $kind:expr, $absent:literal, $help:literal
+        $(, needs $($needs:ident)+)?;)*) => {
         /// The settings, in the order of the reference.
         pub const SETTINGS: &[Setting] = &[$(Setting {
             table: $table,
@@ -169,6 +173,7 @@ macro_rules! settings {
             kind: $kind,
             absent: $absent,
             help: $help,
+            needs: &[$($(Needs::$needs),+)?],
         },)*];
     };
 }
@@ -193,13 +198,15 @@ macro_rules! settings {
 //   any generation.
 settings! {
     "" name: Kind::Text, "none", "what people call the scenario";
-    "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated";
+    "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated",
+        needs Chance;
     "" fidelity: Kind::Name(Fidelity::names), "packet; for `[jobs]`, flow",
         "how closely the network is simulated: every packet, or messages as flows; of `[jobs]`, also \
          each as a fluid with a rate of iterations";
     "" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
-         file";
+         file",
+        needs Mapping;
     "" system: Kind::Table, "", "the servers and what joins them";
     "system" server: Kind::NameOr(|| presets::NAMES.to_vec()), "nodes of one GPU",
         "the server: a preset, a file in any format that machines are read from, the table of a \
@@ -208,11 +215,13 @@ settings! {
     "system" port_order: Kind::Name(PortOrder::names), "plain",
         "which port of the network the servers' interfaces take: all of the first server, of \
          the second, ..., or in rails: the first of every server, the second of every server, \
-         ...";
+         ...",
+        needs Fabric Played;
     "system" interfaces: Kind::Name(InterfaceRule::names), "nearest",
         "through which of its server's interfaces a GPU sends to others: fewest hops on the \
          host, then the wider, then the one that fewer GPUs have; in turn, by its number; or \
-         the first";
+         the first",
+        needs Routes Fabric;
     "system" unhealthy: Kind::Wholes, "none", "ids of GPUs that are out of order from the start";
     "system" network: Kind::NameOr(|| FABRICS.to_vec()), "no network for one server, else a fat-tree",
         "what joins the servers: a kind, a file, the speed of one switch's links, or a table";
@@ -224,65 +233,105 @@ settings! {
     "system.server" gpus: Kind::Whole { least: 1, most: MOST_NODE_GPUS as u64 }, "1",
         "of a node, whose GPUs are joined all to all: how many share its interface";
     "system.server" bandwidth: Kind::Bandwidth, "as `bandwidth_scale` says",
-        "of a node: of the link between two of its GPUs";
+        "of a node: of the link between two of its GPUs",
+        needs NodeLinks;
     "system.server" bandwidth_scale: Kind::Factor, "2x",
-        "of a node: that bandwidth as a multiple of the first node's link to the network";
+        "of a node: that bandwidth as a multiple of the first node's link to the network",
+        needs NodeLinks;
     "system.server" latency: Kind::Time, "500 ns",
-        "of a node: of the link between two of its GPUs";
+        "of a node: of the link between two of its GPUs",
+        needs NodeLinks;
     "system.network" kind: Kind::Name(|| FABRICS.to_vec()), "fat-tree",
-        "its shape; `preset` is the same";
-    "system.network" preset: Kind::Name(|| FABRICS.to_vec()), "", "its shape, as `kind`";
-    "system.network" file: Kind::File, "", "a network of any format, in place of a kind";
-    "system.network" levels: COUNT, "", "of a fat-tree: levels of switches, 2 or 3";
-    "system.network" radix: COUNT, "", "of a fat-tree and of Quartz: ports of a switch";
-    "system.network" pods: COUNT, "", "of a fat-tree of three levels";
-    "system.network" leaves: COUNT, "", "of a fat-tree of two levels and of Quartz: leaf switches";
-    "system.network" tapering: COUNT, "", "of a fat-tree: nodes for each link up of a leaf";
-    "system.network" leaves_per_pod: COUNT, "", "of Quartz";
-    "system.network" nodes_per_leaf: COUNT, "", "of Quartz";
-    "system.network" uplinks: COUNT, "", "of Quartz: links up of a leaf and of an aggregate";
-    "system.network" cores: COUNT, "", "of Quartz: core switches";
-    "system.network" nodes_per_switch: COUNT, "", "of a dragonfly and of a torus";
-    "system.network" switches_per_group: COUNT, "", "of a dragonfly";
-    "system.network" global_links_per_switch: COUNT, "", "of a dragonfly";
-    "system.network" groups: COUNT, "", "of a dragonfly";
-    "system.network" ports: COUNT, "", "of a single switch, each for one node";
-    "system.network" dimensions: Kind::Wholes, "", "of a torus: its sizes";
+        "its shape; `preset` is the same",
+        needs Played;
+    "system.network" preset: Kind::Name(|| FABRICS.to_vec()), "", "its shape, as `kind`",
+        needs Played;
+    "system.network" file: Kind::File, "", "a network of any format, in place of a kind",
+        needs Played;
+    "system.network" levels: COUNT, "", "of a fat-tree: levels of switches, 2 or 3",
+        needs Fabric Played;
+    "system.network" radix: COUNT, "", "of a fat-tree and of Quartz: ports of a switch",
+        needs Fabric Played;
+    "system.network" pods: COUNT, "", "of a fat-tree of three levels",
+        needs Fabric Played;
+    "system.network" leaves: COUNT, "", "of a fat-tree of two levels and of Quartz: leaf switches",
+        needs Fabric Played;
+    "system.network" tapering: COUNT, "", "of a fat-tree: nodes for each link up of a leaf",
+        needs Fabric Played;
+    "system.network" leaves_per_pod: COUNT, "", "of Quartz",
+        needs Fabric Played;
+    "system.network" nodes_per_leaf: COUNT, "", "of Quartz",
+        needs Fabric Played;
+    "system.network" uplinks: COUNT, "", "of Quartz: links up of a leaf and of an aggregate",
+        needs Fabric Played;
+    "system.network" cores: COUNT, "", "of Quartz: core switches",
+        needs Fabric Played;
+    "system.network" nodes_per_switch: COUNT, "", "of a dragonfly and of a torus",
+        needs Fabric Played;
+    "system.network" switches_per_group: COUNT, "", "of a dragonfly",
+        needs Fabric Played;
+    "system.network" global_links_per_switch: COUNT, "", "of a dragonfly",
+        needs Fabric Played;
+    "system.network" groups: COUNT, "", "of a dragonfly",
+        needs Fabric Played;
+    "system.network" ports: COUNT, "", "of a single switch, each for one node",
+        needs Fabric Played;
+    "system.network" dimensions: Kind::Wholes, "", "of a torus: its sizes",
+        needs Fabric Played;
     "system.network" bandwidth: Kind::Bandwidth, "",
-        "of every link that nothing else gives one; absent, that of the servers' interfaces";
-    "system.network" latency: Kind::Time, "", "of every link that nothing else gives one";
-    "system.network" node_bandwidth: Kind::Bandwidth, "", "of the links of nodes";
-    "system.network" node_latency: Kind::Time, "", "of the links of nodes";
+        "of every link that nothing else gives one; absent, that of the servers' interfaces",
+        needs Fabric Played;
+    "system.network" latency: Kind::Time, "", "of every link that nothing else gives one",
+        needs Fabric Played;
+    "system.network" node_bandwidth: Kind::Bandwidth, "", "of the links of nodes",
+        needs Fabric Played;
+    "system.network" node_latency: Kind::Time, "", "of the links of nodes",
+        needs Fabric Played;
     "system.network" global_bandwidth: Kind::Bandwidth, "",
-        "of a dragonfly's links between groups";
-    "system.network" global_latency: Kind::Time, "", "of a dragonfly's links between groups";
+        "of a dragonfly's links between groups",
+        needs Fabric Played;
+    "system.network" global_latency: Kind::Time, "", "of a dragonfly's links between groups",
+        needs Fabric Played;
     "system.network" intra_group_detours: Kind::Truth, "false",
         "of a dragonfly: whether `valiant`, `ugal` and `progressive` may lead a packet over a \
-         third switch of its group";
+         third switch of its group",
+        needs Routes Fabric Detours;
     "system.network" hop_weights: Kind::Truth, "as `intra_group_detours`",
         "of a dragonfly: whether `ugal` and `progressive` multiply queues by the links of the \
-         paths behind them";
+         paths behind them",
+        needs Routes Fabric Weights;
     "system.network" links: Kind::Name(|| NetworkKind::ALL.map(NetworkKind::name).to_vec()), "",
-        "what the links are";
+        "what the links are",
+        needs Fabric Played;
     "system.network" routing_table: Kind::File, "none",
-        "routing tables for a network's file, which packets then follow";
+        "routing tables for a network's file, which packets then follow",
+        needs Routes;
     "system.network" bandwidth_scale: Kind::Factor, "1",
-        "what every bandwidth of the network is multiplied by";
+        "what every bandwidth of the network is multiplied by",
+        needs Played;
     "system.network" routing: Kind::Name(|| routing_kinds().names()), "what fits the network",
-        "which way packets go";
+        "which way packets go",
+        needs Routes;
     "system.network" nic: Kind::NameOr(|| nic_rules().iter().map(NicRule::example).collect()), "fcfs",
         "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
-         so many (`rr-4`)";
+         so many (`rr-4`)",
+        needs Routes;
     "system.network" arbitration: Kind::Name(|| arbiters().names()), "round-robin",
-        "whose packet a switch sends next";
+        "whose packet a switch sends next",
+        needs Routes Packets;
     "system.network" switching: Kind::Name(Switching::names), "store-and-forward",
-        "when a switch passes a packet on";
-    "system.network" packet_size: Kind::Size, "4096 B", "the most that a packet carries";
+        "when a switch passes a packet on",
+        needs Routes;
+    "system.network" packet_size: Kind::Size, "4096 B", "the most that a packet carries",
+        needs Routes;
     "system.network" buffer_packets: Kind::Whole { least: 1, most: MOST_BUFFER_PACKETS as u64 },
         "the larger of 8 and what a port sends until a credit is back",
-        "packets of a switch's input buffer, per port and virtual channel";
-    "system.network" router_delay: Kind::Time, "60 ns", "a packet's time in a switch";
-    "system.network" nic_delay: Kind::Time, "400 ns", "a message's time in an interface";
+        "packets of a switch's input buffer, per port and virtual channel",
+        needs Routes;
+    "system.network" router_delay: Kind::Time, "60 ns", "a packet's time in a switch",
+        needs Routes;
+    "system.network" nic_delay: Kind::Time, "400 ns", "a message's time in an interface",
+        needs Routes;
     "" jobs: Kind::Table, "",
         "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
     "jobs" file: Kind::File, "either this or `generate`",
@@ -296,24 +345,30 @@ settings! {
         "of played jobs, whether the images of every iteration are copied from the host";
     "jobs" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
         "of played jobs, how fast GPUs compute: as the V100 that workloads are timed on, or as much \
-         faster as the peak of the server's own";
+         faster as the peak of the server's own",
+        needs Workload;
     "jobs" bucket: Kind::Size, "all at the end",
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
          MB";
     "jobs" precision: Kind::Name(Precision::names), "fp32",
-        "of played jobs that train layer by layer, their numbers";
+        "of played jobs that train layer by layer, their numbers",
+        needs Trains;
     "jobs" communication: Kind::Name(Way::names), "all-reduce",
-        "of played jobs that train layer by layer, how data moves between their GPUs";
+        "of played jobs that train layer by layer, how data moves between their GPUs",
+        needs Trains;
     "jobs" optimizer: Kind::Name(Optimizer::names), "momentum",
-        "of played jobs that train layer by layer, what turns gradients into weights";
+        "of played jobs that train layer by layer, what turns gradients into weights",
+        needs Trains;
     "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
         "what jobs that a file says ran are taken to have done: their durations split into computing and \
          communication as its iterations do";
     "jobs" from: Kind::Text, "the first job",
         "where the played part of a file of jobs that ran begins: a date, a time, or a number of days \
-         after its first job";
+         after its first job",
+        needs Record;
     "jobs" days: Kind::Whole { least: 1, most: MOST_DAYS as u64 }, "to the last job",
-        "how many days of submissions that part has";
+        "how many days of submissions that part has",
+        needs Record;
     "jobs" columns: Kind::Table, "", "what a file of jobs that ran calls its columns";
     "jobs.columns" job: Kind::Text, "JobID, job or id", "the column of a job's id";
     "jobs.columns" submit: Kind::Text, "Submit or submitted", "of when it was submitted";
@@ -335,7 +390,8 @@ settings! {
     "jobs.generate" train: Kind::Names(networks), "none",
         "networks to draw from beside them, which are trained layer by layer; such jobs are played";
     "jobs.generate" samples_per_gpu: Kind::Whole { least: 1, most: MOST_SAMPLES }, "32",
-        "samples of each GPU in an iteration of `train`";
+        "samples of each GPU in an iteration of `train`",
+        needs Training;
     "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network",
         "iterations of every job";
     "jobs.generate" mean_interarrival: Kind::Time, "all arrive at zero",
@@ -361,7 +417,8 @@ settings! {
         "in place of `ranks`: how many GPUs a policy chooses for it when it arrives, each for a rank";
     "job" policy: Kind::Name(|| policies().names()), "that of the run", "of a job with `gpus`: who chooses them";
     "job" time_limit: Kind::Time, "none",
-        "of a job in a day: how long it runs at most, which backfilling goes by where no workload says it";
+        "of a job in a day: how long it runs at most, which backfilling goes by where no workload says it",
+        needs Backfill;
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
          bucket, micro_batches, size (of images) and tokens";
@@ -371,10 +428,12 @@ settings! {
     "job" gpu: Kind::Truth, "false",
         "whether a skeleton computes as fast as on the study's GPUs";
     "job" priority: Kind::Whole { least: 0, most: 255 }, "0",
-        "of its messages, the higher first; `arbitration = \"priority\"` heeds it";
+        "of its messages, the higher first; `arbitration = \"priority\"` heeds it",
+        needs Routes Packets Priority;
     "job" deadline: Kind::Number, "none; where no job has one, `pcie.deadline` of the largest copies",
         "how long each of its host copies may take, as a multiple of its time on an idle bus; \
-         `pcie.arbitration = \"qos\"` heeds it";
+         `pcie.arbitration = \"qos\"` heeds it",
+        needs Deadlines;
     "job" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "that of the scenario",
         "the GPU of each rank: by a rule, from a mapping file, or a list";
     "" allocation: Kind::Table, "", "which GPUs a job gets";
@@ -388,49 +447,68 @@ settings! {
         "what decides between equals: nearest on the host, or as published, the lowest ids";
     "allocation" servers: Kind::Name(ServerChoice::names), "first-fit",
         "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
-         are free, or where the most are; a played job that none has room for has GPUs of several";
+         are free, or where the most are; a played job that none has room for has GPUs of several",
+        needs Servers;
     "" queue: Kind::Table, "", "how jobs wait";
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";
     "" protocol: Kind::Table, "", "what messages cost in software";
-    "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library";
-    "protocol" receive_overhead: Kind::Time, "0 ps", "what a receipt occupies it";
+    "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library",
+        needs Mpi;
+    "protocol" receive_overhead: Kind::Time, "0 ps", "what a receipt occupies it",
+        needs Mpi;
     "protocol" copy_per_byte: Kind::Time, "10 ps",
-        "what each byte of an eager message occupies it, at either end";
+        "what each byte of an eager message occupies it, at either end",
+        needs Mpi;
     "protocol" eager_limit: Kind::Size, "64 kB",
-        "the largest message that does not wait for its receive";
+        "the largest message that does not wait for its receive",
+        needs Mpi;
     "protocol" rendezvous: Kind::Name(Rendezvous::names), "sender",
         "who speaks first of a larger one: its sender, with a request that the receiver answers, \
-         or its receiver, which announces the receive when it posts it";
-    "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";
-    "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
+         or its receiver, which announces the receive when it posts it",
+        needs Mpi;
+    "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte",
+        needs Mpi;
+    "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer",
+        needs Mpi;
     "" trace: Kind::Table, "", "how traces are read";
     "trace" collective_bytes: Kind::Name(CollectiveBytes::names), "divided",
         "how traces count bytes of collectives: for each of a rank's peers, so that they are divided \
-         if no rest is left, or once";
+         if no rest is left, or once",
+        needs Trace;
     "" pcie: Kind::Table, "the bus takes packets in turn",
         "the PCIe bus of servers, with classes of traffic";
     "pcie" arbitration: Kind::Name(PcieArbitration::names), "round-robin",
         "whose packets a link carries next: each virtual channel's in turn; those of the copies with \
-         fewest bytes left, or that, but first those whose deadline would pass";
+         fewest bytes left, or that, but first those whose deadline would pass",
+        needs Pcie;
     "pcie" first: Kind::Name(First::names), "small",
         "which copies go first where not all do in turn: those with fewest bytes left, or with most, \
-         as a control";
+         as a control",
+        needs Pcie Order;
     "pcie" bound: Kind::Time, "5 us",
-        "how long the first packet of a queue waits at most while others go before it";
+        "how long the first packet of a queue waits at most while others go before it",
+        needs Pcie Order Bound;
     "pcie" deadline: Kind::Number, "3",
         "how long the copies of the job with the largest may take, as a multiple of their time on an \
-         idle bus, where no job has a deadline of its own";
-    "pcie" payload: Kind::Size, "256 B", "the most data of a packet";
+         idle bus, where no job has a deadline of its own",
+        needs Pcie Deadlines SharedDeadline;
+    "pcie" payload: Kind::Size, "256 B", "the most data of a packet",
+        needs Pcie;
     "pcie" header: Kind::Size, "24 B",
-        "of a packet: its header, framing, sequence number and checksum";
-    "pcie" read_request: Kind::Size, "512 B", "the most that one read asks for";
+        "of a packet: its header, framing, sequence number and checksum",
+        needs Pcie;
+    "pcie" read_request: Kind::Size, "512 B", "the most that one read asks for",
+        needs Pcie BusPackets;
     "pcie" outstanding_reads: Kind::Size, "64 KiB",
-        "the most that a copy engine has asked for and not got";
+        "the most that a copy engine has asked for and not got",
+        needs Pcie BusPackets;
     "pcie" encoding: Kind::Name(Encoding::names), "by-generation",
-        "which of a link's bits carry data";
+        "which of a link's bits carry data",
+        needs Pcie;
     "pcie" buffer: Kind::Size, "32 KiB",
-        "of a port, and of what is injected, for each virtual channel";
+        "of a port, and of what is injected, for each virtual channel",
+        needs Pcie BusPackets;
     "" collectives: Kind::Table, "", "how collectives become messages";
     "collectives" protocol: Kind::Name(CollectiveProtocol::names), "mpi",
         "what planned collectives of `[[job]]`s are played as: messages of the ranks' library, or \
@@ -458,7 +536,8 @@ settings! {
     "collectives" scan: Kind::Name(|| CollectiveMethod::names(CollectiveKind::Scan)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";
     "collectives" planned_message_size: Kind::Size, "1 MiB",
-        "the most that a message of a planned collective carries";
+        "the most that a message of a planned collective carries",
+        needs Plans;
 }
 
 /// Keys of earlier versions, each with what it is today.

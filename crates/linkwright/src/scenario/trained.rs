@@ -124,16 +124,11 @@ impl Trained {
         }
     }
 
-    /// Tells how jobs train networks, which they do not say one by one; and what counts for nothing where none trains.
+    /// Tells how jobs train networks, which they do not say one by one.
     pub(super) fn notes(&self, jobs: &[Job]) -> Vec<String> {
         let count = jobs.iter().filter(|job| job.samples_per_gpu.is_some()).count();
         if count == 0 {
-            let none = |key| {
-                format!(
-                    "`jobs.{key}` counts for nothing: no job of `[jobs]` trains layer by layer."
-                )
-            };
-            return self.unusual().map(none).collect();
+            return Vec::new();
         }
         let (jobs, train) = if count == 1 { ("job", "trains") } else { ("jobs", "train") };
         let (precision, optimizer) = (self.precision.name(), self.optimizer.name());

@@ -226,7 +226,8 @@ fn what_counts_for_nothing_is_told() {
     let said = "`system.network.routing` and `system.network.nic` count for nothing: of `[jobs]` \
                 packets alone heed that (`fidelity = \"packet\"`).";
     assert_eq!(notes(&flow), [said]);
-    assert_eq!(notes(&network), [said]);
+    let formula = "`system.network.kind` counts for nothing: run times follow a formula, in which no message is sent.";
+    assert_eq!(notes(&network), [said, formula]);
     assert_eq!(notes(&flow.replace("flow", "packet")), [""; 0]);
     // Through which interface a GPU sends is a choice of messages: connections take all that are as near.
     for fidelity in ["flow", "fluid"] {

@@ -1,0 +1,181 @@
+//! `[[job]]`s of a day: they arrive, wait and get their GPUs beside the jobs of `[jobs]`.
+//!
+//! A scenario plays a day where it has `[jobs]`, where a `[[job]]` asks for `gpus`, and as a fluid. Ranks that a mapping
+//! puts on GPUs wait until these are free.
+
+use std::sync::Arc;
+
+use super::files::Files;
+use super::program_job::{JobEntry, ProgramSource};
+use super::programs::{Made, Programs};
+use crate::allocation::PatternShape;
+use crate::diagnostic::InputError;
+use crate::program::Program;
+use crate::simulation::cluster::{Fidelity, Mapping, place};
+use crate::simulation::{Job, Task, Written};
+use crate::system::System;
+use crate::training::Way;
+
+/// What is to be said of jobs, each a sentence.
+type Notes = Vec<String>;
+
+impl Programs {
+    /// Refuses jobs of which there is no fluid.
+    pub(super) fn check_fluid(&self, scenario: &str, fidelity: Fidelity) -> Result<(), InputError> {
+        if fidelity != Fidelity::Fluid {
+            return Ok(());
+        }
+        let is_played = |job: &&JobEntry| match &job.program {
+            ProgramSource::Workload(_) => false,
+            ProgramSource::Training(training) => training.way() != Way::AllReduce,
+            ProgramSource::Skeleton { .. }
+            | ProgramSource::Goal(_)
+            | ProgramSource::Trace { .. } => true,
+        };
+        match self.jobs.iter().find(is_played) {
+            None => Ok(()),
+            Some(job) => {
+                let problem = "a program that is played from end to end, as a fluid";
+                let remedy = "write `fidelity = \"flow\"` or `\"packet\"`; a fluid repeats a workload, or training \
+                              by all-reduces";
+                Err(job.places.program.refuse(scenario, problem, job.natural_name(), remedy))
+            }
+        }
+    }
+
+    /// Whether the policy of all places any of them.
+    pub(super) fn asks_policy(&self) -> bool {
+        self.jobs.iter().any(|job| job.demand.is_some_and(|demand| demand.policy.is_none()))
+    }
+
+    /// The jobs as a day has them, each of which the system has the GPUs for, and what is assumed of them.
+    pub(super) fn of_day(
+        &self,
+        scenario: &str,
+        (system, healthy): (&System, usize),
+        seed: u64,
+        files: &Files,
+    ) -> Result<(Vec<Job>, Notes), InputError> {
+        let names = self.names();
+        self.check_demands(scenario, healthy)?;
+        let (made, notes) = self.programs(scenario, system, files)?;
+        let sizes: Vec<u32> = made.iter().map(Made::ranks).collect();
+        let mut placed = self.placed(scenario, &sizes, system.gpus(), seed, files)?;
+        let mut jobs = Vec::with_capacity(made.len());
+        for (((entry, made), name), gpus) in self.jobs.iter().zip(made).zip(names).zip(&mut placed)
+        {
+            let ranks = made.ranks();
+            if let Some(demand) = entry.demand.filter(|demand| demand.gpus != ranks) {
+                let problem = format!("a program of {ranks} ranks on so many GPUs");
+                let remedy = format!("write `gpus = {ranks}`");
+                let written = demand.gpus.to_string();
+                return Err(entry.places.ranks.refuse(scenario, &problem, &written, remedy));
+            }
+            let task = entry.task(scenario, files, made.program())?;
+            let written = Written {
+                task,
+                gpus: gpus.take().map(Arc::from),
+                policy: entry.demand.and_then(|demand| demand.policy),
+                computation_scale: entry.computation_scale,
+                priority: entry.priority,
+                deadline: entry.deadline,
+            };
+            jobs.push(entry.job(name, ranks, written));
+        }
+        let told = notes.iter().map(|(name, note)| format!("{name}: {note}"));
+        Ok((jobs, told.collect()))
+    }
+
+    fn check_demands(&self, scenario: &str, healthy: usize) -> Result<(), InputError> {
+        for job in &self.jobs {
+            if let Some(demand) = job.demand
+                && demand.gpus as usize > healthy
+            {
+                let problem = format!("a job of {} GPUs, and {healthy} are healthy", demand.gpus);
+                let remedy = format!("write {healthy} or less");
+                let written = demand.gpus.to_string();
+                return Err(job.places.ranks.refuse(scenario, &problem, &written, remedy));
+            }
+        }
+        Ok(())
+    }
+
+    /// The GPUs of each job that is mapped.
+    fn placed(
+        &self,
+        scenario: &str,
+        sizes: &[u32],
+        gpus: u32,
+        seed: u64,
+        files: &Files,
+    ) -> Result<Vec<Option<Vec<u32>>>, InputError> {
+        let mapped: Vec<usize> =
+            (0..self.jobs.len()).filter(|index| self.jobs[*index].demand.is_none()).collect();
+        let only = Self {
+            mapping: self.mapping.clone(),
+            jobs: mapped.iter().map(|index| self.jobs[*index].clone()).collect(),
+        };
+        let sizes: Vec<u32> = mapped.iter().map(|index| sizes[*index]).collect();
+        let names = only.names();
+        let mappings = only.mappings(scenario, &sizes, gpus, files)?;
+        let wanted: Vec<(&str, u32, &Mapping)> = names
+            .iter()
+            .zip(&sizes)
+            .zip(&mappings)
+            .map(|((name, size), mapping)| (name.as_str(), *size, mapping))
+            .collect();
+        let found = place(&wanted, gpus, seed);
+        let found = found.map_err(|error| only.unplaced(scenario, &error, &sizes))?;
+        let mut placed = vec![None; self.jobs.len()];
+        for (index, gpus) in mapped.into_iter().zip(found) {
+            placed[index] = Some(gpus);
+        }
+        Ok(placed)
+    }
+}
+
+impl JobEntry {
+    /// What it runs, where a program was made already.
+    fn task(
+        &self,
+        scenario: &str,
+        files: &Files,
+        program: Option<Arc<Program>>,
+    ) -> Result<Task, InputError> {
+        Ok(match (&self.program, program) {
+            (ProgramSource::Workload(workload), _) => Task::Workload(workload.settings()),
+            (ProgramSource::Training(training), _) => {
+                Task::Training(Arc::new(training.task(scenario, files)?))
+            }
+            (_, Some(program)) => Task::Program(program),
+            (_, None) => unreachable!("what follows from GPUs is a workload or training"),
+        })
+    }
+
+    /// The job of a day. MAPA's scores take one that is no workload for a ring that is sensitive, as training is.
+    fn job(&self, name: String, gpus: u32, written: Written) -> Job {
+        let (iterations, time_limit) = (u64::from(self.iterations.get()), self.time_limit);
+        let written = Some(Box::new(written));
+        match &self.program {
+            ProgramSource::Workload(workload) => {
+                let job = Job::new(name, &workload.workload, gpus);
+                Job { arrival: self.start, iterations, time_limit, written, ..job }
+            }
+            _ => Job {
+                name,
+                workload: self.source_name().to_owned(),
+                gpus,
+                pattern: PatternShape::Ring,
+                sensitive: true,
+                arrival: self.start,
+                iterations,
+                compute_per_iteration: None,
+                bytes_per_iteration: None,
+                samples_per_gpu: None,
+                time_limit,
+                registered: None,
+                written,
+            },
+        }
+    }
+}
