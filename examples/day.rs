@@ -1,11 +1,12 @@
-//! Plays a scenario of jobs of GPUs in Rust alone, and prints its jobs as CSV.
+//! Plays a scenario of jobs of GPUs in Rust alone, and writes the tables of its results as CSV.
 //!
-//!     cargo run --release --example day -- examples/shared-server.toml > jobs.csv
+//!     cargo run --example day -- examples/shared-server.toml FOLDER
 //!
-//! The rows are those of `jobs.parquet` that `linkwright run examples/shared-server.toml -o FOLDER` writes.
+//! `FOLDER/jobs.csv` has the rows of `jobs.parquet` that `linkwright run examples/shared-server.toml -o FOLDER` writes.
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::{env, fs, io};
@@ -15,7 +16,10 @@ use linkwright::simulation::tables;
 use linkwright::table::{Column, Table};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = env::args().nth(1).ok_or("name a scenario's TOML file")?;
+    let (path, into) = match (env::args().nth(1), env::args().nth(2)) {
+        (Some(path), Some(into)) => (path, into),
+        _ => return Err("name a scenario's TOML file, and a folder for its tables".into()),
+    };
     let text = fs::read_to_string(&path)?;
     let given = Given { file: path.clone(), text, ..Given::default() };
     let scenario = Scenario::read(&given)?;
@@ -27,26 +31,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         named.map(|name| fs::read(folder.join(&name)).map(|bytes| (name, bytes))).collect();
     let built = scenario.build(&files?)?;
     let ReadyJobs::Mix(jobs) = &built.work else { unreachable!("jobs of a mix") };
-    for (place, policy) in mix.policies.iter().enumerate() {
+    let mut csv = String::new();
+    for policy in &mix.policies {
         let run = Run { policy: Some(policy), ..Run::default() };
         let played = play(&scenario, &built, run, &mut |_| ControlFlow::Continue(()))?;
         let PlayedScenario::Day(day) = played else { unreachable!("a mix is a day") };
         let rows = tables::jobs(jobs, &day.records, &built.cluster.system.first_gpus());
-        print(&rows, policy, place == 0);
+        add(&mut csv, &rows, policy)?;
     }
+    fs::create_dir_all(&into)?;
+    fs::write(Path::new(&into).join("jobs.csv"), csv)?;
     Ok(())
 }
 
-/// Prints a table under a policy, with a head if it is the first.
-fn print(table: &Table, policy: &str, has_head: bool) {
-    if has_head {
+/// Adds the rows of a table under a policy, with a head if they are the first.
+fn add(csv: &mut String, table: &Table, policy: &str) -> std::fmt::Result {
+    if csv.is_empty() {
         let names = table.columns().iter().map(|column| column.name);
-        println!("policy,{}", names.collect::<Vec<_>>().join(","));
+        writeln!(csv, "policy,{}", names.collect::<Vec<_>>().join(","))?;
     }
     for row in 0..table.row_count() {
         let cells = table.columns().iter().map(|column| cell(&column.values, row));
-        println!("{policy},{}", cells.collect::<Vec<_>>().join(","));
+        writeln!(csv, "{},{}", quoted(policy), cells.collect::<Vec<_>>().join(","))?;
     }
+    Ok(())
 }
 
 /// Writes a value; a list with spaces, and nothing where there is none.
@@ -60,7 +68,16 @@ fn cell(column: &Column, row: usize) -> String {
             let each = values[row].iter().map(u32::to_string);
             each.collect::<Vec<_>>().join(" ")
         }
-        Column::Utf8(values) => values[row].clone(),
+        Column::Utf8(values) => quoted(&values[row]),
         Column::Boolean(values) => values[row].to_string(),
+    }
+}
+
+/// Puts a text in quotes where it has what parts cells.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
     }
 }
