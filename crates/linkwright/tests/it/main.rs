@@ -36,5 +36,6 @@ mod routing;
 mod scenario_play;
 mod server;
 mod servers_on_fabrics;
+mod settings;
 mod systems;
 mod training;
