@@ -96,8 +96,12 @@ impl Facts<'_> {
     /// Whether chance draws the jobs, their GPUs or the ways of their messages.
     pub fn draws(&self) -> bool {
         let own_seed = self.scenario.written.has("jobs.generate.seed");
-        let draws_jobs = !own_seed
-            && self.mix().is_some_and(|mix| matches!(mix.jobs, Some(JobSource::Generate(..))));
+        let draws_jobs = match self.mix().and_then(|mix| mix.jobs.as_ref()) {
+            // Days of a file are drawn from it where several seeds are compared.
+            Some(JobSource::File(_)) => true,
+            Some(JobSource::Generate(..)) => !own_seed,
+            None => false,
+        };
         let draws_gpus = self.programs().is_some_and(|Programs { jobs, mapping }| {
             let of_job = |job: &JobEntry| match job.mapping.as_ref().unwrap_or(mapping) {
                 ScenarioMapping::Given(mapping) => {

@@ -21,9 +21,9 @@
 mod archive;
 mod play;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use linkwright::scenario::{Kind, SETTINGS, Setting};
 use serde::Deserialize;
@@ -69,9 +69,12 @@ struct Shared {
     files: Files,
 }
 
+fn cases() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/settings/cases")
+}
+
 fn text(name: &str) -> String {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/settings/cases");
-    let path = cases.join(name);
+    let path = cases().join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -87,24 +90,36 @@ impl Shared {
         Self { scenarios: texts("scenarios.toml"), files }
     }
 
-    /// Plays a scenario with a value of a setting, or without the setting.
-    fn play(&self, setting: &Setting, at: &At, value: Option<&Value>) -> Result<Played, String> {
+    /// Gives the text of a scenario, the settings over it, and the collective that jobs call.
+    fn texts<'a>(&'a self, at: &'a At) -> (&'a str, &'a str, Option<&'a str>) {
         let (name, with, calls) = match at {
             At::Named(name) => (name, "", None),
             At::With(With { scenario, with, calls }) => (scenario, &**with, calls.as_deref()),
         };
         let text = self.scenarios.get(name).unwrap_or_else(|| panic!("no scenario `{name}`"));
+        (text, with, calls)
+    }
+
+    /// Whether the value has a place in the text.
+    fn has_place(&self, at: &At) -> bool {
+        let (text, with, _) = self.texts(at);
+        text.contains('@') || with.contains('@')
+    }
+
+    /// Plays a scenario with a value of a setting, or without the setting.
+    fn play(&self, setting: &Setting, at: &At, value: Option<&Value>) -> Result<Played, String> {
+        let (text, with, calls) = self.texts(at);
         let path = match setting.table {
             "job" => format!("job.a.{}", setting.key),
             _ => setting.path(),
         };
         let (text, with) = match value {
-            _ if format!("{text}{with}").contains('@') => {
+            _ if self.has_place(at) => {
                 let written = value.map_or_else(String::new, Value::to_string);
                 (text.replace('@', &written), with.replace('@', &written))
             }
-            None => (text.clone(), with.to_owned()),
-            Some(value) => (text.clone(), format!("{with}\n{path} = {value}\n")),
+            None => (text.to_owned(), with.to_owned()),
+            Some(value) => (text.to_owned(), format!("{with}\n{path} = {value}\n")),
         };
         played(&text, &with, calls, &self.files)
     }
@@ -145,10 +160,14 @@ fn faults(setting: &Setting, case: &Case, shared: &Shared) -> Vec<String> {
         }
     }
     if let Some(at) = &case.refused {
+        // Something else may be refused; where the value is put into a text, nothing is there without it.
+        if let (false, Err(error)) = (shared.has_place(at), play(at, None)) {
+            faults.push(format!("refused without it: {error}"));
+        }
         match play(at, first) {
             Ok(_) => faults.push("it is not refused".to_owned()),
             Err(error)
-                if has_place(&error) && !case.says.is_empty() && error.contains(&case.says) => {}
+                if says_where(&error) && !case.says.is_empty() && error.contains(&case.says) => {}
             Err(error) => faults.push(format!("refused otherwise: {error}")),
         }
     }
@@ -176,7 +195,7 @@ fn says_so(played: &Played, setting: &Setting) -> bool {
 }
 
 /// Whether an error begins with a file, a line and a column.
-fn has_place(error: &str) -> bool {
+fn says_where(error: &str) -> bool {
     let mut parts = error.split(':').skip(1).map(|part| part.parse::<u32>().is_ok());
     (parts.next(), parts.next()) == (Some(true), Some(true))
 }
@@ -185,13 +204,17 @@ fn has_place(error: &str) -> bool {
 fn every_setting_counts_or_a_note_or_a_refusal_says_that_it_does_not() {
     let shared = Shared::read();
     let settings = SETTINGS.iter().filter(|it| !matches!(it.kind, Kind::Table | Kind::Tables));
-    let mut tables: Vec<&str> = settings.clone().map(|it| it.table).collect();
-    tables.dedup();
-    tables.sort_unstable();
-    tables.dedup();
-    let mut faults = Vec::new();
+    let tables: BTreeSet<&str> = settings.clone().map(|it| it.table).collect();
+    let file_of = |table: &str| format!("{}.toml", if table.is_empty() { "top" } else { table });
+    let beside = ["files.toml", "scenarios.toml"].map(str::to_owned);
+    let known: BTreeSet<String> = tables.iter().map(|it| file_of(it)).chain(beside).collect();
+    let listed = fs::read_dir(cases())
+        .expect("the cases lie here")
+        .map(|file| file.expect("a file").file_name().into_string().expect("a name of ours"));
+    let unknown = listed.filter(|file| !known.contains(file));
+    let mut faults: Vec<String> = unknown.map(|file| format!("{file}: no such table")).collect();
     for table in tables {
-        let file = format!("{}.toml", if table.is_empty() { "top" } else { table });
+        let file = file_of(table);
         let cases: BTreeMap<String, Case> =
             toml::from_str(&text(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         let of_table = settings.clone().filter(|it| it.table == table);

@@ -9,7 +9,7 @@ use linkwright::scenario::{
     Asked, Built, Given, PlayedScenario, ReadyJobs, Run, Scenario, play as play_scenario,
 };
 use linkwright::simulation::cluster::{links, tables as of_programs};
-use linkwright::simulation::played::{Planner, carried};
+use linkwright::simulation::played::{PlannerChoice, carried};
 use linkwright::simulation::tables as of_days;
 use linkwright::table::Table;
 use linkwright::units::Bytes;
@@ -82,7 +82,7 @@ fn tables(
                 of_days::gpus_per_server(&day.records),
             ];
             if let (Some(_), Asked::Mix(mix)) = (day.plans, &scenario.asked)
-                && mix.choices.planner != Planner::Mpi
+                && mix.choices.planner != PlannerChoice::Mpi
             {
                 let choices = (mix.choices.planner, mix.choices.iteration);
                 let links = carried(system, choices, jobs, &day.records);
