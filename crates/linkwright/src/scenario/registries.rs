@@ -24,7 +24,7 @@ pub struct Registries {
     pub nic_policies: Registry<dyn NicRule>,
     /// Which packet a channel takes first: `system.network.arbitration`.
     pub arbitration_policies: Registry<dyn Arbitration>,
-    /// Which way packets go: `system.network.routing`.
+    /// Says which way packets go: `system.network.routing`.
     pub routings: Registry<dyn RoutingKind>,
     /// Jobs run these: `workload` and `generate.workloads` of `[jobs]`, job files, `workload` of a `[[job]]`.
     pub workloads: Registry<dyn NamedWorkload>,

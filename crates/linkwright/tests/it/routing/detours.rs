@@ -10,7 +10,7 @@ use linkwright::system::Fabric;
 use linkwright::system::fabric::{ChannelId, End, FabricShape};
 
 use super::systems::{direct_groups, groups};
-use super::walk;
+use super::{AnyLoad, walk};
 
 const ADAPTIVE: [&dyn RoutingKind; 2] = [UGAL, PROGRESSIVE];
 

@@ -96,7 +96,7 @@ fn a_packet_that_never_arrives_is_seen() {
 fn routings_for_other_networks_are_refused_with_advice() {
     let torus = systems().into_iter().find(|system| system.kind == DIMENSION_ORDER);
     let torus = torus.unwrap().fabric;
-    let error = AnyRouting::new(UGAL, &torus, 1).unwrap_err().to_string();
+    let error = AnyRouting::new(UGAL, &torus, 1).err().unwrap().to_string();
     assert!(error.contains("dragonflies") && error.contains("dimension-order"), "{error}");
     let error = routing_kinds().get("adaptve").err().unwrap().to_string();
     assert!(error.contains("did you mean `adaptive`?"), "{error}");

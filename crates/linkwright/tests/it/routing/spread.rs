@@ -11,7 +11,7 @@ use linkwright::system::Fabric;
 use linkwright::system::fabric::{End, FabricShape, FabricSpecification, SwitchId};
 
 use super::systems::{ring_of, tree};
-use super::walk;
+use super::{AnyLoad, walk};
 
 /// The most ways over one link of a kind, as a multiple of their average, by kind: the level
 /// of the switch that it leaves and of the one that it leads to.
