@@ -30,7 +30,7 @@ use thiserror::Error;
 use super::network::Network;
 use super::prepare::{Training, Turns};
 use super::shape::Shape;
-use crate::diagnostic::{Diagnose, Diagnosis, Registered, Registry, instead_of, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, Registered, Registry, shown};
 use crate::system::gpus::{self, NumberType};
 use crate::units::{Bandwidth, Bytes, OperationRate, Picoseconds};
 
@@ -247,13 +247,6 @@ impl Workload {
             .iter()
             .find(|workload| workload.name == name)
             .ok_or_else(|| UnknownWorkload { name: name.to_owned(), known: Self::known() })
-    }
-
-    /// What to write instead of a name that no workload has.
-    #[must_use]
-    pub fn instead_of(name: &str) -> String {
-        let names: Vec<&str> = Self::all().iter().map(|it| it.name.as_str()).collect();
-        instead_of(name, &names)
     }
 
     /// Training of a network, layer by layer; as many iterations as the published nets.

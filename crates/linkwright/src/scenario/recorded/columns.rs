@@ -198,7 +198,8 @@ impl Header {
 
     /// The fields of a row.
     pub(super) fn row<'h, 'a>(&'h self, line: Line<'a>) -> Result<Row<'h, 'a>, InputError> {
-        let mut fields = line.fields()?;
+        // A text between commas may have bars.
+        let mut fields = if self.has_bars { line.fields()? } else { line.fields_between_commas()? };
         if self.ends_with_bar && line.text.ends_with(BAR) {
             fields.pop();
         }
