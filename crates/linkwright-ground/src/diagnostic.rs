@@ -15,7 +15,7 @@ use std::fmt;
 use thiserror::Error;
 
 pub use self::diagnosis::{Diagnose, Diagnosis};
-pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, toml_table};
+pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, from_toml_seed, toml_table};
 pub use named::{Named, UnknownName};
 pub use plain::in_plain_words;
 pub use registry::{Registered, Registry};

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{FabricSource, Files, NetworkSettings};
-use linkwright::system::fabric::{self, FABRICS, FabricSpecification, fabric_dot, read_fabric};
+use linkwright::system::fabric::{
+    self, FabricSpecification, FabricValue, fabric_dot, fabrics, read_fabric,
+};
 use linkwright::system::views::{bisection, fabric_facts, svg};
+use linkwright::units::Bandwidth;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -110,7 +113,7 @@ impl Fabric {
         match &self.origin {
             Origin::Kind(kind) => {
                 // A kind alone takes the speed of the interfaces.
-                let is_said = |key: &str| key != "bandwidth" || kind.bandwidth.is_some();
+                let is_said = |key: &str| key != "bandwidth" || kind.gives("bandwidth");
                 let keys = self.table().into_iter().filter(|(key, _)| is_said(key));
                 table.extend(keys.map(|(key, value)| (key.replace('-', "_"), value)));
             }
@@ -133,19 +136,19 @@ impl Fabric {
 /// A kind with its bandwidths multiplied as settings say.
 fn scaled(kind: &FabricSpecification, settings: &NetworkSettings) -> FabricSpecification {
     let (numerator, denominator) = settings.bandwidth_scale;
-    let mut kind = kind.clone();
     if numerator == denominator {
-        return kind;
+        return kind.clone();
     }
-    kind = kind.whole();
-    for bandwidth in [&mut kind.bandwidth, &mut kind.node_bandwidth, &mut kind.global_bandwidth]
-        .into_iter()
-        .flatten()
-    {
+    let whole = kind.whole();
+    let times = |bandwidth: Bandwidth| {
         let product = u128::from(bandwidth.0) * u128::from(numerator);
-        bandwidth.0 = u64::try_from((product / u128::from(denominator)).max(1)).unwrap_or(u64::MAX);
-    }
-    kind
+        let quotient = (product / u128::from(denominator)).max(1);
+        Bandwidth(u64::try_from(quotient).unwrap_or(u64::MAX))
+    };
+    whole.given().iter().fold(whole.clone(), |scaled, (key, value)| match value {
+        FabricValue::Bandwidth(bandwidth) => scaled.with(key, times(*bandwidth)),
+        _ => scaled,
+    })
 }
 
 #[pymethods]
@@ -218,7 +221,7 @@ impl Fabric {
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.origin {
-            Origin::Kind(kind) => kind.kind.name(),
+            Origin::Kind(kind) => kind.kind().name(),
             Origin::Text(_) => "graph",
         }
     }
@@ -328,5 +331,5 @@ impl Fabric {
 #[pyfunction]
 #[pyo3(signature = () -> "list[NetworkName]")]
 pub fn fabric_names() -> Vec<&'static str> {
-    FABRICS.to_vec()
+    fabrics().names()
 }

@@ -1,13 +1,13 @@
 //! `linkwright.Setting`.
 
-use linkwright::scenario::{self, Kind, SETTINGS};
+use linkwright::scenario::{self, Kind, Registries};
 use pyo3::prelude::*;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A setting of a scenario: what it may be, and what stands for it where it is absent.
 #[pyclass(frozen, module = "linkwright")]
-pub struct Setting(&'static scenario::Setting);
+pub struct Setting(scenario::Setting);
 
 impl Serialize for Setting {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -18,7 +18,8 @@ impl Serialize for Setting {
 impl<'de> Deserialize<'de> for Setting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let path = String::deserialize(deserializer)?;
-        let found = SETTINGS.iter().find(|setting| setting.path() == path);
+        let all = scenario::settings(&Registries::default());
+        let found = all.into_iter().find(|setting| setting.path() == path);
         found.map(Self).ok_or_else(|| D::Error::custom(format!("no setting `{path}`")))
     }
 }
@@ -33,8 +34,8 @@ impl Setting {
 
     /// Its key alone.
     #[getter]
-    fn key(&self) -> &'static str {
-        self.0.key
+    fn key(&self) -> &str {
+        &self.0.key
     }
 
     /// What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
@@ -93,8 +94,8 @@ impl Setting {
 
     /// What it is, in a phrase.
     #[getter]
-    fn help(&self) -> &'static str {
-        self.0.help
+    fn help(&self) -> &str {
+        &self.0.help
     }
 
     fn __repr__(&self) -> String {
@@ -105,5 +106,5 @@ impl Setting {
 /// Every setting of a scenario, in the order of the reference.
 #[pyfunction]
 pub fn settings() -> Vec<Setting> {
-    SETTINGS.iter().map(Setting).collect()
+    scenario::settings(&Registries::default()).into_iter().map(Setting).collect()
 }

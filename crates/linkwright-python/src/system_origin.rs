@@ -6,7 +6,7 @@ use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network};
 use linkwright::simulation::cluster::Cluster;
 use linkwright::system::composition::MOST_SERVERS;
-use linkwright::system::fabric::FABRICS;
+use linkwright::system::fabric::fabrics;
 use linkwright::system::{Server, presets, toml_format};
 use linkwright::units::Bandwidth;
 use pyo3::prelude::*;
@@ -355,14 +355,15 @@ impl Arguments {
 
     fn name_network(&mut self, name: &str) -> PyResult<()> {
         let speed: Option<Bandwidth> = name.parse().ok();
+        let kinds = fabrics().names();
         let kind = match speed {
-            _ if FABRICS.contains(&name) => name,
+            _ if kinds.contains(&name) => name,
             Some(_) => {
                 self.table.insert("bandwidth".to_owned(), name.into());
                 "single-switch"
             }
             None => {
-                let known = FABRICS.join(", ");
+                let known = kinds.join(", ");
                 return Err(errors::machine(
                     Diagnosis::of(format!("there is no network `{name}`")).remedy(format!(
                         "there are {known}, and one switch by the speed of its links, such as `100 \

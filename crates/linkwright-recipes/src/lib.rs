@@ -6,6 +6,7 @@
 pub mod chain;
 pub mod halo;
 pub mod heaviest_first;
+pub mod hypercube;
 pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod sentences;
@@ -22,6 +23,7 @@ use linkwright::scenario::Registries;
 pub fn registries() -> Registries {
     let mut all = Registries::default();
     all.policies.add(&last_gpus::LastGpus);
+    all.fabrics.add(&hypercube::Hypercube);
     all.nic_policies.add(&shortest_first::ShortestFirst);
     all.arbitration_policies.add(&heaviest_first::HeaviestFirst);
     all.routings.add(&spray::Spray);

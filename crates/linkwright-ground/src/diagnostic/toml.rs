@@ -1,6 +1,6 @@
 //! TOML from strangers: what a text asks of memory and stack is bounded before it is parsed.
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -25,6 +25,20 @@ const MOST_WORDS: usize = 2 * MOST_TOML_VALUES;
 pub fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputError> {
     check(file, text)?;
     ::toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))
+}
+
+/// Parses a TOML text by what a seed knows of it; `file` names it in errors.
+///
+/// # Errors
+/// As [`from_toml`].
+pub fn from_toml_seed<'t, S: DeserializeSeed<'t>>(
+    file: &str,
+    text: &'t str,
+    seed: S,
+) -> Result<S::Value, InputError> {
+    check(file, text)?;
+    let read = ::toml::Deserializer::parse(text).and_then(|parsed| seed.deserialize(parsed));
+    read.map_err(|error| InputError::from_toml(file, text, &error))
 }
 
 /// The same as a table that knows the place of all it holds.

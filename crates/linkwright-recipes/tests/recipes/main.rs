@@ -4,6 +4,7 @@
 mod accounting;
 mod allocation;
 mod arbitration;
+mod fabric;
 mod memory;
 mod nic;
 mod planner;

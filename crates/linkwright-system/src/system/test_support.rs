@@ -7,8 +7,11 @@ use crate::system::fabric::{LinkRate, single_switch};
 use crate::system::presets::preset;
 use crate::units::{Bandwidth, Picoseconds};
 
+mod fabrics;
 #[cfg(test)]
 mod texts;
+
+pub use fabrics::check_fabrics;
 #[cfg(test)]
 pub(super) use texts::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,

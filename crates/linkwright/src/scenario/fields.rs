@@ -144,7 +144,7 @@ impl<'a> Fields<'a> {
     /// A value of another type.
     pub fn setting<T: DeserializeOwned>(&self, path: &str) -> Result<T, InputError> {
         let setting = Setting::of(path);
-        Ok(self.optional(setting.key)?.unwrap_or_else(|| setting.default()))
+        Ok(self.optional(&setting.key)?.unwrap_or_else(|| setting.default()))
     }
 
     /// The named value of a key.
@@ -165,7 +165,7 @@ impl<'a> Fields<'a> {
     pub fn chosen<T: Named>(&self, path: &str) -> Result<T, InputError> {
         let setting = Setting::of(path);
         let absent = || T::from_name(setting.absent).expect("the tests read every default");
-        Ok(self.choice(setting.key)?.unwrap_or_else(absent))
+        Ok(self.choice(&setting.key)?.unwrap_or_else(absent))
     }
 
     /// The entry that a setting names; where the table lacks it, the one that stands for it.
@@ -178,10 +178,10 @@ impl<'a> Fields<'a> {
         registry: &Registry<T>,
     ) -> Result<&'static T, InputError> {
         let setting = Setting::of(path);
-        let name = self.optional::<String>(setting.key)?;
+        let name = self.optional::<String>(&setting.key)?;
         let name = name.as_deref().unwrap_or(setting.absent);
         registry.get(name).map_err(|error| {
-            self.refuse(setting.key, &format!("unknown {}", error.what), error.instead)
+            self.refuse(&setting.key, &format!("unknown {}", error.what), error.instead)
         })
     }
 

@@ -1,10 +1,12 @@
 //! The keys that a scenario may have, and earlier ones read into today's.
 
-use super::settings::{EARLIER, SETTINGS};
+use std::borrow::Cow;
+
+use super::registries::Registries;
+use super::settings::{EARLIER, SETTINGS, settings_of};
 use super::source::Source;
 use super::tree::{Entry, Item, Node, Tree};
 use crate::diagnostic::{InputError, closest, instead_of};
-use crate::system::fabric::FABRICS;
 use crate::units::Bandwidth;
 
 /// The most keys that an error lists beside the one that was probably meant.
@@ -18,19 +20,22 @@ pub(super) const SCENARIO: &str = "a scenario";
 const DIFFERENCE: &str = "what differs";
 
 /// The keys of a table.
-fn known(path: &str) -> Vec<&'static str> {
+fn known(path: &str, registries: &Registries) -> Vec<Cow<'static, str>> {
     let (table, earlier) = match path {
         SCENARIO | DIFFERENCE => ("", ""),
         NETWORK_ALONE | "network" => ("system.network", "network"),
         other => (other, other),
     };
-    let settings = SETTINGS.iter().filter(|it| it.table == table).map(|it| it.key);
-    let earlier = EARLIER.iter().filter(|it| it.0 == earlier).map(|it| it.1);
-    let mut keys: Vec<&str> = settings.chain(earlier).collect();
+    let settings = settings_of(registries, Some(table)).into_iter().map(|it| it.key);
+    let earlier = EARLIER.iter().filter(|it| it.0 == earlier).map(|it| it.1.into());
+    let mut keys: Vec<Cow<'static, str>> = settings.chain(earlier).collect();
     match path {
-        SCENARIO => keys.push("compare"),
-        DIFFERENCE => keys.retain(|key| *key != "name"),
-        NETWORK_ALONE => keys.extend(["seed", "protocol", "collectives", "system", "pcie"]),
+        SCENARIO => keys.push("compare".into()),
+        DIFFERENCE => keys.retain(|key| key != "name"),
+        NETWORK_ALONE => {
+            let beside = ["seed", "protocol", "collectives", "system", "pcie"];
+            keys.extend(beside.map(Cow::Borrowed));
+        }
         _ => {}
     }
     keys
@@ -47,7 +52,8 @@ fn has_settings(path: &str) -> bool {
 /// A key that the table does not have, with the one that was probably meant; one that is given
 /// in two spellings.
 pub(super) fn checked(source: Source<'_>, path: &str, tree: Tree) -> Result<Tree, InputError> {
-    let known = known(path);
+    let known = known(path, source.registries);
+    let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let mut found = Tree::new();
     for (key, entry) in tree {
         let name = key.replace('-', "_");
@@ -234,12 +240,13 @@ fn name_network(source: Source<'_>, node: &mut Node) -> Result<(), InputError> {
         (key.to_owned(), Entry { key: span.clone(), node })
     };
     let speed: Option<Bandwidth> = name.parse().ok();
+    let kinds = source.registries.fabrics.names();
     let table = match speed {
-        _ if FABRICS.contains(&name) => Tree::from([key("kind", name)]),
+        _ if kinds.contains(&name) => Tree::from([key("kind", name)]),
         Some(_) => Tree::from([key("kind", "single-switch"), key("bandwidth", name)]),
         None if name.contains(['.', '/', '\\']) => Tree::from([key("file", name)]),
         None => {
-            let known = instead_of(name, &FABRICS);
+            let known = instead_of(name, &kinds);
             let remedy = format!("{known}, files, and speeds such as \"100 Gb/s\"");
             return Err(source.refuse(&span, "unknown kind of network", remedy));
         }

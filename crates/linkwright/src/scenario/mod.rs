@@ -24,7 +24,7 @@
 //! allocation.policies = ["baseline"]
 //! ```
 //!
-//! [`SETTINGS`] lists every key. One reader takes all texts: [`Scenario::read`]. Keys of earlier
+//! [`settings()`] lists every key. One reader takes all texts: [`Scenario::read`]. Keys of earlier
 //! versions (`[machine]`, and a `[network]` beside `[[job]]`) are read into today's; a key of
 //! several words may be written with hyphens, too. Only the text is read here: the files that it
 //! names are the caller's to read ([`Scenario::files`]) and to hand over ([`Scenario::build`]).
@@ -77,5 +77,5 @@ pub use programs::Programs;
 pub use read::{Asked, Given, Scenario, read_network};
 pub use registries::Registries;
 pub use servers::ServerEntry;
-pub use settings::{Kind, SETTINGS, Setting};
+pub use settings::{Kind, Setting, settings};
 pub use source::{Place, SETTINGS_FILE};

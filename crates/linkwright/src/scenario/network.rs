@@ -5,9 +5,10 @@ mod read;
 
 use std::collections::BTreeMap;
 
-pub(super) use read::factor;
+pub(super) use read::{factor, keys_of_fabrics};
 
 use super::fields::FileName;
+use super::registries::Registries;
 use super::servers::ServerEntry;
 use super::source::Place;
 use crate::network::PacketSettings;
@@ -87,6 +88,8 @@ pub struct NetworkSettings {
     pub collectives: CollectiveChoices,
     /// Where the table stands, and its routing if it names one.
     pub places: NetworkPlaces,
+    /// Gives its names their meaning.
+    pub registries: Registries,
     /// Where each parameter of the fabric stands that is given, and what is written, by its key.
     pub parameters: BTreeMap<String, (Place, String)>,
 }
@@ -110,17 +113,17 @@ pub struct NetworkPlaces {
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::settings::SETTINGS;
-    use crate::system::fabric::FabricSpecification;
+    use crate::scenario::{Registries, settings};
+    use crate::system::fabric::{LINK_KEYS, fabrics};
 
     #[test]
     fn the_settings_hold_those_of_specifications() {
-        for key in FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_")) {
-            let known = |it: &&_| {
-                let it: &crate::scenario::Setting = it;
-                it.table == "system.network" && it.key == key
-            };
-            assert!(SETTINGS.iter().any(|it| known(&it)), "{key}");
+        let all = settings(&Registries::default());
+        let kinds = fabrics();
+        let keys = kinds.iter().flat_map(|kind| kind.keys()).chain(&LINK_KEYS).copied();
+        for key in keys.map(|key| key.key.replace('-', "_")).chain(["kind".to_owned()]) {
+            let known = all.iter().filter(|it| it.table == "system.network" && it.key == key);
+            assert_eq!(known.count(), 1, "{key}");
         }
     }
 }

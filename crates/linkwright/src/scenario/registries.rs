@@ -6,6 +6,7 @@ use crate::collectives::plan::{self, Planner};
 use crate::diagnostic::Registry;
 use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
 use crate::network::routing::{RoutingKind, routing_kinds};
+use crate::system::fabric::{FabricKind, fabrics};
 use crate::training::{self, NamedWorkload};
 
 /// One registry for each thing that others may add to.
@@ -32,6 +33,8 @@ pub struct Registries {
     pub accounting: Registry<dyn AccountingFormat>,
     /// How collectives are planned: `collectives.planner`.
     pub planners: Registry<dyn Planner>,
+    /// Servers are joined by these: `system.network.kind`.
+    pub fabrics: Registry<dyn FabricKind>,
 }
 
 impl Default for Registries {
@@ -40,6 +43,7 @@ impl Default for Registries {
         Self {
             policies: allocation::policies(),
             planners: plan::planners(),
+            fabrics: fabrics(),
             nic_policies: nic_rules(),
             arbitration_policies: arbiters(),
             routings: routing_kinds(),

@@ -4,11 +4,14 @@
 //! The reader takes the keys from here; the reference, the options of the command line and the stub
 //! of the Python package take the rest. A test walks every setting from a file to the reference.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use toml::Value;
 
 use super::needs::Needs;
 use super::recorded::MOST_DAYS;
+use super::registries::Registries;
 use crate::allocation::{BandwidthModel, Ties, policies};
 use crate::collectives::plan::planners;
 use crate::diagnostic::Named;
@@ -23,7 +26,7 @@ use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::PlannerChoice;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, MOST_SERVERS, PortOrder};
-use crate::system::fabric::FABRICS;
+use crate::system::fabric::{FabricKey, FabricValueType, fabric_keys, fabrics};
 use crate::system::{BandwidthProfile, NetworkKind, presets};
 use crate::training::{MOST_SAMPLES, Network, Optimizer, Precision, Way, Workload};
 
@@ -70,28 +73,55 @@ pub enum Kind {
 }
 
 /// A setting.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Setting {
     /// The path of its table; empty for the top of a scenario.
     pub table: &'static str,
     /// Its key.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// What it may be.
     pub kind: Kind,
     /// What stands for it where it is absent: a value as it is written, or a phrase.
     pub absent: &'static str,
     /// What it is, in a phrase.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
     /// What else a scenario must have for it to count; the first that is lacking is told.
     pub needs: &'static [Needs],
 }
 
 impl Setting {
+    /// Makes the setting of a key of fabrics, which is of these.
+    fn of_fabric(key: &FabricKey, of: &[&str]) -> Self {
+        let whose: Vec<String> = of.iter().map(|of| format!("of {of}")).collect();
+        let whose = if key.of.is_empty() { String::new() } else { whose.join(" and ") };
+        let between = if whose.is_empty() || key.help.is_empty() { "" } else { ": " };
+        Self {
+            table: NETWORK,
+            key: key.key.replace('-', "_").into(),
+            kind: match key.takes {
+                FabricValueType::Count => COUNT,
+                FabricValueType::Counts => Kind::Wholes,
+                FabricValueType::Truth => Kind::Truth,
+                FabricValueType::Bandwidth => Kind::Bandwidth,
+                FabricValueType::Latency => Kind::Time,
+                FabricValueType::Links => Kind::Name(links),
+            },
+            absent: key.absent,
+            help: format!("{whose}{between}{}", key.help).into(),
+            needs: match (key.key, key.of_packets) {
+                ("intra-group-detours", _) => &[Needs::Routes, Needs::Fabric, Needs::Detours],
+                ("hop-weights", _) => &[Needs::Routes, Needs::Fabric, Needs::Weights],
+                (_, true) => &[Needs::Routes, Needs::Fabric],
+                (_, false) => &[Needs::Fabric, Needs::Played],
+            },
+        }
+    }
+
     /// Its path, as `system.network.nic`.
     #[must_use]
     pub fn path(&self) -> String {
         if self.table.is_empty() {
-            self.key.to_owned()
+            self.key.clone().into_owned()
         } else {
             format!("{}.{}", self.table, self.key)
         }
@@ -145,6 +175,10 @@ impl Setting {
     }
 }
 
+fn links() -> Vec<&'static str> {
+    NetworkKind::ALL.map(NetworkKind::name).to_vec()
+}
+
 fn workloads() -> Vec<&'static str> {
     Workload::all().iter().map(|workload| workload.name.as_str()).collect()
 }
@@ -166,13 +200,13 @@ const SERVERS: Kind = Kind::Whole { least: 1, most: MOST_SERVERS as u64 };
 macro_rules! settings {
     ($($table:literal $key:ident: $kind:expr, $absent:literal, $help:literal
         $(, needs $($needs:ident)+)?;)*) => {
-        /// The settings, in the order of the reference.
-        pub const SETTINGS: &[Setting] = &[$(Setting {
+        /// Lists the settings in the order of the reference, but for those that kinds of fabrics declare.
+        pub(super) const SETTINGS: &[Setting] = &[$(Setting {
             table: $table,
-            key: stringify!($key),
+            key: Cow::Borrowed(stringify!($key)),
             kind: $kind,
             absent: $absent,
-            help: $help,
+            help: Cow::Borrowed($help),
             needs: &[$($(Needs::$needs),+)?],
         },)*];
     };
@@ -223,7 +257,7 @@ settings! {
          the first",
         needs Routes Fabric;
     "system" unhealthy: Kind::Wholes, "none", "ids of GPUs that are out of order from the start";
-    "system" network: Kind::NameOr(|| FABRICS.to_vec()), "no network for one server, else a fat-tree",
+    "system" network: Kind::NameOr(|| fabrics().names()), "no network for one server, else a fat-tree",
         "what joins the servers: a kind, a file, the speed of one switch's links, or a table";
     "system.server" preset: Kind::Name(|| presets::NAMES.to_vec()), "", "a built-in server's name";
     "system.server" file: Kind::File, "", "a server in any format that machines are read from";
@@ -241,68 +275,13 @@ settings! {
     "system.server" latency: Kind::Time, "500 ns",
         "of a node: of the link between two of its GPUs",
         needs NodeLinks;
-    "system.network" kind: Kind::Name(|| FABRICS.to_vec()), "fat-tree",
+    "system.network" kind: Kind::Name(|| fabrics().names()), "fat-tree",
         "its shape; `preset` is the same",
         needs Played;
-    "system.network" preset: Kind::Name(|| FABRICS.to_vec()), "", "its shape, as `kind`",
+    "system.network" preset: Kind::Name(|| fabrics().names()), "", "its shape, as `kind`",
         needs Played;
     "system.network" file: Kind::File, "", "a network of any format, in place of a kind",
         needs Played;
-    "system.network" levels: COUNT, "", "of a fat-tree: levels of switches, 2 or 3",
-        needs Fabric Played;
-    "system.network" radix: COUNT, "", "of a fat-tree and of Quartz: ports of a switch",
-        needs Fabric Played;
-    "system.network" pods: COUNT, "", "of a fat-tree of three levels",
-        needs Fabric Played;
-    "system.network" leaves: COUNT, "", "of a fat-tree of two levels and of Quartz: leaf switches",
-        needs Fabric Played;
-    "system.network" tapering: COUNT, "", "of a fat-tree: nodes for each link up of a leaf",
-        needs Fabric Played;
-    "system.network" leaves_per_pod: COUNT, "", "of Quartz",
-        needs Fabric Played;
-    "system.network" nodes_per_leaf: COUNT, "", "of Quartz",
-        needs Fabric Played;
-    "system.network" uplinks: COUNT, "", "of Quartz: links up of a leaf and of an aggregate",
-        needs Fabric Played;
-    "system.network" cores: COUNT, "", "of Quartz: core switches",
-        needs Fabric Played;
-    "system.network" nodes_per_switch: COUNT, "", "of a dragonfly and of a torus",
-        needs Fabric Played;
-    "system.network" switches_per_group: COUNT, "", "of a dragonfly",
-        needs Fabric Played;
-    "system.network" global_links_per_switch: COUNT, "", "of a dragonfly",
-        needs Fabric Played;
-    "system.network" groups: COUNT, "", "of a dragonfly",
-        needs Fabric Played;
-    "system.network" ports: COUNT, "", "of a single switch, each for one node",
-        needs Fabric Played;
-    "system.network" dimensions: Kind::Wholes, "", "of a torus: its sizes",
-        needs Fabric Played;
-    "system.network" bandwidth: Kind::Bandwidth, "",
-        "of every link that nothing else gives one; absent, that of the servers' interfaces",
-        needs Fabric Played;
-    "system.network" latency: Kind::Time, "", "of every link that nothing else gives one",
-        needs Fabric Played;
-    "system.network" node_bandwidth: Kind::Bandwidth, "", "of the links of nodes",
-        needs Fabric Played;
-    "system.network" node_latency: Kind::Time, "", "of the links of nodes",
-        needs Fabric Played;
-    "system.network" global_bandwidth: Kind::Bandwidth, "",
-        "of a dragonfly's links between groups",
-        needs Fabric Played;
-    "system.network" global_latency: Kind::Time, "", "of a dragonfly's links between groups",
-        needs Fabric Played;
-    "system.network" intra_group_detours: Kind::Truth, "false",
-        "of a dragonfly: whether `valiant`, `ugal` and `progressive` may lead a packet over a \
-         third switch of its group",
-        needs Routes Fabric Detours;
-    "system.network" hop_weights: Kind::Truth, "as `intra_group_detours`",
-        "of a dragonfly: whether `ugal` and `progressive` multiply queues by the links of the \
-         paths behind them",
-        needs Routes Fabric Weights;
-    "system.network" links: Kind::Name(|| NetworkKind::ALL.map(NetworkKind::name).to_vec()), "",
-        "what the links are",
-        needs Fabric Played;
     "system.network" routing_table: Kind::File, "none",
         "routing tables for a network's file, which packets then follow",
         needs Routes;
@@ -538,6 +517,27 @@ settings! {
     "collectives" planned_message_size: Kind::Size, "1 MiB",
         "the most that a message of a planned collective carries",
         needs Plans;
+}
+
+/// Names the table of the network, whose kinds declare settings of their own.
+const NETWORK: &str = "system.network";
+
+/// Lists the settings of a table, or of all tables, in the order of the reference.
+pub(super) fn settings_of(registries: &Registries, table: Option<&str>) -> Vec<Setting> {
+    let mut all: Vec<Setting> =
+        SETTINGS.iter().filter(|it| table.is_none_or(|table| it.table == table)).cloned().collect();
+    // They stand behind what else says the network's shape.
+    if let Some(at) = all.iter().position(|it| it.table == NETWORK && it.key == "file") {
+        let keys = fabric_keys(&registries.fabrics);
+        all.splice(at + 1..at + 1, keys.iter().map(|(key, of)| Setting::of_fabric(key, of)));
+    }
+    all
+}
+
+/// Lists every setting of a scenario that is read with these registries, in the order of the reference.
+#[must_use]
+pub fn settings(registries: &Registries) -> Vec<Setting> {
+    settings_of(registries, None)
 }
 
 /// Keys of earlier versions, each with what it is today.

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 
+use super::network::keys_of_fabrics;
 use super::source::{SETTINGS_FILE, Source};
 use crate::diagnostic::{InputError, instead_of, toml_table};
-use crate::system::fabric::FabricSpecification;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ pub(super) fn put_over(source: Source<'_>, base: &mut Tree, over: Tree) -> Resul
 }
 
 fn put_at(source: Source<'_>, path: &str, base: &mut Tree, over: Tree) -> Result<(), InputError> {
-    give_way(path, base, &over);
+    give_way(source, path, base, &over);
     for (key, entry) in over {
         let inside = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match (base.get_mut(&key), entry) {
@@ -148,15 +148,15 @@ fn put_at(source: Source<'_>, path: &str, base: &mut Tree, over: Tree) -> Result
 }
 
 /// Removes what the keys on top exclude.
-fn give_way(path: &str, base: &mut Tree, over: &Tree) {
+fn give_way(source: Source<'_>, path: &str, base: &mut Tree, over: &Tree) {
     let has = |keys: &[&str]| keys.iter().any(|key| over.contains_key(*key));
     let is_named = |tree: &Tree| OF_NAMED_SERVER.iter().any(|key| tree.contains_key(*key));
     match path {
         "system.server" if is_named(base) || is_named(over) => base.clear(),
-        "system.network" if has(&OF_SHAPE[..3]) => base.retain(|key, _| {
-            let is_of_kind = FabricSpecification::KEYS.contains(&key.replace('_', "-").as_str());
-            !is_of_kind && !OF_SHAPE.contains(&key.as_str())
-        }),
+        "system.network" if has(&OF_SHAPE[..3]) => {
+            let of_kind = keys_of_fabrics(&source.registries.fabrics);
+            base.retain(|key, _| !of_kind.contains(key) && !OF_SHAPE.contains(&key.as_str()));
+        }
         "jobs" if has(&["file"]) => drop(base.remove("generate")),
         "jobs" if has(&["generate"]) => drop(base.remove("file")),
         "" if has(&["jobs"]) => drop(base.remove("job")),

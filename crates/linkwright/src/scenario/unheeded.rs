@@ -1,11 +1,11 @@
 //! Choices that a scenario makes and that nothing heeds.
 //!
 //! They are no errors, since another variant or setting may heed them; but nobody should take that nothing
-//! differs for what they are worth. An entry of [`SETTINGS`] says on what a setting depends.
+//! differs for what they are worth. An entry of [`settings`] says on what a setting depends.
 
 use super::facts::Facts;
 use super::needs::Needs;
-use super::settings::SETTINGS;
+use super::settings::settings;
 use crate::diagnostic::shown;
 
 /// Holds the names of settings that count for nothing, and why.
@@ -22,7 +22,8 @@ pub(super) fn unheeded(facts: &Facts<'_>) -> Vec<String> {
         programs.names().iter().map(|name| shown(name)).collect()
     });
     let mut found: Vec<Unheeded> = Vec::new();
-    for setting in SETTINGS.iter().filter(|setting| !setting.needs.is_empty()) {
+    let settings = settings(&facts.scenario.registries);
+    for setting in settings.iter().filter(|setting| !setting.needs.is_empty()) {
         let names = facts.scenario.written.called(setting, &jobs);
         let lacking = || setting.needs.iter().find_map(|it| Some((*it, it.lacking(facts)?)));
         if names.is_empty() {

@@ -35,7 +35,8 @@ impl Written {
             let path = setting.path();
             return if self.has(&path) { vec![format!("`{path}`")] } else { Vec::new() };
         }
-        let jobs = self.of_jobs.iter().zip(names).filter(|(keys, _)| keys.contains(setting.key));
+        let jobs =
+            self.of_jobs.iter().zip(names).filter(|(keys, _)| keys.contains(setting.key.as_ref()));
         jobs.map(|(_, name)| format!("`{}` of job `{name}`", setting.key)).collect()
     }
 }

@@ -9,9 +9,7 @@ use adaptive::{Adaptive, Progress, irregular};
 use linkwright::network::packet::{
     Arbitration, NicPolicy, PacketSettings, Switching, TurnByTurn, arbiters, nic_rules,
 };
-use linkwright::network::routing::{
-    AnyRouting, PROGRESSIVE, Routing, RoutingKind, SHORTEST_PATH, UGAL,
-};
+use linkwright::network::routing::{AnyRouting, PROGRESSIVE, RoutingKind, SHORTEST_PATH, UGAL};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{PacketNetwork, Traffic};
 use linkwright::system::fabric::{

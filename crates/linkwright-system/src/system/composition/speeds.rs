@@ -7,7 +7,7 @@ use super::numbers::Numbers;
 use super::{ServerKind, System, interfaces, nics_of};
 use crate::system::adapters::port_speed;
 use crate::system::error::SystemError;
-use crate::system::fabric::{FABRICS, Fabric};
+use crate::system::fabric::{Fabric, fabrics};
 use crate::system::server::Server;
 use crate::units::Bandwidth;
 
@@ -161,7 +161,8 @@ impl System {
     pub fn fabric_words(&self) -> Option<String> {
         let fabric = self.fabric()?;
         let of_kind = fabric.name().rsplit_once('-').map(|(kind, _)| kind);
-        let name = of_kind.filter(|kind| FABRICS.contains(kind)).unwrap_or(fabric.name());
+        let kinds = fabrics().names();
+        let name = of_kind.filter(|kind| kinds.contains(kind)).unwrap_or(fabric.name());
         let speed = node_speeds(fabric, self.nics() as usize);
         let source = self.unnamed_speed().map(|(source, _)| format!(", {}", source.words()));
         Some(format!("{name} of {speed}{}", source.unwrap_or_default()))

@@ -14,18 +14,23 @@ pub struct LinkRate {
 
 impl LinkRate {
     /// A link of a node to a switch.
-    pub(super) const fn to_node(self, switch: SwitchId) -> NodeLink {
+    #[must_use]
+    pub const fn to_node(self, switch: SwitchId) -> NodeLink {
         NodeLink { switch, bandwidth: self.bandwidth, latency: self.latency }
     }
 
     /// A link between two switches.
-    pub(super) const fn between(self, a: SwitchId, b: SwitchId) -> SwitchLink {
+    #[must_use]
+    pub const fn between(self, a: SwitchId, b: SwitchId) -> SwitchLink {
         SwitchLink { a, b, bandwidth: self.bandwidth, latency: self.latency }
     }
 }
 
-/// An error of a parameter that no generator can use.
-pub(super) fn refuse<T>(
+/// Refuses a value of a parameter that no generator can use.
+///
+/// # Errors
+/// Always: [`FabricError::Parameter`].
+pub fn refuse<T>(
     parameter: &'static str,
     value: impl ToString,
     remedy: impl Into<String>,
@@ -34,7 +39,10 @@ pub(super) fn refuse<T>(
 }
 
 /// Refuses zero.
-pub(super) fn positive(parameter: &'static str, value: u32) -> Result<(), FabricError> {
+///
+/// # Errors
+/// [`FabricError::Parameter`] of a zero.
+pub fn positive(parameter: &'static str, value: u32) -> Result<(), FabricError> {
     if value == 0 { refuse(parameter, value, "give at least 1") } else { Ok(()) }
 }
 
@@ -45,8 +53,11 @@ pub(super) const LARGEST_RADIX: u32 = 1 << 15;
 /// not the end of the program. A fat-tree of 16,384 ports has 49,152.
 pub(super) const MOST_LINKS: usize = 1 << 20;
 
-/// Refuses a network with more links; None is a count that left 64 bits.
-pub(super) fn numberable(links: Option<u64>) -> Result<(), FabricError> {
+/// Refuses a network of more than 2^20 links; None is a count that left 64 bits.
+///
+/// # Errors
+/// [`FabricError::TooLarge`].
+pub fn numberable(links: Option<u64>) -> Result<(), FabricError> {
     let channels = links.and_then(|links| links.checked_mul(2)).unwrap_or(u64::MAX);
     let channels = usize::try_from(channels).unwrap_or(usize::MAX);
     if channels > 2 * MOST_LINKS {

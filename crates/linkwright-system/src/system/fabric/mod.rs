@@ -16,10 +16,15 @@ mod dragonfly;
 mod error;
 mod fat_tree;
 mod graph;
+mod key;
+mod kind;
+mod kinds;
 mod links;
 mod listed;
+mod parameters;
 mod paths;
 mod pod_tree;
+mod reader;
 mod routing_file;
 mod routing_tables;
 mod shape;
@@ -30,7 +35,7 @@ pub(in crate::system) mod strangers;
 mod torus;
 mod wiring;
 
-use crate::diagnostic::{InputError, from_toml};
+use crate::diagnostic::{InputError, Registry, from_toml};
 use crate::units::{Bandwidth, Picoseconds};
 
 pub use dot_reader::read_dot;
@@ -39,15 +44,18 @@ pub use dragonfly::{Dragonfly, DragonflyRates, dragonfly};
 pub use error::FabricError;
 pub use fat_tree::{FatTree, FatTreeLevel, FatTreeRates, fat_tree};
 pub use graph::read_graph;
-pub use links::LinkRate;
+pub use key::{FabricKey, FabricValue, FabricValueType, LINK_KEYS};
+pub use kind::{FabricKind, fabric_keys, fabrics};
+pub use links::{LinkRate, numberable, positive, refuse};
 pub(in crate::system) use listed::of_listed;
+pub use parameters::FabricParameters;
 pub use paths::{FabricPaths, FabricShares};
 pub use pod_tree::{PodTree, pod_tree};
 pub use routing_file::read_routing;
 pub use routing_tables::RoutingTables;
 pub use shape::FabricShape;
 pub use single_switch::single_switch;
-pub use specification::{FABRICS, FabricKind, FabricSpecification, LINK_KEYS, read_specification};
+pub use specification::{FabricSpecification, read_specification};
 pub use torus::{Direction, Torus, TorusRates, torus};
 pub use wiring::Fabric;
 
@@ -114,7 +122,7 @@ pub enum FabricText {
 }
 
 impl FabricText {
-    /// Reads a text of any format; `file` names it in errors.
+    /// Reads a text of any format, or of one of these kinds; `file` names it in errors.
     ///
     /// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
     /// `kind` is a specification ([`FabricSpecification::read`]), and other TOML lists a graph
@@ -122,7 +130,11 @@ impl FabricText {
     ///
     /// # Errors
     /// As the reader of the format. Names the files of other tools, and says how to write them here.
-    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+    pub fn read(
+        file: &str,
+        text: &str,
+        kinds: &Registry<dyn FabricKind>,
+    ) -> Result<Self, InputError> {
         let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
         let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
         let first = lines.find(|line| !is_blank(line)).unwrap_or_default();
@@ -133,11 +145,20 @@ impl FabricText {
         let table: Result<toml::Table, _> = from_toml(file, text);
         match table {
             Ok(table) if table.contains_key("kind") => {
-                let specification = FabricSpecification::read(file, text)?;
+                let specification = FabricSpecification::read_of(file, text, kinds)?;
                 Ok(Self::Kind(Box::new(specification)))
             }
             Ok(_) => read_graph(file, text).map(Self::Graph),
             Err(error) => Err(strangers::named(file, text).unwrap_or(error)),
+        }
+    }
+
+    /// The name of the routing that its kind says fits it.
+    #[must_use]
+    pub fn routing(&self) -> Option<&'static str> {
+        match self {
+            Self::Kind(specification) => specification.kind().routing(),
+            Self::Graph(_) => None,
         }
     }
 
@@ -172,5 +193,5 @@ impl FabricText {
 /// # Errors
 /// As [`FabricText::read`] and [`FabricText::build`].
 pub fn read_fabric(file: &str, text: &str) -> Result<Fabric, InputError> {
-    FabricText::read(file, text)?.build(file, text, None)
+    FabricText::read(file, text, &fabrics())?.build(file, text, None)
 }

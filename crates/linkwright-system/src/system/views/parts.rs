@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::system::composition::PortOrder;
-    use crate::system::fabric::{FABRICS, FabricSpecification};
+    use crate::system::fabric::{FabricSpecification, fabrics};
     use crate::system::presets::preset;
     use crate::system::views::listed::listed;
 
@@ -115,7 +115,7 @@ mod tests {
             (Arc::new(preset("dgx-a100").unwrap()), 2),
         ];
         let needed = System::ports_for(&servers).unwrap();
-        for kind in FABRICS {
+        for kind in fabrics().names() {
             let fabric = FabricSpecification::preset(kind).unwrap().for_ports(needed).unwrap();
             let spare = fabric.nodes() - needed;
             let system = System::new(&servers, fabric, PortOrder::Rails).unwrap();

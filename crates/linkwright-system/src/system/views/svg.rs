@@ -165,7 +165,7 @@ fn drawn(title: &str, boxes: &[Box], lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::fabric::{FabricKind, FabricSpecification, read_graph};
+    use crate::system::fabric::{FabricSpecification, read_graph};
     use crate::system::presets::{NAMES, preset};
 
     #[test]
@@ -185,14 +185,14 @@ mod tests {
 
     #[test]
     fn small_fabrics_are_drawn_and_large_ones_not() {
-        for kind in [FabricKind::FatTree, FabricKind::Torus, FabricKind::SingleSwitch] {
-            let fabric = FabricSpecification::new(kind).for_ports(12).unwrap();
+        for kind in ["fat-tree", "torus", "single-switch"] {
+            let fabric = FabricSpecification::preset(kind).unwrap().for_ports(12).unwrap();
             let text = fabric_svg(&fabric).unwrap();
             let boxes = (fabric.switches() + fabric.nodes()) as usize;
             assert_eq!(text.matches("<rect ").count(), boxes);
             assert_eq!(text.matches("<line ").count(), fabric.channels().len() / 2);
         }
-        let large = FabricSpecification::new(FabricKind::Torus).build().unwrap();
+        let large = FabricSpecification::preset("torus").unwrap().build().unwrap();
         assert_eq!(fabric_svg(&large), None);
     }
 

@@ -303,7 +303,7 @@ mod tests {
 
     use super::*;
     use crate::system::composition::{AbstractNode, PortOrder};
-    use crate::system::fabric::{FABRICS, FabricSpecification};
+    use crate::system::fabric::{FabricSpecification, fabrics};
     use crate::system::presets::preset;
 
     fn drawn(count: u32, fabric: &str, order: PortOrder) -> String {
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn what_is_large_is_drawn_in_short_and_says_so() {
-        for fabric in FABRICS {
+        for fabric in fabrics().names() {
             let text = drawn(500, fabric, PortOrder::Plain);
             assert!(text.contains("in short"), "{fabric}");
             assert!(text.contains(">500 \u{d7} dgx1-v100<"), "{fabric}");

@@ -65,16 +65,20 @@ impl NetworkSettings {
         let fastest = speeds.as_ref().and_then(InterfaceSpeeds::fastest);
         // Its links carry this where nobody names their speed, and that of interfaces is not known.
         let mut unsaid = None;
+        // The routing that its kind says fits it.
+        let mut fitting = None;
         let fabric = match (own, &self.fabric) {
             (Some(own), _) => own,
             (None, FabricSource::File(name)) => {
                 let text = text_of(file, name, files)?;
-                let read = FabricText::read(&name.name, text)?;
+                let read = FabricText::read(&name.name, text, &self.registries.fabrics)?;
                 unsaid = read.unsaid_speed();
+                fitting = read.routing();
                 read.build(&name.name, text, fastest)?
             }
             (None, FabricSource::Specification(specification)) => {
                 unsaid = specification.unsaid_speed();
+                fitting = specification.kind().routing();
                 let specification = specification.at_speed(fastest);
                 sized(match &speeds {
                     Some(speeds) => specification.for_ports(speeds.count()),
@@ -96,11 +100,17 @@ impl NetworkSettings {
         let fabric = fabric.with_bandwidth_times(numerator, denominator).map_err(|error| {
             at(self.places.bandwidth_scale, error.into(), "give a smaller factor")
         })?;
-        let routing = match self.routing {
-            Some(routing) => routing,
-            None if tables.is_some() => SHORTEST_PATH,
-            None => routing_for(fabric.shape()),
-        };
+        let routing =
+            match self.routing {
+                Some(routing) => routing,
+                None if tables.is_some() => SHORTEST_PATH,
+                None => match fitting {
+                    None => routing_for(fabric.shape()),
+                    Some(name) => self.registries.routings.get(name).map_err(|error| {
+                        at(self.places.fabric, error.into(), "choose a `routing`")
+                    })?,
+                },
+            };
         let checked = match &tables {
             None => AnyRouting::new(routing, &fabric, self.packets.seed).map(|_| ()),
             Some(tables) => TableRouting::new(&fabric, tables).map(|_| ()),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use toml::{Table, Value};
+use serde::de::DeserializeSeed;
+use toml::Value;
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
-use crate::diagnostic::{Diagnosis, InputError, in_plain_words, instead_of};
+use crate::diagnostic::{InputError, Registry, in_plain_words};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::routing::SHORTEST_PATH;
 use crate::network::{PacketSettings, PcieSettings};
@@ -18,7 +19,7 @@ use crate::scenario::servers;
 use crate::scenario::settings::Setting;
 use crate::simulation::cluster::{CollectiveChoices, CollectiveMethod, Fidelity};
 use crate::simulation::played::PlannerChoice;
-use crate::system::fabric::{FABRICS, FabricSpecification};
+use crate::system::fabric::{FabricKind, FabricSpecification, fabric_keys};
 
 /// A factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
 fn fraction(text: &str) -> Option<(u32, u32)> {
@@ -45,50 +46,46 @@ pub(in crate::scenario) fn factor(
     path: &str,
 ) -> Result<(u32, u32), InputError> {
     let setting = Setting::of(path);
-    let text = match fields.value(setting.key) {
+    let text = match fields.value(&setting.key) {
         None => setting.absent.to_owned(),
         Some(Value::String(text)) => text,
         Some(value) => value.to_string(),
     };
     let refuse = || {
         let remedy = "write a factor above zero, such as 2, 0.5, \"2x\" or \"x/16\"";
-        fields.refuse(setting.key, "no factor of bandwidths", remedy)
+        fields.refuse(&setting.key, "no factor of bandwidths", remedy)
     };
     fraction(&text).ok_or_else(refuse)
 }
 
-/// The specification in a table, whose keys are those of a file with underscores.
-fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError> {
-    let kind_key = if fields.has("preset") { "preset" } else { "kind" };
-    let mut table = Table::new();
-    let kind = fields.value(kind_key);
-    if let Some(Value::String(name)) = &kind
-        && !FABRICS.contains(&name.as_str())
-    {
-        let remedy = format!("{}, and `file`", instead_of(name, &FABRICS));
-        return Err(fields.refuse(kind_key, "unknown kind of network", remedy));
-    }
-    table.insert("kind".to_owned(), kind.unwrap_or_else(|| Value::String("fat-tree".to_owned())));
-    for key in FabricSpecification::KEYS.iter().skip(1) {
-        let written = key.replace('-', "_");
-        if let Some(value) = fields.value(&written) {
-            table.insert((*key).to_owned(), value);
-            read_table(&table).map_err(|error| {
-                fields.refuse_as(&written, error, "see the file format in the reference")
-            })?;
-        } else {
-            read_table(&table).map_err(|error| {
-                fields.refuse_as(kind_key, error, "see the file format in the reference")
-            })?;
-        }
-    }
-    let read = read_table(&table);
-    read.map_err(|error| fields.refuse_as(kind_key, error, "see the file format in the reference"))
+/// The keys that say of a fabric what it is, as a scenario spells them.
+pub(in crate::scenario) fn keys_of_fabrics(kinds: &Registry<dyn FabricKind>) -> Vec<String> {
+    let keys = fabric_keys(kinds).into_iter().map(|(key, _)| key.key.replace('-', "_"));
+    std::iter::once("kind".to_owned()).chain(keys).collect()
 }
 
-fn read_table(table: &Table) -> Result<FabricSpecification, Diagnosis> {
-    let read = table.clone().try_into();
-    read.map_err(|error: toml::de::Error| in_plain_words(error.message()))
+/// The specification in a table, whose keys are those of a file with underscores.
+fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError> {
+    let kinds = &fields.source.registries.fabrics;
+    let kind_key = if fields.has("preset") { "preset" } else { "kind" };
+    let told = "see the file format in the reference";
+    let absent = Setting::of("system.network.kind").absent;
+    let name = fields.or(kind_key, absent.to_owned())?;
+    let kind = kinds.get(&name).map_err(|error| {
+        let remedy = format!("{}, and `file`", error.instead);
+        fields.refuse(kind_key, "unknown kind of network", remedy)
+    })?;
+    let mut read = FabricSpecification::new(kind);
+    for (key, _) in fabric_keys(kinds) {
+        let written = key.key.replace('-', "_");
+        if let Some(value) = fields.value(&written) {
+            let value = key.takes.deserialize(value).map_err(|error: toml::de::Error| {
+                fields.refuse_as(&written, in_plain_words(error.message()), told)
+            })?;
+            read = read.with(key.key, value);
+        }
+    }
+    Ok(read)
 }
 
 fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {
@@ -99,8 +96,8 @@ fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {
     let Some(file) = fields.file("file")? else {
         return Ok(FabricSource::Specification(Box::new(specification(fields)?)));
     };
-    let keys = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
-    if let Some(key) = keys.chain(["preset".to_owned()]).find(|key| fields.has(key)) {
+    let keys = keys_of_fabrics(&fields.source.registries.fabrics);
+    if let Some(key) = keys.into_iter().chain(["preset".to_owned()]).find(|key| fields.has(key)) {
         let remedy = format!("the file says what the network is; remove `{key}` or `file`");
         return Err(fields.refuse(&key, "a network from a file and from keys", remedy));
     }
@@ -220,8 +217,15 @@ impl NetworkSettings {
         let arbiters = &source.registries.arbitration_policies;
         let arbitration = network.registered("system.network.arbitration", arbiters)?;
         let fabric = fabric_source(&network)?;
-        let parameters = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
-        let parameters = parameters.filter(|key| network.has(key)).map(|key| {
+        let keys = keys_of_fabrics(&source.registries.fabrics);
+        let given = keys.into_iter().filter(|key| network.has(key));
+        let fabric_key = ["file", "preset"]
+            .into_iter()
+            .filter(|key| network.has(key))
+            .map(str::to_owned)
+            .chain(given.clone())
+            .next();
+        let parameters = given.map(|key| {
             let written = source.written(&network.span_of(&key)).to_owned();
             let place = network.place(&key);
             (key, (place, written))
@@ -246,11 +250,7 @@ impl NetworkSettings {
             arbitration,
             fidelity: scenario.choice("fidelity")?.unwrap_or_default(),
             packets,
-            fabric_key: ["file", "preset"]
-                .into_iter()
-                .map(str::to_owned)
-                .chain(FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_")))
-                .find(|key| network.has(key)),
+            fabric_key,
             has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| network.has(key)),
             servers,
             port_order: system.chosen("system.port_order")?,
@@ -259,6 +259,7 @@ impl NetworkSettings {
             gpu_bandwidth,
             protocol: protocol(&scenario.table("protocol")?)?,
             collectives: collectives(scenario, &scenario.table("collectives")?)?,
+            registries: source.registries.clone(),
             parameters,
             places: NetworkPlaces {
                 table: source.place(&network.span),

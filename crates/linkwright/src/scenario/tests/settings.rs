@@ -1,9 +1,13 @@
 //! Every setting walks from a file to the reference.
 
-use super::{Kind, SETTINGS, Setting, read};
+use super::{Kind, Registries, Setting, read, settings};
 
 const PAGE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/formats.md"));
+
+fn all() -> Vec<Setting> {
+    settings(&Registries::default())
+}
 
 /// A scenario that has a setting, and what is refused of it.
 fn text_of(setting: &Setting, value: &str) -> String {
@@ -17,7 +21,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         .contains(&setting.table)
         || ["system.unhealthy", "fidelity"].contains(&path.as_str());
     let asks_policy = ["job.gpus", "job.policy"].contains(&path.as_str());
-    let jobs = match (is_mix, setting.key) {
+    let jobs = match (is_mix, setting.key.as_ref()) {
         (true, _) if setting.table == "jobs.generate" => "system.server = \"dgx2\"\n".to_owned(),
         (true, "workload" | "days") if setting.table == "jobs" => {
             "system.server = \"dgx2\"\njobs.file = \"a.csv\"\n".to_owned()
@@ -25,7 +29,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         (true, "generate" | "file") => "system.server = \"dgx2\"\n".to_owned(),
         (true, _) => "system.server = \"dgx2\"\njobs.generate = {}\n".to_owned(),
         (false, _) => {
-            let program = match setting.key {
+            let program = match setting.key.as_ref() {
                 "program" | "workload" => "",
                 "host_copies" | "gpu_speed" | "bucket" => "workload = \"alexnet\"\n",
                 _ => "program = \"stencil4d\"\n",
@@ -39,7 +43,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         }
     };
     // Abstract nodes have one interface each, and no policy chooses among them.
-    let top = match setting.key {
+    let top = match setting.key.as_ref() {
         _ if asks_policy => format!("system.server = \"dgx2\"\n{top}"),
         "port_order" | "interfaces" => format!("system.server = \"dgx2\"\n{top}"),
         // Without its table there is no bus.
@@ -54,7 +58,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
 
 #[test]
 fn every_name_is_read_and_any_other_is_told_them() {
-    for setting in SETTINGS {
+    for setting in &all() {
         let names = setting.names();
         let listed = matches!(setting.kind, Kind::Names(_));
         // A file takes any name of its own.
@@ -83,7 +87,7 @@ fn every_name_is_read_and_any_other_is_told_them() {
 
 #[test]
 fn every_range_is_that_of_the_reader() {
-    for setting in SETTINGS {
+    for setting in &all() {
         let Some((least, most)) = setting.range() else { continue };
         // Which sizes a fabric can have depends on all of them; a list of servers has a count.
         if setting.table == "system.network" && setting.key != "buffer_packets"
@@ -110,7 +114,7 @@ fn every_range_is_that_of_the_reader() {
 #[test]
 fn every_value_that_stands_for_absence_is_what_absence_means() {
     let mut compared = 0;
-    for setting in SETTINGS {
+    for setting in &all() {
         let value = match setting.kind {
             Kind::Table | Kind::Tables | Kind::Free | Kind::File | Kind::Wholes => continue,
             Kind::Whole { .. } | Kind::Number | Kind::Truth => setting.absent.to_owned(),
@@ -173,7 +177,8 @@ fn row(setting: &Setting) -> String {
 /// The page shows what the code says, word by word; a failure prints the rows that it should have.
 #[test]
 fn every_setting_is_on_the_reference() {
-    let settings = SETTINGS.iter().filter(|it| !matches!(it.kind, Kind::Table | Kind::Tables));
+    let all = all();
+    let settings = all.iter().filter(|it| !matches!(it.kind, Kind::Table | Kind::Tables));
     let missing: Vec<String> = settings.map(row).filter(|row| !PAGE.contains(row)).collect();
     assert!(missing.is_empty(), "docs/reference/formats.md should have\n{}", missing.join("\n"));
 }

@@ -1,9 +1,7 @@
 //! What passes between two halves, against what theory says, by maximum flow.
 
 use linkwright::graph::max_flow::FlowGraph;
-use linkwright::system::fabric::{
-    End, Fabric, FabricKind, FabricSpecification, FatTree, single_switch,
-};
+use linkwright::system::fabric::{End, Fabric, FabricSpecification, FatTree, single_switch};
 use linkwright::system::views::bisection::bisection_bandwidth;
 
 use super::support::{fly, grid, rate, tree};
@@ -71,7 +69,7 @@ fn half_of_a_torus_has_two_faces() {
 
 #[test]
 fn quartz_passes_half_of_what_its_nodes_send() {
-    let built = FabricSpecification::new(FabricKind::Quartz).build().unwrap();
+    let built = FabricSpecification::preset("quartz").unwrap().build().unwrap();
     // Five of the ten pods of 8 leaves; each leaf has 16 links up for 32 nodes.
     let half = 5 * 8 * 32;
     assert_eq!(flow_between(&built, half), 5 * 8 * 16 * 11_900);
@@ -107,6 +105,6 @@ fn the_bisection_that_is_told_is_the_maximum_flow_between_halves() {
         let found = bisection_bandwidth(&fabric).unwrap();
         assert_eq!(found, rate(told, 0).bandwidth, "{}", fabric.name());
     }
-    let quartz = FabricSpecification::new(FabricKind::Quartz).build().unwrap();
+    let quartz = FabricSpecification::preset("quartz").unwrap().build().unwrap();
     assert_eq!(bisection_bandwidth(&quartz), None);
 }

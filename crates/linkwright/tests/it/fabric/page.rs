@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use linkwright::system::fabric::{FABRICS, FabricSpecification, LINK_KEYS};
+use linkwright::system::fabric::{FabricSpecification, LINK_KEYS, fabrics};
 
 /// The part of the page below the heading of a kind.
 fn section<'a>(page: &'a str, kind: &str) -> &'a str {
@@ -24,20 +24,20 @@ fn rows(section: &str) -> Vec<(String, String)> {
 fn the_page_has_every_key_of_every_kind_with_its_default() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/fabrics.md");
     let page = std::fs::read_to_string(path).unwrap();
-    for name in FABRICS {
+    for name in fabrics().names() {
         let preset = FabricSpecification::preset(name).unwrap();
         let defaults = toml::Table::try_from(preset.whole()).unwrap();
         let expected: Vec<(String, Option<String>)> = preset
-            .kind
+            .kind()
             .keys()
             .iter()
             .chain(&LINK_KEYS)
             .map(|key| {
-                let value = defaults.get(*key).map(|value| match value {
+                let value = defaults.get(key.key).map(|value| match value {
                     toml::Value::String(text) => text.clone(),
                     other => other.to_string(),
                 });
-                ((*key).to_owned(), value)
+                (key.key.to_owned(), value)
             })
             .collect();
         let told = rows(section(&page, name));

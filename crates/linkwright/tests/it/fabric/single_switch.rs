@@ -2,8 +2,7 @@
 
 use linkwright::network::routing::{AnyRouting, Routing, SHORTEST_PATH, routing_for};
 use linkwright::system::fabric::{
-    Fabric, FabricKind, FabricShape, FabricSpecification, fabric_dot, read_fabric,
-    read_specification,
+    Fabric, FabricShape, FabricSpecification, fabric_dot, read_fabric, read_specification,
 };
 use linkwright::system::{LinkKind, NetworkKind};
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -67,7 +66,7 @@ fn any_kind_of_fabric_says_what_its_links_are() {
 
 #[test]
 fn packets_go_straight_and_in_order() {
-    let built = FabricSpecification::new(FabricKind::SingleSwitch).build().unwrap();
+    let built = FabricSpecification::preset("single-switch").unwrap().build().unwrap();
     let kind = routing_for(built.shape());
     assert_eq!(kind, SHORTEST_PATH);
     let routing = AnyRouting::new(kind, &built, 1).unwrap();

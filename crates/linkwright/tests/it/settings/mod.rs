@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use linkwright::scenario::{Kind, SETTINGS, Setting};
+use linkwright::scenario::{Kind, Registries, Setting, settings};
 use serde::Deserialize;
 use toml::Value;
 
@@ -203,7 +203,8 @@ fn says_where(error: &str) -> bool {
 #[test]
 fn every_setting_counts_or_a_note_or_a_refusal_says_that_it_does_not() {
     let shared = Shared::read();
-    let settings = SETTINGS.iter().filter(|it| !matches!(it.kind, Kind::Table | Kind::Tables));
+    let all = settings(&Registries::default());
+    let settings = all.iter().filter(|it| !matches!(it.kind, Kind::Table | Kind::Tables));
     let tables: BTreeSet<&str> = settings.clone().map(|it| it.table).collect();
     let file_of = |table: &str| format!("{}.toml", if table.is_empty() { "top" } else { table });
     let beside = ["files.toml", "scenarios.toml"].map(str::to_owned);
@@ -218,11 +219,11 @@ fn every_setting_counts_or_a_note_or_a_refusal_says_that_it_does_not() {
         let cases: BTreeMap<String, Case> =
             toml::from_str(&text(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         let of_table = settings.clone().filter(|it| it.table == table);
-        let known: Vec<&str> = of_table.clone().map(|it| it.key).collect();
+        let known: Vec<&str> = of_table.clone().map(|it| &*it.key).collect();
         let unknown = cases.keys().filter(|key| !known.contains(&key.as_str()));
         faults.extend(unknown.map(|key| format!("{table}.{key}: no such setting")));
         for setting in of_table {
-            match cases.get(setting.key) {
+            match cases.get(&*setting.key) {
                 Some(case) => faults.extend(self::faults(setting, case, &shared)),
                 None => faults.push(format!("{}: no case", setting.path())),
             }
