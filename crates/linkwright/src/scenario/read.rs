@@ -54,7 +54,7 @@ pub struct Scenario {
     pub differences: Vec<(String, toml::Table)>,
     /// The keys of the system and of how jobs are played on it, as they are settled.
     pub settings: toml::Table,
-    /// Which settings its text has.
+    /// It tells which settings the text has.
     pub(super) written: Written,
 }
 

@@ -85,7 +85,7 @@ pub struct Setting {
     pub absent: &'static str,
     /// What it is, in a phrase.
     pub help: Cow<'static, str>,
-    /// What else a scenario must have for it to count; the first that is lacking is told.
+    /// It counts where the scenario has these; the first that is lacking is told.
     pub needs: &'static [Needs],
 }
 

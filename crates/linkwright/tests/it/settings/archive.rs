@@ -5,7 +5,7 @@
 
 use super::play::Files;
 
-/// Bytes of a chunk, which holds a file.
+/// A chunk holds a file, and has this many bytes.
 const CHUNK: usize = 4096;
 /// It is no number.
 const NONE: u64 = u32::MAX as u64;
