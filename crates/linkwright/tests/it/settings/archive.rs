@@ -9,7 +9,7 @@ use super::play::Files;
 const CHUNK: usize = 4096;
 /// It is no number.
 const NONE: u64 = u32::MAX as u64;
-/// Each region's name, role and paradigm: an all-to-all of MPI, and code that its author marked.
+/// Each region has a name, a role and a paradigm: an all-to-all of MPI, and code that its author marked.
 const REGIONS: [(&str, u8, u8); 3] =
     [("MPI_Allreduce", 25, 4), ("main_loop", 4, 1), ("outer", 4, 1)];
 
