@@ -174,7 +174,7 @@ impl GpuModel {
 /// Every model of GPU that is known, by vendor, the oldest first.
 #[pyfunction]
 pub fn gpu_models() -> Vec<GpuModel> {
-    gpus::all().iter().cloned().map(GpuModel).collect()
+    gpus::all().cloned().map(GpuModel).collect()
 }
 
 /// The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.

@@ -13,8 +13,8 @@ use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::narrow_interfaces::narrow_interfaces;
 use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
-    self, BandwidthProfile, ExportFormat, Exported, GpuGraph, ImportFormat, ImportOptions,
-    LinkKind, Server, Wiring, presets, toml_format,
+    self, BandwidthProfile, ExportFormat, Exported, GpuGraph, ImportOptions, LinkKind, Server,
+    Wiring, presets, toml_format,
     views::{
         export,
         gpu_graph::few_enough,
@@ -268,7 +268,7 @@ impl System {
         #[pyo3(from_py_with = given)] pcie: Option<&str>,
         #[pyo3(from_py_with = given)] xgmi_links: Option<i128>,
     ) -> PyResult<Self> {
-        let format = format.map(str::parse::<ImportFormat>).transpose();
+        let format = format.map(system::importer).transpose();
         let xgmi_links = xgmi_links
             .map(|links| number::within("xgmi_links", links, u32::MAX, errors::machine))
             .transpose()?;
@@ -744,7 +744,7 @@ pub fn preset_names() -> Vec<(&'static str, &'static str)> {
 #[pyfunction]
 #[pyo3(signature = () -> "list[ImportFormatName]")]
 pub fn import_format_names() -> Vec<&'static str> {
-    ImportFormat::ALL.map(ImportFormat::name).to_vec()
+    system::importers().names()
 }
 
 /// Lists the formats that `System.to_text` writes.

@@ -6,6 +6,9 @@
 pub mod chain;
 pub mod halo;
 pub mod heaviest_first;
+pub mod bench_server;
+pub mod fast_gpu;
+pub mod gpu_list;
 pub mod hypercube;
 pub mod last_gpus;
 pub mod ordered_hmg;
@@ -39,5 +42,8 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     let mut all = memory::memory_systems();
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
+    all.importers.add(&gpu_list::GpuList);
+    all.servers.add(&bench_server::BENCH_SERVER);
+    all.gpus.add(&fast_gpu::FAST_GPU);
     all
 }

@@ -10,6 +10,7 @@ mod nic;
 mod planner;
 mod routing;
 mod workload;
+mod server;
 
 use std::fs;
 use std::ops::ControlFlow;

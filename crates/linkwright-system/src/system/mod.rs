@@ -35,9 +35,9 @@ pub use composition::{
 pub use error::SystemError;
 pub use export::{ExportFormat, Exported, export};
 pub use fabric::{Fabric, FabricError};
-pub use gpus::{GpuError, GpuModel};
+pub use gpus::{GpuError, GpuFile, GpuModel};
 pub use identity::Identity;
-pub use import::{ImportFormat, ImportOptions, import};
+pub use import::{ImportFormat, ImportOptions, import, importer, importers};
 pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};
 pub use server::{Device, DeviceId, Link, Server, ServerBuilder, ServerError};

@@ -4,6 +4,7 @@
 //! than a machine needs, the assumptions that fill the gap. What they leave out: storage,
 //! memory, and anything that no GPU's traffic crosses.
 
+use crate::diagnostic::{Registered, Registry};
 use crate::system::error::SystemError;
 use crate::system::server::Server;
 use crate::system::toml_format;
@@ -18,18 +19,40 @@ pub struct Preset {
     text: &'static str,
 }
 
+impl Preset {
+    /// Names a machine that a text of Linkwright's own format describes.
+    #[must_use]
+    pub const fn new(name: &'static str, description: &'static str, text: &'static str) -> Self {
+        Self { name, description, text }
+    }
+
+    /// Reads the machine.
+    ///
+    /// # Errors
+    /// A text that is none of the format.
+    pub fn server(&self) -> Result<Server, SystemError> {
+        toml_format::read(&format!("{}.toml", self.name), self.text)
+    }
+}
+
+impl Registered for Preset {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 macro_rules! table {
     ($($name:literal: $description:literal,)*) => {
-        [$(Preset {
-            name: $name,
-            description: $description,
-            text: include_str!(concat!("presets/", $name, ".toml")),
-        },)*]
+        &[$(Preset::new(
+            $name,
+            $description,
+            include_str!(concat!("presets/", $name, ".toml")),
+        ),)*]
     };
 }
 
 /// Every preset, servers by age first, then shapes from papers and small PCIe machines.
-pub const PRESETS: [Preset; 16] = table! {
+pub const PRESETS: &[Preset] = table! {
     "dgx1-p100": "NVIDIA DGX-1 with 8 P100: hybrid cube mesh of single NVLinks",
     "dgx1-v100": "NVIDIA DGX-1 with 8 V100: hybrid cube mesh of single and double NVLinks",
     "dgx2": "NVIDIA DGX-2: 16 V100 on two baseboards of 6 NVSwitches",
@@ -59,6 +82,12 @@ pub const NAMES: [&str; PRESETS.len()] = {
     names
 };
 
+/// Lists every preset by name.
+#[must_use]
+pub fn servers() -> Registry<Preset> {
+    Registry::new("server", &PRESETS.iter().collect::<Vec<_>>())
+}
+
 /// The machine of that name.
 ///
 /// # Errors
@@ -69,7 +98,7 @@ pub fn preset(name: &str) -> Result<Server, SystemError> {
         name: name.to_owned(),
         known: NAMES.join(", "),
     })?;
-    toml_format::read(&format!("{name}.toml"), preset.text)
+    preset.server()
 }
 
 #[cfg(test)]

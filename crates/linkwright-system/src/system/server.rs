@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Registry};
 use crate::system::calibration::Calibration;
 use crate::system::composition::AbstractNode;
-use crate::system::gpus;
+use crate::system::gpus::{self, GpuFile};
 use crate::system::identity::Identity;
 use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
 use crate::system::locality::{Affinity, Locality};
@@ -46,6 +46,9 @@ pub struct Device {
     /// knows it of products.
     #[serde(skip)]
     pub speed: Option<Bandwidth>,
+    /// Holds its model, where that is none of Linkwright's own: see [`Server::with_gpu_models`].
+    #[serde(skip)]
+    pub added_model: Option<&'static gpus::GpuModel>,
 }
 
 impl Device {
@@ -54,7 +57,16 @@ impl Device {
     pub fn new(name: &str, kind: DeviceKind, model: Option<&str>) -> Self {
         let (identity, locality) = (Identity::default(), Locality::default());
         let (name, model) = (name.to_owned(), model.map(str::to_owned));
-        Self { name, kind, model, identity, locality, host_memory: None, speed: None }
+        Self {
+            name,
+            kind,
+            model,
+            identity,
+            locality,
+            host_memory: None,
+            speed: None,
+            added_model: None,
+        }
     }
 
     /// Its vendor's id; where its own is not known, that of its model, for a GPU.
@@ -82,7 +94,7 @@ impl Device {
     #[must_use]
     pub fn gpu_model(&self) -> Option<&'static gpus::GpuModel> {
         let named = self.model.as_deref().filter(|_| self.kind == DeviceKind::Gpu);
-        gpus::find(named?).ok()
+        self.added_model.or_else(|| gpus::find(named?).ok())
     }
 }
 
@@ -426,6 +438,20 @@ impl Server {
     #[must_use]
     pub fn calibrated(self, calibration: Calibration) -> Self {
         Self { calibration: Some(calibration), ..self }
+    }
+
+    /// Lets GPUs be of models that a crate above has added to a registry. An added model of a GPU's name
+    /// goes before one of Linkwright's own.
+    ///
+    /// # Errors
+    /// An added text that is no model's, with its place.
+    pub fn with_gpu_models(mut self, models: &Registry<GpuFile>) -> Result<Self, InputError> {
+        for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
+            if let Some(name) = &device.model {
+                device.added_model = gpus::find_added(name, models)?;
+            }
+        }
+        Ok(self)
     }
 
     /// The same machine under another name.

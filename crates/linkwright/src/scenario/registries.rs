@@ -8,6 +8,9 @@ use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
 use crate::network::routing::{RoutingKind, routing_kinds};
 use crate::system::fabric::{FabricKind, fabrics};
 use crate::training::{self, NamedWorkload};
+use crate::system::gpus::{GpuFile, gpu_models};
+use crate::system::presets::{Preset, servers};
+use crate::system::{ImportFormat, importers};
 
 /// One registry for each thing that others may add to.
 ///
@@ -35,6 +38,12 @@ pub struct Registries {
     pub planners: Registry<dyn Planner>,
     /// Servers are joined by these: `system.network.kind`.
     pub fabrics: Registry<dyn FabricKind>,
+    /// Files of servers are in these formats.
+    pub importers: Registry<dyn ImportFormat>,
+    /// Servers have these presets: `system.server`.
+    pub servers: Registry<Preset>,
+    /// GPUs of servers are of these models.
+    pub gpus: Registry<GpuFile>,
 }
 
 impl Default for Registries {
@@ -49,6 +58,10 @@ impl Default for Registries {
             routings: routing_kinds(),
             workloads: training::workloads(),
             accounting: accounting_formats(),
+            fabrics: fabrics(),
+            importers: importers(),
+            servers: servers(),
+            gpus: gpu_models(),
         }
     }
 }

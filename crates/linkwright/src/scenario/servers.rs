@@ -24,12 +24,12 @@ use std::sync::Arc;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{GpuBandwidth, factor};
+use super::registries::Registries;
 use super::tree::Item;
 use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::system::composition::MOST_SERVERS;
-use crate::system::import::ImportFormat;
-use crate::system::presets::{NAMES, preset};
-use crate::system::{AbstractNode, ImportOptions, NodeError, Server, SystemError, import};
+use crate::system::import::import_of;
+use crate::system::{AbstractNode, ImportOptions, NodeError, Server, SystemError};
 use crate::units::Bandwidth;
 
 /// The keys of a node, which no other server has.
@@ -55,10 +55,11 @@ impl ServerEntry {
 
     /// What a name names: a preset, or a file by its ending or folder.
     fn named(fields: &Fields<'_>, kind: FileName, count: u32) -> Result<Self, InputError> {
-        let is_preset = NAMES.contains(&kind.name.as_str());
+        let names = fields.source.registries.servers.names();
+        let is_preset = names.contains(&kind.name.as_str());
         let is_file = !is_preset && kind.name.contains(['.', '/', '\\']);
         if !is_preset && !is_file {
-            let remedy = format!("{}, and files with an ending", instead_of(&kind.name, &NAMES));
+            let remedy = format!("{}, and files with an ending", instead_of(&kind.name, &names));
             let problem = "there is no server of this name";
             return Err(kind.place.refuse(fields.source.file, problem, &kind.name, remedy));
         }
@@ -69,23 +70,29 @@ impl ServerEntry {
     ///
     /// # Errors
     /// A file that is not given, or that no reader of machines takes.
-    fn server(&self, scenario: &str, files: &Files) -> Result<Server, InputError> {
+    fn server(
+        &self,
+        scenario: &str,
+        files: &Files,
+        registries: &Registries,
+    ) -> Result<Server, InputError> {
         let name = &self.kind.name;
         let at = |error: Diagnosis| {
             self.kind.place.refuse_as(scenario, error, name, "give another server")
         };
         let Some(file) = self.file() else {
-            return preset(name).map_err(|error| at(error.into()));
+            let preset = registries.servers.get(name).map_err(|error| at(error.into()))?;
+            return preset.server().map_err(|error| at(error.into()));
         };
         let text = text_of(scenario, file, files)?;
         let read = |options: &ImportOptions| {
-            import(name, text, None, options).map_err(|error| match error {
+            import_of(name, text, &registries.importers, options).map_err(|error| match error {
                 SystemError::Input(error) => error,
                 other => at(other.into()),
             })
         };
         let server = read(&ImportOptions::default())?;
-        let known = ImportFormat::ALL.map(ImportFormat::name);
+        let known = registries.importers.names();
         if !known.contains(&server.name()) {
             return Ok(server);
         }
@@ -179,8 +186,9 @@ fn of_table(system: &Fields<'_>) -> Result<Option<ServerEntry>, InputError> {
             let kind = fields.file("preset")?;
             let count = count(system, "servers")?;
             let known = |name: &str| {
-                let meant = instead_of(name, &NAMES).replace("there are", "the presets are");
-                NAMES
+                let names = system.source.registries.servers.names();
+                let meant = instead_of(name, &names).replace("there are", "the presets are");
+                names
                     .contains(&name)
                     .then_some(())
                     .ok_or_else(|| Diagnosis::of("unknown preset").remedy(meant))
@@ -252,6 +260,7 @@ pub(super) fn build(
     entries: &[ServerEntry],
     scenario: &str,
     files: &Files,
+    registries: &Registries,
 ) -> Result<Vec<(Arc<Server>, u32)>, InputError> {
     let mut made: Vec<(&str, Arc<Server>)> = Vec::new();
     let mut servers = Vec::new();
@@ -261,7 +270,8 @@ pub(super) fn build(
         let server = match known {
             Some(server) => server,
             None => {
-                let server = Arc::new(entry.server(scenario, files)?);
+                let server = entry.server(scenario, files, registries)?;
+                let server = Arc::new(server.with_gpu_models(&registries.gpus)?);
                 made.push((name, Arc::clone(&server)));
                 server
             }

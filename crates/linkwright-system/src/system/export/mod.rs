@@ -17,7 +17,7 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
-use super::import::ImportFormat;
+use super::import::{self, ImportFormat};
 use crate::system::error::SystemError;
 use crate::system::server::Server;
 
@@ -47,17 +47,17 @@ impl ExportFormat {
 
     /// Gives the format that reads it back.
     #[must_use]
-    pub const fn reader(self) -> ImportFormat {
+    pub fn reader(self) -> &'static dyn ImportFormat {
         match self {
-            Self::NvidiaSmi => ImportFormat::NvidiaSmi,
-            Self::RocmSmi => ImportFormat::RocmSmi,
-            Self::NcclXml => ImportFormat::NcclXml,
+            Self::NvidiaSmi => &import::nvidia_smi::NvidiaSmi,
+            Self::RocmSmi => &import::rocm_smi::RocmSmi,
+            Self::NcclXml => &import::nccl_xml::NcclXml,
         }
     }
 
     /// Gives the format's name, as [`FromStr`] reads it. Its reader has the same name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.reader().name()
     }
 }

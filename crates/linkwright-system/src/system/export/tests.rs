@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::host::Host;
 use super::*;
 use crate::system::adapters::port_speed;
-use crate::system::import::{ImportOptions, detect, import};
+use crate::system::import::{ImportOptions, detect, import, importers};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::presets::{NAMES, preset};
 use crate::system::server::{Device, DeviceId, ServerBuilder};
@@ -507,8 +507,8 @@ fn what_was_read_is_written_and_read_again() {
     ];
     for text in texts {
         let machine = import("text", text, None, &ImportOptions::default()).unwrap();
-        let own = detect(text).unwrap();
-        let format = ExportFormat::ALL.into_iter().find(|it| it.reader() == own).unwrap();
+        let own = detect(text, &importers()).unwrap().name();
+        let format = ExportFormat::ALL.into_iter().find(|it| it.name() == own).unwrap();
         let made_up = BTreeSet::from([Origin, Places]);
         let found = lost(&machine, format);
         assert!(found.is_subset(&made_up), "{found:?} of {}", machine.name());

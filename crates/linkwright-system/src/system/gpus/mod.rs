@@ -14,7 +14,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 pub use hierarchy::{
     Channels, Compute, DramBanks, Driver, FirstLevel, Flits, Hierarchy, MessageSizes, SecondLevel,
@@ -26,17 +26,52 @@ pub use model::{
 };
 pub use reader::{read, write};
 
-use crate::diagnostic::{closest, instead_of};
+use crate::diagnostic::{InputError, Registered, Registry, closest, instead_of};
 use crate::system::kinds::LinkKind;
+
+/// Holds the file of a model, which is read when it is first asked for.
+#[derive(Debug)]
+pub struct GpuFile {
+    name: &'static str,
+    text: &'static str,
+    model: OnceLock<GpuModel>,
+}
+
+impl GpuFile {
+    /// Names the file of a model.
+    #[must_use]
+    pub const fn new(name: &'static str, text: &'static str) -> Self {
+        Self { name, text, model: OnceLock::new() }
+    }
+
+    /// Reads the model.
+    ///
+    /// # Errors
+    /// A text that is no model's, with its place.
+    pub fn model(&self) -> Result<&GpuModel, InputError> {
+        if let Some(model) = self.model.get() {
+            return Ok(model);
+        }
+        let model = read(&format!("{}.toml", self.name), self.text)?;
+        Ok(self.model.get_or_init(|| model))
+    }
+}
+
+impl Registered for GpuFile {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
 
 macro_rules! files {
     ($($name:literal,)*) => {
-        &[$((concat!($name, ".toml"), include_str!(concat!($name, ".toml"))),)*]
+        /// The file of every model: by vendor, the oldest first.
+        static FILES: [GpuFile; [$($name),*].len()] =
+            [$(GpuFile::new($name, include_str!(concat!($name, ".toml"))),)*];
     };
 }
 
-/// The file of every model: by vendor, the oldest first.
-const FILES: &[(&str, &str)] = files! {
+files! {
     "k40c",
     "k20c",
     "gtx-titan-z",
@@ -125,19 +160,45 @@ const FILES: &[(&str, &str)] = files! {
     "mi325x",
     "mi350x",
     "mi355x",
-};
-
-/// The models as compiled in; the tests read them, so that they cannot fail for a user.
-static MODELS: LazyLock<Vec<GpuModel>> = LazyLock::new(|| {
-    let model = |(file, text): &(&str, &str)| read(file, text);
-    let models: Result<_, _> = FILES.iter().map(model).collect();
-    models.expect("the compiled-in GPU models are valid")
-});
+}
 
 /// Every model: by vendor, the oldest first.
+///
+/// # Panics
+/// Never: the tests read what is compiled in, so that it cannot fail for a user.
+pub fn all() -> impl Iterator<Item = &'static GpuModel> {
+    FILES.iter().map(|file| file.model().expect("the compiled-in GPU models are valid"))
+}
+
+/// Lists the file of every model by name.
 #[must_use]
-pub fn all() -> &'static [GpuModel] {
-    &MODELS
+pub fn gpu_models() -> Registry<GpuFile> {
+    Registry::new("GPU model", &FILES.iter().collect::<Vec<_>>())
+}
+
+/// Finds the model of a name, as [`find`] takes it, among those that are not Linkwright's own.
+///
+/// # Errors
+/// A text of one of them that is no model's, with its place.
+pub(in crate::system) fn find_added(
+    name: &str,
+    models: &Registry<GpuFile>,
+) -> Result<Option<&'static GpuModel>, InputError> {
+    let capitals = name.trim().to_ascii_uppercase();
+    for file in models.iter().filter(|file| !FILES.iter().any(|own| std::ptr::eq(own, *file))) {
+        let model = file.model()?;
+        let is_it =
+            |known: &str| without_brands(&known.to_ascii_uppercase()) == without_brands(&capitals);
+        if words(model).any(|known| is_it(known)) {
+            return Ok(Some(model));
+        }
+    }
+    Ok(None)
+}
+
+/// Lists the names that texts have for a model.
+fn words(model: &GpuModel) -> impl Iterator<Item = &String> {
+    [&model.name, &model.product].into_iter().chain(&model.names)
 }
 
 /// The model of a name: its own here, or a product's as tools print it. Upper and lower case are
@@ -150,7 +211,7 @@ pub fn find(name: &str) -> Result<&'static GpuModel, GpuError> {
     let capitals = name.trim().to_ascii_uppercase();
     let found = NAMES.iter().find(|(known, _)| without_brands(known) == without_brands(&capitals));
     found.map(|(_, model)| *model).ok_or_else(|| {
-        let known: Vec<&str> = all().iter().map(|model| model.name.as_str()).collect();
+        let known: Vec<&str> = all().map(|model| model.name.as_str()).collect();
         let meant = closest(&name.to_ascii_lowercase(), &known);
         let instead = meant.map_or_else(
             || format!("there are {}", known.join(", ")),
@@ -166,7 +227,7 @@ pub fn find(name: &str) -> Result<&'static GpuModel, GpuError> {
 /// [`GpuError::Unknown`] with the names of these, and a model whose file has no `[hierarchy]`.
 pub fn find_inside(name: &str) -> Result<&'static GpuModel, GpuError> {
     let model = find(name).map_err(|_| {
-        let inside = all().iter().filter(|model| model.hierarchy().is_ok());
+        let inside = all().filter(|model| model.hierarchy().is_ok());
         let known: Vec<&str> = inside.map(|model| model.name.as_str()).collect();
         let instead = instead_of(&name.to_ascii_lowercase(), &known);
         GpuError::Unknown { name: name.to_owned(), instead }
@@ -199,22 +260,20 @@ pub(in crate::system) fn by_text(text: &str) -> Option<&'static GpuModel> {
 
 /// Every name that texts hold, in capitals, with its model.
 static NAMES: LazyLock<Vec<(String, &'static GpuModel)>> = LazyLock::new(|| {
-    let names = all().iter().flat_map(|model| {
-        let words = [&model.name, &model.product].into_iter().chain(&model.names);
-        words.map(move |name| (name.to_ascii_uppercase(), model))
-    });
+    let names =
+        all().flat_map(|model| words(model).map(move |name| (name.to_ascii_uppercase(), model)));
     names.collect()
 });
 
 /// The model of a PCI device id, of any vendor where none is given.
 pub(in crate::system) fn by_pci_id(vendor: Option<u16>, device: u16) -> Option<&'static GpuModel> {
     let is_it = |id: &PciId| id.device == device && vendor.is_none_or(|vendor| vendor == id.vendor);
-    all().iter().find(|model| model.pci_ids.iter().any(is_it))
+    all().find(|model| model.pci_ids.iter().any(is_it))
 }
 
 /// How many links a GPU of a generation of NVLink or xGMI has at most.
 pub(in crate::system) fn most_links(kind: LinkKind) -> u32 {
-    let links = all().iter().filter_map(|model| model.links);
+    let links = all().filter_map(|model| model.links);
     links.filter(|links| links.kind == kind).map(|links| links.count).max().unwrap_or(0)
 }
 
@@ -223,7 +282,7 @@ pub(in crate::system) fn most_links(kind: LinkKind) -> u32 {
 pub(in crate::system) fn xgmi_of(processor: &str) -> Option<LinkKind> {
     let digits = processor.strip_prefix("gfx").unwrap_or(processor);
     let is_it = |known: &String| known.strip_prefix("gfx") == Some(digits);
-    let model = all().iter().find(|model| model.processors.iter().any(is_it))?;
+    let model = all().find(|model| model.processors.iter().any(is_it))?;
     model.links.map(|links| links.kind)
 }
 

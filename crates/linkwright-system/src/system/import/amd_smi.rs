@@ -7,7 +7,8 @@ use super::paste::{self, Line};
 use super::rocm_smi::machine::{LinkType, Tool, Topology};
 use super::rocm_smi::{RocmSmiOptions, check_options};
 use super::squares::{Dialect, Square};
-use crate::diagnostic::InputError;
+use super::{ImportFormat, ImportOptions};
+use crate::diagnostic::{InputError, Registered};
 use crate::system::error::SystemError;
 use crate::system::locality::is_pci_address;
 use crate::system::server::Server;
@@ -34,11 +35,26 @@ const DIALECT: Dialect = Dialect {
     is_cell: |word| !word.is_empty(),
 };
 
-/// Whether a text is what `amd-smi topology` prints, by the title of any block that says how GPUs
-/// are joined.
-pub(super) fn is_it(text: &str) -> bool {
-    let known = [ACCESS, WEIGHT, HOPS, LINK_TYPE, BANDWIDTH];
-    known.iter().any(|title| text.contains(title))
+/// Reads what `amd-smi topology` prints.
+#[derive(Debug)]
+pub struct AmdSmi;
+
+impl Registered for AmdSmi {
+    fn name(&self) -> &'static str {
+        "amd-smi"
+    }
+}
+
+impl ImportFormat for AmdSmi {
+    /// Tells it by the title of any block that says how GPUs are joined.
+    fn looks_like(&self, text: &str) -> bool {
+        let known = [ACCESS, WEIGHT, HOPS, LINK_TYPE, BANDWIDTH];
+        known.iter().any(|title| text.contains(title))
+    }
+
+    fn read(&self, file: &str, text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
+        read(file, text, &RocmSmiOptions::of(options))
+    }
 }
 
 /// Reads a machine from the text of `amd-smi topology`; `file` names it in errors.

@@ -16,32 +16,51 @@ mod sockets;
 mod squares;
 mod strangers;
 
-use std::fmt;
-use std::str::FromStr;
-
-use self::nccl_xml::NcclXmlOptions;
-use self::nvidia_smi::NvidiaSmiOptions;
-use self::rocm_smi::RocmSmiOptions;
 use super::toml_format;
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, Registered, Registry};
 use crate::system::error::SystemError;
 use crate::system::fabric;
 use crate::system::kinds::LinkKind;
 use crate::system::server::Server;
 
-/// A format that machines are read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ImportFormat {
-    /// What `nvidia-smi topo -m` prints.
-    NvidiaSmi,
-    /// What `rocm-smi --showtopo` prints.
-    RocmSmi,
-    /// `amd-smi topology` prints it.
-    AmdSmi,
-    /// The XML file that NCCL and RCCL write and read.
-    NcclXml,
-    /// Linkwright's own TOML.
-    Toml,
+/// Reads machines from texts of a format.
+pub trait ImportFormat: Registered {
+    /// Tells whether a text looks like it; [`ImportFormat::read`] says whether it is sound. Where a
+    /// text looks like several formats, the last of their registry is meant.
+    fn looks_like(&self, text: &str) -> bool;
+
+    /// Reads the machine that a text describes; `file` names the text in errors.
+    ///
+    /// # Errors
+    /// Whatever the format does not allow, with its place.
+    fn read(&self, file: &str, text: &str, options: &ImportOptions) -> Result<Server, SystemError>;
+}
+
+/// Lists Linkwright's own formats; where a text looks like two of them, the later is meant.
+const FORMATS: &[&dyn ImportFormat] = &[
+    &nvidia_smi::NvidiaSmi,
+    &rocm_smi::RocmSmi,
+    &amd_smi::AmdSmi,
+    &nccl_xml::NcclXml,
+    &toml_format::Toml,
+];
+
+/// Lists Linkwright's own formats by name.
+#[must_use]
+pub fn importers() -> Registry<dyn ImportFormat> {
+    Registry::new("import format", FORMATS)
+}
+
+/// Finds Linkwright's own format of that name.
+///
+/// # Errors
+/// [`SystemError::UnknownFormat`], with the names that exist.
+pub fn importer(name: &str) -> Result<&'static dyn ImportFormat, SystemError> {
+    let formats = importers();
+    formats.get(name).map_err(|_| SystemError::UnknownFormat {
+        name: name.to_owned(),
+        known: formats.names().join(", "),
+    })
 }
 
 /// What an input may not say and its owner may know; a reader ignores what it has no use for.
@@ -58,83 +77,41 @@ pub struct ImportOptions {
     pub xgmi_links: Option<u32>,
 }
 
-impl ImportFormat {
-    /// Every format.
-    pub const ALL: [Self; 5] =
-        [Self::NvidiaSmi, Self::RocmSmi, Self::AmdSmi, Self::NcclXml, Self::Toml];
-
-    /// The format's name, as [`FromStr`] reads it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NvidiaSmi => "nvidia-smi",
-            Self::RocmSmi => "rocm-smi",
-            Self::AmdSmi => "amd-smi",
-            Self::NcclXml => "nccl-xml",
-            Self::Toml => "toml",
-        }
-    }
-
-    fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
-    }
-}
-
-impl fmt::Display for ImportFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for ImportFormat {
-    type Err = SystemError;
-
-    /// The format of that name.
-    ///
-    /// # Errors
-    /// [`SystemError::UnknownFormat`], with the names that exist.
-    fn from_str(name: &str) -> Result<Self, SystemError> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        let unknown = || SystemError::UnknownFormat { name: name.to_owned(), known: Self::names() };
-        found.ok_or_else(unknown)
-    }
-}
-
-/// The format that a text looks like; sound or not is the reader's to say.
+/// Finds the format of these that a text looks like; its reader says whether the text is sound.
 #[must_use]
-pub fn detect(text: &str) -> Option<ImportFormat> {
+pub fn detect(
+    text: &str,
+    formats: &Registry<dyn ImportFormat>,
+) -> Option<&'static dyn ImportFormat> {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    if text.starts_with('<') {
-        return Some(ImportFormat::NcclXml);
-    }
-    let is_toml = |line: &str| {
-        let key = line.split('=').next().unwrap_or_default().trim();
-        matches!(line.trim(), "[[device]]" | "[[link]]")
-            || (line.contains('=') && matches!(key, "name" | "source" | "assumptions"))
-    };
-    if text.lines().any(is_toml) {
-        return Some(ImportFormat::Toml);
-    }
-    if amd_smi::is_it(text) {
-        return Some(ImportFormat::AmdSmi);
-    }
-    if text.contains("between two GPUs") || text.contains("ROCm") {
-        return Some(ImportFormat::RocmSmi);
-    }
-    let is_matrix = text.contains("nvidia-smi topo")
-        || text.lines().any(|line| paste::is_gpu_name(&paste::first_word(line)));
-    is_matrix.then_some(ImportFormat::NvidiaSmi)
+    formats.iter().filter(|format| format.looks_like(text)).last()
 }
 
-/// Reads a machine; `file` names the text in errors, and a `format` that is absent is
-/// taken from the look of the text.
+/// Reads a machine of one of Linkwright's own formats; `file` names the text in errors. An absent
+/// `format` is taken from the look of the text.
 ///
 /// # Errors
 /// A text that looks like no format, and whatever the format's reader refuses.
 pub fn import(
     file: &str,
     text: &str,
-    format: Option<ImportFormat>,
+    format: Option<&'static dyn ImportFormat>,
+    options: &ImportOptions,
+) -> Result<Server, SystemError> {
+    match format {
+        Some(format) => format.read(file, text, options),
+        None => import_of(file, text, &importers(), options),
+    }
+}
+
+/// Reads a machine of the format of these that the text looks like; `file` names it in errors.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_of(
+    file: &str,
+    text: &str,
+    formats: &Registry<dyn ImportFormat>,
     options: &ImportOptions,
 ) -> Result<Server, SystemError> {
     let start = Position { line: 1, column: 1 };
@@ -144,36 +121,11 @@ pub fn import(
             return stranger;
         }
         let problem = "the text looks like no format that describes a machine";
-        let remedy =
-            format!("give one of these, and its name if need be: {}", ImportFormat::names());
+        let known = formats.names().join(", ");
+        let remedy = format!("give one of these, and its name if need be: {known}");
         InputError::at(file, start, problem, text.trim_start(), remedy)
     };
-    let (name, pcie) = (options.name.clone(), options.pcie);
-    match format.or_else(|| detect(text)).ok_or_else(unknown)? {
-        ImportFormat::NvidiaSmi => {
-            let options = NvidiaSmiOptions { name, nvlink: options.nvlink, pcie };
-            nvidia_smi::read(file, text, &options)
-        }
-        ImportFormat::RocmSmi => {
-            let options = RocmSmiOptions { name, pcie, xgmi_links: options.xgmi_links };
-            rocm_smi::read(file, text, &options)
-        }
-        ImportFormat::AmdSmi => {
-            let options = RocmSmiOptions { name, pcie, xgmi_links: options.xgmi_links };
-            amd_smi::read(file, text, &options)
-        }
-        ImportFormat::NcclXml => {
-            let options = NcclXmlOptions { name, pcie, nvlink: options.nvlink };
-            nccl_xml::read(file, text, &options)
-        }
-        ImportFormat::Toml => {
-            let machine = toml_format::read(file, text)?;
-            Ok(match &name {
-                Some(name) => machine.renamed(name),
-                None => machine,
-            })
-        }
-    }
+    detect(text, formats).ok_or_else(unknown)?.read(file, text, options)
 }
 
 #[cfg(test)]
@@ -183,14 +135,18 @@ mod tests {
     use super::*;
     use crate::system::test_support::{assert_is_helpful, example, quirk};
 
-    const PASTES: [(&str, ImportFormat, usize); 6] = [
-        (example!("dgx1-v100.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 8),
-        (example!("dgx-a100-12-nics.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 8),
-        (example!("hgx-h100.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 8),
-        (example!("4x-rtx6000ada-pcie.nvidia-smi-topo-m.txt"), ImportFormat::NvidiaSmi, 4),
-        (example!("4x-mi210.rocm-smi-showtopo.txt"), ImportFormat::RocmSmi, 4),
-        (quirk!("xgmi-mesh.amd-smi.txt"), ImportFormat::AmdSmi, 8),
+    const PASTES: [(&str, &str, usize); 6] = [
+        (example!("dgx1-v100.nvidia-smi-topo-m.txt"), "nvidia-smi", 8),
+        (example!("dgx-a100-12-nics.nvidia-smi-topo-m.txt"), "nvidia-smi", 8),
+        (example!("hgx-h100.nvidia-smi-topo-m.txt"), "nvidia-smi", 8),
+        (example!("4x-rtx6000ada-pcie.nvidia-smi-topo-m.txt"), "nvidia-smi", 4),
+        (example!("4x-mi210.rocm-smi-showtopo.txt"), "rocm-smi", 4),
+        (quirk!("xgmi-mesh.amd-smi.txt"), "amd-smi", 8),
     ];
+
+    fn look(text: &str) -> Option<&'static str> {
+        detect(text, &importers()).map(Registered::name)
+    }
 
     fn guess(text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
         import("input", text, None, options)
@@ -198,10 +154,10 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_formats() {
-        for format in ImportFormat::ALL {
-            assert_eq!(format.to_string().parse(), Ok(format));
+        for format in FORMATS {
+            assert_eq!(importer(format.name()).unwrap().name(), format.name());
         }
-        let error = "lstopo".parse::<ImportFormat>().unwrap_err().to_string();
+        let error = importer("lstopo").err().unwrap().to_string();
         assert!(
             error.contains("lstopo")
                 && error.contains("nvidia-smi, rocm-smi, amd-smi, nccl-xml, toml")
@@ -212,15 +168,15 @@ mod tests {
     fn every_input_is_told_and_survives_as_toml() {
         let named = ImportOptions { name: Some("mine".to_owned()), ..ImportOptions::default() };
         for (text, format, gpus) in PASTES {
-            assert_eq!(detect(text), Some(format));
+            assert_eq!(look(text), Some(format));
             let machine = guess(text, &ImportOptions::default()).unwrap();
-            assert_eq!((machine.name(), machine.gpus().len()), (format.name(), gpus));
+            assert_eq!((machine.name(), machine.gpus().len()), (format, gpus));
             let toml = toml_format::write(&machine);
-            assert_eq!(detect(&toml), Some(ImportFormat::Toml));
+            assert_eq!(look(&toml), Some("toml"));
             assert_eq!(guess(&toml, &ImportOptions::default()).unwrap(), machine);
             assert_eq!(guess(&toml, &named).unwrap(), machine.renamed("mine"));
         }
-        assert_eq!(detect("\u{feff} <system/>"), Some(ImportFormat::NcclXml));
+        assert_eq!(look("\u{feff} <system/>"), Some("nccl-xml"));
     }
 
     #[test]
@@ -231,7 +187,7 @@ mod tests {
             let known = "nvidia-smi, rocm-smi, amd-smi, nccl-xml, toml";
             assert!(error.to_string().contains(known), "{error}");
         }
-        let xml = Some(ImportFormat::NcclXml);
+        let xml = Some(importer("nccl-xml").unwrap());
         assert!(import("input", PASTES[0].0, xml, &ImportOptions::default()).is_err());
     }
 
@@ -239,7 +195,7 @@ mod tests {
         #[test]
         fn arbitrary_text_never_panics(text in any::<String>()) {
             let _ = guess(&text, &ImportOptions::default());
-            for format in ImportFormat::ALL {
+            for format in FORMATS.iter().copied() {
                 let _ = import("input", &text, Some(format), &ImportOptions::default());
             }
         }

@@ -49,11 +49,42 @@ use toml::Spanned;
 
 use self::device::DeviceGroup;
 pub use self::writer::write;
-use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, from_toml};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, Registered, from_toml};
 use crate::system::error::SystemError;
+use crate::system::import::{ImportFormat, ImportOptions};
 use crate::system::kinds::{Discipline, LinkKind};
 use crate::system::server::{Link, Server, ServerBuilder, ServerError};
 use crate::units::{Bandwidth, Picoseconds};
+
+/// Reads Linkwright's own TOML.
+#[derive(Debug)]
+pub struct Toml;
+
+impl Registered for Toml {
+    fn name(&self) -> &'static str {
+        "toml"
+    }
+}
+
+impl ImportFormat for Toml {
+    fn looks_like(&self, text: &str) -> bool {
+        let is_toml = |line: &str| {
+            let key = line.split('=').next().unwrap_or_default().trim();
+            matches!(line.trim(), "[[device]]" | "[[link]]")
+                || (line.contains('=') && matches!(key, "name" | "source" | "assumptions"))
+        };
+        // A tag of XML may have such lines.
+        !text.starts_with('<') && text.lines().any(is_toml)
+    }
+
+    fn read(&self, file: &str, text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
+        let machine = read(file, text)?;
+        Ok(match &options.name {
+            Some(name) => machine.renamed(name),
+            None => machine,
+        })
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -23,7 +23,7 @@ impl NetworkSettings {
     pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
         let at =
             |place: Place, error: Diagnosis, remedy: &str| place.refuse_as(file, error, "", remedy);
-        let listed = servers::build(&self.servers, file, files)?;
+        let listed = servers::build(&self.servers, file, files, &self.registries)?;
         let own = match self.beside_own_network(&listed) {
             None => None,
             Some(Ok(machine)) => Some(

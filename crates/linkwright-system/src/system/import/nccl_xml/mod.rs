@@ -18,9 +18,9 @@ pub(in crate::system) use self::attributes::is_bus_id;
 use self::fabric::FarEnd;
 pub(in crate::system) use self::fabric::{MOST_C2C, generation};
 use self::tree::{Found, Tree};
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, Registered};
 use crate::system::error::SystemError;
-use crate::system::import::{models, sockets};
+use crate::system::import::{ImportFormat, ImportOptions, models, sockets};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 use crate::xml;
@@ -28,6 +28,27 @@ use crate::xml;
 /// More nodes than the file of any server has.
 const MOST_NODES: u32 = 20_000;
 const MOST_BYTES: usize = 8 << 20;
+
+/// Reads the XML file that NCCL and RCCL write and read.
+#[derive(Debug)]
+pub struct NcclXml;
+
+impl Registered for NcclXml {
+    fn name(&self) -> &'static str {
+        "nccl-xml"
+    }
+}
+
+impl ImportFormat for NcclXml {
+    fn looks_like(&self, text: &str) -> bool {
+        text.starts_with('<')
+    }
+
+    fn read(&self, file: &str, text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
+        let ImportOptions { name, pcie, nvlink, .. } = options.clone();
+        read(file, text, &NcclXmlOptions { name, pcie, nvlink })
+    }
+}
 
 /// What the file may not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -20,16 +20,38 @@ pub(in crate::system) use self::matrix::is_nic_name;
 use self::matrix::{Device, Matrix};
 use self::names::Names;
 use self::nvlink::Fabric;
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, Registered};
 use crate::system::error::SystemError;
 use crate::system::gpus::Vendor;
 use crate::system::identity::Identity;
 use crate::system::import::host_tree::{Contradiction, Endpoint, Host, HostTree};
-use crate::system::import::models;
 use crate::system::import::paste::{self, Line};
+use crate::system::import::{ImportFormat, ImportOptions, models};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::locality::Locality;
 use crate::system::server::{Link, Server, ServerBuilder};
+
+/// Reads what `nvidia-smi topo -m` prints.
+#[derive(Debug)]
+pub struct NvidiaSmi;
+
+impl Registered for NvidiaSmi {
+    fn name(&self) -> &'static str {
+        "nvidia-smi"
+    }
+}
+
+impl ImportFormat for NvidiaSmi {
+    fn looks_like(&self, text: &str) -> bool {
+        text.contains("nvidia-smi topo")
+            || text.lines().any(|line| paste::is_gpu_name(&paste::first_word(line)))
+    }
+
+    fn read(&self, file: &str, text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
+        let ImportOptions { name, nvlink, pcie, .. } = options.clone();
+        read(file, text, &NvidiaSmiOptions { name, nvlink, pcie })
+    }
+}
 
 /// What the paste does not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -12,14 +12,35 @@ pub(super) mod machine;
 mod tests;
 
 use self::machine::{Tool, is_of};
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, Registered};
 use crate::system::error::SystemError;
+use crate::system::import::{ImportFormat, ImportOptions};
 use crate::system::kinds::LinkKind;
 use crate::system::locality::is_pci_address;
 use crate::system::server::Server;
 
 const TOOL: Tool =
     Tool { name: "rocm-smi", command: "rocm-smi --showtopo", names: "rocm-smi --showproductname" };
+
+/// Reads what `rocm-smi --showtopo` prints.
+#[derive(Debug)]
+pub struct RocmSmi;
+
+impl Registered for RocmSmi {
+    fn name(&self) -> &'static str {
+        "rocm-smi"
+    }
+}
+
+impl ImportFormat for RocmSmi {
+    fn looks_like(&self, text: &str) -> bool {
+        text.contains("between two GPUs") || text.contains("ROCm")
+    }
+
+    fn read(&self, file: &str, text: &str, options: &ImportOptions) -> Result<Server, SystemError> {
+        read(file, text, &RocmSmiOptions::of(options))
+    }
+}
 
 /// What the paste does not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +51,14 @@ pub struct RocmSmiOptions {
     pub pcie: Option<LinkKind>,
     /// How many xGMI links join a pair; what the bandwidths of `amd-smi` tell, or one, where absent.
     pub xgmi_links: Option<u32>,
+}
+
+impl RocmSmiOptions {
+    /// Takes what is of use here of all that an owner may know.
+    pub(super) fn of(options: &ImportOptions) -> Self {
+        let ImportOptions { name, pcie, xgmi_links, .. } = options.clone();
+        Self { name, pcie, xgmi_links }
+    }
 }
 
 /// Reads a machine from the text of `rocm-smi --showtopo`; `file` names it in errors.
