@@ -145,7 +145,7 @@ fn scaled(kind: &FabricSpecification, settings: &NetworkSettings) -> FabricSpeci
         let quotient = (product / u128::from(denominator)).max(1);
         Bandwidth(u64::try_from(quotient).unwrap_or(u64::MAX))
     };
-    whole.given().iter().fold(whole.clone(), |scaled, (key, value)| match value {
+    whole.given().iter().fold(whole.clone(), |scaled, &(key, ref value)| match value {
         FabricValue::Bandwidth(bandwidth) => scaled.with(key, times(*bandwidth)),
         _ => scaled,
     })
@@ -251,7 +251,7 @@ impl Fabric {
     #[getter]
     fn bisection_bandwidth(&self) -> Option<f64> {
         let bandwidth = bisection::bisection_bandwidth(&self.fabric);
-        bandwidth.map(linkwright::units::Bandwidth::as_gigabytes_per_second)
+        bandwidth.map(Bandwidth::as_gigabytes_per_second)
     }
 
     /// Its parameters by name, with those of its kind's preset; empty for a graph.

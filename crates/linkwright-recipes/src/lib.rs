@@ -3,12 +3,12 @@
 //! An example is one file here, its module, and one line of [`registries`] or [`memory_systems`]. Nothing of
 //! Linkwright itself knows it. The tests beside it choose each by its name, and count its places.
 
-pub mod chain;
-pub mod halo;
-pub mod heaviest_first;
 pub mod bench_server;
+pub mod chain;
 pub mod fast_gpu;
 pub mod gpu_list;
+pub mod halo;
+pub mod heaviest_first;
 pub mod hypercube;
 pub mod last_gpus;
 pub mod ordered_hmg;
@@ -33,6 +33,9 @@ pub fn registries() -> Registries {
     all.workloads.add(&halo::Halo);
     all.accounting.add(&sentences::Sentences);
     all.planners.add(&chain::Chain);
+    all.importers.add(&gpu_list::GpuList);
+    all.servers.add(&bench_server::BENCH_SERVER);
+    all.gpus.add(&fast_gpu::FAST_GPU);
     all
 }
 
@@ -42,8 +45,5 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     let mut all = memory::memory_systems();
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
-    all.importers.add(&gpu_list::GpuList);
-    all.servers.add(&bench_server::BENCH_SERVER);
-    all.gpus.add(&fast_gpu::FAST_GPU);
     all
 }

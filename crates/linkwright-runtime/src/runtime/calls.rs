@@ -136,7 +136,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             return self.enter_kernel(at, &call, context, kernel, scheduler);
         }
         let of_group = (call, communicator, context);
-        let plays = self.frames.start_collective((at, rank), of_group, self.now, &self.lowering)?;
+        let plays =
+            self.frames.start_collective((at, rank), of_group, self.now, &self.lowering)?;
         if !plays {
             self.complete_communication(at, 0);
         }

@@ -142,6 +142,7 @@ impl Communicator {
     }
 }
 
+
 /// The communicators of all jobs.
 #[derive(Debug)]
 pub(super) struct Communicators {

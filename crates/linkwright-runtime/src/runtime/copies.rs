@@ -17,11 +17,11 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
+use super::messages::Leg;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
 use super::lanes::{PROCESSOR, Work, WorkKind};
-use super::messages::Leg;
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
 use super::slab::{NONE, Slab};
@@ -293,12 +293,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             self.start_copy(next, copy.engine, scheduler);
         }
         let CopyUnderWay { direction, size, start, .. } = copy;
-        let record = CopyRecord {
-            rank: self.ranks.id(copy.rank),
-            direction,
-            size,
-            start: Picoseconds(start),
-        };
+        let record = CopyRecord { rank: self.ranks.id(copy.rank), direction, size, start: Picoseconds(start) };
         self.observer.copied(&record, Picoseconds(self.now));
         self.copies.hear(index);
         self.complete_communication(copy.operation, 0);

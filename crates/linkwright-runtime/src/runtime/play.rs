@@ -7,10 +7,10 @@ use crate::units::Picoseconds;
 
 use super::diagnosis::diagnose;
 use super::error::RuntimeError;
-use super::lanes::LIBRARY;
 use super::observer::Observer;
 use super::outcome::Outcome;
 use super::protocols::nccl::OF_KERNEL;
+use super::lanes::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 

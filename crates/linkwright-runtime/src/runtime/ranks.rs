@@ -135,12 +135,7 @@ impl Ranks {
     }
 
     /// Counts `times` as often again what a rank has done between two times.
-    pub(super) fn repeat(
-        &mut self,
-        rank: u32,
-        (then, now): (&RankOutcome, &RankOutcome),
-        times: u32,
-    ) {
+    pub(super) fn repeat(&mut self, rank: u32, (then, now): (&RankOutcome, &RankOutcome), times: u32) {
         let repeated = |then: u64, now: u64| (now - then).saturating_mul(u64::from(times));
         let outcome = &mut self.ranks[rank as usize].outcome;
         outcome.computing.0 += repeated(then.computing.0, now.computing.0);

@@ -73,8 +73,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     #[must_use]
     pub fn rest(&self, job: u32, now: Picoseconds) -> Option<Rest> {
         let places = self.jobs.ranks_held(job)?;
-        let computes =
-            |place: u32| !self.ranks.communicates(place) && self.lanes.only_computes(place);
+        let computes = |place: u32| {
+            !self.ranks.communicates(place) && self.lanes.only_computes(place)
+        };
         if self.jobs.has_messages(job) || !self.delays.is_empty() || !places.clone().all(computes) {
             return None;
         }

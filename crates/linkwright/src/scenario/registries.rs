@@ -58,7 +58,6 @@ impl Default for Registries {
             routings: routing_kinds(),
             workloads: training::workloads(),
             accounting: accounting_formats(),
-            fabrics: fabrics(),
             importers: importers(),
             servers: servers(),
             gpus: gpu_models(),
