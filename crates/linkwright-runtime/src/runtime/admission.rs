@@ -17,6 +17,7 @@ use super::jobs::Held;
 use super::outcome::JobOutcome;
 use super::ranks::NewRank;
 use super::ranks::NewRank;
+use super::shared::Shared;
 use super::state::Runtime;
 use super::validate::validate;
 use super::works::RuntimeEvent;
@@ -32,16 +33,16 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         job: &ProgramJob,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<u32, RuntimeError> {
-        validate(job, self.jobs.gpus())?;
-        check_gpus(self.transport, job)?;
-        let index = self.add(job, job.start.max(scheduler.now()));
-        scheduler.schedule(self.jobs.arrival(index), RuntimeEvent::Arrive(index));
+        validate(job, self.shared.jobs.gpus())?;
+        check_gpus(self.shared.transport, job)?;
+        let index = self.shared.add(job, job.start.max(scheduler.now()));
+        scheduler.schedule(self.shared.jobs.arrival(index), RuntimeEvent::Arrive(index));
         Ok(index)
     }
 
     /// A job whose ranks have all ended since this was asked last, in the order of their ends.
     pub fn next_end(&mut self) -> Option<u32> {
-        self.jobs.next_end()
+        self.shared.jobs.next_end()
     }
 
     /// What became of a job that has ended, whose ranks it hands over.
@@ -49,9 +50,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// # Panics
     /// Where there is no such job.
     pub fn take_outcome(&mut self, job: u32) -> JobOutcome {
-        self.jobs.take_outcome(job)
+        self.shared.jobs.take_outcome(job)
     }
+}
 
+impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// Gives a checked job its ranks, its communicators and its plans; returns its index.
     pub(super) fn add(&mut self, job: &ProgramJob, arrival: Picoseconds) -> u32 {
         let index = self.jobs.count();

@@ -3,16 +3,20 @@
 use crate::engine::Scheduler;
 use crate::network::Transport;
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Operation, Rank};
+use crate::program::{CollectiveKind, Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
 
 use super::communicators::{Entered, Entry};
+use super::call::RankId;
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
 use super::slab::NONE;
+use super::port::Port;
+use super::protocols::{ProtocolCall, ProtocolOffer};
+use super::shared::Shared;
 use super::state::Runtime;
 use super::validate::has_root;
 use super::works::RuntimeEvent;
@@ -24,52 +28,93 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         at: OperationRef,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let (rank, operation) = self.frames.play(at)?;
+        let shared = &mut self.shared;
+        let (rank, operation) = shared.frames.play(at)?;
         match operation {
-            Operation::Join => self.complete(at, STARTED),
-            Operation::Compute { duration } => self.compute(at, duration, scheduler)?,
-            Operation::Delay { duration } => self.delay(at, duration, scheduler)?,
+            Operation::Join => shared.complete(at, STARTED),
+            Operation::Compute { duration } => shared.compute(at, duration, scheduler)?,
+            Operation::Delay { duration } => shared.delay(at, duration, scheduler)?,
             Operation::Enter { region } => {
-                let id = self.ranks.id(rank);
-                self.observer.entered(id, region, Picoseconds(self.now));
-                self.complete(at, STARTED);
+                let id = shared.ranks.id(rank);
+                shared.observer.entered(id, region, Picoseconds(shared.now));
+                shared.complete(at, STARTED);
             }
             Operation::Leave { region } => {
-                let id = self.ranks.id(rank);
-                self.observer.left(id, region, Picoseconds(self.now));
-                self.complete(at, STARTED);
+                let id = shared.ranks.id(rank);
+                shared.observer.left(id, region, Picoseconds(shared.now));
+                shared.complete(at, STARTED);
             }
-            Operation::Reduce { size, rate } => self.reduce(at, size, rate, scheduler)?,
+            Operation::Reduce { size, rate } => shared.reduce(at, size, rate, scheduler)?,
             Operation::Copy { direction, size, route } => {
-                self.begin_communication(at, rank);
-                self.copy(at, (direction, size, route), scheduler);
+                shared.begin_communication(at, rank);
+                shared.copy(at, (direction, size, route), scheduler);
             }
             Operation::Send { to, tag, communicator, size, route } => {
-                self.begin_communication(at, rank);
-                let (destination, context) = self.resolve(at, to, communicator);
-                self.send(at, (destination, context), tag, (size, route), scheduler)?;
+                shared.begin_communication(at, rank);
+                let (destination, context) = shared.resolve(at, to, communicator);
+                shared.send(at, (destination, context), tag, (size, route), scheduler)?;
             }
             Operation::Receive { from, tag, communicator, size } => {
-                self.begin_communication(at, rank);
-                let (_, context) = self.resolve(at, 0, communicator);
-                let source = from.map(|from| self.resolve(at, from, communicator).0);
-                self.receive(at, (source, context), tag, size, scheduler)?;
+                shared.begin_communication(at, rank);
+                let (_, context) = shared.resolve(at, 0, communicator);
+                let source = from.map(|from| shared.resolve(at, from, communicator).0);
+                shared.receive(at, (source, context), tag, size, scheduler)?;
             }
             Operation::Collective { kind, root, communicator, size } => {
-                self.begin_communication(at, rank);
                 let root = has_root(kind).then_some(root);
-                let (call, _) = self.frames.origin(at);
-                let entry = Entry { rank: self.ranks.id(rank).rank, call, kind, root };
-                self.enter_collective(at, entry, communicator, size, scheduler)?;
+                self.enter_collective(at, (kind, root, size), communicator, None, scheduler)?;
             }
             Operation::Timed { kind, communicator, size, duration } => {
-                self.begin_communication(at, rank);
-                self.enter_timed(at, (kind, size, duration), communicator, scheduler)?;
+                let duration = Some(duration);
+                self.enter_collective(at, (kind, None, size), communicator, duration, scheduler)?;
             }
         }
         Ok(())
     }
 
+    /// A rank calls a collective: it is offered to each protocol, and else is messages.
+    fn enter_collective(
+        &mut self,
+        at: OperationRef,
+        (kind, root, size): (CollectiveKind, Option<Rank>, Bytes),
+        communicator: u32,
+        duration: Option<Picoseconds>,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
+        let Self { shared, protocols } = self;
+        let rank = shared.frames.rank_of(at);
+        shared.begin_communication(at, rank);
+        let RankId { rank: of_program, job } = shared.ranks.id(rank);
+        let communicator = shared.jobs.first_communicator(job) + communicator;
+        let (call, _) = shared.frames.origin(at);
+        let entry = Entry { rank: of_program, call, kind, root };
+        let Entered { context, job, id, ranks, index, root } =
+            shared.communicators.enter(communicator, entry, &shared.jobs)?;
+        // What takes a known time is not planned.
+        let is_planned = duration.is_none();
+        let lowering = &shared.lowering;
+        let variant = if is_planned { lowering.variant(job, id, kind, root) } else { 0 };
+        let call = CollectiveCall { kind, ranks, index, root, size, variant };
+        let kernel = if is_planned { lowering.kernel(&call) } else { None };
+        let since = Picoseconds(shared.now);
+        let of_rank = ProtocolCall { call, context, since, operation: at, communicator };
+        let mut offer = ProtocolOffer { call: of_rank, kernel, duration };
+        shared.frames.propagate(at, STARTED);
+        for (protocol, of) in protocols.iter_mut().enumerate() {
+            if of.enter(&mut offer, &mut Port { shared, scheduler, protocol })? {
+                return Ok(());
+            }
+        }
+        let of_group = (call, communicator, context);
+        let since = shared.now;
+        if !shared.frames.start_collective((at, rank), of_group, since, &shared.lowering)? {
+            shared.complete_communication(at, 0);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// Notes that a rank communicates, as its own program says; a collective's messages count
     /// as the collective.
     fn begin_communication(&mut self, at: OperationRef, rank: u32) {
@@ -115,32 +160,5 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Work { kind: WorkKind::Compute, operation: at, duration, next: NONE },
             scheduler,
         )
-    }
-
-    fn enter_collective(
-        &mut self,
-        at: OperationRef,
-        entry: Entry,
-        communicator: u32,
-        size: Bytes,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        let rank = self.frames.rank_of(at);
-        let job = self.ranks.id(rank).job;
-        let communicator = self.jobs.first_communicator(job) + communicator;
-        let Entered { context, job, id, ranks, index, root } =
-            self.communicators.enter(communicator, entry, &self.jobs)?;
-        let variant = self.lowering.variant(job, id, entry.kind, root);
-        let call = CollectiveCall { kind: entry.kind, ranks, index, root, size, variant };
-        if let Some(kernel) = self.lowering.kernel(&call) {
-            return self.enter_kernel(at, &call, context, kernel, scheduler);
-        }
-        let of_group = (call, communicator, context);
-        let plays =
-            self.frames.start_collective((at, rank), of_group, self.now, &self.lowering)?;
-        if !plays {
-            self.complete_communication(at, 0);
-        }
-        Ok(())
     }
 }

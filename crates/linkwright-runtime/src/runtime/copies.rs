@@ -17,7 +17,7 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-use super::messages::Leg;
+use super::port::{COPY, token};
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
@@ -25,7 +25,7 @@ use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
 use super::slab::{NONE, Slab};
-use super::state::Runtime;
+use super::shared::Shared;
 use super::works::RuntimeEvent;
 
 /// More engines than this do nothing more.
@@ -199,7 +199,7 @@ pub(super) fn check_gpus(transport: &impl Transport, job: &ProgramJob) -> Result
     Ok(())
 }
 
-impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// Adds what has come to what the GPU holds.
     pub(super) fn reduce(
         &mut self,
@@ -271,23 +271,24 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let job = self.ranks.id(copy.rank).job;
         let (priority, deadline) = (self.jobs.priority(job), self.jobs.deadline(job));
         let class = TrafficClass { priority, control: false, deadline };
-        let token = Leg::Copy.token(index);
+        let token = token(COPY, u64::from(index));
         let of_size = Message::new(from, to, size, token);
         let message = Message { class, route, by_copy_engine: true, ..of_size };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
     }
 
     /// The last byte of a copy has left.
-    pub(super) fn copy_left(&mut self, index: u32) {
-        self.copies.hear(index);
+    pub(super) fn copy_left(&mut self, index: u64) {
+        self.copies.hear(index as u32);
     }
 
     /// The last byte of a copy is there: its engine takes the next.
     pub(super) fn copy_arrived(
         &mut self,
-        index: u32,
+        index: u64,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
+        let index = index as u32;
         let copy = self.copies.under_way[index];
         if let Some(next) = self.copies.next(&copy) {
             self.start_copy(next, copy.engine, scheduler);

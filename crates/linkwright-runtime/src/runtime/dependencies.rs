@@ -6,9 +6,9 @@ use crate::units::Picoseconds;
 
 use super::frames::{Ended, OperationRef};
 use super::observer::Observer;
-use super::state::Runtime;
+use super::shared::Shared;
 
-impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// An operation is complete, and has started too where `events` say so.
     pub(super) fn complete(&mut self, operation: OperationRef, events: u8) {
         match self.frames.complete(operation, events, &self.lowering) {

@@ -8,7 +8,7 @@ use crate::units::{Bytes, Picoseconds};
 use super::call::{Call, Pending, PendingKind};
 use super::communicators::HalfEntered;
 use super::messages::Envelope;
-use super::protocols::nccl::WaitingRank;
+use super::protocols::ProtocolCall;
 use super::stalled::{Absence, Stalled, WaitingJob};
 use super::state::Runtime;
 
@@ -17,11 +17,11 @@ const MOST_LISTED: usize = 5;
 
 /// Everything that never completed; `None` where all has.
 pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalled> {
-    let (ranks, unstarted) = runtime.jobs.unfinished();
-    let rank_of = |rank: u32| runtime.ranks.id(rank).rank;
+    let (ranks, unstarted) = runtime.shared.jobs.unfinished();
+    let rank_of = |rank: u32| runtime.shared.ranks.id(rank).rank;
     let pending = |kind, rank: u32, (call, within): (Call, Option<CollectiveKind>)| {
-        let id = runtime.ranks.id(rank);
-        let job = runtime.jobs.name(id.job).to_owned();
+        let id = runtime.shared.ranks.id(rank);
+        let job = runtime.shared.jobs.name(id.job).to_owned();
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
         Pending { kind, job, rank: id.rank, call, within, peer, tag, size, since }
     };
@@ -32,47 +32,48 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
         since: Picoseconds(envelope.since),
         ..pending(PendingKind::Send, envelope.source, (envelope.call, envelope.within))
     };
-    let (sends, send_count) = first_few(runtime.messages.unexpected().map(send));
+    let (sends, send_count) = first_few(runtime.shared.messages.unexpected().map(send));
     let circle: Vec<Pending> = circle(runtime).into_iter().map(send).collect();
     let largest = circle.iter().map(|send| send.size).max().unwrap_or_default();
-    let receives = runtime.messages.posted().map(|posted| Pending {
+    let receives = runtime.shared.messages.posted().map(|posted| Pending {
         peer: posted.source.map(rank_of),
         tag: posted.tag,
         size: Bytes(posted.size),
         since: Picoseconds(posted.since),
-        ..pending(PendingKind::Receive, posted.receiver, runtime.frames.origin(posted.operation))
+        ..pending(PendingKind::Receive, posted.receiver, runtime.shared.frames.origin(posted.operation))
     });
     let (receives, receive_count) = first_few(receives);
-    let collectives = runtime.frames.collectives().map(|(rank, collective)| {
+    let collectives = runtime.shared.frames.collectives().map(|(rank, collective)| {
         let kind = PendingKind::Collective(collective.call.kind);
-        let (call, _) = runtime.frames.origin(collective.parent);
+        let (call, _) = runtime.shared.frames.origin(collective.parent);
         Pending {
             size: collective.call.size,
             since: Picoseconds(collective.since),
             ..pending(kind, rank, (call, None))
         }
     });
-    let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
-    let in_kernels = in_kernels.map(|WaitingRank { call, kind, size, since }| {
-        let rank = runtime.frames.rank_of(call);
-        let (kind, since) = (PendingKind::Collective(kind), Picoseconds(since));
-        Pending { size, since, ..pending(kind, rank, (runtime.frames.origin(call).0, None)) }
+    let of_protocols = runtime.protocols.iter().flat_map(|protocol| protocol.waiting());
+    let of_protocols = of_protocols.map(|ProtocolCall { call, since, operation, .. }| {
+        let rank = runtime.shared.frames.rank_of(operation);
+        let (kind, size) = (PendingKind::Collective(call.kind), call.size);
+        let (call, _) = runtime.shared.frames.origin(operation);
+        Pending { size, since, ..pending(kind, rank, (call, None)) }
     });
-    let (collectives, collective_count) = first_few(collectives.chain(in_kernels));
+    let (collectives, collective_count) = first_few(collectives.chain(of_protocols));
     if ranks + send_count + receive_count + collective_count == 0 {
         return None;
     }
     let absences: Vec<Absence> = absences(runtime).collect();
-    let name = |job: u32| runtime.jobs.name(job).to_owned();
+    let name = |job: u32| runtime.shared.jobs.name(job).to_owned();
     let behind = |(job, gpu, first)| WaitingJob { job: name(job), gpu, behind: name(first) };
     Some(Stalled {
-        time: Picoseconds(runtime.now),
+        time: Picoseconds(runtime.shared.now),
         ranks: ranks - unstarted,
-        jobs: runtime.jobs.waiting().take(MOST_LISTED).map(behind).collect(),
-        job_count: runtime.jobs.waiting().count(),
+        jobs: runtime.shared.jobs.waiting().take(MOST_LISTED).map(behind).collect(),
+        job_count: runtime.shared.jobs.waiting().count(),
         circle_count: circle.len(),
         circle: circle.into_iter().take(MOST_LISTED).collect(),
-        eager: (runtime.messages.eager_limit(), largest),
+        eager: (runtime.shared.messages.eager_limit(), largest),
         absence_count: absences.len(),
         absences: absences.into_iter().take(MOST_LISTED).collect(),
         sends,
@@ -88,7 +89,7 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
 /// rank of the next, and the last to that of the first. Empty where there is no such circle.
 fn circle<'r, T, L, O>(runtime: &'r Runtime<'_, T, L, O>) -> Vec<&'r Envelope> {
     let mut waiting: BTreeMap<u32, &Envelope> = BTreeMap::new();
-    for envelope in runtime.messages.unexpected() {
+    for envelope in runtime.shared.messages.unexpected() {
         if envelope.eager || envelope.within.is_some() {
             continue;
         }
@@ -98,11 +99,11 @@ fn circle<'r, T, L, O>(runtime: &'r Runtime<'_, T, L, O>) -> Vec<&'r Envelope> {
             *first = envelope;
         }
     }
-    let receivers = runtime.messages.posted().map(|posted| posted.receiver);
-    let members = runtime.frames.collectives().map(|(rank, _)| rank);
-    let in_kernels = runtime.kernels.waiting().chain(runtime.timed.waiting());
-    let in_kernels = in_kernels.map(|waiting| runtime.frames.rank_of(waiting.call));
-    for rank in receivers.chain(members).chain(in_kernels) {
+    let receivers = runtime.shared.messages.posted().map(|posted| posted.receiver);
+    let members = runtime.shared.frames.collectives().map(|(rank, _)| rank);
+    let of_protocols = runtime.protocols.iter().flat_map(|protocol| protocol.waiting());
+    let of_protocols = of_protocols.map(|call| runtime.shared.frames.rank_of(call.operation));
+    for rank in receivers.chain(members).chain(of_protocols) {
         waiting.remove(&rank);
     }
     // In which walk each rank was passed.
@@ -128,11 +129,11 @@ fn circle<'r, T, L, O>(runtime: &'r Runtime<'_, T, L, O>) -> Vec<&'r Envelope> {
 
 /// The first collective of each communicator that only some of its ranks have called.
 fn absences<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> impl Iterator<Item = Absence> {
-    runtime.communicators.half_entered().map(|half| {
+    runtime.shared.communicators.half_entered().map(|half| {
         let HalfEntered { job, id: communicator, kind, ranks, mut absent } = half;
         let absent_count = absent.len();
         absent.truncate(MOST_LISTED);
-        let job = runtime.jobs.name(job).to_owned();
+        let job = runtime.shared.jobs.name(job).to_owned();
         Absence { job, communicator, kind, ranks, absent, absent_count }
     })
 }

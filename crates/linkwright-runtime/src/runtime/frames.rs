@@ -8,7 +8,7 @@ use crate::program::{CollectiveKind, Operation, Program};
 
 use super::call::Call;
 use super::error::RuntimeError;
-use super::plan::{COMPLETED, STARTED};
+use super::plan::COMPLETED;
 use super::plans::Plans;
 
 /// An operation of a frame, in one iteration of its loop.
@@ -148,7 +148,6 @@ impl Frames {
         lowering: &impl Lowering,
     ) -> Result<bool, RuntimeError> {
         let (plan, next) = self.plans.lower(lowering, &call)?;
-        self.propagate(at, STARTED);
         let left = self.plans[plan].operations().len() as u64;
         if left == 0 {
             self.plans.release(plan, &call);

@@ -40,11 +40,13 @@ mod occupancy;
 mod outcome;
 mod plan;
 mod plans;
+mod port;
 mod play;
 mod protocols;
 mod ranges;
 mod ranks;
 mod rest;
+mod shared;
 mod slab;
 mod stalled;
 mod state;
@@ -52,7 +54,6 @@ mod state;
 pub mod test_support;
 #[cfg(test)]
 mod tests;
-mod timed;
 mod validate;
 mod works;
 
@@ -61,7 +62,9 @@ pub use error::RuntimeError;
 pub use job::ProgramJob;
 pub use observer::{CopyRecord, KernelRecord, MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
-pub use protocols::{MpiProtocol, Rendezvous};
+pub use protocols::{
+    MpiProtocol, ProtocolKind, Ports, ProtocolState, ProtocolCall, ProtocolOffer, Rendezvous, StuckCall,
+};
 pub use rest::Rest;
 pub use stalled::{Absence, Stalled, WaitingJob};
 pub use state::Runtime;

@@ -5,11 +5,14 @@ use crate::network::{Occurrence, Transport};
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
+use super::call::RankId;
 use super::diagnosis::diagnose;
 use super::error::RuntimeError;
 use super::observer::Observer;
 use super::outcome::Outcome;
-use super::protocols::nccl::OF_KERNEL;
+use super::port::{COPY, MESSAGE, Port, of_token, protocol_of};
+use super::protocols::{ProtocolCall, StuckCall};
+use super::shared::Shared;
 use super::lanes::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
@@ -27,8 +30,8 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     ) -> Result<(), RuntimeError> {
         // Most events are the network's, and few of them concern a program.
         let RuntimeEvent::Network(event) = event else { return self.happen(event, scheduler) };
-        self.transport.handle(event, &mut Within::<_, Self::Event>::new(scheduler))?;
-        match self.transport.tell() {
+        self.shared.transport.handle(event, &mut Within::<_, Self::Event>::new(scheduler))?;
+        match self.shared.transport.tell() {
             None => Ok(()),
             Some(occurrence) => self.hear(occurrence, scheduler),
         }
@@ -42,7 +45,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
         let mut has_come = false;
         // While nothing can end now, the network need not be asked between what has come: its rates are worked
         // out once for all that starts at a moment.
-        while !self.transport.may_end_at(now) && self.settle_kernels(scheduler)? {
+        while !self.shared.transport.may_end_at(now) && self.settle_protocols(scheduler)? {
             has_come = true;
             if self.has_more_to_do() {
                 self.go_on(scheduler)?;
@@ -52,10 +55,10 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
         if has_come {
             return Ok(Some(now));
         }
-        let own = self.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
-        if let Some(occurrence) = self.transport.tell() {
+        let own = self.shared.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
+        if let Some(occurrence) = self.shared.transport.tell() {
             self.hear(occurrence, scheduler)?;
-        } else if self.settle_kernels(scheduler)? {
+        } else if self.settle_protocols(scheduler)? {
             self.go_on(scheduler)?;
             // More may have come.
             return Ok(Some(now));
@@ -64,9 +67,9 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     }
 
     fn at_rest(&self, now: Picoseconds) -> Result<(), RuntimeError> {
-        self.transport.at_rest(now)?;
-        if let Some(stuck) = self.kernels.stuck() {
-            return Err(self.stuck_kernel(stuck));
+        self.shared.transport.at_rest(now)?;
+        if let Some(stuck) = self.protocols.iter().find_map(|protocol| protocol.stuck()) {
+            return Err(self.stuck(stuck));
         }
         match diagnose(self) {
             Some(stalled) => Err(Box::new(stalled).into()),
@@ -75,7 +78,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     }
 
     fn done(&self) -> (u64, u64) {
-        self.frames.progress()
+        self.shared.frames.progress()
     }
 }
 
@@ -95,11 +98,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Plays all jobs; returns how many events that took.
     pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, RuntimeError> {
         let mut engine = Engine::new(hook);
-        for job in 0..self.jobs.count() {
-            engine.schedule(self.jobs.arrival(job), RuntimeEvent::Arrive(job));
+        for job in 0..self.shared.jobs.count() {
+            engine.schedule(self.shared.jobs.arrival(job), RuntimeEvent::Arrive(job));
         }
         engine.run(self)?;
-        Ok(engine.events() + self.transport.own_events())
+        Ok(engine.events() + self.shared.transport.own_events())
     }
 
     /// Something happens to a program.
@@ -108,16 +111,20 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         event: RuntimeEvent<T::Event>,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        self.now = scheduler.now().0;
+        self.shared.now = scheduler.now().0;
         match event {
-            RuntimeEvent::Processor(rank) => self.end_computation(rank, scheduler)?,
-            RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
-            RuntimeEvent::Rendezvous(envelope) => self.end_rendezvous(envelope, scheduler),
-            RuntimeEvent::Delay(delay) => self.end_delay(delay),
-            RuntimeEvent::Kernel(timed) => self.kernel_event(timed, scheduler)?,
-            RuntimeEvent::Timed(context) => self.end_timed(context),
+            RuntimeEvent::Processor(rank) => self.shared.end_computation(rank, scheduler)?,
+            RuntimeEvent::Library(rank) => self.shared.end_work(rank, LIBRARY, scheduler)?,
+            RuntimeEvent::Rendezvous(envelope) => self.shared.end_rendezvous(envelope, scheduler),
+            RuntimeEvent::Delay(delay) => self.shared.end_delay(delay),
+            RuntimeEvent::Protocol(wake) => {
+                let (protocol, what) = self.shared.wakes[wake];
+                self.shared.wakes.release(wake);
+                let Self { shared, protocols } = self;
+                protocols[protocol].wake(what, &mut Port { shared, scheduler, protocol })?;
+            }
             RuntimeEvent::Arrive(job) => {
-                if self.jobs.arrive(job) {
+                if self.shared.jobs.arrive(job) {
                     self.start_job(job);
                 }
             }
@@ -133,28 +140,64 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         first: Occurrence,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        self.now = scheduler.now().0;
+        self.shared.now = scheduler.now().0;
         let mut next = Some(first);
         while let Some(occurrence) = next {
             match occurrence {
-                Occurrence::Sent { token } if token >= OF_KERNEL => {
-                    self.kernel_sent(token, scheduler)?;
-                }
-                Occurrence::Delivered { token } if token >= OF_KERNEL => {
-                    self.kernel_delivered(token, scheduler)?;
-                }
-                Occurrence::Sent { token } => self.message_sent(token),
-                Occurrence::Delivered { token } => self.message_delivered(token, scheduler)?,
+                Occurrence::Sent { token } => match of_token(token) {
+                    (MESSAGE, what) => self.shared.message_sent(what),
+                    (COPY, what) => self.shared.copy_left(what),
+                    (who, what) => {
+                        let Self { shared, protocols } = self;
+                        let protocol = protocol_of(who);
+                        let mut port = Port { shared, scheduler, protocol };
+                        protocols[protocol].sent(what, &mut port)?;
+                    }
+                },
+                Occurrence::Delivered { token } => match of_token(token) {
+                    (MESSAGE, what) => self.shared.message_delivered(what, scheduler)?,
+                    (COPY, what) => self.shared.copy_arrived(what, scheduler),
+                    (who, what) => {
+                        let Self { shared, protocols } = self;
+                        let protocol = protocol_of(who);
+                        let mut port = Port { shared, scheduler, protocol };
+                        protocols[protocol].delivered(what, &mut port)?;
+                    }
+                },
             }
             self.go_on(scheduler)?;
-            next = self.transport.tell();
+            next = self.shared.transport.tell();
         }
         Ok(())
     }
 
+    /// Takes up the first that protocols have kept for the end of this time; whether there was any.
+    fn settle_protocols(
+        &mut self,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<bool, RuntimeError> {
+        let Self { shared, protocols } = self;
+        for (protocol, of) in protocols.iter_mut().enumerate() {
+            if of.settle(&mut Port { shared, scheduler, protocol })? {
+                shared.now = scheduler.now().0;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a person reads of a collective that waits for ever.
+    fn stuck(&self, stuck: StuckCall) -> RuntimeError {
+        let Shared { jobs, ranks, frames, .. } = &self.shared;
+        let StuckCall { call: ProtocolCall { call, operation, .. }, at: (block, step) } = stuck;
+        let RankId { job, rank } = ranks.id(frames.rank_of(operation));
+        let (job, kind, (call, _)) = (jobs.name(job).to_owned(), call.kind, frames.origin(operation));
+        RuntimeError::StuckKernel { job, rank, kind, call, block, step }
+    }
+
     /// Whether an operation waits for nothing any more, or a job has ended.
     fn has_more_to_do(&self) -> bool {
-        self.frames.has_ready() || self.jobs.has_ended()
+        self.shared.frames.has_ready() || self.shared.jobs.has_ended()
     }
 
     /// Starts every operation that waits for nothing any more, and jobs whose GPUs are free.
@@ -162,29 +205,29 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         &mut self,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        while let Some(operation) = self.frames.next_ready() {
+        while let Some(operation) = self.shared.frames.next_ready() {
             self.execute(operation, scheduler)?;
-            scheduler.tick(self.frames.progress())?;
+            scheduler.tick(self.shared.frames.progress())?;
         }
-        while let Some(job) = self.jobs.take_ended() {
-            self.end_job(job, scheduler);
+        while let Some(job) = self.shared.jobs.take_ended() {
+            self.shared.end_job(job, scheduler);
         }
         Ok(())
     }
 
     /// Makes everything of a job ready that waits for nothing.
     fn start_job(&mut self, job: u32) {
-        for rank in self.jobs.start(job, Picoseconds(self.now)) {
-            let frame = self.ranks.frame(rank);
-            if !self.frames.start(frame) {
-                self.finish_rank(rank);
+        for rank in self.shared.jobs.start(job, Picoseconds(self.shared.now)) {
+            let frame = self.shared.ranks.frame(rank);
+            if !self.shared.frames.start(frame) {
+                self.shared.finish_rank(rank);
             }
         }
     }
 
     pub(super) fn outcome(mut self, events: u64) -> Outcome {
-        let jobs = (0..self.jobs.count()).map(|job| self.jobs.take_outcome(job)).collect();
-        let comparisons = self.messages.comparisons();
-        Outcome { jobs, operations: self.frames.played(), comparisons, events }
+        let jobs = (0..self.shared.jobs.count()).map(|job| self.shared.jobs.take_outcome(job)).collect();
+        let comparisons = self.shared.messages.comparisons();
+        Outcome { jobs, operations: self.shared.frames.played(), comparisons, events }
     }
 }

@@ -41,13 +41,13 @@ impl Rest {
     /// Whether the job is as it was then, but for iterations.
     #[must_use]
     pub fn is_like(&self, earlier: &Self) -> bool {
-        self.ranks == earlier.ranks
+        self.shared.ranks == earlier.ranks
     }
 
     /// The works of its ranks, in their order: how long until each is done, and how many had begun before. Of those that are done
     /// at one time, the earlier is first.
     pub fn works(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.ranks.iter().zip(&self.begun).map(|(rank, begun)| (rank.left, *begun))
+        self.shared.ranks.iter().zip(&self.begun).map(|(rank, begun)| (rank.left, *begun))
     }
 
     /// The iterations from then to now.
@@ -60,42 +60,42 @@ impl Rest {
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// From now on [`Runtime::next_rested`] tells of jobs.
     pub fn watch_rest(&mut self) {
-        self.ranks.watch_rest();
+        self.shared.ranks.watch_rest();
     }
 
     /// A job of which a rank has ended its last communication that was under way since this was asked last.
     pub fn next_rested(&mut self) -> Option<u32> {
-        self.ranks.next_rested()
+        self.shared.ranks.next_rested()
     }
 
     /// What a job's ranks compute at a time from now until the next of them is done; None where one of them does
     /// anything else.
     #[must_use]
     pub fn rest(&self, job: u32, now: Picoseconds) -> Option<Rest> {
-        let places = self.jobs.ranks_held(job)?;
+        let places = self.shared.jobs.ranks_held(job)?;
         let computes = |place: u32| {
-            !self.ranks.communicates(place) && self.lanes.only_computes(place)
+            !self.shared.ranks.communicates(place) && self.shared.lanes.only_computes(place)
         };
-        if self.jobs.has_messages(job) || !self.delays.is_empty() || !places.clone().all(computes) {
+        if self.shared.jobs.has_messages(job) || !self.shared.delays.is_empty() || !places.clone().all(computes) {
             return None;
         }
-        let (iteration, _) = self.frames.iteration(self.ranks.frame(places.start));
+        let (iteration, _) = self.shared.frames.iteration(self.shared.ranks.frame(places.start));
         let from_first = |other: u32| i64::from(other) - i64::from(iteration);
         let ranks = places.clone().map(|place| {
-            let frame = self.ranks.frame(place);
-            let works = self.lanes.computations(place).map(|work| {
+            let frame = self.shared.ranks.frame(place);
+            let works = self.shared.lanes.computations(place).map(|work| {
                 (work.operation.operation, from_first(work.operation.iteration), work.duration)
             });
             RankAtRest {
-                ahead: from_first(self.frames.iteration(frame).0),
-                left: self.lanes.computing(place).0 - now.0,
+                ahead: from_first(self.shared.frames.iteration(frame).0),
+                left: self.shared.lanes.computing(place).0 - now.0,
                 works: works.collect(),
-                waits: self.frames.waits(frame).to_vec(),
+                waits: self.shared.frames.waits(frame).to_vec(),
             }
         });
         let ranks = ranks.collect();
-        let begun = places.clone().map(|place| self.lanes.computing(place).1).collect();
-        let outcomes = places.map(|place| self.ranks.outcome(place).clone()).collect();
+        let begun = places.clone().map(|place| self.shared.lanes.computing(place).1).collect();
+        let outcomes = places.map(|place| self.shared.ranks.outcome(place).clone()).collect();
         Some(Rest { ranks, iteration, outcomes, begun })
     }
 
@@ -108,20 +108,20 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         times: u32,
         span: Picoseconds,
     ) {
-        let Some(places) = self.jobs.ranks_held(job) else { return };
+        let Some(places) = self.shared.jobs.ranks_held(job) else { return };
         let iterations = now.iterations_since(earlier) * times;
         for (place, (then, now)) in places.zip(earlier.outcomes.iter().zip(&now.outcomes)) {
-            self.ranks.repeat(place, (then, now), times);
-            self.lanes.pass(place, iterations, span.0);
-            self.frames.pass(self.ranks.frame(place), iterations);
+            self.shared.ranks.repeat(place, (then, now), times);
+            self.shared.lanes.pass(place, iterations, span.0);
+            self.shared.frames.pass(self.shared.ranks.frame(place), iterations);
         }
     }
 
     /// How many iterations of a job no rank has begun.
     #[must_use]
     pub fn iterations_to_begin(&self, job: u32) -> u32 {
-        let places = self.jobs.ranks_held(job).unwrap_or(0..0);
-        let begun = places.map(|place| self.frames.iteration(self.ranks.frame(place)));
+        let places = self.shared.jobs.ranks_held(job).unwrap_or(0..0);
+        let begun = places.map(|place| self.shared.frames.iteration(self.shared.ranks.frame(place)));
         begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }
 }

@@ -6,17 +6,16 @@ use crate::program::lowering::Lowering;
 use super::communicators::Communicators;
 use super::copies::{Copies, check_gpus};
 use super::error::RuntimeError;
-use super::frames::{Frames, OperationRef};
+use super::frames::Frames;
 use super::job::ProgramJob;
 use super::jobs::Jobs;
 use super::lanes::Lanes;
 use super::messages::Messages;
 use super::observer::Observer;
-use super::protocols::MpiProtocol;
-use super::protocols::nccl::Kernels;
+use super::protocols::{self, MpiProtocol, ProtocolState};
 use super::ranks::Ranks;
+use super::shared::Shared;
 use super::slab::Slab;
-use super::timed::TimedCalls;
 use super::validate::validate;
 
 /// Jobs that run over a network.
@@ -25,21 +24,8 @@ use super::validate::validate;
 /// Without an observer nothing is spent on watching.
 #[derive(Debug)]
 pub struct Runtime<'a, T, L, O = ()> {
-    pub(super) transport: &'a mut T,
-    pub(super) lowering: L,
-    pub(super) observer: O,
-    pub(super) jobs: Jobs,
-    pub(super) ranks: Ranks,
-    pub(super) lanes: Lanes,
-    pub(super) communicators: Communicators,
-    pub(super) frames: Frames,
-    pub(super) messages: Messages,
-    pub(super) copies: Copies,
-    /// What operations let time pass.
-    pub(super) delays: Slab<OperationRef>,
-    pub(super) kernels: Kernels,
-    pub(super) timed: TimedCalls,
-    pub(super) now: u64,
+    pub(super) shared: Shared<'a, T, L, O>,
+    pub(super) protocols: Vec<Box<dyn ProtocolState>>,
 }
 
 impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
@@ -78,7 +64,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             validate(job, gpus)?;
             check_gpus(transport, job)?;
         }
-        let mut runtime = Self {
+        let shared = Shared {
             transport,
             lowering,
             observer,
@@ -90,23 +76,30 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             messages: Messages::new(protocol),
             copies: Copies::new(),
             delays: Slab::new(),
-            kernels: Kernels::new(),
-            timed: TimedCalls::default(),
+            wakes: Slab::new(),
             now: 0,
         };
+        let mut runtime = Self { shared, protocols: protocols::all() };
         for job in jobs {
-            runtime.add(job, job.start);
+            runtime.shared.add(job, job.start);
         }
         Ok(runtime)
     }
 
+    /// The same with one protocol more, to which calls of collectives are offered first. Before anything runs.
+    #[must_use]
+    pub fn with_protocol(mut self, protocol: Box<dyn ProtocolState>) -> Self {
+        self.protocols.insert(0, protocol);
+        self
+    }
+
     /// How collectives become messages; whoever admits jobs may plan for them first.
     pub fn lowering_mut(&mut self) -> &mut L {
-        &mut self.lowering
+        &mut self.shared.lowering
     }
 
     /// The network beside it, for plans that open connections.
     pub fn planning(&mut self) -> (&mut T, &mut L) {
-        (self.transport, &mut self.lowering)
+        (self.shared.transport, &mut self.shared.lowering)
     }
 }

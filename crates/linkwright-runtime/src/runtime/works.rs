@@ -11,7 +11,7 @@ use super::frames::OperationRef;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
-use super::state::Runtime;
+use super::shared::Shared;
 
 /// What happens to programs, and to the network `N` that they run on.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +24,8 @@ pub enum RuntimeEvent<N> {
     Rendezvous(u32),
     /// A time that an operation let pass is over.
     Delay(u32),
-    /// Something is to happen to a kernel.
-    Kernel(u32),
-    /// A collective of a known time is over.
-    Timed(u32),
+    /// A protocol is woken.
+    Protocol(u32),
     /// A job arrives.
     Arrive(u32),
     /// A job that has waited for its GPUs has them.
@@ -45,7 +43,7 @@ impl<N> From<N> for RuntimeEvent<N> {
     }
 }
 
-impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// Adds a work to one of a rank's lanes.
     pub(super) fn occupy(
         &mut self,

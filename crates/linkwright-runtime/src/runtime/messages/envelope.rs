@@ -66,12 +66,10 @@ pub(in crate::runtime) enum Leg {
     Data,
     /// The announcement of the receive that it will match.
     Announcement,
-    /// A copy, which is no message.
-    Copy,
 }
 
 impl Leg {
-    /// What the network calls a part; of an announcement and a copy the index is its own, of any other
+    /// What the network calls a part; of an announcement the index is its own, of any other
     /// that of the envelope.
     pub(in crate::runtime) fn token(self, index: u32) -> u64 {
         u64::from(index) << 3 | self as u64
@@ -83,8 +81,7 @@ impl Leg {
             1 => Self::Request,
             2 => Self::Leave,
             3 => Self::Data,
-            4 => Self::Announcement,
-            _ => Self::Copy,
+            _ => Self::Announcement,
         };
         (leg, (token >> 3) as u32)
     }

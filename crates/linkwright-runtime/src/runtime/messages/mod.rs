@@ -12,7 +12,7 @@ mod envelope;
 mod matching;
 mod pairs;
 
-pub(super) use envelope::{Envelope, Leg};
+pub(super) use envelope::Envelope;
 pub(super) use matching::classes_of;
 
 use crate::engine::{Scheduler, Within};
@@ -21,6 +21,7 @@ use crate::program::lowering::Lowering;
 use crate::units::{Bytes, Picoseconds};
 
 use self::announcements::Announcements;
+use self::envelope::Leg;
 use self::matching::{EXACT_ONLY, Matcher, Posted};
 use self::pairs::Pairs;
 use super::error::RuntimeError;
@@ -30,7 +31,7 @@ use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;
 use super::protocols::{MpiProtocol, Rendezvous};
 use super::slab::{NONE, Slab};
-use super::state::Runtime;
+use super::shared::Shared;
 use super::works::RuntimeEvent;
 
 /// The messages under way, and the receives that wait for one.
@@ -80,7 +81,7 @@ impl Messages {
     }
 }
 
-impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// A send is called: it occupies its rank's library first.
     pub(super) fn send(
         &mut self,
@@ -289,7 +290,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Leg::Eager | Leg::Data => (ends, Bytes(envelope.size), false),
             Leg::Request => (ends, of_control, true),
             Leg::Leave => ([ends[1], ends[0]], of_control, true),
-            Leg::Announcement | Leg::Copy => unreachable!("no part of a message's way"),
+            Leg::Announcement => unreachable!("no part of a message's way"),
         };
         let route = if control { RouteClass::Any } else { envelope.route };
         let priority = self.jobs.priority(self.ranks.id(envelope.source).job);
@@ -302,7 +303,6 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     fn sent(&mut self, leg: Leg, index: u32) {
         match leg {
             Leg::Announcement => return self.messages.announcements.sent(index),
-            Leg::Copy => return self.copy_left(index),
             Leg::Eager | Leg::Request | Leg::Leave | Leg::Data => {}
         }
         self.messages.envelopes[index].owed -= 1;
@@ -319,7 +319,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         index: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        if !matches!(leg, Leg::Announcement | Leg::Copy) {
+        if leg != Leg::Announcement {
             self.messages.envelopes[index].owed -= 1;
         }
         match leg {
@@ -329,7 +329,6 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                     self.go(envelope, scheduler)?;
                 }
             }
-            Leg::Copy => self.copy_arrived(index, scheduler),
             Leg::Eager | Leg::Request => {
                 if leg == Leg::Eager {
                     let record = self.record(&self.messages.envelopes[index]);

@@ -1,6 +1,17 @@
-//! What messages and transfers cost beyond the network, and what they wait for.
+//! What messages and collectives cost beyond the network, and what they wait for.
+//!
+//! A protocol of collectives is a type with a state of its own that implements [`ProtocolState`], and one
+//! line of [`all`]. Messages are the runtime's own ([`MpiProtocol`]).
 
 mod mpi;
-pub(super) mod nccl;
+mod nccl;
+mod protocol;
+mod timed;
 
 pub use mpi::{MpiProtocol, Rendezvous};
+pub use protocol::{ProtocolKind, Ports, ProtocolState, ProtocolCall, ProtocolOffer, StuckCall};
+
+/// Linkwright's own, in the order in which calls are offered to them.
+pub(super) fn all() -> Vec<Box<dyn ProtocolState>> {
+    vec![Box::new(timed::TimedCalls::default()), Box::new(nccl::Kernels::new())]
+}

@@ -107,10 +107,10 @@ fn ranks_plans_and_frames_are_given_back() {
     };
     let outcomes = one_after_another((0..300).map(job).collect(), 1, |queue| {
         let runtime = &queue.runtime;
-        assert!(runtime.ranks.room() <= 3, "{} ranks", runtime.ranks.room());
-        let (frames, _, plans) = runtime.frames.room();
+        assert!(runtime.shared.ranks.room() <= 3, "{} ranks", runtime.shared.ranks.room());
+        let (frames, _, plans) = runtime.shared.frames.room();
         assert!(frames <= 3, "{frames} frames");
-        assert!(runtime.communicators.room() <= 3);
+        assert!(runtime.shared.communicators.room() <= 3);
         assert_eq!(plans, 0);
     });
     assert_eq!(outcomes.len(), 300);
@@ -124,7 +124,7 @@ fn a_job_that_cannot_run_is_refused_and_changes_nothing() {
     let mut engine = Engine::new(&mut hook);
     let error = runtime.admit(&ProgramJob::new(&ring(2), vec![1, 2]), &mut engine).unwrap_err();
     assert!(error.to_string().contains("GPU 2, but there are 2 GPUs"), "{error}");
-    assert!(runtime.jobs.count() == 0 && runtime.ranks.room() == 0);
+    assert!(runtime.shared.jobs.count() == 0 && runtime.shared.ranks.room() == 0);
     engine.run(&mut runtime).unwrap();
 }
 

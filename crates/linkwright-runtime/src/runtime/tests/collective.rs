@@ -170,7 +170,7 @@ fn a_lowering_is_asked_once_for_each_kind_of_call() {
     let mut runtime = Runtime::new(&mut network, 4, &jobs, FREE, &trees).unwrap();
     runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(trees.asked.get(), 4);
-    let (frames, ..) = runtime.frames.room();
+    let (frames, ..) = runtime.shared.frames.room();
     assert!(frames <= 4 + 8, "{frames} frames");
 }
 

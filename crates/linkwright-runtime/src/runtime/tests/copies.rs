@@ -221,7 +221,7 @@ proptest! {
         let mut runtime =
             Runtime::observed(&mut network, 2, &jobs, FREE, lower, &mut copied).unwrap();
         let events = runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
-        prop_assert_eq!(runtime.copies.count(), 0);
+        prop_assert_eq!(runtime.shared.copies.count(), 0);
         let outcome = runtime.outcome(events);
         // Everything is done, for as long as it takes.
         let computing: u64 = steps.iter().map(|(.., step)| match step {

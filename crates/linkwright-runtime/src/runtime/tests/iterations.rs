@@ -130,8 +130,8 @@ fn memory_does_not_grow_with_iterations() {
             let mut runtime =
                 Runtime::new(&mut network, 2, &jobs, protocol, &no_collectives).unwrap();
             runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
-            let [_, messages] = runtime.messages.counts();
-            (messages, runtime.lanes.works().capacity(), runtime.frames.room().1)
+            let [_, messages] = runtime.shared.messages.counts();
+            (messages, runtime.shared.lanes.works().capacity(), runtime.shared.frames.room().1)
         };
         assert_eq!(records(10), records(2000));
     }

@@ -264,7 +264,7 @@ fn one_kernel_after_another_takes_the_room_of_the_first() {
         let lowering = Kernels(exchange(bytes, 3, 0));
         let mut runtime = Runtime::new(&mut on, 8, &jobs, FREE, lowering).unwrap();
         runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
-        (runtime.kernels.rooms(), runtime.now)
+        (runtime.protocols.iter().map(|of| of.room()).sum::<usize>(), runtime.shared.now)
     };
     let (one, three) = (played(1), played(3));
     assert_eq!(three.1, 3 * one.1);

@@ -120,8 +120,8 @@ proptest! {
             Runtime::observed(on, RANKS, &jobs, protocol, lower, &mut count).unwrap();
         let events = runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
         // Every record is given back.
-        prop_assert_eq!(runtime.messages.counts()[0], [0, 0]);
-        prop_assert_eq!(runtime.lanes.works().kept().count(), 0);
+        prop_assert_eq!(runtime.shared.messages.counts()[0], [0, 0]);
+        prop_assert_eq!(runtime.shared.lanes.works().kept().count(), 0);
         prop_assert_eq!(&runtime.outcome(events), &outcome);
 
         let bytes: u64 = exchanges.iter().map(|exchange| exchange.size).sum();

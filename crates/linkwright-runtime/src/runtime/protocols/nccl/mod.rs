@@ -16,24 +16,13 @@ mod running;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::engine::Scheduler;
-use crate::network::{Transport, TransportError};
-use crate::program::CollectiveKind;
+use self::running::{Member, Running};
+use super::protocol::{Ports, ProtocolState, ProtocolCall, ProtocolOffer, StuckCall};
 use crate::program::kernel::KernelCall;
-use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::units::{Bytes, Picoseconds};
-
-use self::running::Running;
-use super::super::error::RuntimeError;
-use super::super::frames::OperationRef;
-use super::super::observer::{KernelRecord, Observer};
-use super::super::plan::STARTED;
-use super::super::slab::Slab;
-use super::super::state::Runtime;
-use super::super::works::RuntimeEvent;
-
-/// Marks the token of a kernel's transfer, of which the rest is the kernel and its connection.
-pub(in crate::runtime) const OF_KERNEL: u64 = 1 << 63;
+use crate::program::lowering::CollectiveCall;
+use crate::runtime::error::RuntimeError;
+use crate::runtime::slab::Slab;
+use crate::units::Picoseconds;
 
 /// Something that happens to a kernel, by its place.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +45,7 @@ enum What {
 
 /// The kernels at work.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Kernels {
+pub(super) struct Kernels {
     running: Vec<Running>,
     free: Vec<u32>,
     /// The kernel of each context in which some rank has called one.
@@ -69,26 +58,8 @@ pub(in crate::runtime) struct Kernels {
     woken: Vec<u32>,
 }
 
-/// The first thing in a kernel that waits for ever.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct StuckBlock {
-    call: OperationRef,
-    kind: CollectiveKind,
-    block: u32,
-    step: u32,
-}
-
-/// A rank that waits in a kernel.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct WaitingRank {
-    pub(in crate::runtime) call: OperationRef,
-    pub(in crate::runtime) kind: CollectiveKind,
-    pub(in crate::runtime) size: Bytes,
-    pub(in crate::runtime) since: u64,
-}
-
 impl Kernels {
-    pub(in crate::runtime) const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             running: Vec::new(),
             free: Vec::new(),
@@ -99,198 +70,55 @@ impl Kernels {
         }
     }
 
-    /// The kernel of a context, which the first of its ranks to call it begins.
-    fn of(&mut self, context: u32, of: &CollectiveCall, call: KernelCall) -> u32 {
-        if let Some(kernel) = self.of_context.get(&context) {
+    /// The kernel of a collective, which the first of its ranks to call it begins.
+    fn of(&mut self, first: &ProtocolCall, call: KernelCall) -> u32 {
+        if let Some(kernel) = self.of_context.get(&first.context) {
             return *kernel;
         }
         let kernel = match self.free.pop() {
             Some(kernel) => {
-                self.running[kernel as usize].begin(call, of, context);
+                self.running[kernel as usize].begin(call, first.context);
                 kernel
             }
             None => {
-                self.running.push(Running::new(call, of, context));
+                self.running.push(Running::new(call, first.context));
                 (self.running.len() - 1) as u32
             }
         };
-        self.of_context.insert(context, kernel);
+        self.of_context.insert(first.context, kernel);
         kernel
     }
 
     /// Notes what is to happen to a kernel, and asks for the time.
-    fn expect<E>(
-        &mut self,
-        time: Picoseconds,
-        happening: Happening,
-        scheduler: &mut impl Scheduler<RuntimeEvent<E>>,
-    ) {
+    fn expect(&mut self, time: Picoseconds, happening: Happening, ports: &mut dyn Ports) {
         self.running[happening.kernel as usize].owed += 1;
-        scheduler.schedule(time, RuntimeEvent::Kernel(self.timed.insert(happening)));
-    }
-
-    /// Lets every block of a kernel go on that may.
-    fn go_on<T: Transport>(
-        &mut self,
-        kernel: u32,
-        transport: &mut T,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), TransportError> {
-        let running = &mut self.running[kernel as usize];
-        let token = OF_KERNEL | u64::from(kernel) << 32;
-        let Self { woken, timed, .. } = self;
-        while let Some(block) = woken.pop() {
-            running.advance(block, token, woken, timed, transport, scheduler)?;
-        }
-        Ok(())
-    }
-
-    /// Gives a kernel's room back once nothing is to be heard of it.
-    fn release_finished(&mut self, kernel: u32) {
-        let running = &self.running[kernel as usize];
-        if running.unfinished == 0 && running.owed == 0 {
-            self.of_context.remove(&running.context);
-            self.free.push(kernel);
-        }
-    }
-
-    /// For how many kernels there is room.
-    #[cfg(test)]
-    pub(in crate::runtime) fn rooms(&self) -> usize {
-        self.running.len()
-    }
-
-    /// The kernels at work, in the order of their beginnings.
-    fn at_work(&self) -> impl Iterator<Item = &Running> {
-        self.of_context.values().map(|kernel| &self.running[*kernel as usize])
-    }
-
-    /// The ranks that wait in a kernel.
-    pub(in crate::runtime) fn waiting(&self) -> impl Iterator<Item = WaitingRank> + '_ {
-        let of_all = self.at_work().filter(|running| running.unfinished > 0);
-        of_all.flat_map(|running| {
-            running.members.iter().filter_map(|member| {
-                let call = member.parent?;
-                let Running { kind, size, .. } = *running;
-                Some(WaitingRank { call, kind, size, since: member.since })
-            })
-        })
-    }
-
-    /// The first block that waits for ever in a kernel that all of its ranks have called.
-    pub(in crate::runtime) fn stuck(&self) -> Option<StuckBlock> {
-        self.at_work().filter(|running| running.is_complete()).find_map(|running| {
-            let (member, block, step) = running.first_waiting()?;
-            let call = running.members[member as usize].parent?;
-            Some(StuckBlock { call, kind: running.kind, block, step })
-        })
-    }
-}
-
-impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
-    /// A rank calls a collective that is played as a kernel: its blocks are launched.
-    pub(in crate::runtime) fn enter_kernel(
-        &mut self,
-        at: OperationRef,
-        call: &CollectiveCall,
-        context: u32,
-        kernel: KernelCall,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        if kernel.kernel.ranks() != call.ranks {
-            let CollectiveCall { kind, index, ranks, .. } = *call;
-            let problem = format!("is a kernel of {} ranks", kernel.kernel.ranks());
-            return Err(RuntimeError::Lowering { kind, index, ranks, problem });
-        }
-        self.frames.propagate(at, STARTED);
-        let launch = kernel.protocol.launch.0;
-        let place = self.kernels.of(context, call, kernel);
-        let member = &mut self.kernels.running[place as usize].members[call.index as usize];
-        (member.parent, member.since) = (Some(at), self.now);
-        let launched = Happening { kernel: place, what: What::Launch(call.index) };
-        let time = Picoseconds(self.now.saturating_add(launch));
-        self.kernels.expect(time, launched, scheduler);
-        Ok(())
-    }
-
-    /// The time of something has come that was to happen to a kernel.
-    pub(in crate::runtime) fn kernel_event(
-        &mut self,
-        timed: u32,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        let happening = self.kernels.timed[timed];
-        self.kernels.timed.release(timed);
-        match happening.what {
-            What::Launch(_) => self.happen_to_kernel(happening, scheduler),
-            What::Opening(_) | What::Arrival(_) | What::Copied { .. } => {
-                self.come_to_kernel(happening, scheduler)
-            }
-        }
-    }
-
-    /// A transfer of a kernel has left.
-    pub(in crate::runtime) fn kernel_sent(
-        &mut self,
-        token: u64,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        let (kernel, connection) = of_token(token);
-        let Kernels { running, woken, .. } = &mut self.kernels;
-        running[kernel as usize].sent(connection, woken);
-        self.kernel_goes_on(kernel, scheduler)
-    }
-
-    /// A transfer of a kernel has arrived.
-    pub(in crate::runtime) fn kernel_delivered(
-        &mut self,
-        token: u64,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        let (kernel, connection) = of_token(token);
-        self.come_to_kernel(Happening { kernel, what: What::Arrival(connection) }, scheduler)
+        ports.wake(time, self.timed.insert(happening));
     }
 
     /// Keeps what comes until no transfer ends at this time, where the network settles.
-    fn come_to_kernel(
-        &mut self,
-        happening: Happening,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        if T::SETTLES {
-            self.kernels.come.push_back(happening);
+    fn come(&mut self, happening: Happening, ports: &mut dyn Ports) -> Result<(), RuntimeError> {
+        if ports.settles() {
+            self.come.push_back(happening);
             return Ok(());
         }
-        self.happen_to_kernel(happening, scheduler)
+        self.happen(happening, ports)
     }
 
-    /// Takes up the first that has come to kernels at this time; whether there was any.
-    pub(in crate::runtime) fn settle_kernels(
-        &mut self,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<bool, RuntimeError> {
-        let Some(happening) = self.kernels.come.pop_front() else { return Ok(false) };
-        self.now = scheduler.now().0;
-        self.happen_to_kernel(happening, scheduler)?;
-        Ok(true)
-    }
-
-    fn happen_to_kernel(
+    fn happen(
         &mut self,
         Happening { kernel, what }: Happening,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+        ports: &mut dyn Ports,
     ) -> Result<(), RuntimeError> {
-        let Kernels { running, woken, timed, .. } = &mut self.kernels;
+        let Self { running, woken, timed, .. } = self;
         let of_kernel = &mut running[kernel as usize];
         of_kernel.owed -= 1;
         match what {
             What::Launch(member) => {
                 let mut openings = 0;
-                of_kernel.launch(member, self.now, woken, |connection, opens| {
+                of_kernel.launch(member, ports.now().0, woken, |connection, opens| {
                     openings += 1;
                     let what = What::Opening(connection);
-                    let timed = timed.insert(Happening { kernel, what });
-                    scheduler.schedule(Picoseconds(opens), RuntimeEvent::Kernel(timed));
+                    ports.wake(Picoseconds(opens), timed.insert(Happening { kernel, what }));
                 });
                 of_kernel.owed += openings;
             }
@@ -298,49 +126,110 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             What::Arrival(connection) => of_kernel.arrived(connection, woken),
             What::Copied { block, step } => of_kernel.copied(block, step, woken),
         }
-        self.kernel_goes_on(kernel, scheduler)
+        self.go_on(kernel, ports)
     }
 
-    /// What a person reads of a kernel that waits for ever.
-    pub(in crate::runtime) fn stuck_kernel(&self, stuck: StuckBlock) -> RuntimeError {
-        let StuckBlock { call: parent, kind, block, step } = stuck;
-        let id = self.ranks.id(self.frames.rank_of(parent));
-        let (call, _) = self.frames.origin(parent);
-        let job = self.jobs.name(id.job).to_owned();
-        RuntimeError::StuckKernel { job, rank: id.rank, kind, call, block, step }
-    }
-
-    /// Lets a kernel go on; the calls of ranks whose blocks have all ended are complete.
-    fn kernel_goes_on(
-        &mut self,
-        kernel: u32,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        self.kernels.go_on(kernel, self.transport, scheduler)?;
-        let of_kernel = &mut self.kernels.running[kernel as usize];
-        if of_kernel.finished.is_empty() && of_kernel.unfinished > 0 {
-            return Ok(());
+    /// Lets every block of a kernel go on that may; the calls of ranks whose blocks have all ended
+    /// are complete. A kernel's room is given back once nothing is to be heard of it.
+    fn go_on(&mut self, kernel: u32, ports: &mut dyn Ports) -> Result<(), RuntimeError> {
+        let running = &mut self.running[kernel as usize];
+        while let Some(block) = self.woken.pop() {
+            running.advance(block, kernel, &mut self.woken, &mut self.timed, ports)?;
         }
-        let mut finished = std::mem::take(&mut of_kernel.finished);
-        for index in finished.drain(..) {
-            let running = &self.kernels.running[kernel as usize];
-            let Running { kind, size, .. } = *running;
-            let member = running.members[index as usize];
-            let Some(parent) = member.parent else { continue };
-            let rank = self.frames.rank_of(parent);
-            let (id, start) = (self.ranks.id(rank), Picoseconds(member.since));
-            let record = KernelRecord { rank: id, kind, size, start };
-            self.observer.ran(&record, Picoseconds(self.now));
-            self.ranks.count_messages(rank, member.transfers, member.bytes);
-            self.complete_communication(parent, 0);
+        for index in running.finished.drain(..) {
+            let Member { call, transfers, bytes, .. } = running.members[index as usize];
+            let Some(call) = call else { continue };
+            ports.count_messages(&call, transfers, bytes);
+            ports.complete(&call);
         }
-        self.kernels.running[kernel as usize].finished = finished;
-        self.kernels.release_finished(kernel);
+        if running.unfinished == 0 && running.owed == 0 {
+            self.of_context.remove(&running.context);
+            self.free.push(kernel);
+        }
         Ok(())
+    }
+
+    /// The kernels at work, in the order of their beginnings.
+    fn at_work(&self) -> impl Iterator<Item = &Running> {
+        self.of_context.values().map(|kernel| &self.running[*kernel as usize])
     }
 }
 
+impl ProtocolState for Kernels {
+    /// A rank calls a collective that is played as a kernel: its blocks are launched.
+    fn enter(
+        &mut self,
+        offer: &mut ProtocolOffer,
+        ports: &mut dyn Ports,
+    ) -> Result<bool, RuntimeError> {
+        let Some(kernel) = offer.kernel.take() else { return Ok(false) };
+        let CollectiveCall { kind, index, ranks, .. } = offer.call.call;
+        if kernel.kernel.ranks() != ranks {
+            let problem = format!("is a kernel of {} ranks", kernel.kernel.ranks());
+            return Err(RuntimeError::Lowering { kind, index, ranks, problem });
+        }
+        let launch = kernel.protocol.launch.0;
+        let place = self.of(&offer.call, kernel);
+        self.running[place as usize].members[index as usize].call = Some(offer.call);
+        let launched = Happening { kernel: place, what: What::Launch(index) };
+        let time = Picoseconds(ports.now().0.saturating_add(launch));
+        self.expect(time, launched, ports);
+        Ok(true)
+    }
+
+    fn wake(&mut self, timed: u32, ports: &mut dyn Ports) -> Result<(), RuntimeError> {
+        let happening = self.timed[timed];
+        self.timed.release(timed);
+        match happening.what {
+            What::Launch(_) => self.happen(happening, ports),
+            What::Opening(_) | What::Arrival(_) | What::Copied { .. } => {
+                self.come(happening, ports)
+            }
+        }
+    }
+
+    fn sent(&mut self, transfer: u64, ports: &mut dyn Ports) -> Result<(), RuntimeError> {
+        let (kernel, connection) = of_transfer(transfer);
+        self.running[kernel as usize].sent(connection, &mut self.woken);
+        self.go_on(kernel, ports)
+    }
+
+    fn delivered(&mut self, transfer: u64, ports: &mut dyn Ports) -> Result<(), RuntimeError> {
+        let (kernel, connection) = of_transfer(transfer);
+        self.come(Happening { kernel, what: What::Arrival(connection) }, ports)
+    }
+
+    fn settle(&mut self, ports: &mut dyn Ports) -> Result<bool, RuntimeError> {
+        let Some(happening) = self.come.pop_front() else { return Ok(false) };
+        self.happen(happening, ports)?;
+        Ok(true)
+    }
+
+    fn waiting(&self) -> Vec<ProtocolCall> {
+        let of_all = self.at_work().filter(|running| running.unfinished > 0);
+        of_all.flat_map(|running| running.members.iter().filter_map(|member| member.call)).collect()
+    }
+
+    fn stuck(&self) -> Option<StuckCall> {
+        self.at_work().filter(|running| running.is_complete()).find_map(|running| {
+            let (member, block, step) = running.first_waiting()?;
+            let call = running.members[member as usize].call?;
+            Some(StuckCall { call, at: (block, step) })
+        })
+    }
+
+    #[cfg(test)]
+    fn room(&self) -> usize {
+        self.running.len()
+    }
+}
+
+/// What a transfer is called by: its kernel and its connection.
+fn transfer(kernel: u32, connection: u32) -> u64 {
+    u64::from(kernel) << 32 | u64::from(connection)
+}
+
 /// The kernel and the connection of a transfer.
-fn of_token(token: u64) -> (u32, u32) {
-    (((token & !OF_KERNEL) >> 32) as u32, token as u32)
+fn of_transfer(transfer: u64) -> (u32, u32) {
+    ((transfer >> 32) as u32, transfer as u32)
 }

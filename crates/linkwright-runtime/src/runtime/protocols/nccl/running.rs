@@ -2,17 +2,14 @@
 
 use std::cmp::Reverse;
 
-use crate::engine::{Scheduler, Within};
-use crate::network::{ConnectionIndex, Transport, TransportError};
-use crate::program::CollectiveKind;
+use crate::network::ConnectionIndex;
 use crate::program::kernel::{KernelBlock, KernelCall};
-use crate::program::lowering::CollectiveCall;
-use crate::runtime::frames::OperationRef;
+use crate::runtime::error::RuntimeError;
 use crate::runtime::slab::Slab;
-use crate::runtime::works::RuntimeEvent;
-use crate::units::{Bytes, Picoseconds};
 
-use super::{Happening, OF_KERNEL, What};
+use super::super::protocol::{Ports, ProtocolCall};
+use super::{Happening, What, transfer};
+use crate::units::Picoseconds;
 
 /// What a block is doing.
 #[derive(Debug, Clone, Copy)]
@@ -40,9 +37,8 @@ struct Held {
 /// A rank's part of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
-    /// The operation that called it; none before it has.
-    pub(super) parent: Option<OperationRef>,
-    pub(super) since: u64,
+    /// The rank's call; none before it has called.
+    pub(super) call: Option<ProtocolCall>,
     /// How many of its blocks have not come to their ends.
     blocks: u32,
     /// What it has sent.
@@ -50,15 +46,13 @@ pub(super) struct Member {
     pub(super) bytes: u64,
 }
 
-const ABSENT: Member = Member { parent: None, since: 0, blocks: 0, transfers: 0, bytes: 0 };
+const ABSENT: Member = Member { call: None, blocks: 0, transfers: 0, bytes: 0 };
 
 /// A kernel at work, in flat arrays. Its room is used again by the next.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) call: KernelCall,
-    /// What its ranks call, and what they met in.
-    pub(super) kind: CollectiveKind,
-    pub(super) size: Bytes,
+    /// What its ranks met in.
     pub(super) context: u32,
     pub(super) members: Vec<Member>,
     /// How many ranks have not ended, and of how many happenings is yet to be heard.
@@ -75,11 +69,9 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(call: KernelCall, of: &CollectiveCall, context: u32) -> Self {
+    pub(super) fn new(call: KernelCall, context: u32) -> Self {
         let mut running = Self {
             call: call.clone(),
-            kind: of.kind,
-            size: of.size,
             context,
             members: Vec::new(),
             unfinished: 0,
@@ -90,12 +82,12 @@ impl Running {
             ended: Vec::new(),
             finished: Vec::new(),
         };
-        running.begin(call, of, context);
+        running.begin(call, context);
         running
     }
 
     /// Begins a kernel in the room of one that has ended.
-    pub(super) fn begin(&mut self, call: KernelCall, of: &CollectiveCall, context: u32) {
+    pub(super) fn begin(&mut self, call: KernelCall, context: u32) {
         let kernel = &call.kernel;
         let turn = |block: &KernelBlock| Turn {
             piece: 0,
@@ -112,7 +104,7 @@ impl Running {
         refill(&mut self.ended, kernel.steps.iter().map(|_| 0));
         self.unfinished = kernel.ranks();
         self.owed = 0;
-        (self.kind, self.size, self.context) = (of.kind, of.size, context);
+        self.context = context;
         self.call = call;
     }
 
@@ -195,17 +187,16 @@ impl Running {
         }
     }
 
-    /// Lets a block go on as far as it can. Its transfers have the token of the kernel and their
+    /// Lets a block go on as far as it can. Its transfers are called by the place of the kernel and their
     /// connection.
-    pub(super) fn advance<T: Transport>(
+    pub(super) fn advance(
         &mut self,
         index: u32,
-        token: u64,
+        place: u32,
         woken: &mut Vec<u32>,
         timed: &mut Slab<Happening>,
-        transport: &mut T,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), TransportError> {
+        ports: &mut dyn Ports,
+    ) -> Result<(), RuntimeError> {
         let block = self.call.kernel.blocks[index as usize];
         loop {
             let turn = self.turns[index as usize];
@@ -240,14 +231,12 @@ impl Running {
                     continue;
                 }
                 let turn = &mut self.turns[index as usize];
-                let starts = turn.copied_at.max(scheduler.now().0);
+                let starts = turn.copied_at.max(ports.now().0);
                 turn.copied_at = starts.saturating_add(time);
                 turn.copying += 1;
                 let what = What::Copied { block: index, step: turn.step };
                 let ends = Picoseconds(turn.copied_at);
-                let kernel = ((token & !OF_KERNEL) >> 32) as u32;
-                scheduler
-                    .schedule(ends, RuntimeEvent::Kernel(timed.insert(Happening { kernel, what })));
+                ports.wake(ends, timed.insert(Happening { kernel: place, what }));
                 self.owed += 1;
                 if linked.is_behind {
                     self.end_step(index, false, woken);
@@ -260,7 +249,7 @@ impl Running {
             let held = &mut self.held[outgoing as usize];
             let lane = &mut self.occupied[lane as usize];
             let is_full = held.started - held.taken >= u64::from(self.call.protocol.slots.max(1));
-            if is_full || scheduler.now().0 < held.opens || *lane {
+            if is_full || ports.now().0 < held.opens || *lane {
                 return Ok(());
             }
             let bytes = bytes();
@@ -276,9 +265,7 @@ impl Running {
             member.bytes = member.bytes.saturating_add(bytes.0);
             let bytes = self.call.protocol.on_wire(bytes);
             let connection: ConnectionIndex = self.call.first_connection + outgoing;
-            let mut within = Within::<_, RuntimeEvent<T::Event>>::new(scheduler);
-            let token = token | u64::from(outgoing);
-            return transport.transfer(connection, bytes, token, &mut within);
+            return ports.transfer(connection, bytes, transfer(place, outgoing));
         }
     }
 
@@ -338,7 +325,7 @@ impl Running {
 
     /// Whether all of its ranks have called it.
     pub(super) fn is_complete(&self) -> bool {
-        self.members.iter().all(|member| member.parent.is_some())
+        self.members.iter().all(|member| member.call.is_some())
     }
 
     /// The first block that has not come to its end: its rank, its place there, and its step.

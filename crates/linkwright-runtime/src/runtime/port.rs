@@ -1,0 +1,114 @@
+//! What a protocol reaches of the runtime.
+
+use crate::engine::{Scheduler, Within};
+use crate::network::{ConnectionIndex, Message, TrafficClass, Transport};
+use crate::program::lowering::Lowering;
+use crate::units::{Bytes, Picoseconds};
+
+use super::error::RuntimeError;
+use super::observer::{KernelRecord, Observer};
+use super::protocols::{Ports, ProtocolCall};
+use super::shared::Shared;
+use super::works::RuntimeEvent;
+
+/// Who is told what the network says of a token, in its first eight bits: messages, copies, and each
+/// protocol by its place behind them.
+const WHO: u32 = 56;
+/// The token is of a message.
+pub(super) const MESSAGE: u8 = 0;
+/// The token is of a copy.
+pub(super) const COPY: u8 = 1;
+const PROTOCOLS: u8 = 2;
+
+/// A token of somebody's, by a number of theirs.
+pub(super) const fn token(who: u8, what: u64) -> u64 {
+    (who as u64) << WHO | what & ((1 << WHO) - 1)
+}
+
+/// Whose a token is, and their number.
+pub(super) const fn of_token(token: u64) -> (u8, u64) {
+    ((token >> WHO) as u8, token & ((1 << WHO) - 1))
+}
+
+/// The protocol that somebody is who is neither messages nor copies.
+pub(super) const fn protocol_of(who: u8) -> usize {
+    (who - PROTOCOLS) as usize
+}
+
+/// What a protocol reaches: all that is shared, at the time of the scheduler.
+#[derive(Debug)]
+pub(super) struct Port<'p, 'a, T, L, O, S> {
+    pub(super) shared: &'p mut Shared<'a, T, L, O>,
+    pub(super) scheduler: &'p mut S,
+    /// The protocol's place.
+    pub(super) protocol: usize,
+}
+
+impl<T, L, O, S> Port<'_, '_, T, L, O, S> {
+    fn token(&self, what: u64) -> u64 {
+        token(PROTOCOLS + self.protocol as u8, what)
+    }
+}
+
+impl<T, L, O, S> Ports for Port<'_, '_, T, L, O, S>
+where
+    T: Transport,
+    L: Lowering,
+    O: Observer,
+    S: Scheduler<RuntimeEvent<T::Event>>,
+{
+    fn now(&self) -> Picoseconds {
+        self.scheduler.now()
+    }
+
+    fn settles(&self) -> bool {
+        T::SETTLES
+    }
+
+    fn wake(&mut self, time: Picoseconds, what: u32) {
+        let wake = self.shared.wakes.insert((self.protocol, what));
+        self.scheduler.schedule(time, RuntimeEvent::Protocol(wake));
+    }
+
+    fn send(&mut self, call: &ProtocolCall, to: u32, size: Bytes, what: u64) {
+        let Shared { jobs, ranks, communicators, frames, transport, .. } = &mut *self.shared;
+        let rank = frames.rank_of(call.operation);
+        let job = ranks.id(rank).job;
+        let to = jobs.first_rank(job) + communicators.member(call.communicator, to);
+        let class = TrafficClass { priority: jobs.priority(job), ..TrafficClass::default() };
+        let ends = [ranks.device(rank), ranks.device(to)];
+        ranks.count_messages(rank, 1, size.0);
+        let token = token(PROTOCOLS + self.protocol as u8, what);
+        let message = Message { class, ..Message::new(ends[0], ends[1], size, token) };
+        transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(self.scheduler));
+    }
+
+    fn transfer(
+        &mut self,
+        connection: ConnectionIndex,
+        size: Bytes,
+        what: u64,
+    ) -> Result<(), RuntimeError> {
+        let token = self.token(what);
+        let mut within = Within::<_, RuntimeEvent<T::Event>>::new(self.scheduler);
+        Ok(self.shared.transport.transfer(connection, size, token, &mut within)?)
+    }
+
+    fn count_messages(&mut self, call: &ProtocolCall, messages: u64, bytes: u64) {
+        let rank = self.shared.frames.rank_of(call.operation);
+        self.shared.ranks.count_messages(rank, messages, bytes);
+    }
+
+    fn complete(&mut self, call: &ProtocolCall) {
+        let rank = self.shared.ranks.id(self.shared.frames.rank_of(call.operation));
+        let (kind, size, start) = (call.call.kind, call.call.size, call.since);
+        let record = KernelRecord { rank, kind, size, start };
+        self.shared.now = self.scheduler.now().0;
+        self.shared.observer.ran(&record, self.scheduler.now());
+        self.shared.complete_communication(call.operation, 0);
+    }
+
+    fn too_long(&self, call: &ProtocolCall) -> RuntimeError {
+        self.shared.too_long(call.operation)
+    }
+}
