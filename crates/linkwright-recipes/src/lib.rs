@@ -10,6 +10,7 @@ pub mod gpu_list;
 pub mod halo;
 pub mod heaviest_first;
 pub mod hypercube;
+pub mod barrier_wire;
 pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod sentences;
@@ -45,5 +46,6 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     let mut all = memory::memory_systems();
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
+    all.protocols.add(&barrier_wire::BarrierWire);
     all
 }

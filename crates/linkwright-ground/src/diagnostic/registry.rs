@@ -79,6 +79,31 @@ impl<T: Registered + ?Sized> fmt::Debug for Registry<T> {
     }
 }
 
+/// An entry that was chosen, equal to whatever has its name.
+pub struct Chosen<T: ?Sized + 'static>(pub &'static T);
+
+impl<T: ?Sized> Clone for Chosen<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Chosen<T> {}
+
+impl<T: Registered + ?Sized> PartialEq for Chosen<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl<T: Registered + ?Sized> Eq for Chosen<T> {}
+
+impl<T: Registered + ?Sized> fmt::Debug for Chosen<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.name())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +130,8 @@ mod tests {
         assert_eq!(more.names(), ["first", "last"]);
         assert_eq!((rules.get("first").unwrap().1, more.get("first").unwrap().1), (1, 3));
         assert_ne!(rules, more);
+        assert_eq!(Chosen(&FIRST), Chosen(&OTHER_FIRST));
+        assert_ne!(Chosen(&FIRST), Chosen(&LAST));
         let error = more.get("lst").err().unwrap().to_string();
         assert_eq!(error, "there is no rule `lst`; did you mean `last`? there are first, last");
     }

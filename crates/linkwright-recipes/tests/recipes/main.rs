@@ -11,6 +11,7 @@ mod planner;
 mod routing;
 mod workload;
 mod server;
+mod protocol;
 
 use std::fs;
 use std::ops::ControlFlow;

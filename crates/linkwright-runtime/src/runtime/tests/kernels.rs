@@ -26,7 +26,7 @@ const NCCL: NcclProtocol = NcclProtocol {
 };
 
 /// Takes all-reduces as kernels, and whatever else there is as a message to the next rank.
-struct Kernels(KernelCall);
+pub(super) struct Kernels(pub(super) KernelCall);
 
 impl Lowering for Kernels {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
@@ -46,7 +46,7 @@ const SENDS: KernelStep = KernelStep { sends: true, receives: false, count: 1, c
 const TAKES: KernelStep = KernelStep { sends: false, receives: true, count: 1, copies: false };
 
 /// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
-fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {
+pub(super) fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {
     exchange_by(TAKES, bytes, pieces, first_connection)
 }
 
@@ -68,7 +68,7 @@ fn call(kernel: Kernel, pieces: Pieces, first_connection: u32) -> KernelCall {
     KernelCall { kernel: Arc::new(kernel.finished()), pieces, protocol: NCCL, first_connection }
 }
 
-fn routes() -> Routes<'static> {
+pub(super) fn routes() -> Routes<'static> {
     let system = System::of_server(Arc::new(presets::preset("dgx1-v100").unwrap()));
     Routes::new(&system, |_| 1.0).unwrap()
 }
@@ -76,7 +76,7 @@ fn routes() -> Routes<'static> {
 const GPUS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// A network with two connections there and back over the first two links.
-fn network<'a>(routes: &'a Routes<'a>) -> Connections<'a> {
+pub(super) fn network<'a>(routes: &'a Routes<'a>) -> Connections<'a> {
     let mut network = Connections::over(routes, &GPUS);
     for resource in [0, 1, 0, 1] {
         network.open(&[(resource, 1.0)], Picoseconds(HOP));

@@ -10,6 +10,7 @@ mod iterations;
 mod kernels;
 mod matching;
 mod protocol;
+mod protocols;
 mod random;
 mod refusals;
 mod results;

@@ -7,7 +7,7 @@ use serde::de::DeserializeSeed;
 use toml::Value;
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
-use crate::diagnostic::{InputError, Registry, in_plain_words};
+use crate::diagnostic::{Chosen, InputError, Registry, in_plain_words};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::routing::SHORTEST_PATH;
 use crate::network::{PacketSettings, PcieSettings};
@@ -157,8 +157,13 @@ fn collectives(
     scenario: &Fields<'_>,
     fields: &Fields<'_>,
 ) -> Result<CollectiveChoices, InputError> {
-    let protocol = fields.chosen("collectives.protocol")?;
-    let mut read = CollectiveChoices { protocol, ..CollectiveChoices::default() };
+    let own = fields.optional::<String>("protocol")?;
+    let own = own.and_then(|name| fields.source.registries.protocols.get(&name).ok());
+    let mut read = CollectiveChoices::default();
+    match own {
+        Some(own) => read.own_protocol = Some(Chosen(own)),
+        None => read.protocol = fields.chosen("collectives.protocol")?,
+    }
     for kind in CollectiveKind::ALL {
         let key = kind.name().replace('-', "_");
         let choice = fields.named(&key, |name| CollectiveMethod::named(kind, name))?;

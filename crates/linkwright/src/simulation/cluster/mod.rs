@@ -24,7 +24,7 @@ use thiserror::Error;
 pub(in crate::simulation) use collectives::{ClusterLowering, Opening, Planned};
 use deadlines::with_deadlines;
 
-use crate::diagnostic::{Diagnose, Diagnosis, Named};
+use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named};
 use crate::engine::Hook;
 use crate::network::packet::{Arbitration, ChannelStatistics, NicPolicy, SettingsError};
 use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, TableRouting};
@@ -232,6 +232,11 @@ impl Cluster {
         hook: Hook<'_>,
     ) -> Result<Outcome, RuntimeError> {
         let lowering = ClusterLowering { choices: &self.collectives, planned };
-        Runtime::observed(network, self.gpus(), jobs, self.protocol, lowering, observer)?.run(hook)
+        let gpus = self.gpus();
+        let runtime = Runtime::observed(network, gpus, jobs, self.protocol, lowering, observer)?;
+        match self.collectives.own_protocol {
+            Some(Chosen(own)) => runtime.with_protocol(own.begin()).run(hook),
+            None => runtime.run(hook),
+        }
     }
 }

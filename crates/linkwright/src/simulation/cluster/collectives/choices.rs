@@ -8,8 +8,9 @@ use thiserror::Error;
 use crate::collectives::Collective as Planning;
 use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Planner;
-use crate::diagnostic::{Diagnose, Diagnosis, Named, closest};
+use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named, closest};
 use crate::program::CollectiveKind;
+use crate::runtime::ProtocolKind;
 use crate::simulation::played::PlannerChoice;
 use crate::units::Bytes;
 
@@ -107,6 +108,8 @@ impl Named for CollectiveProtocol {
 pub struct CollectiveChoices {
     /// What those that go by plans are played as.
     pub protocol: CollectiveProtocol,
+    /// What calls of collectives are offered to first, besides.
+    pub own_protocol: Option<Chosen<dyn ProtocolKind>>,
     /// What was chosen; any other collective goes by the planner.
     pub chosen: BTreeMap<CollectiveKind, CollectiveMethod>,
     /// What plans whatever can be planned and was not chosen; where nobody says, programs take
@@ -128,8 +131,13 @@ impl Default for CollectiveChoices {
         let read: Defaults = toml::from_str(include_str!("defaults.toml"))
             .expect("the defaults are valid, as the tests check");
         let Defaults { planned_message_size } = read;
-        let (protocol, chosen) = (CollectiveProtocol::default(), BTreeMap::new());
-        Self { protocol, chosen, planner: None, planned_message_size }
+        Self {
+            protocol: CollectiveProtocol::default(),
+            own_protocol: None,
+            chosen: BTreeMap::new(),
+            planner: None,
+            planned_message_size,
+        }
     }
 }
 
