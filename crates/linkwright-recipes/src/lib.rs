@@ -17,6 +17,7 @@ pub mod sentences;
 pub mod shortest_first;
 pub mod spray;
 pub mod uncached;
+pub mod neighbours;
 
 use linkwright::diagnostic::Registry;
 use linkwright::memory::{self, MemorySystem};
@@ -26,6 +27,7 @@ use linkwright::scenario::Registries;
 #[must_use]
 pub fn registries() -> Registries {
     let mut all = Registries::default();
+    all.applications.add(&neighbours::Neighbours);
     all.policies.add(&last_gpus::LastGpus);
     all.fabrics.add(&hypercube::Hypercube);
     all.nic_policies.add(&shortest_first::ShortestFirst);

@@ -11,6 +11,7 @@ mod planner;
 mod routing;
 mod workload;
 mod server;
+mod application;
 mod protocol;
 
 use std::fs;

@@ -13,9 +13,9 @@ use super::source::Place;
 use super::training_job::TrainingSource;
 use super::tree::Node;
 use super::workload_job::WorkloadSource;
-use crate::diagnostic::InputError;
+use crate::diagnostic::{Chosen, InputError};
 use crate::program::otf2::Archive;
-use crate::program::skeletons::{ALL, Application, SkeletonError, application};
+use crate::program::skeletons::{Application, SkeletonError, application};
 use crate::program::trace::{CollectiveBytes, TraceNote, TraceOptions, archive_name, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
@@ -28,8 +28,8 @@ use crate::units::Picoseconds;
 pub enum ProgramSource {
     /// A skeleton of an application.
     Skeleton {
-        /// The application's name.
-        application: &'static str,
+        /// The application.
+        application: Chosen<dyn Application>,
         /// How many ranks.
         ranks: u32,
         /// The application's parameters.
@@ -57,7 +57,7 @@ impl ProgramSource {
     pub(super) fn identity(&self) -> String {
         match self {
             Self::Skeleton { application, ranks, parameters } => {
-                format!("program {application} {ranks} {parameters}")
+                format!("program {application:?} {ranks} {parameters}")
             }
             Self::Goal(file) => format!("goal {}", file.name),
             Self::Trace { anchor, main_loop, .. } => {
@@ -172,7 +172,7 @@ pub(super) type Sound = BTreeSet<String>;
 /// An application's refusal, at the value that is to blame.
 fn skeleton_error(
     fields: &Fields<'_>,
-    application: &Application,
+    application: &dyn Application,
     ranks: u32,
     parameters: &Table,
     error: &SkeletonError,
@@ -201,9 +201,9 @@ fn skeleton(
     fields: &Fields<'_>,
     sound: &mut Sound,
 ) -> Result<(ProgramSource, Option<f64>), InputError> {
-    let application = fields.named("program", application)?;
-    let Some(application) = application else {
-        let names = ALL.map(|application| application.name).join(", ");
+    let known = &fields.source.registries.applications;
+    let Some(application) = fields.named("program", |name| application(name, known))? else {
+        let names = known.names().join(", ");
         let remedy =
             format!("write `program` with one of {names}, `workload`, or `goal` with a file");
         return Err(fields.source.refuse(&fields.span, "a job without a program", remedy));
@@ -213,13 +213,13 @@ fn skeleton(
         return Err(fields.refuse("program", "a program without `ranks`", remedy));
     };
     let parameters = fields.or("parameters", Table::new())?;
-    if sound.insert(format!("{} {ranks} {parameters}", application.name)) {
+    if sound.insert(format!("{} {ranks} {parameters}", application.name())) {
         application
             .program(ranks, &parameters)
             .map_err(|error| skeleton_error(fields, application, ranks, &parameters, &error))?;
     }
-    let speedup = Some(application.gpu_speedup);
-    Ok((ProgramSource::Skeleton { application: application.name, ranks, parameters }, speedup))
+    let speedup = Some(application.gpu_speedup());
+    Ok((ProgramSource::Skeleton { application: Chosen(application), ranks, parameters }, speedup))
 }
 
 /// The program's source, and how much faster GPUs compute it if that is known.
@@ -358,7 +358,7 @@ impl JobEntry {
     /// What its program is called where it comes from.
     pub(super) fn source_name(&self) -> &str {
         match &self.program {
-            ProgramSource::Skeleton { application, .. } => application,
+            ProgramSource::Skeleton { application: Chosen(application), .. } => application.name(),
             ProgramSource::Training(training) => training.natural_name(),
             ProgramSource::Workload(workload) => &workload.workload.name,
             ProgramSource::Goal(file) => file.stem(".goal"),
@@ -382,8 +382,8 @@ impl JobEntry {
             ProgramSource::Workload(workload) => {
                 return Ok((workload.program(scenario, on)?, notes));
             }
-            ProgramSource::Skeleton { application: name, ranks, parameters } => {
-                let made = application(name).and_then(|found| found.program(*ranks, parameters));
+            ProgramSource::Skeleton { application: Chosen(application), ranks, parameters } => {
+                let made = application.program(*ranks, parameters);
                 made.map_err(|error| self.places.ranks.refuse_as(scenario, &error, "", ""))?
             }
             ProgramSource::Goal(file) => {

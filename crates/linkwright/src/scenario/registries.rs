@@ -11,6 +11,7 @@ use crate::training::{self, NamedWorkload};
 use crate::system::gpus::{GpuFile, gpu_models};
 use crate::system::presets::{Preset, servers};
 use crate::system::{ImportFormat, importers};
+use crate::program::skeletons::{self, Application};
 use crate::runtime::ProtocolKind;
 
 /// One registry for each thing that others may add to.
@@ -45,6 +46,8 @@ pub struct Registries {
     pub servers: Registry<Preset>,
     /// GPUs of servers are of these models.
     pub gpus: Registry<GpuFile>,
+    /// What programs are made of: `program` of a `[[job]]`.
+    pub applications: Registry<dyn Application>,
     /// What collectives are played as, besides `mpi` and `nccl`: `collectives.protocol`.
     pub protocols: Registry<dyn ProtocolKind>,
 }
@@ -64,6 +67,7 @@ impl Default for Registries {
             importers: importers(),
             servers: servers(),
             gpus: gpu_models(),
+            applications: skeletons::applications(),
             protocols: Registry::new("protocol of collectives", &[]),
         }
     }

@@ -18,7 +18,7 @@ use crate::diagnostic::Named;
 use crate::network::packet::{MOST_BUFFER_PACKETS, NicRule, Switching, arbiters, nic_rules};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::network::routing::routing_kinds;
-use crate::program::CollectiveKind;
+use crate::program::{CollectiveKind, skeletons};
 use crate::program::trace::CollectiveBytes;
 use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, Mapping};
@@ -190,7 +190,7 @@ fn networks() -> Vec<&'static str> {
 }
 
 fn applications() -> Vec<&'static str> {
-    crate::program::skeletons::ALL.map(|application| application.name).to_vec()
+    skeletons::applications().names()
 }
 
 const WHOLE: Kind = Kind::Whole { least: 0, most: u64::MAX >> 1 };

@@ -267,7 +267,7 @@ fn lowering_error() -> String {
 
 fn skeleton_error() -> String {
     told(&[
-        &SkeletonError::Unknown { name: "x".to_owned() },
+        &SkeletonError::Unknown { name: "x".to_owned(), known: vec!["y"] },
         &SkeletonError::Options { application: "y", problem: "x".to_owned() },
         &SkeletonError::Parameter {
             application: "y",

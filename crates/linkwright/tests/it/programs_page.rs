@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use linkwright::program::skeletons::APPLICATIONS;
+use linkwright::program::skeletons::{APPLICATIONS, Application};
 use linkwright::program::{goal, workload};
 
 use crate::loggp::{LogGp, estimate};

@@ -12,7 +12,7 @@ use crate::collectives::schedule::{Channel, Schedule};
 use crate::collectives::source::{Group, MOST_MATERIALISED, ScheduleSource, materialise};
 use crate::program::lowering::{CollectiveCall, Lowering, lower_program};
 use crate::program::rendezvous::play;
-use crate::program::skeletons::APPLICATIONS;
+use crate::program::skeletons::{APPLICATIONS, Application};
 use crate::program::{CollectiveKind, Dependency, Operation, RankBuilder, RankProgram};
 use crate::units::Bytes;
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{Options, WriteError, read, write};
 use crate::network::RouteClass;
 use crate::program::lowering::pairs::pairs;
-use crate::program::skeletons::APPLICATIONS;
+use crate::program::skeletons::{APPLICATIONS, Application};
 use crate::program::{
     CollectiveKind, CopyDirection, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder,
     RankProgram, WORLD,

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::exchange::{Neighbour, collective, compute, receive, send, swap};
 use super::grid::{Grid, offsets};
-use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
+use super::{Skeleton, SkeletonError, check_count, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, Program, Rank, RankBuilder, Tag};
 use crate::units::{Bytes, Picoseconds};
 
@@ -23,7 +23,7 @@ use crate::units::{Bytes, Picoseconds};
 /// less than on a stencil; the factor is what takes a share of about 20 % to the middle of 25 to
 /// 65 %. The message is as small as leaves the interface of a single GPU nothing to choose, as
 /// Section VI.C has it, with the same share.
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "a V-cycle of multigrid: halos of shrinking size, all-reduces",
     gpu_speedup: 3.0,

@@ -9,13 +9,13 @@
 use serde::Deserialize;
 
 use super::exchange::compute;
-use super::{Application, SkeletonError, check_ranks, parameters, program_of};
+use super::{Skeleton, SkeletonError, check_ranks, parameters, program_of};
 use crate::network::RouteClass;
 use crate::program::{CopyDirection, Operation, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all. Its kernels' times are those of GPUs already.
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "copies from the host, kernels, and copies back, on each GPU for itself",
     gpu_speedup: 1.0,

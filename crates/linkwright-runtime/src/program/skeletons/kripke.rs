@@ -19,9 +19,7 @@ use serde::Deserialize;
 
 use super::exchange::{collective, compute, receive, send};
 use super::grid::Grid;
-use super::{
-    Application, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of,
-};
+use super::{Skeleton, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
@@ -31,7 +29,7 @@ use crate::units::{Bytes, Picoseconds};
 /// where a unit takes hardly longer than a message's latency can an application of so few
 /// bytes communicate for a quarter of its time, as Fig. 4 shows. The message is as small as
 /// lets an eighth of the bandwidth do for 90 % of the performance, as Table II shows.
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "pipelined sweeps from the eight corners of a 3D grid",
     gpu_speedup: 90.0,

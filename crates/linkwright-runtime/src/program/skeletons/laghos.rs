@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::exchange::{Neighbour, collective, compute, swap};
 use super::grid::{Grid, offsets};
-use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
+use super::{Skeleton, SkeletonError, check_count, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
@@ -21,7 +21,7 @@ use crate::units::{Bytes, Picoseconds};
 /// do; the factor is what takes a share under 5 % to above 25 % where no other job is. The
 /// message is as small as lets four GPUs share a NIC of the paper's bandwidth and eight not, as
 /// Table II shows.
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "halos and many small all-reduces of conjugate gradients",
     gpu_speedup: 42.0,

@@ -18,7 +18,8 @@
 //! **What is left out.** Set-up and output, load imbalance, and the computation's dependence
 //! on anything but the parameters.
 //!
-//! A further application is one file and one line in [`ALL`].
+//! A further application is one file and one line in [`ALL`]; a crate of one's own adds it to a
+//! registry that begins as [`applications`].
 
 pub mod amg;
 pub mod copy_execute;
@@ -36,12 +37,44 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::{MOST_MESSAGE, Operation, Program, Rank, RankProgram};
-use crate::diagnostic::{Diagnose, Diagnosis, closest, in_plain_words, shown};
+use crate::diagnostic::{
+    Diagnose, Diagnosis, Registered, Registry, closest, in_plain_words, shown,
+};
 use crate::units::Bytes;
 
-/// An application that programs can be made of.
+/// An application that programs can be made of, by its name.
+pub trait Application: Registered {
+    /// Says what it is, in a line.
+    fn summary(&self) -> &'static str;
+
+    /// How many times faster its computation is on GPUs than its durations say.
+    fn gpu_speedup(&self) -> f64;
+
+    /// The program for this many ranks; `options` are the application's parameters, by name.
+    ///
+    /// # Errors
+    /// Options that the application does not have or cannot take, and a count of ranks that it
+    /// cannot run on.
+    fn generate(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError>;
+
+    /// The same, with messages that can be sent.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate), and a message that is too large.
+    fn program(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
+        let program = self.generate(ranks, options)?;
+        let size =
+            program.ranks.iter().flat_map(RankProgram::operations).map(Operation::size).max();
+        match size.filter(|size| *size > MOST_MESSAGE) {
+            Some(size) => Err(SkeletonError::Message { application: self.name(), size }),
+            None => Ok(program),
+        }
+    }
+}
+
+/// An application of Linkwright's own.
 #[derive(Debug, Clone, Copy)]
-pub struct Application {
+pub struct Skeleton {
     /// The name by which scenarios call it.
     pub name: &'static str,
     /// What it is, in a line.
@@ -56,26 +89,28 @@ pub struct Application {
     generate: fn(u32, &toml::Table) -> Result<Program, SkeletonError>,
 }
 
-impl Application {
-    /// The program for this many ranks; `options` are the fields of the application's
-    /// parameters, by name.
-    ///
-    /// # Errors
-    /// Options that the application does not have or cannot take, and a count of ranks that it
-    /// cannot run on.
-    pub fn program(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
-        let program = (self.generate)(ranks, options)?;
-        let size =
-            program.ranks.iter().flat_map(RankProgram::operations).map(Operation::size).max();
-        match size.filter(|size| *size > MOST_MESSAGE) {
-            Some(size) => Err(SkeletonError::Message { application: self.name, size }),
-            None => Ok(program),
-        }
+impl Registered for Skeleton {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Application for Skeleton {
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn gpu_speedup(&self) -> f64 {
+        self.gpu_speedup
+    }
+
+    fn generate(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
+        (self.generate)(ranks, options)
     }
 }
 
 /// The applications of the paper, in its order.
-pub const APPLICATIONS: [Application; 6] = [
+pub const APPLICATIONS: [Skeleton; 6] = [
     stencil4d::APPLICATION,
     subcomm3d::APPLICATION,
     kripke::APPLICATION,
@@ -85,7 +120,7 @@ pub const APPLICATIONS: [Application; 6] = [
 ];
 
 /// All applications: those of the paper, and what shares a PCIe bus.
-pub const ALL: [Application; 7] = {
+pub const ALL: [Skeleton; 7] = {
     let [first, second, third, fourth, fifth, sixth] = APPLICATIONS;
     [first, second, third, fourth, fifth, sixth, copy_execute::APPLICATION]
 };
@@ -101,6 +136,8 @@ pub enum SkeletonError {
     Unknown {
         /// The name asked for.
         name: String,
+        /// Every name.
+        known: Vec<&'static str>,
     },
     /// An option that the application does not have, or a value that it cannot take.
     Options {
@@ -141,9 +178,11 @@ pub enum SkeletonError {
 impl Diagnose for SkeletonError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
-            Self::Unknown { name } => {
+            Self::Unknown { name, known } => {
+                let meant = closest(name, known).map(|meant| format!("; did you mean `{meant}`?"));
+                let (known, meant) = (known.join(", "), meant.unwrap_or_default());
                 Diagnosis::of(format!("no application is called `{}`", shown(name)))
-                    .remedy(format!("there are {}", known(name)))
+                    .remedy(format!("there are {known}{meant}"))
             }
             Self::Options { application, problem } => {
                 let told = Diagnosis::of_text(problem);
@@ -165,20 +204,23 @@ impl Diagnose for SkeletonError {
     }
 }
 
-fn known(name: &str) -> String {
-    let names = ALL.map(|application| application.name);
-    let meant = closest(name, &names).map(|meant| format!("; did you mean `{meant}`?"));
-    names.join(", ") + &meant.unwrap_or_default()
+/// Linkwright's own applications, by their names.
+#[must_use]
+pub fn applications() -> Registry<dyn Application> {
+    static KNOWN: [Skeleton; ALL.len()] = ALL;
+    Registry::new("application", &KNOWN.each_ref().map(|known| known as &'static dyn Application))
 }
 
-/// The application of a name.
+/// The application of a name among those that are known.
 ///
 /// # Errors
 /// A name that none has.
-pub fn application(name: &str) -> Result<&'static Application, SkeletonError> {
-    static KNOWN: [Application; ALL.len()] = ALL;
-    let found = KNOWN.iter().find(|application| application.name == name);
-    found.ok_or_else(|| SkeletonError::Unknown { name: name.to_owned() })
+pub fn application(
+    name: &str,
+    known: &Registry<dyn Application>,
+) -> Result<&'static dyn Application, SkeletonError> {
+    let unknown = |_| SkeletonError::Unknown { name: name.to_owned(), known: known.names() };
+    known.get(name).map_err(unknown)
 }
 
 /// The program of the application of a name.
@@ -196,7 +238,7 @@ pub fn application(name: &str) -> Result<&'static Application, SkeletonError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn skeleton(name: &str, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
-    application(name)?.program(ranks, options)
+    application(name, &applications())?.program(ranks, options)
 }
 
 /// An application's parameters out of options; those not given have their defaults.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::exchange::{Neighbour, collective, compute, receive, send, swap};
 use super::grid::Grid;
-use super::{Application, SkeletonError, check_ranks, parameters, program_of};
+use super::{Skeleton, SkeletonError, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
@@ -22,7 +22,7 @@ use crate::units::{Bytes, Picoseconds};
 /// A stencil is limited by memory; the factor is the 900 GB/s of a V100 (its data sheet) over
 /// the about 60 GB/s that programs reach of the 77 GB/s of one socket of the paper's Quartz
 /// (four channels of DDR4-2400).
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "eight large messages to the neighbours in a 4D grid, then a barrier",
     gpu_speedup: 15.0,

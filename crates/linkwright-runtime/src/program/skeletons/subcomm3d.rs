@@ -18,14 +18,14 @@ use serde::Deserialize;
 
 use super::exchange::compute;
 use super::grid::{Grid, balanced};
-use super::{Application, SkeletonError, check_ranks, parameters, program_of};
+use super::{Skeleton, SkeletonError, check_ranks, parameters, program_of};
 use crate::program::{CollectiveKind, CommunicatorId, Operation, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
 ///
 /// FFTs are limited by memory, as stencils are; the factor is Stencil4d's.
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "all-to-all in the lines of a 3D grid along x, and y and z if asked for",
     gpu_speedup: 15.0,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::exchange::{compute, shift};
 use super::grid::Grid;
-use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
+use super::{Skeleton, SkeletonError, check_count, check_ranks, parameters, program_of};
 use crate::program::{Program, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
@@ -19,7 +19,7 @@ use crate::units::{Bytes, Picoseconds};
 ///
 /// The least of the six: it takes a share of about 20 % to the lower part of 25 to 65 %, below
 /// AMG's, as the lesser need of bandwidth in Table II wants it.
-pub const APPLICATION: Application = Application {
+pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "thick halos of a wide stencil in a 2D grid, several a step",
     gpu_speedup: 1.5,

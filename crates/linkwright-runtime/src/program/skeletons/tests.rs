@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{APPLICATIONS, Application, MOST_RANKS, skeleton};
+use super::{APPLICATIONS, Application, MOST_RANKS, Skeleton, skeleton};
 use crate::program::lowering::lower_program;
 use crate::program::lowering::pairs::pairs;
 use crate::program::rendezvous::play;
 use crate::program::{MOST_MESSAGE, Operation, Program, WORLD};
 
-fn program(application: &Application, ranks: u32) -> Program {
+fn program(application: &Skeleton, ranks: u32) -> Program {
     application.program(ranks, &toml::Table::new()).expect("a count that it takes")
 }
 

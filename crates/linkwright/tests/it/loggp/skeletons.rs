@@ -2,22 +2,22 @@
 //! model without contention.
 
 use linkwright::program::Program;
-use linkwright::program::skeletons::{APPLICATIONS, Application, application};
+use linkwright::program::skeletons::{APPLICATIONS, Application, application, applications};
 use linkwright::units::Bandwidth;
 
 use super::{LogGp, estimate};
 
-fn program(application: &Application, ranks: u32) -> Program {
+fn program(application: &dyn Application, ranks: u32) -> Program {
     application.program(ranks, &toml::Table::new()).expect("a count that it takes")
 }
 
 /// The share of communication before and after scaling for GPUs.
-fn shares(application: &Application, ranks: u32) -> (f64, f64) {
+fn shares(application: &dyn Application, ranks: u32) -> (f64, f64) {
     let program = program(application, ranks);
     let share = |speedup| {
         estimate(&program, LogGp::default(), speedup).expect("sound").communication_share()
     };
-    (share(1.0), share(application.gpu_speedup))
+    (share(1.0), share(application.gpu_speedup()))
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn shares_on_32_processes_are_those_of_figure_4() {
 
 /// How much longer a scaled program takes on a network of this bandwidth.
 fn slowdown(name: &str, ranks: u32, bandwidth: Bandwidth) -> f64 {
-    let application = application(name).expect("a known name");
+    let application = application(name, &applications()).expect("a known name");
     let program = program(application, ranks);
     let time = |bandwidth| {
         let network = LogGp { bandwidth, ..LogGp::default() };
-        let estimate = estimate(&program, network, application.gpu_speedup).expect("sound");
+        let estimate = estimate(&program, network, application.gpu_speedup()).expect("sound");
         estimate.makespan.as_seconds()
     };
     time(bandwidth) / time(LogGp::default().bandwidth)
