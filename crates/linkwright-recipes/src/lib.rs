@@ -11,6 +11,7 @@ pub mod halo;
 pub mod heaviest_first;
 pub mod hypercube;
 pub mod barrier_wire;
+pub mod busy_times;
 pub mod last_gpus;
 pub mod ordered_hmg;
 pub mod sentences;
@@ -49,5 +50,6 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
     all.protocols.add(&barrier_wire::BarrierWire);
+    all.traces.add(&busy_times::BusyTimes);
     all
 }

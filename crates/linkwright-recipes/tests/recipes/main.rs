@@ -13,6 +13,7 @@ mod workload;
 mod server;
 mod application;
 mod protocol;
+mod trace;
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -34,6 +35,7 @@ fn played(text: &str) -> PlayedScenario {
 }
 
 /// Plays one run of a scenario that may name the examples and files.
+/// The same with the files that it names.
 fn played_with(text: &str, files: &Files) -> PlayedScenario {
     let scenario = scenario(text);
     let built = scenario.build(files).unwrap_or_else(|error| panic!("{error}"));

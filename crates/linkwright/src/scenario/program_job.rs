@@ -14,9 +14,10 @@ use super::training_job::TrainingSource;
 use super::tree::Node;
 use super::workload_job::WorkloadSource;
 use crate::diagnostic::{Chosen, InputError};
-use crate::program::otf2::Archive;
 use crate::program::skeletons::{Application, SkeletonError, application};
-use crate::program::trace::{CollectiveBytes, TraceNote, TraceOptions, archive_name, program_of};
+use crate::program::trace::{
+    CollectiveBytes, TraceFault, TraceNote, TraceOptions, TraceReader, archive_name, reader_of,
+};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
 use crate::simulation::cluster::Mapping;
@@ -37,8 +38,10 @@ pub enum ProgramSource {
     },
     /// A file of GOAL text.
     Goal(FileName),
-    /// An archive of the Open Trace Format 2.
+    /// A recorded trace, such as an archive of the Open Trace Format 2.
     Trace {
+        /// What reads it.
+        reader: Chosen<dyn TraceReader>,
         /// Its anchor file.
         anchor: FileName,
         /// The region of the main loop, if it is not that which TraceR's users mark.
@@ -259,7 +262,8 @@ fn program(
     let source = match (goal, trace) {
         (_, Some(anchor)) => {
             let main_loop = fields.optional("main_loop")?;
-            ProgramSource::Trace { anchor, main_loop, collective_bytes }
+            let reader = Chosen(reader_of(&anchor.name, &fields.source.registries.traces));
+            ProgramSource::Trace { reader, anchor, main_loop, collective_bytes }
         }
         (Some(file), None) => ProgramSource::Goal(file),
         (None, None) => return skeleton(fields, sound),
@@ -390,20 +394,23 @@ impl JobEntry {
                 let text = text_of(scenario, file, files)?;
                 goal::read(&file.name, text, &goal::Options::default())?
             }
-            ProgramSource::Trace { anchor, main_loop, collective_bytes } => {
+            ProgramSource::Trace { reader, anchor, main_loop, collective_bytes } => {
                 bytes_of(scenario, anchor, files)?;
                 let (beside, name) = Beside::of(anchor, files);
-                let archive = Archive::read(name, &beside).map_err(|mut error| {
-                    // The archive knows its files from its own folder on.
-                    error.file.insert_str(0, beside.folder());
-                    error
-                })?;
-                let name = archive_name(&anchor.name).to_owned();
+                let of_program = archive_name(&anchor.name).to_owned();
                 let (main_loop, collective_bytes) = (main_loop.clone(), *collective_bytes);
-                let options = TraceOptions { name, main_loop, collective_bytes };
-                let read = program_of(&archive, &options).map_err(|error| {
-                    let remedy = "record the trace anew";
-                    self.places.ranks.refuse_as(scenario, &error, &anchor.name, remedy)
+                let options = TraceOptions { name: of_program, main_loop, collective_bytes };
+                let read = reader.0.program(name, &beside, &options);
+                let read = read.map_err(|fault| match fault {
+                    TraceFault::File(mut error) => {
+                        // The archive knows its files from its own folder on.
+                        error.file.insert_str(0, beside.folder());
+                        error
+                    }
+                    TraceFault::Program(told) => {
+                        let remedy = "record the trace anew";
+                        self.places.ranks.refuse_as(scenario, told, &anchor.name, remedy)
+                    }
                 })?;
                 notes = read.notes;
                 read.program

@@ -12,6 +12,7 @@ use crate::system::gpus::{GpuFile, gpu_models};
 use crate::system::presets::{Preset, servers};
 use crate::system::{ImportFormat, importers};
 use crate::program::skeletons::{self, Application};
+use crate::program::trace::{self, TraceReader};
 use crate::runtime::ProtocolKind;
 
 /// One registry for each thing that others may add to.
@@ -48,6 +49,8 @@ pub struct Registries {
     pub gpus: Registry<GpuFile>,
     /// What programs are made of: `program` of a `[[job]]`.
     pub applications: Registry<dyn Application>,
+    /// What reads recorded traces: `trace` of a `[[job]]`, by the file's name.
+    pub traces: Registry<dyn TraceReader>,
     /// What collectives are played as, besides `mpi` and `nccl`: `collectives.protocol`.
     pub protocols: Registry<dyn ProtocolKind>,
 }
@@ -68,6 +71,7 @@ impl Default for Registries {
             servers: servers(),
             gpus: gpu_models(),
             applications: skeletons::applications(),
+            traces: trace::readers(),
             protocols: Registry::new("protocol of collectives", &[]),
         }
     }

@@ -41,6 +41,7 @@ mod communicators;
 mod error;
 mod note;
 mod rank;
+mod reader;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ mod tests;
 pub use collectives::CollectiveBytes;
 pub use error::{CallFault, TraceError};
 pub use note::{DividedSize, TraceNote};
+pub use reader::{Otf2Reader, TraceFault, TraceReader, reader_of, readers};
 
 use std::collections::BTreeMap;
 

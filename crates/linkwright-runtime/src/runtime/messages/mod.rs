@@ -62,7 +62,7 @@ impl Messages {
 
     /// The messages that no receive took.
     pub(super) fn unexpected(&self) -> impl Iterator<Item = &Envelope> {
-        self.matcher.unexpected().map(|envelope| &self.envelopes[envelope])
+        self.matcher.unexpected().map(move |envelope| &self.envelopes[envelope])
     }
 
     /// The receives to which no message came.
