@@ -8,7 +8,7 @@ use linkwright::runtime::{
 };
 use linkwright::units::{Bytes, Picoseconds};
 
-/// What the wire takes.
+/// Is how long the wire takes.
 const LATENCY: Picoseconds = Picoseconds(500_000);
 /// The most that it carries.
 const MOST: Bytes = Bytes(8);
@@ -29,7 +29,7 @@ impl ProtocolKind for BarrierWire {
     }
 }
 
-/// The ranks that wait on the wire, by their collectives.
+/// Holds the ranks that wait on the wire, by their collectives.
 #[derive(Debug, Default)]
 struct Wires(BTreeMap<u32, Vec<ProtocolCall>>);
 

@@ -1,4 +1,4 @@
-//! A reader of traces: a line for each rank, of the microseconds that it computed.
+//! Reads traces that have a line for each rank: the microseconds that it computed.
 
 use linkwright::diagnostic::{Diagnosis, Registered};
 use linkwright::program::otf2::ArchiveFiles;

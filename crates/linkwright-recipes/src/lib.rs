@@ -3,22 +3,22 @@
 //! An example is one file here, its module, and one line of [`registries`] or [`memory_systems`]. Nothing of
 //! Linkwright itself knows it. The tests beside it choose each by its name, and count its places.
 
+pub mod barrier_wire;
 pub mod bench_server;
+pub mod busy_times;
 pub mod chain;
 pub mod fast_gpu;
 pub mod gpu_list;
 pub mod halo;
 pub mod heaviest_first;
 pub mod hypercube;
-pub mod barrier_wire;
-pub mod busy_times;
 pub mod last_gpus;
+pub mod neighbours;
 pub mod ordered_hmg;
 pub mod sentences;
 pub mod shortest_first;
 pub mod spray;
 pub mod uncached;
-pub mod neighbours;
 
 use linkwright::diagnostic::Registry;
 use linkwright::memory::{self, MemorySystem};
@@ -40,6 +40,8 @@ pub fn registries() -> Registries {
     all.importers.add(&gpu_list::GpuList);
     all.servers.add(&bench_server::BENCH_SERVER);
     all.gpus.add(&fast_gpu::FAST_GPU);
+    all.protocols.add(&barrier_wire::BarrierWire);
+    all.traces.add(&busy_times::BusyTimes);
     all
 }
 
@@ -49,7 +51,5 @@ pub fn memory_systems() -> Registry<dyn MemorySystem> {
     let mut all = memory::memory_systems();
     all.add(&ordered_hmg::OrderedHmg);
     all.add(&uncached::Uncached);
-    all.protocols.add(&barrier_wire::BarrierWire);
-    all.traces.add(&busy_times::BusyTimes);
     all
 }

@@ -1,4 +1,4 @@
-//! An application: a ring of ranks, each of which sends to the next.
+//! Adds an application: a ring of ranks in which each sends to the next.
 
 use linkwright::diagnostic::Registered;
 use linkwright::network::RouteClass;
@@ -20,7 +20,7 @@ impl Registered for Neighbours {
 
 impl Application for Neighbours {
     fn summary(&self) -> &'static str {
-        "a ring of ranks, each of which sends to the next"
+        "a ring of ranks in which each sends to the next"
     }
 
     fn gpu_speedup(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! An application.
+//! Tests an application.
 
 use linkwright::scenario::{Given, PlayedScenario, Scenario};
 use linkwright_recipes::registries;

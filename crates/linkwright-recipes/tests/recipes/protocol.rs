@@ -1,10 +1,11 @@
-//! A protocol of collectives.
+//! Tests a protocol of collectives.
 
 use linkwright::scenario::PlayedScenario;
 
 use crate::{played, stands_in_one_file_and_one_line};
 
-const AMG: &str = "[system.network]\npreset = \"fat-tree\"\n[[job]]\nprogram = \"amg\"\nranks = 8\n";
+const AMG: &str =
+    "[system.network]\npreset = \"fat-tree\"\n[[job]]\nprogram = \"amg\"\nranks = 8\n";
 
 /// When the job ends, and how many messages its first rank sends.
 fn outcome(protocol: &str) -> (u64, u64) {

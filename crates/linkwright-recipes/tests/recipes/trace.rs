@@ -1,4 +1,4 @@
-//! A reader of traces.
+//! Tests a reader of traces.
 
 use linkwright::scenario::{Files, PlayedScenario};
 

@@ -6,17 +6,17 @@ use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
 
-use super::communicators::{Entered, Entry};
 use super::call::RankId;
+use super::communicators::{Entered, Entry};
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
-use super::slab::NONE;
 use super::port::Port;
 use super::protocols::{ProtocolCall, ProtocolOffer};
 use super::shared::Shared;
+use super::slab::NONE;
 use super::state::Runtime;
 use super::validate::has_root;
 use super::works::RuntimeEvent;
@@ -90,7 +90,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let entry = Entry { rank: of_program, call, kind, root };
         let Entered { context, job, id, ranks, index, root } =
             shared.communicators.enter(communicator, entry, &shared.jobs)?;
-        // What takes a known time is not planned.
+        // Nothing plans a collective of a known time.
         let is_planned = duration.is_none();
         let lowering = &shared.lowering;
         let variant = if is_planned { lowering.variant(job, id, kind, root) } else { 0 };

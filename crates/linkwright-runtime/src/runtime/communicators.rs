@@ -36,13 +36,13 @@ pub(super) struct Entry {
 /// Where a rank is that has entered a collective.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entered {
-    /// What tells this collective from all others of the runtime.
+    /// Tells this collective from all others of the runtime.
     pub(super) context: u32,
     pub(super) job: u32,
-    /// The communicator among those of its job.
+    /// Names the communicator among those of its job.
     pub(super) id: CommunicatorId,
     pub(super) ranks: u32,
-    /// The places of the rank and of the root.
+    /// Are the places of the rank and of the root.
     pub(super) index: u32,
     pub(super) root: u32,
 }
@@ -142,8 +142,7 @@ impl Communicator {
     }
 }
 
-
-/// The communicators of all jobs.
+/// Holds the communicators of all jobs.
 #[derive(Debug)]
 pub(super) struct Communicators {
     all: Vec<Communicator>,
@@ -156,7 +155,7 @@ impl Communicators {
         Self { all: Vec::new(), places: Ranges::default(), next_context: 0 }
     }
 
-    /// Those of a job take their places.
+    /// Gives those of a job their places.
     pub(super) fn add(&mut self, job: u32, members: &[Vec<Rank>]) -> Range<u32> {
         let places = self.places.take(members.len() as u32);
         for ((id, place), members) in (0..).zip(places.clone()).zip(members) {
@@ -172,12 +171,12 @@ impl Communicators {
         self.places.give_back(places);
     }
 
-    /// What the messages of a communicator match within.
+    /// Tells within which context the messages of a communicator match.
     pub(super) fn context(&self, communicator: u32) -> u32 {
         self.all[communicator as usize].context
     }
 
-    /// The rank of its program at a place of a communicator.
+    /// Gives the rank of its program at a place of a communicator.
     pub(super) fn member(&self, communicator: u32, place: u32) -> Rank {
         self.all[communicator as usize].members[place as usize]
     }

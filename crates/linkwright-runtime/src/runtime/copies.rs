@@ -17,15 +17,15 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-use super::port::{COPY, token};
 use super::error::RuntimeError;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
-use super::slab::{NONE, Slab};
+use super::port::{COPY, token};
 use super::shared::Shared;
+use super::slab::{NONE, Slab};
 use super::works::RuntimeEvent;
 
 /// More engines than this do nothing more.
@@ -53,7 +53,7 @@ impl RankGpu {
         Self { site, engines: engines.clamp(1, MOST_ENGINES), busy: 0, waiting }
     }
 
-    /// A free engine for a direction.
+    /// Takes a free engine for a direction.
     fn take(&mut self, way: usize) -> Option<u32> {
         let own = if self.engines == 1 { 0 } else { way as u32 };
         let engine = std::iter::once(own).chain(2..self.engines);
@@ -77,7 +77,7 @@ impl RankGpu {
     }
 }
 
-/// A copy from its call to its end.
+/// Is a copy from its call to its end.
 #[derive(Debug, Clone, Copy)]
 struct CopyUnderWay {
     operation: OperationRef,
@@ -98,7 +98,7 @@ struct CopyUnderWay {
 /// The copies of all ranks, and the GPUs of those that copy or reduce.
 #[derive(Debug)]
 pub(super) struct Copies {
-    /// Each at its rank's place.
+    /// Holds each at its rank's place.
     gpus: Vec<Option<Box<RankGpu>>>,
     under_way: Slab<CopyUnderWay>,
 }
@@ -294,7 +294,12 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
             self.start_copy(next, copy.engine, scheduler);
         }
         let CopyUnderWay { direction, size, start, .. } = copy;
-        let record = CopyRecord { rank: self.ranks.id(copy.rank), direction, size, start: Picoseconds(start) };
+        let record = CopyRecord {
+            rank: self.ranks.id(copy.rank),
+            direction,
+            size,
+            start: Picoseconds(start),
+        };
         self.observer.copied(&record, Picoseconds(self.now));
         self.copies.hear(index);
         self.complete_communication(copy.operation, 0);

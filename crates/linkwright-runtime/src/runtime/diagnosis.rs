@@ -40,7 +40,11 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Option<Stalle
         tag: posted.tag,
         size: Bytes(posted.size),
         since: Picoseconds(posted.since),
-        ..pending(PendingKind::Receive, posted.receiver, runtime.shared.frames.origin(posted.operation))
+        ..pending(
+            PendingKind::Receive,
+            posted.receiver,
+            runtime.shared.frames.origin(posted.operation),
+        )
     });
     let (receives, receive_count) = first_few(receives);
     let collectives = runtime.shared.frames.collectives().map(|(rank, collective)| {

@@ -11,7 +11,7 @@ use super::error::RuntimeError;
 use super::plan::COMPLETED;
 use super::plans::Plans;
 
-/// An operation of a frame, in one iteration of its loop.
+/// Names an operation of a frame, in one iteration of its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OperationRef {
     pub(super) frame: u32,
@@ -22,12 +22,12 @@ pub(super) struct OperationRef {
 /// Where a frame comes from that plays a collective.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CollectiveFrame {
-    /// The collective's operation.
+    /// Is the collective's operation.
     pub(super) parent: OperationRef,
     pub(super) call: CollectiveCall,
     /// The communicator, among all of the runtime.
     pub(super) communicator: u32,
-    /// What its messages match within.
+    /// Tells within which context its messages match.
     pub(super) context: u32,
     pub(super) since: u64,
     /// Where the collective goes on when the part that is played is complete.
@@ -49,14 +49,14 @@ struct Frame {
     left: u64,
 }
 
-/// What else has ended with an operation.
+/// Tells what else has ended with an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ended {
-    /// Nothing more.
+    /// Nothing more has.
     Alone,
-    /// The program of this rank.
+    /// The program of this rank has.
     Rank(u32),
-    /// The collective that this operation called.
+    /// The collective has that this operation called.
     Collective(OperationRef),
 }
 
@@ -84,7 +84,7 @@ impl Frames {
         Self { frames, free, plans, ready, fault: None, played: 0, done: 0, total: 0 }
     }
 
-    /// The plan of each rank of a program, for one job more.
+    /// Gives the plan of each rank of a program, for one job more.
     pub(super) fn plans_of(&mut self, program: &Arc<Program>) -> Arc<[u32]> {
         self.plans.of_program(program)
     }
@@ -94,7 +94,7 @@ impl Frames {
         self.plans.release_program(program);
     }
 
-    /// The operations of a plan.
+    /// Gives the operations of a plan.
     pub(super) fn operations(&self, plan: u32) -> &[Operation] {
         self.plans[plan].operations()
     }
@@ -111,7 +111,7 @@ impl Frames {
         self.add(Frame { rank, plan, collective, waits, iteration, iterations, left })
     }
 
-    /// A place for a frame.
+    /// Finds a place for a frame.
     fn add(&mut self, frame: Frame) -> u32 {
         if let Some(index) = self.free.pop() {
             self.frames[index as usize] = frame;
@@ -179,12 +179,12 @@ impl Frames {
         self.ready.pop_front()
     }
 
-    /// Whether any operation waits for nothing any more.
+    /// Tells whether any operation waits for nothing any more.
     pub(super) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Plays an operation: its rank, and what it does.
+    /// Plays an operation, and gives it with its rank.
     pub(super) fn play(&mut self, at: OperationRef) -> Result<(u32, Operation), RuntimeError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -235,7 +235,7 @@ impl Frames {
         let is_last = frame.iteration + 1 == frame.iterations;
         let end = plan.end();
         for target in plan.successors(of.operation, events) {
-            // What follows the loop sees its last iteration alone.
+            // Operations behind the loop see its last iteration alone.
             if in_body && !is_last && target >= body.end && target != end {
                 continue;
             }
@@ -306,7 +306,7 @@ impl Frames {
         (frame.iteration, frame.iterations)
     }
 
-    /// How much each operation of a program's current iteration still waits for.
+    /// Tells how much each operation of a program's current iteration still waits for.
     pub(super) fn waits(&self, frame: u32) -> &[u32] {
         &self.frames[frame as usize].waits
     }

@@ -13,11 +13,11 @@ use super::job::ProgramJob;
 use super::occupancy::Occupancy;
 use super::outcome::{JobOutcome, RankOutcome};
 
-/// What a job holds from its admission to its end.
+/// Belongs to a job from its admission to its end.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub(super) program: Arc<Program>,
-    /// Its ranks among all, and its communicators.
+    /// Are the places of its ranks among all.
     pub(super) ranks: Range<u32>,
     pub(super) communicators: Range<u32>,
 }
@@ -31,7 +31,7 @@ struct JobState {
     computation_scale: f64,
     first_rank: u32,
     first_communicator: u32,
-    /// When its ranks start; its arrival up to then.
+    /// Tells when its ranks start; its arrival up to then.
     start: Picoseconds,
     /// How many of its ranks have not ended.
     running: u32,
@@ -58,13 +58,13 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// No jobs, on so many GPUs.
+    /// Begins without jobs, on a number of GPUs.
     pub(super) fn new(gpus: u32) -> Self {
         let (jobs, ended, ends) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { jobs, gpus, occupancy: Occupancy::new(gpus), ended, ends, unfinished: 0 }
     }
 
-    /// On how many GPUs they run.
+    /// Tells on how many GPUs they run.
     pub(super) const fn gpus(&self) -> u32 {
         self.gpus
     }
@@ -111,12 +111,12 @@ impl Jobs {
         self.jobs[job as usize].computation_scale
     }
 
-    /// The first of its ranks among all.
+    /// Gives the first of its ranks among all.
     pub(super) fn first_rank(&self, job: u32) -> u32 {
         self.jobs[job as usize].first_rank
     }
 
-    /// The first of its communicators among all.
+    /// Gives the first of its communicators among all.
     pub(super) fn first_communicator(&self, job: u32) -> u32 {
         self.jobs[job as usize].first_communicator
     }
@@ -188,7 +188,7 @@ impl Jobs {
         self.jobs[job as usize].messages > 0
     }
 
-    /// What a job held, once it has ended and nothing will be heard of its messages any more.
+    /// Takes from a job all that it held, once it has ended and nothing will be heard of its messages any more.
     pub(super) fn release(&mut self, job: u32) -> Option<Held> {
         let state = &mut self.jobs[job as usize];
         if state.running > 0 || state.messages > 0 {
@@ -202,7 +202,7 @@ impl Jobs {
         self.ends.pop_front()
     }
 
-    /// What became of a job that has ended, whose ranks it hands over.
+    /// Tells how a job ended, and hands its ranks over.
     pub(super) fn take_outcome(&mut self, job: u32) -> JobOutcome {
         let state = &mut self.jobs[job as usize];
         let ranks = std::mem::take(&mut state.ranks);

@@ -1,10 +1,10 @@
-//! What a rank does one after another: its processor's computation, its library's calls.
+//! Lists all that a rank does one after another: its processor's computation, its library's calls.
 
 use super::frames::OperationRef;
 use super::ranks::put;
 use super::slab::{NONE, Slab};
 
-/// What occupies a lane for a time.
+/// Occupies a lane for a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub(super) kind: WorkKind,
@@ -13,7 +13,7 @@ pub(super) struct Work {
     pub(super) next: u32,
 }
 
-/// What happens at the end of a work.
+/// Tells what happens at the end of a work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkKind {
     /// The operation has computed.
@@ -24,9 +24,9 @@ pub(super) enum WorkKind {
     Receive,
 }
 
-/// The lane of computation.
+/// Is the lane of computation.
 pub(super) const PROCESSOR: usize = 0;
-/// The lane of the messaging library's calls.
+/// Is the lane of the messaging library's calls.
 pub(super) const LIBRARY: usize = 1;
 
 /// Works in the order in which they came; the first is under way.
@@ -84,7 +84,7 @@ impl Lane {
     }
 }
 
-/// What a rank does at the moment.
+/// Is all that a rank does at the moment.
 #[derive(Debug, Clone)]
 struct RankLanes {
     lanes: [Lane; 2],
@@ -153,7 +153,7 @@ impl Lanes {
         (of_rank.computes_until, of_rank.computes_since)
     }
 
-    /// What a rank's processor has to compute, in the order in which it does.
+    /// Lists all that a rank's processor has to compute, in its order.
     pub(super) fn computations(&self, rank: u32) -> impl Iterator<Item = &Work> {
         self.ranks[rank as usize].lanes[PROCESSOR].works(&self.works)
     }

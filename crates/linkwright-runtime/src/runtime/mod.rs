@@ -40,8 +40,8 @@ mod occupancy;
 mod outcome;
 mod plan;
 mod plans;
-mod port;
 mod play;
+mod port;
 mod protocols;
 mod ranges;
 mod ranks;
@@ -63,7 +63,8 @@ pub use job::ProgramJob;
 pub use observer::{CopyRecord, KernelRecord, MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocols::{
-    MpiProtocol, ProtocolKind, Ports, ProtocolState, ProtocolCall, ProtocolOffer, Rendezvous, StuckCall,
+    MpiProtocol, Ports, ProtocolCall, ProtocolKind, ProtocolOffer, ProtocolState, Rendezvous,
+    StuckCall,
 };
 pub use rest::Rest;
 pub use stalled::{Absence, Stalled, WaitingJob};

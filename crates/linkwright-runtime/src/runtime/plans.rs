@@ -1,4 +1,4 @@
-//! What ranks and collectives are made of, prepared for running and shared.
+//! Prepares the programs of ranks and collectives for running, and shares them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use super::plan::{Plan, Source};
 /// How many operations of lowered collectives are kept for the next call of the same kind.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// The plans of all frames: those of the ranks, then those of collectives. Of a collective that is
-/// lowered as a whole the plan is kept for the next call of the same kind, as long as they are not
-/// too many; of a longer one a frame has the part that it plays.
+/// The plans of all frames: those of the ranks, then those of collectives. The plan of a collective
+/// that is lowered as a whole is kept for the next call of the same kind, unless they are too many.
+/// Of a longer one a frame has the part that it plays.
 #[derive(Debug, Clone)]
 pub(super) struct Plans {
     plans: Vec<Plan>,
-    /// How many frames play each plan.
+    /// Tells how many frames play each plan.
     users: Vec<u32>,
     free: Vec<u32>,
     lowered: BTreeMap<CollectiveCall, u32>,
-    /// The plans of the ranks of programs, by the programs' addresses, and how many jobs run them.
+    /// Holds the plans of the ranks of programs by the programs' addresses, and how many jobs run them.
     programs: BTreeMap<usize, (Arc<[u32]>, u32)>,
     /// How many operations the kept plans have, and beyond how many those that no frame plays go.
     kept: u64,
@@ -53,7 +53,7 @@ impl Plans {
         (self.plans.len() - 1) as u32
     }
 
-    /// The plan of each rank of a program, for one job more; jobs that run one program share them.
+    /// Gives the plan of each rank of a program, for one job more; jobs that run one program share them.
     pub(super) fn of_program(&mut self, program: &Arc<Program>) -> Arc<[u32]> {
         if let Some((plans, users)) = self.programs.get_mut(&address(program)) {
             *users += 1;
@@ -156,7 +156,7 @@ impl Plans {
     }
 }
 
-/// What tells a program that is kept from all others that are.
+/// Tells a program that is kept from all others.
 fn address(program: &Arc<Program>) -> usize {
     Arc::as_ptr(program) as usize
 }

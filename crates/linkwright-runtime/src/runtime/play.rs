@@ -1,4 +1,4 @@
-//! What drives a runtime: its own events, and what occurs in the network.
+//! Drives a runtime by its own events, and by those of the network.
 
 use crate::engine::{Engine, Hook, Model, Scheduler, Within};
 use crate::network::{Occurrence, Transport};
@@ -8,12 +8,12 @@ use crate::units::Picoseconds;
 use super::call::RankId;
 use super::diagnosis::diagnose;
 use super::error::RuntimeError;
+use super::lanes::LIBRARY;
 use super::observer::Observer;
 use super::outcome::Outcome;
 use super::port::{COPY, MESSAGE, Port, of_token, protocol_of};
 use super::protocols::{ProtocolCall, StuckCall};
 use super::shared::Shared;
-use super::lanes::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 
@@ -186,12 +186,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         Ok(false)
     }
 
-    /// What a person reads of a collective that waits for ever.
+    /// Tells a person of a collective that waits for ever.
     fn stuck(&self, stuck: StuckCall) -> RuntimeError {
         let Shared { jobs, ranks, frames, .. } = &self.shared;
         let StuckCall { call: ProtocolCall { call, operation, .. }, at: (block, step) } = stuck;
         let RankId { job, rank } = ranks.id(frames.rank_of(operation));
-        let (job, kind, (call, _)) = (jobs.name(job).to_owned(), call.kind, frames.origin(operation));
+        let (job, kind, (call, _)) =
+            (jobs.name(job).to_owned(), call.kind, frames.origin(operation));
         RuntimeError::StuckKernel { job, rank, kind, call, block, step }
     }
 
@@ -226,7 +227,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     pub(super) fn outcome(mut self, events: u64) -> Outcome {
-        let jobs = (0..self.shared.jobs.count()).map(|job| self.shared.jobs.take_outcome(job)).collect();
+        let jobs =
+            (0..self.shared.jobs.count()).map(|job| self.shared.jobs.take_outcome(job)).collect();
         let comparisons = self.shared.messages.comparisons();
         Outcome { jobs, operations: self.shared.frames.played(), comparisons, events }
     }

@@ -1,4 +1,4 @@
-//! What a protocol reaches of the runtime.
+//! Lets a protocol reach the runtime.
 
 use crate::engine::{Scheduler, Within};
 use crate::network::{ConnectionIndex, Message, TrafficClass, Transport};
@@ -20,9 +20,9 @@ pub(super) const MESSAGE: u8 = 0;
 pub(super) const COPY: u8 = 1;
 const PROTOCOLS: u8 = 2;
 
-/// A token of somebody's, by a number of theirs.
-pub(super) const fn token(who: u8, what: u64) -> u64 {
-    (who as u64) << WHO | what & ((1 << WHO) - 1)
+/// Makes a token of somebody's, by a number of theirs.
+pub(super) fn token(who: u8, what: u64) -> u64 {
+    u64::from(who) << WHO | what & ((1 << WHO) - 1)
 }
 
 /// Whose a token is, and their number.
@@ -31,16 +31,16 @@ pub(super) const fn of_token(token: u64) -> (u8, u64) {
 }
 
 /// The protocol that somebody is who is neither messages nor copies.
-pub(super) const fn protocol_of(who: u8) -> usize {
-    (who - PROTOCOLS) as usize
+pub(super) fn protocol_of(who: u8) -> usize {
+    usize::from(who - PROTOCOLS)
 }
 
-/// What a protocol reaches: all that is shared, at the time of the scheduler.
+/// Lets a protocol reach all that is shared, at the time of the scheduler.
 #[derive(Debug)]
 pub(super) struct Port<'p, 'a, T, L, O, S> {
     pub(super) shared: &'p mut Shared<'a, T, L, O>,
     pub(super) scheduler: &'p mut S,
-    /// The protocol's place.
+    /// Is the protocol's place.
     pub(super) protocol: usize,
 }
 

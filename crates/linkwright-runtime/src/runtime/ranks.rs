@@ -1,4 +1,4 @@
-//! The ranks of all jobs: who they are, where they run, and what they have done.
+//! Knows the ranks of all jobs: who they are, where they run, and all that they have done.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::call::RankId;
 use super::outcome::RankOutcome;
 use super::ranges::Ranges;
 
-/// What a rank is given at its admission.
+/// Belongs to a rank from its admission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewRank {
     pub(super) id: RankId,
@@ -20,7 +20,7 @@ pub(super) struct NewRank {
     pub(super) frame: u32,
 }
 
-/// A rank, and what it has done so far.
+/// Holds a rank with all that it has done so far.
 #[derive(Debug, Clone)]
 struct RankState {
     is: NewRank,
@@ -35,7 +35,7 @@ struct RankState {
 pub(super) struct Ranks {
     ranks: Vec<RankState>,
     places: Ranges,
-    /// Jobs of which a rank has nothing under way any more, if that is watched.
+    /// Lists jobs with a rank that has nothing under way any more, if that is watched.
     rested: Option<Vec<u32>>,
 }
 
@@ -44,7 +44,7 @@ impl Ranks {
         Self { ranks: Vec::new(), places: Ranges::default(), rested: None }
     }
 
-    /// Takes places for so many ranks, which are added in their order.
+    /// Takes places for ranks, which are added in their order.
     pub(super) fn take(&mut self, count: u32) -> Range<u32> {
         self.places.take(count)
     }
@@ -104,12 +104,12 @@ impl Ranks {
         }
     }
 
-    /// From now on jobs are told of which a rank has nothing under way any more.
+    /// From now on tells of jobs with a rank that has nothing under way any more.
     pub(super) fn watch_rest(&mut self) {
         self.rested = Some(Vec::new());
     }
 
-    /// One of them, of which this has not been told.
+    /// Gives one of them, once.
     pub(super) fn next_rested(&mut self) -> Option<u32> {
         self.rested.as_mut()?.pop()
     }
@@ -135,7 +135,12 @@ impl Ranks {
     }
 
     /// Counts `times` as often again what a rank has done between two times.
-    pub(super) fn repeat(&mut self, rank: u32, (then, now): (&RankOutcome, &RankOutcome), times: u32) {
+    pub(super) fn repeat(
+        &mut self,
+        rank: u32,
+        (then, now): (&RankOutcome, &RankOutcome),
+        times: u32,
+    ) {
         let repeated = |then: u64, now: u64| (now - then).saturating_mul(u64::from(times));
         let outcome = &mut self.ranks[rank as usize].outcome;
         outcome.computing.0 += repeated(then.computing.0, now.computing.0);
@@ -145,7 +150,7 @@ impl Ranks {
         outcome.bytes = Bytes(outcome.bytes.0.saturating_add(bytes));
     }
 
-    /// What a rank has done.
+    /// Tells all that a rank has done.
     pub(super) fn outcome(&self, rank: u32) -> &RankOutcome {
         &self.ranks[rank as usize].outcome
     }

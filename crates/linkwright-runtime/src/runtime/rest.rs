@@ -41,13 +41,13 @@ impl Rest {
     /// Whether the job is as it was then, but for iterations.
     #[must_use]
     pub fn is_like(&self, earlier: &Self) -> bool {
-        self.shared.ranks == earlier.ranks
+        self.ranks == earlier.ranks
     }
 
     /// The works of its ranks, in their order: how long until each is done, and how many had begun before. Of those that are done
     /// at one time, the earlier is first.
     pub fn works(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.shared.ranks.iter().zip(&self.begun).map(|(rank, begun)| (rank.left, *begun))
+        self.ranks.iter().zip(&self.begun).map(|(rank, begun)| (rank.left, *begun))
     }
 
     /// The iterations from then to now.
@@ -76,7 +76,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let computes = |place: u32| {
             !self.shared.ranks.communicates(place) && self.shared.lanes.only_computes(place)
         };
-        if self.shared.jobs.has_messages(job) || !self.shared.delays.is_empty() || !places.clone().all(computes) {
+        if self.shared.jobs.has_messages(job)
+            || !self.shared.delays.is_empty()
+            || !places.clone().all(computes)
+        {
             return None;
         }
         let (iteration, _) = self.shared.frames.iteration(self.shared.ranks.frame(places.start));
@@ -121,7 +124,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     #[must_use]
     pub fn iterations_to_begin(&self, job: u32) -> u32 {
         let places = self.shared.jobs.ranks_held(job).unwrap_or(0..0);
-        let begun = places.map(|place| self.shared.frames.iteration(self.shared.ranks.frame(place)));
+        let begun =
+            places.map(|place| self.shared.frames.iteration(self.shared.ranks.frame(place)));
         begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }
 }

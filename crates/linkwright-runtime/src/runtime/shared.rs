@@ -1,4 +1,4 @@
-//! What messages, copies and protocols share: each part has one owner, and is reached by its verbs.
+//! Holds all that messages, copies and protocols share. Each part has one owner, and is reached by its verbs.
 
 use super::communicators::Communicators;
 use super::copies::Copies;
@@ -9,7 +9,7 @@ use super::messages::Messages;
 use super::ranks::Ranks;
 use super::slab::Slab;
 
-/// All of a runtime but its protocols.
+/// Holds all of a runtime but its protocols.
 #[derive(Debug)]
 pub(super) struct Shared<'a, T, L, O> {
     pub(super) transport: &'a mut T,
@@ -22,7 +22,7 @@ pub(super) struct Shared<'a, T, L, O> {
     pub(super) frames: Frames,
     pub(super) messages: Messages,
     pub(super) copies: Copies,
-    /// What operations let time pass.
+    /// Are the operations that let time pass.
     pub(super) delays: Slab<OperationRef>,
     /// The protocol that is woken, and by what number.
     pub(super) wakes: Slab<(usize, u32)>,

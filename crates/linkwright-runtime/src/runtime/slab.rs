@@ -1,6 +1,6 @@
 //! Records that come and go, in one array.
 
-/// No record.
+/// Names no record.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Records by index; the places of those released are used again.

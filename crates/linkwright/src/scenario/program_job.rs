@@ -40,7 +40,7 @@ pub enum ProgramSource {
     Goal(FileName),
     /// A recorded trace, such as an archive of the Open Trace Format 2.
     Trace {
-        /// What reads it.
+        /// Reads it.
         reader: Chosen<dyn TraceReader>,
         /// Its anchor file.
         anchor: FileName,

@@ -47,11 +47,11 @@ pub struct Registries {
     pub servers: Registry<Preset>,
     /// GPUs of servers are of these models.
     pub gpus: Registry<GpuFile>,
-    /// What programs are made of: `program` of a `[[job]]`.
+    /// Make programs: `program` of a `[[job]]`.
     pub applications: Registry<dyn Application>,
-    /// What reads recorded traces: `trace` of a `[[job]]`, by the file's name.
+    /// Read recorded traces: `trace` of a `[[job]]`, by the file's name.
     pub traces: Registry<dyn TraceReader>,
-    /// What collectives are played as, besides `mpi` and `nccl`: `collectives.protocol`.
+    /// Lists what plays collectives besides `mpi` and `nccl`: `collectives.protocol`.
     pub protocols: Registry<dyn ProtocolKind>,
 }
 

@@ -19,7 +19,9 @@ use serde::Deserialize;
 
 use super::exchange::{collective, compute, receive, send};
 use super::grid::Grid;
-use super::{Skeleton, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of};
+use super::{
+    Skeleton, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of,
+};
 use crate::program::{CollectiveKind, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 

@@ -72,7 +72,7 @@ pub trait Application: Registered {
     }
 }
 
-/// An application of Linkwright's own.
+/// Is an application of Linkwright's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Skeleton {
     /// The name by which scenarios call it.
@@ -136,7 +136,7 @@ pub enum SkeletonError {
     Unknown {
         /// The name asked for.
         name: String,
-        /// Every name.
+        /// Lists every name.
         known: Vec<&'static str>,
     },
     /// An option that the application does not have, or a value that it cannot take.

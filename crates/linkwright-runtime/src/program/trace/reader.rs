@@ -7,9 +7,9 @@ use crate::program::otf2::{Archive, ArchiveFiles};
 /// A trace that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceFault {
-    /// At a place of one of its files.
+    /// Stands at a place of one of its files.
     File(InputError),
-    /// What it holds is no program.
+    /// It holds no program.
     Program(Diagnosis),
 }
 
@@ -27,7 +27,7 @@ pub trait TraceReader: Registered {
     /// The program of a trace by the name of its file, beside which others may lie.
     ///
     /// # Errors
-    /// Files that are missing or damaged, and what is no program.
+    /// Files that are missing or damaged, or hold no program.
     fn program(
         &self,
         file: &str,
@@ -62,7 +62,7 @@ impl TraceReader for Otf2Reader {
     }
 }
 
-/// Linkwright's own readers.
+/// Gives Linkwright's own readers.
 #[must_use]
 pub fn readers() -> Registry<dyn TraceReader> {
     Registry::new("reader of traces", &[&Otf2Reader])

@@ -1,4 +1,4 @@
-//! The way of a message: from its send's call to its receive's buffer.
+//! Takes a message its way: from its send's call to its receive's buffer.
 //!
 //! An eager message goes at once, and its send is complete when the library has copied it. A
 //! large one sends a request first, which matches as the message would; the receiver answers
@@ -30,8 +30,8 @@ use super::lanes::{LIBRARY, Work, WorkKind};
 use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;
 use super::protocols::{MpiProtocol, Rendezvous};
-use super::slab::{NONE, Slab};
 use super::shared::Shared;
+use super::slab::{NONE, Slab};
 use super::works::RuntimeEvent;
 
 /// The messages under way, and the receives that wait for one.
@@ -60,7 +60,7 @@ impl Messages {
         self.matcher.comparisons() + self.pairs.comparisons()
     }
 
-    /// The messages that no receive took.
+    /// Lists the messages that no receive took.
     pub(super) fn unexpected(&self) -> impl Iterator<Item = &Envelope> {
         self.matcher.unexpected().map(move |envelope| &self.envelopes[envelope])
     }
@@ -126,8 +126,8 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
         self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
     }
 
-    /// A receive that a message is to find or has found: it is announced if it is large, and from
-    /// another rank that names it, unless its message is there.
+    /// A receive is called, and finds its message or waits for it. A large one from a named other
+    /// rank is announced, unless its message is there.
     pub(super) fn receive(
         &mut self,
         at: OperationRef,

@@ -9,7 +9,7 @@ mod protocol;
 mod timed;
 
 pub use mpi::{MpiProtocol, Rendezvous};
-pub use protocol::{ProtocolKind, Ports, ProtocolState, ProtocolCall, ProtocolOffer, StuckCall};
+pub use protocol::{Ports, ProtocolCall, ProtocolKind, ProtocolOffer, ProtocolState, StuckCall};
 
 /// Linkwright's own, in the order in which calls are offered to them.
 pub(super) fn all() -> Vec<Box<dyn ProtocolState>> {

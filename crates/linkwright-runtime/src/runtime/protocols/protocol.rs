@@ -1,4 +1,4 @@
-//! What a protocol of collectives may ask for, and what it is told.
+//! Tells a protocol of collectives all that it may hear, and answers what it asks for.
 
 use std::fmt::Debug;
 
@@ -17,7 +17,7 @@ pub struct ProtocolCall {
     pub call: CollectiveCall,
     /// Tells this collective from all others; the calls of all of its ranks have it.
     pub context: u32,
-    /// When the rank called.
+    /// Says when the rank called.
     pub since: Picoseconds,
     pub(in crate::runtime) operation: OperationRef,
     pub(in crate::runtime) communicator: u32,
@@ -39,15 +39,15 @@ pub struct ProtocolOffer {
 pub struct StuckCall {
     /// Is the call of a rank that waits.
     pub call: ProtocolCall,
-    /// The block of its kernel, and the step of that.
+    /// Names the block of its kernel, and the step of that.
     pub at: (u32, u32),
 }
 
-/// What a protocol may ask for while it is told something.
+/// Answers a protocol while it is told something.
 ///
-/// What it sends and when it is woken it calls by a number of its own, which it is told again.
+/// A protocol gives each message and each time a number of its own, which it is told again.
 pub trait Ports {
-    /// The time.
+    /// Tells the time.
     fn now(&self) -> Picoseconds;
 
     /// Whether a network of flows settles after all that happens at one time, so that what comes
@@ -82,7 +82,7 @@ pub trait Ports {
     fn too_long(&self, call: &ProtocolCall) -> RuntimeError;
 }
 
-/// What collectives cost beyond the network, and what they wait for.
+/// Plays collectives: says how long they take beyond the network, and for whom they wait.
 ///
 /// A rank's call is offered to each protocol in turn; one that takes it completes it, now or when it is told something later.
 /// Calls that none takes are messages under [`MpiProtocol`](super::MpiProtocol). All of a protocol's
@@ -153,6 +153,6 @@ pub trait ProtocolState: Debug {
 
 /// A protocol that a scenario may name: `collectives.protocol`.
 pub trait ProtocolKind: Registered {
-    /// Its state at the beginning of a run.
+    /// Gives its state at the beginning of a run.
     fn begin(&self) -> Box<dyn ProtocolState>;
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::protocol::{Ports, ProtocolState, ProtocolCall, ProtocolOffer};
+use super::protocol::{Ports, ProtocolCall, ProtocolOffer, ProtocolState};
 use crate::runtime::error::RuntimeError;
 use crate::units::Picoseconds;
 

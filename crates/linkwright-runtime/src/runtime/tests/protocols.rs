@@ -1,4 +1,4 @@
-//! What every protocol of collectives has to keep.
+//! Holds every protocol of collectives to its contract.
 
 use super::kernels::{Kernels, exchange, network as connections, routes};
 use super::*;
@@ -61,7 +61,7 @@ impl ProtocolState for Pair {
     }
 }
 
-/// Two ranks call it three times, the second late each time; or the second not at all.
+/// Gives two ranks that call it: the first three times, the second less often or late each time.
 fn calls(operation: Operation, times: usize) -> Arc<Program> {
     let first = rank(|rank| (0..3).for_each(|_| _ = rank.run(operation)));
     let second = rank(|rank| {

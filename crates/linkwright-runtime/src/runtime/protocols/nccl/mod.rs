@@ -17,7 +17,7 @@ mod running;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::running::{Member, Running};
-use super::protocol::{Ports, ProtocolState, ProtocolCall, ProtocolOffer, StuckCall};
+use super::protocol::{Ports, ProtocolCall, ProtocolOffer, ProtocolState, StuckCall};
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::CollectiveCall;
 use crate::runtime::error::RuntimeError;

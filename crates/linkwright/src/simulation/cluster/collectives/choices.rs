@@ -108,7 +108,7 @@ impl Named for CollectiveProtocol {
 pub struct CollectiveChoices {
     /// What those that go by plans are played as.
     pub protocol: CollectiveProtocol,
-    /// What calls of collectives are offered to first, besides.
+    /// Is offered calls of collectives first.
     pub own_protocol: Option<Chosen<dyn ProtocolKind>>,
     /// What was chosen; any other collective goes by the planner.
     pub chosen: BTreeMap<CollectiveKind, CollectiveMethod>,
