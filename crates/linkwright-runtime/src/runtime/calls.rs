@@ -125,6 +125,7 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
 
     /// A rank that an operation names, among all of the replay, and what its messages match
     /// within.
+    #[inline]
     pub(super) fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
         let job = self.ranks.id(self.frames.rank_of(at)).job;
         let first_rank = self.jobs.first_rank(job);

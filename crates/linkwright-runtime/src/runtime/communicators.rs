@@ -172,11 +172,13 @@ impl Communicators {
     }
 
     /// Tells within which context the messages of a communicator match.
+    #[inline]
     pub(super) fn context(&self, communicator: u32) -> u32 {
         self.all[communicator as usize].context
     }
 
     /// Gives the rank of its program at a place of a communicator.
+    #[inline]
     pub(super) fn member(&self, communicator: u32, place: u32) -> Rank {
         self.all[communicator as usize].members[place as usize]
     }

@@ -175,16 +175,19 @@ impl Frames {
     }
 
     /// The next operation that waits for nothing any more.
+    #[inline]
     pub(super) fn next_ready(&mut self) -> Option<OperationRef> {
         self.ready.pop_front()
     }
 
     /// Tells whether any operation waits for nothing any more.
+    #[inline]
     pub(super) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
     /// Plays an operation, and gives it with its rank.
+    #[inline]
     pub(super) fn play(&mut self, at: OperationRef) -> Result<(u32, Operation), RuntimeError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -200,17 +203,20 @@ impl Frames {
     }
 
     /// The rank, among all of the runtime, that an operation is of.
+    #[inline]
     pub(super) fn rank_of(&self, at: OperationRef) -> u32 {
         self.frames[at.frame as usize].rank
     }
 
     /// The collective that an operation is a part of.
+    #[inline]
     pub(super) fn collective_of(&self, at: OperationRef) -> Option<&CollectiveFrame> {
         self.frames[at.frame as usize].collective.as_ref()
     }
 
     /// The call of a rank's program that an operation belongs to, and the collective that it
     /// is part of.
+    #[inline]
     pub(super) fn origin(&self, at: OperationRef) -> (Call, Option<CollectiveKind>) {
         let collective = self.collective_of(at);
         let named = collective.map_or(at, |collective| collective.parent);
@@ -224,6 +230,7 @@ impl Frames {
     }
 
     /// Something has happened to an operation: makes ready what waited for nothing else.
+    #[inline]
     pub(super) fn propagate(&mut self, of: OperationRef, events: u8) {
         let frame = &mut self.frames[of.frame as usize];
         let plan = &self.plans[frame.plan];
@@ -263,6 +270,7 @@ impl Frames {
     }
 
     /// An operation is complete, and has started too where `events` say so; tells what has ended with it.
+    #[inline]
     pub(super) fn complete(
         &mut self,
         operation: OperationRef,
@@ -312,6 +320,7 @@ impl Frames {
     }
 
     /// How many operations of ranks' own programs are complete, and of how many.
+    #[inline]
     pub(super) const fn progress(&self) -> (u64, u64) {
         (self.done, self.total)
     }

@@ -95,28 +95,34 @@ impl Jobs {
         });
     }
 
+    #[inline]
     pub(super) fn name(&self, job: u32) -> &str {
         &self.jobs[job as usize].name
     }
 
+    #[inline]
     pub(super) fn priority(&self, job: u32) -> u8 {
         self.jobs[job as usize].priority
     }
 
+    #[inline]
     pub(super) fn deadline(&self, job: u32) -> Option<NonZeroU32> {
         self.jobs[job as usize].deadline
     }
 
+    #[inline]
     pub(super) fn computation_scale(&self, job: u32) -> f64 {
         self.jobs[job as usize].computation_scale
     }
 
     /// Gives the first of its ranks among all.
+    #[inline]
     pub(super) fn first_rank(&self, job: u32) -> u32 {
         self.jobs[job as usize].first_rank
     }
 
     /// Gives the first of its communicators among all.
+    #[inline]
     pub(super) fn first_communicator(&self, job: u32) -> u32 {
         self.jobs[job as usize].first_communicator
     }
@@ -157,11 +163,13 @@ impl Jobs {
     }
 
     /// Whether any job's ranks have all ended while it has its GPUs.
+    #[inline]
     pub(super) fn has_ended(&self) -> bool {
         !self.ended.is_empty()
     }
 
     /// A job whose ranks have all ended and which has its GPUs: the next to end.
+    #[inline]
     pub(super) fn take_ended(&mut self) -> Option<u32> {
         self.ended.pop()
     }
@@ -174,21 +182,25 @@ impl Jobs {
     }
 
     /// A message of a job is under way.
+    #[inline]
     pub(super) fn begin_message(&mut self, job: u32) {
         self.jobs[job as usize].messages += 1;
     }
 
     /// Nothing will be heard of a message of a job any more.
+    #[inline]
     pub(super) fn end_message(&mut self, job: u32) {
         self.jobs[job as usize].messages -= 1;
     }
 
     /// Whether something will still be heard of a message of a job.
+    #[inline]
     pub(super) fn has_messages(&self, job: u32) -> bool {
         self.jobs[job as usize].messages > 0
     }
 
     /// Takes from a job all that it held, once it has ended and nothing will be heard of its messages any more.
+    #[inline]
     pub(super) fn release(&mut self, job: u32) -> Option<Held> {
         let state = &mut self.jobs[job as usize];
         if state.running > 0 || state.messages > 0 {

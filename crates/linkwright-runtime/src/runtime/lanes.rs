@@ -118,16 +118,19 @@ impl Lanes {
     }
 
     /// Adds a work to a lane; whether it is the only one, so that it starts now.
+    #[inline]
     pub(super) fn push(&mut self, rank: u32, lane: usize, work: Work) -> bool {
         self.ranks[rank as usize].lanes[lane].push(&mut self.works, work)
     }
 
     /// Takes the first work of a lane; returns it and the one that starts then.
+    #[inline]
     pub(super) fn pop(&mut self, rank: u32, lane: usize) -> Option<(Work, Option<Work>)> {
         self.ranks[rank as usize].lanes[lane].pop(&mut self.works)
     }
 
     /// The first work of a rank's processor begins, and is done at a time.
+    #[inline]
     pub(super) fn compute_until(&mut self, rank: u32, end: u64) {
         let of_rank = &mut self.ranks[rank as usize];
         (of_rank.computes_until, of_rank.computes_since) = (end, self.computations);
@@ -135,6 +138,7 @@ impl Lanes {
     }
 
     /// The first work of a rank's processor should be done: when it is, where iterations have passed meanwhile.
+    #[inline]
     pub(super) fn take_postponed(&mut self, rank: u32) -> Option<u64> {
         let of_rank = &mut self.ranks[rank as usize];
         let postponed = std::mem::take(&mut of_rank.postponed);

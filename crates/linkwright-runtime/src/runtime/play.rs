@@ -11,7 +11,7 @@ use super::error::RuntimeError;
 use super::lanes::LIBRARY;
 use super::observer::Observer;
 use super::outcome::Outcome;
-use super::port::{COPY, MESSAGE, Port, of_token, protocol_of};
+use super::port::{COPY, MESSAGE, Port, of_token, of_wake, protocol_of};
 use super::protocols::{ProtocolCall, StuckCall};
 use super::shared::Shared;
 use super::state::Runtime;
@@ -118,8 +118,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Rendezvous(envelope) => self.shared.end_rendezvous(envelope, scheduler),
             RuntimeEvent::Delay(delay) => self.shared.end_delay(delay),
             RuntimeEvent::Protocol(wake) => {
-                let (protocol, what) = self.shared.wakes[wake];
-                self.shared.wakes.release(wake);
+                let (protocol, what) = of_wake(wake);
                 let Self { shared, protocols } = self;
                 protocols[protocol].wake(what, &mut Port { shared, scheduler, protocol })?;
             }
@@ -176,14 +175,16 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         &mut self,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<bool, RuntimeError> {
-        let Self { shared, protocols } = self;
-        for (protocol, of) in protocols.iter_mut().enumerate() {
-            if of.settle(&mut Port { shared, scheduler, protocol })? {
-                shared.now = scheduler.now().0;
-                return Ok(true);
-            }
+        if self.shared.kept == 0 {
+            return Ok(false);
         }
-        Ok(false)
+        self.shared.now = scheduler.now().0;
+        let protocol = self.shared.kept.trailing_zeros() as usize;
+        let Self { shared, protocols } = self;
+        if !protocols[protocol].settle(&mut Port { shared, scheduler, protocol })? {
+            shared.kept &= !(1 << protocol);
+        }
+        Ok(true)
     }
 
     /// Tells a person of a collective that waits for ever.

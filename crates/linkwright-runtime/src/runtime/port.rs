@@ -20,17 +20,29 @@ pub(super) const MESSAGE: u8 = 0;
 pub(super) const COPY: u8 = 1;
 const PROTOCOLS: u8 = 2;
 
+/// An event that wakes a protocol has its number in so many bits, and above them the protocol's place.
+const WAKES: u32 = 29;
+
+/// Which protocol an event wakes, and by what number.
+#[inline]
+pub(super) fn of_wake(wake: u32) -> (usize, u32) {
+    ((wake >> WAKES) as usize, wake & ((1 << WAKES) - 1))
+}
+
 /// Makes a token of somebody's, by a number of theirs.
+#[inline]
 pub(super) fn token(who: u8, what: u64) -> u64 {
     u64::from(who) << WHO | what & ((1 << WHO) - 1)
 }
 
 /// Whose a token is, and their number.
+#[inline]
 pub(super) const fn of_token(token: u64) -> (u8, u64) {
     ((token >> WHO) as u8, token & ((1 << WHO) - 1))
 }
 
 /// The protocol that somebody is who is neither messages nor copies.
+#[inline]
 pub(super) fn protocol_of(who: u8) -> usize {
     usize::from(who - PROTOCOLS)
 }
@@ -61,12 +73,15 @@ where
         self.scheduler.now()
     }
 
-    fn settles(&self) -> bool {
+    fn settle_later(&mut self) -> bool {
+        if T::SETTLES {
+            self.shared.kept |= 1 << self.protocol;
+        }
         T::SETTLES
     }
 
     fn wake(&mut self, time: Picoseconds, what: u32) {
-        let wake = self.shared.wakes.insert((self.protocol, what));
+        let wake = (self.protocol as u32) << WAKES | what & ((1 << WAKES) - 1);
         self.scheduler.schedule(time, RuntimeEvent::Protocol(wake));
     }
 

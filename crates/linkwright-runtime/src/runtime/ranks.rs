@@ -60,25 +60,30 @@ impl Ranks {
         self.places.give_back(ranks);
     }
 
+    #[inline]
     pub(super) fn id(&self, rank: u32) -> RankId {
         self.ranks[rank as usize].is.id
     }
 
+    #[inline]
     pub(super) fn device(&self, rank: u32) -> DeviceIndex {
         self.ranks[rank as usize].is.device
     }
 
     /// The classes of receives that its program uses.
+    #[inline]
     pub(super) fn classes(&self, rank: u32) -> u8 {
         self.ranks[rank as usize].is.classes
     }
 
     /// Where its program runs.
+    #[inline]
     pub(super) fn frame(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].is.frame
     }
 
     /// A communication of its program starts.
+    #[inline]
     pub(super) fn begin_communication(&mut self, rank: u32, now: u64) {
         let state = &mut self.ranks[rank as usize];
         if state.under_way == 0 {
@@ -88,11 +93,13 @@ impl Ranks {
     }
 
     /// Whether any communication of its program is under way.
+    #[inline]
     pub(super) fn communicates(&self, rank: u32) -> bool {
         self.ranks[rank as usize].under_way > 0
     }
 
     /// A communication of its program is complete.
+    #[inline]
     pub(super) fn end_communication(&mut self, rank: u32, now: u64) {
         let state = &mut self.ranks[rank as usize];
         state.under_way -= 1;
@@ -115,11 +122,13 @@ impl Ranks {
     }
 
     /// Counts what its processor has computed.
+    #[inline]
     pub(super) fn count_computation(&mut self, rank: u32, duration: u64) {
         self.ranks[rank as usize].outcome.computing.0 += duration;
     }
 
     /// Counts messages sent.
+    #[inline]
     pub(super) fn count_messages(&mut self, rank: u32, messages: u64, bytes: u64) {
         let outcome = &mut self.ranks[rank as usize].outcome;
         outcome.messages += messages;

@@ -24,7 +24,7 @@ pub(super) struct Shared<'a, T, L, O> {
     pub(super) copies: Copies,
     /// Are the operations that let time pass.
     pub(super) delays: Slab<OperationRef>,
-    /// The protocol that is woken, and by what number.
-    pub(super) wakes: Slab<(usize, u32)>,
+    /// The protocols that keep something until no transfer ends at this time, as bits.
+    pub(super) kept: u8,
     pub(super) now: u64,
 }

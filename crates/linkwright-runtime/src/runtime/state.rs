@@ -76,7 +76,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             messages: Messages::new(protocol),
             copies: Copies::new(),
             delays: Slab::new(),
-            wakes: Slab::new(),
+            kept: 0,
             now: 0,
         };
         let mut runtime = Self { shared, protocols: protocols::all() };

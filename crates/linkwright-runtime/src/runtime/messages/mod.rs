@@ -83,6 +83,7 @@ impl Messages {
 
 impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// A send is called: it occupies its rank's library first.
+    #[inline]
     pub(super) fn send(
         &mut self,
         at: OperationRef,
@@ -128,6 +129,7 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
 
     /// A receive is called, and finds its message or waits for it. A large one from a named other
     /// rank is announced, unless its message is there.
+    #[inline]
     pub(super) fn receive(
         &mut self,
         at: OperationRef,
@@ -230,12 +232,14 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     }
 
     /// The last byte of a message has left, or of what arranges for it.
+    #[inline]
     pub(super) fn message_sent(&mut self, token: u64) {
         let (leg, index) = Leg::of_token(token);
         self.sent(leg, index);
     }
 
     /// The last byte of a message has arrived, or of what arranges for it.
+    #[inline]
     pub(super) fn message_delivered(
         &mut self,
         token: u64,

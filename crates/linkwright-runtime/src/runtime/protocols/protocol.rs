@@ -50,11 +50,11 @@ pub trait Ports {
     /// Tells the time.
     fn now(&self) -> Picoseconds;
 
-    /// Whether a network of flows settles after all that happens at one time, so that what comes
-    /// can be kept until then ([`ProtocolState::settle`]).
-    fn settles(&self) -> bool;
+    /// Asks to be told when no transfer ends at this time any more ([`ProtocolState::settle`]); false
+    /// where the network cannot tell, and nothing follows.
+    fn settle_later(&mut self) -> bool;
 
-    /// Wakes the protocol at a time.
+    /// Wakes the protocol at a time. The number is below 2 to the power of 29.
     fn wake(&mut self, time: Picoseconds, what: u32);
 
     /// Sends a message from the rank of a call to another, by its place in the communicator. The
@@ -126,8 +126,8 @@ pub trait ProtocolState: Debug {
         Ok(())
     }
 
-    /// No transfer ends at this time any more: takes up the first thing that it kept until then;
-    /// whether there was any.
+    /// No transfer ends at this time any more, as it asked to be told: takes up the first thing that it
+    /// kept until then; whether it keeps more.
     ///
     /// # Errors
     /// Whatever `ports` refuses.

@@ -97,7 +97,7 @@ impl Kernels {
 
     /// Keeps what comes until no transfer ends at this time, where the network settles.
     fn come(&mut self, happening: Happening, ports: &mut dyn Ports) -> Result<(), RuntimeError> {
-        if ports.settles() {
+        if ports.settle_later() {
             self.come.push_back(happening);
             return Ok(());
         }
@@ -135,6 +135,9 @@ impl Kernels {
         let running = &mut self.running[kernel as usize];
         while let Some(block) = self.woken.pop() {
             running.advance(block, kernel, &mut self.woken, &mut self.timed, ports)?;
+        }
+        if running.finished.is_empty() && running.unfinished > 0 {
+            return Ok(());
         }
         for index in running.finished.drain(..) {
             let Member { call, transfers, bytes, .. } = running.members[index as usize];
@@ -200,9 +203,10 @@ impl ProtocolState for Kernels {
     }
 
     fn settle(&mut self, ports: &mut dyn Ports) -> Result<bool, RuntimeError> {
-        let Some(happening) = self.come.pop_front() else { return Ok(false) };
-        self.happen(happening, ports)?;
-        Ok(true)
+        if let Some(happening) = self.come.pop_front() {
+            self.happen(happening, ports)?;
+        }
+        Ok(!self.come.is_empty())
     }
 
     fn waiting(&self) -> Vec<ProtocolCall> {
