@@ -3,17 +3,17 @@
 
 mod accounting;
 mod allocation;
+mod application;
 mod arbitration;
 mod fabric;
 mod memory;
 mod nic;
 mod planner;
-mod routing;
-mod workload;
-mod server;
-mod application;
 mod protocol;
+mod routing;
+mod server;
 mod trace;
+mod workload;
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -10,6 +10,7 @@ use crate::units::Picoseconds;
 use super::call::RankId;
 use super::copies::{check_gpus, needs_gpu};
 use super::error::RuntimeError;
+use super::event::RuntimeEvent;
 use super::job::ProgramJob;
 use super::jobs::Held;
 use super::messages::classes_of;
@@ -19,7 +20,6 @@ use super::ranks::NewRank;
 use super::shared::Shared;
 use super::state::Runtime;
 use super::validate::validate;
-use super::works::RuntimeEvent;
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Takes a job in while the clock runs; returns its index. It arrives at its start, or now where

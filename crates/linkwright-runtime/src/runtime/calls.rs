@@ -9,6 +9,7 @@ use crate::units::{Bytes, Picoseconds};
 use super::call::RankId;
 use super::communicators::{Entered, Entry};
 use super::error::RuntimeError;
+use super::event::RuntimeEvent;
 use super::frames::OperationRef;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
@@ -19,7 +20,6 @@ use super::shared::Shared;
 use super::slab::NONE;
 use super::state::Runtime;
 use super::validate::has_root;
-use super::works::RuntimeEvent;
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Starts an operation that waits for nothing any more.

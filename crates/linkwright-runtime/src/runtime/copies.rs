@@ -18,15 +18,15 @@ use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::error::RuntimeError;
+use super::event::RuntimeEvent;
 use super::frames::OperationRef;
 use super::job::ProgramJob;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
 use super::plan::STARTED;
-use super::port::{COPY, token};
 use super::shared::Shared;
 use super::slab::{NONE, Slab};
-use super::works::RuntimeEvent;
+use super::token::{COPY, token};
 
 /// More engines than this do nothing more.
 const MOST_ENGINES: u32 = 32;

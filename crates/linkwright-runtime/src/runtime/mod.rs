@@ -30,6 +30,7 @@ mod copies;
 mod dependencies;
 mod diagnosis;
 mod error;
+mod event;
 mod frames;
 mod job;
 mod jobs;
@@ -54,11 +55,13 @@ mod state;
 pub mod test_support;
 #[cfg(test)]
 mod tests;
+mod token;
 mod validate;
 mod works;
 
 pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::RuntimeError;
+pub use event::RuntimeEvent;
 pub use job::ProgramJob;
 pub use observer::{CopyRecord, KernelRecord, MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
@@ -70,4 +73,3 @@ pub use rest::Rest;
 pub use stalled::{Absence, Stalled, WaitingJob};
 pub use state::Runtime;
 pub use validate::validate;
-pub use works::RuntimeEvent;

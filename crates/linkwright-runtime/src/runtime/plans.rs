@@ -13,8 +13,8 @@ use super::plan::{Plan, Source};
 /// How many operations of lowered collectives are kept for the next call of the same kind.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// The plans of all frames: those of the ranks, then those of collectives. The plan of a collective
-/// that is lowered as a whole is kept for the next call of the same kind, unless they are too many.
+/// The plans of all frames: those of the ranks, then those of collectives. A collective that is
+/// lowered as a whole keeps its plan for the next call of its kind, unless these are too many.
 /// Of a longer one a frame has the part that it plays.
 #[derive(Debug, Clone)]
 pub(super) struct Plans {

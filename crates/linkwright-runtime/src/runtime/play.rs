@@ -8,14 +8,15 @@ use crate::units::Picoseconds;
 use super::call::RankId;
 use super::diagnosis::diagnose;
 use super::error::RuntimeError;
+use super::event::RuntimeEvent;
 use super::lanes::LIBRARY;
 use super::observer::Observer;
 use super::outcome::Outcome;
-use super::port::{COPY, MESSAGE, Port, of_token, of_wake, protocol_of};
+use super::port::Port;
 use super::protocols::{ProtocolCall, StuckCall};
 use super::shared::Shared;
 use super::state::Runtime;
-use super::works::RuntimeEvent;
+use super::token::{COPY, MESSAGE, of_token, of_wake, protocol_of};
 
 impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     type Event = RuntimeEvent<T::Event>;

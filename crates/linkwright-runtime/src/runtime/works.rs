@@ -2,46 +2,16 @@
 
 use crate::engine::Scheduler;
 use crate::network::Transport;
-use crate::network::packet::PacketEvent;
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::error::RuntimeError;
+use super::event::RuntimeEvent;
 use super::frames::OperationRef;
 use super::lanes::{PROCESSOR, Work, WorkKind};
 use super::observer::Observer;
 use super::plan::STARTED;
 use super::shared::Shared;
-
-/// What happens to programs, and to the network `N` that they run on.
-#[derive(Debug, Clone, Copy)]
-pub enum RuntimeEvent<N> {
-    /// The first work of a rank's processor is done.
-    Processor(u32),
-    /// The first work of a rank's library is done.
-    Library(u32),
-    /// The data of a large message may go.
-    Rendezvous(u32),
-    /// A time that an operation let pass is over.
-    Delay(u32),
-    /// A protocol is woken.
-    Protocol(u32),
-    /// A job arrives.
-    Arrive(u32),
-    /// A job that has waited for its GPUs has them.
-    Start(u32),
-    /// Something of the network's.
-    Network(N),
-}
-
-/// Programs add nothing to the size of the network's events, of which most of a run is.
-const _: () = assert!(size_of::<RuntimeEvent<PacketEvent>>() == size_of::<PacketEvent>());
-
-impl<N> From<N> for RuntimeEvent<N> {
-    fn from(event: N) -> Self {
-        Self::Network(event)
-    }
-}
 
 impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
     /// Adds a work to one of a rank's lanes.

@@ -6,14 +6,14 @@ use crate::collectives::plan::{self, Planner};
 use crate::diagnostic::Registry;
 use crate::network::packet::{Arbitration, NicRule, arbiters, nic_rules};
 use crate::network::routing::{RoutingKind, routing_kinds};
-use crate::system::fabric::{FabricKind, fabrics};
-use crate::training::{self, NamedWorkload};
-use crate::system::gpus::{GpuFile, gpu_models};
-use crate::system::presets::{Preset, servers};
-use crate::system::{ImportFormat, importers};
 use crate::program::skeletons::{self, Application};
 use crate::program::trace::{self, TraceReader};
 use crate::runtime::ProtocolKind;
+use crate::system::fabric::{FabricKind, fabrics};
+use crate::system::gpus::{GpuFile, gpu_models};
+use crate::system::presets::{Preset, servers};
+use crate::system::{ImportFormat, importers};
+use crate::training::{self, NamedWorkload};
 
 /// One registry for each thing that others may add to.
 ///

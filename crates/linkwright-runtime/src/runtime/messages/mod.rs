@@ -25,6 +25,7 @@ use self::envelope::Leg;
 use self::matching::{EXACT_ONLY, Matcher, Posted};
 use self::pairs::Pairs;
 use super::error::RuntimeError;
+use super::event::RuntimeEvent;
 use super::frames::OperationRef;
 use super::lanes::{LIBRARY, Work, WorkKind};
 use super::observer::{MessageRecord, Observer};
@@ -32,7 +33,6 @@ use super::plan::STARTED;
 use super::protocols::{MpiProtocol, Rendezvous};
 use super::shared::Shared;
 use super::slab::{NONE, Slab};
-use super::works::RuntimeEvent;
 
 /// The messages under way, and the receives that wait for one.
 #[derive(Debug)]

@@ -126,8 +126,8 @@ pub trait ProtocolState: Debug {
         Ok(())
     }
 
-    /// No transfer ends at this time any more, as it asked to be told: takes up the first thing that it
-    /// kept until then; whether it keeps more.
+    /// No transfer ends at this time any more, as it asked to be told. It takes up the first thing that
+    /// it kept; whether it keeps more.
     ///
     /// # Errors
     /// Whatever `ports` refuses.
