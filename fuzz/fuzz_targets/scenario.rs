@@ -16,7 +16,13 @@ libfuzzer_sys::fuzz_target!(|texts: (&str, &str)| {
     let builds = match &scenario.asked {
         Asked::Programs(it) => it.jobs.len() < 4 && it.jobs.iter().all(is_small),
         Asked::Mix(mix) => {
-            matches!(&mix.jobs, JobSource::Generate(options, _) if options.count < 1000)
+            let is_listed_small = match &mix.jobs {
+                None => true,
+                Some(JobSource::Generate(options, _)) => options.count < 1000,
+                Some(JobSource::File(_)) => false,
+            };
+            let written = mix.written.iter().flat_map(|it| &it.jobs);
+            is_listed_small && written.clone().count() < 4 && written.clone().all(is_small)
         }
     };
     if builds {

@@ -99,7 +99,8 @@ impl Scenario {
     fn job_count(&self) -> Option<usize> {
         match &self.0.asked {
             Asked::Programs(programs) => Some(programs.jobs.len()),
-            Asked::Mix(Mix { jobs, written, .. }) => {
+            Asked::Mix(mix) => {
+                let Mix { jobs, written, .. } = &**mix;
                 let listed = match jobs {
                     None => 0,
                     Some(JobSource::Generate(options, _)) => options.count as usize,

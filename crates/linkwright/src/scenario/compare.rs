@@ -1,6 +1,5 @@
 //! What a scenario compares: its variants, and which of them is the reference.
 
-use super::mix::Mix;
 use super::read::{Asked, Differences, Scenario, read_one};
 use super::source::{Place, Source};
 use super::tree::{Entry, Item, Node, Tree, put_over};
@@ -24,7 +23,7 @@ pub struct Variant {
 /// The policies of a scenario; none where programs run.
 fn policies(scenario: &Scenario) -> &[String] {
     match &scenario.asked {
-        Asked::Mix(Mix { policies, .. }) => policies,
+        Asked::Mix(mix) => &mix.policies,
         Asked::Programs(_) => &[],
     }
 }
@@ -83,8 +82,8 @@ pub(super) fn differing(
         // Jobs that were recorded on one system do the same work on another.
         of_variant.recorded.machine = of_written.recorded.machine.clone();
     }
-    if let Asked::Mix(Mix { policies, .. }) = &found.asked
-        && policies.len() > 1
+    if let Asked::Mix(mix) = &found.asked
+        && mix.policies.len() > 1
     {
         let span = span_within(&other, &["allocation", "policies"]).unwrap_or(entry.key.clone());
         let remedy = "name one policy, and compare others below names of their own";

@@ -62,7 +62,7 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// Jobs of GPUs, which a policy places.
-    Mix(Mix),
+    Mix(Box<Mix>),
     /// Jobs of ranks, which run programs.
     Programs(Programs),
 }
@@ -176,7 +176,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
             let system = fields.span_of("system");
             return Err(source.refuse(&system, "jobs without a server that is described", remedy));
         }
-        Asked::Mix(mix)
+        Asked::Mix(Box::new(mix))
     } else {
         Asked::Programs(Programs::read(&fields, &network)?)
     };

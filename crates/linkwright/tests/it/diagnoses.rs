@@ -155,7 +155,7 @@ fn export_error() -> String {
             remedy: "y",
         },
         &ExportError::Broken { place: "x".to_owned(), problem: "x".to_owned() },
-        &ExportError::BadOption { option: "y", value: 3, remedy: "y".into() },
+        &ExportError::BadOption { option: "y", value: 3, remedy: "y" },
     ])
 }
 
@@ -253,7 +253,7 @@ fn write_error() -> String {
     told(&[
         &WriteError::AnyTag { rank: 2 },
         &WriteError::Tag { rank: 2, tag: 7 },
-        &WriteError::NoWords { rank: 2, operation: 3, what: "y", remedy: "y".into() },
+        &WriteError::NoWords { rank: 2, operation: 3, what: "y", remedy: "y" },
         &WriteError::TimeUnit,
     ])
 }
@@ -269,12 +269,7 @@ fn skeleton_error() -> String {
     told(&[
         &SkeletonError::Unknown { name: "x".to_owned(), known: vec!["y"] },
         &SkeletonError::Options { application: "y", problem: "x".to_owned() },
-        &SkeletonError::Parameter {
-            application: "y",
-            parameter: "y",
-            value: 3,
-            remedy: "y".into(),
-        },
+        &SkeletonError::Parameter { application: "y", parameter: "y", value: 3, remedy: "y" },
         &SkeletonError::Message { application: "y", size: Bytes(64) },
         &SkeletonError::Ranks { application: "y", ranks: 3, reason: "y" },
     ])
@@ -371,7 +366,7 @@ fn simulation_error() -> String {
         &SimulationError::TooManyJobs { count: 3 },
         &SimulationError::NoWorkloads { known: "x".to_owned() },
         &SimulationError::NoGpus,
-        &SimulationError::TimeTooLong { what: "x".to_owned(), remedy: "y".into() },
+        &SimulationError::TimeTooLong { what: "x".to_owned(), remedy: "y" },
     ])
 }
 
@@ -392,7 +387,7 @@ fn system_error() -> String {
         },
         &SystemError::NotConnected { a: "x".to_owned(), b: "x".to_owned() },
         &SystemError::SeveralServers { a: "x".to_owned(), b: "x".to_owned() },
-        &SystemError::NotAServer { machine: "x".to_owned(), problem: "y", remedy: "y".into() },
+        &SystemError::NotAServer { machine: "x".to_owned(), problem: "y", remedy: "y" },
         &SystemError::NoNetwork {
             machine: "x".to_owned(),
             device: "x".to_owned(),

@@ -76,7 +76,7 @@ impl LoweredSchedule {
         let mut receivers = BTreeMap::new();
         let heads: Vec<Vec<Head>> =
             (0..schedule.ranks()).map(|rank| Head::of(schedule, rank)).collect();
-        for rank in 0..schedule.programs.len() {
+        for (rank, heads) in heads.iter().enumerate() {
             kernel.begin_rank();
             for walked in walk::blocks_of(schedule, rank) {
                 let index = walked.index as u32;
@@ -85,7 +85,7 @@ impl LoweredSchedule {
                 } else {
                     kernel.begin_block();
                 }
-                let head = heads[rank].iter().find(|head| head.block == index);
+                let head = heads.iter().find(|head| head.block == index);
                 for at in walked.steps() {
                     let after = at.waits_for().map(|earlier| (earlier.block, earlier.step));
                     let heard = head.into_iter().flat_map(|head| head.waits(at.index as u32));
@@ -95,7 +95,7 @@ impl LoweredSchedule {
                     receivers.insert((from, rank, walked.block.channel), index);
                 }
             }
-            heads[rank].iter().for_each(|head| head.write(&mut kernel));
+            heads.iter().for_each(|head| head.write(&mut kernel));
         }
         let opened = |uses: Vec<(ResourceId, f64)>, latency| {
             let limit = protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
