@@ -47,7 +47,7 @@ fn entry<'a>(file: &str, line: &'a str, number: usize) -> Result<AccountEntry<'a
         written(line).refuse(file, "no sentence of a job", remedy)
     };
     let [id, submit, gpus, seconds] = values(line).ok_or_else(refuse)?;
-    Ok(AccountEntry::Job(AccountedJob {
+    Ok(AccountEntry::Job(Box::new(AccountedJob {
         id: Some(written(id)),
         submit: Moment::read(submit).ok_or_else(refuse)?,
         submitted: written(submit),
@@ -56,5 +56,5 @@ fn entry<'a>(file: &str, line: &'a str, number: usize) -> Result<AccountEntry<'a
         lasted: written(seconds).position,
         workload: None,
         row: written(line),
-    }))
+    })))
 }

@@ -64,7 +64,7 @@ impl Accounting {
         let mut accounted = Vec::new();
         for entry in entries {
             match entry? {
-                AccountEntry::Job(job) => accounted.push(job),
+                AccountEntry::Job(job) => accounted.push(*job),
                 AccountEntry::LeftOut(why) => left_out.count(why),
             }
         }

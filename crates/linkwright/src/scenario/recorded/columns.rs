@@ -347,7 +347,7 @@ impl<'a> Row<'_, 'a> {
             return left_out(NotPlayed::WithoutGpus);
         }
         let workload = self.field(Role::Workload).filter(|field| !is_nothing(field));
-        Ok(AccountEntry::Job(AccountedJob {
+        Ok(AccountEntry::Job(Box::new(AccountedJob {
             id: name.filter(|it| !it.value.is_empty()).map(|it| self.line.written_in(it)),
             submit: self.moment(self.submit_field())?,
             submitted: self.line.written_in(self.submit_field()),
@@ -356,6 +356,6 @@ impl<'a> Row<'_, 'a> {
             lasted: self.line.position(at.column),
             workload: workload.map(|field| self.line.written_in(field)),
             row: self.line.written(),
-        }))
+        })))
     }
 }

@@ -30,10 +30,9 @@ pub type Entries<'a> = Box<dyn Iterator<Item = Result<AccountEntry<'a>, InputErr
 
 /// Says whether an entry of a text is a job to play.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "an entry is taken apart where it is read")]
 pub enum AccountEntry<'a> {
     /// It is a job that ran.
-    Job(AccountedJob<'a>),
+    Job(Box<AccountedJob<'a>>),
     /// It is no job to play.
     LeftOut(NotPlayed),
 }

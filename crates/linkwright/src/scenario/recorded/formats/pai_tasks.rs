@@ -243,7 +243,7 @@ impl<'a> Job<'a> {
             return left_out(NotPlayed::WithoutLength);
         }
         let (submit, submitted) = self.submit.unwrap_or(start);
-        Ok(AccountEntry::Job(AccountedJob {
+        Ok(AccountEntry::Job(Box::new(AccountedJob {
             id: Some(self.name),
             submit,
             submitted,
@@ -252,7 +252,7 @@ impl<'a> Job<'a> {
             lasted: at.position,
             workload: None,
             row: self.line.written(),
-        }))
+        })))
     }
 }
 

@@ -273,7 +273,7 @@ impl<'a> Jobs<'a> {
             let remedy = "write attempts that last less than 213 days together";
             at.refuse(self.file, "the job's attempts last too long", remedy)
         })?;
-        Ok(AccountEntry::Job(AccountedJob {
+        Ok(AccountEntry::Job(Box::new(AccountedJob {
             id: Some(self.written(&job.jobid)),
             submit: self.moment(submitted)?,
             submitted: self.written(submitted),
@@ -282,7 +282,7 @@ impl<'a> Jobs<'a> {
             lasted: at.position,
             workload: None,
             row: self.written(&job.jobid),
-        }))
+        })))
     }
 }
 

@@ -121,7 +121,7 @@ fn entry(line: Line<'_>) -> Result<AccountEntry<'_>, InputError> {
         let remedy = "write when the job was submitted, in seconds after the log's start";
         line.refuse(&fields[SUBMIT], "not a time", remedy)
     })?;
-    Ok(AccountEntry::Job(AccountedJob {
+    Ok(AccountEntry::Job(Box::new(AccountedJob {
         id: Some(line.written_in(&fields[JOB])),
         submit,
         submitted: line.written_in(&fields[SUBMIT]),
@@ -130,5 +130,5 @@ fn entry(line: Line<'_>) -> Result<AccountEntry<'_>, InputError> {
         lasted: line.position(fields[RUN_TIME].column),
         workload: None,
         row: line.written(),
-    }))
+    })))
 }
