@@ -1,7 +1,9 @@
 """Counts the lines of the product: no blanks, comments, documentation, tests or generated files.
 
-scripts/product_lines.py            prints the lines of the core, the binding, Python and studies
-scripts/product_lines.py COMMIT     prints those of a commit beside them
+It prints them, and beside them those of a commit where one is named.
+
+    scripts/product_lines.py           prints the lines of the core, the binding, Python and studies
+    scripts/product_lines.py COMMIT    prints those of a commit beside them
 """
 
 from __future__ import annotations

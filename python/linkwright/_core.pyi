@@ -1777,66 +1777,6 @@ class Pattern:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-class Tree:
-    """A spanning tree of a job's GPUs and its share of the data."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def root(self) -> int:
-        """The GPU at its root."""
-
-    @property
-    def edges(self) -> list[tuple[int, int]]:
-        """Its edges from the root outwards, each the nearer GPU and the farther one."""
-
-    @property
-    def depth(self) -> int:
-        """The most edges between the root and a GPU."""
-
-    @property
-    def share(self) -> float:
-        """Its part of the data that all trees carry, from 0 to 1."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Tried:
-    """An algorithm that `plan` tried, and what became of it."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def algorithm(self) -> str:
-        """The algorithm's name."""
-
-    @property
-    def protocol(self) -> str | None:
-        """The protocol with which its plan is the fastest; None where it was not timed."""
-
-    @property
-    def chunk(self) -> int | None:
-        """The longest run of bytes that a step of its plan moves; None where it was not timed."""
-
-    @property
-    def time(self) -> float | None:
-        """Seconds that its plan takes; None where it was not timed."""
-
-    @property
-    def least_time(self) -> float | None:
-        """Seconds that it takes at least, where another plan is so much faster that it was not planned;
-        else None.
-        """
-
-    @property
-    def reason(self) -> str | None:
-        """Why it has no plan; None where it has one, or was not planned since another is faster."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
 class Program:
     """What every rank of a job does: operations and what each of them waits for."""
 
@@ -2282,13 +2222,13 @@ class Scenario:
 
     @property
     def kind(self) -> Literal["mix", "programs"]:
-        """What its jobs are: `mix`, of GPUs that a policy gives, or `programs`, of ranks on GPUs that a
-        mapping names.
+        """Says what its jobs are. `mix` stands for a day in which they arrive, wait and get GPUs. `programs` stands
+        for ranks on GPUs that mappings name from the start.
         """
 
     @property
     def job_count(self) -> int | None:
-        """How many programs it runs; of a mix, how many jobs it generates, or None where a file says."""
+        """How many programs it runs; of a mix, how many jobs it generates and writes down, or None where a file says."""
 
     @property
     def jobs(self) -> str | list[Job]:
@@ -3717,6 +3657,66 @@ class TrainingStep:
 
     def computing(self, model: str) -> tuple[float, float, float]:
         """Seconds that a GPU of a model computes: forward, backward, and new weights."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Tree:
+    """A spanning tree of a job's GPUs and its share of the data."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def root(self) -> int:
+        """The GPU at its root."""
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Its edges from the root outwards, each the nearer GPU and the farther one."""
+
+    @property
+    def depth(self) -> int:
+        """The most edges between the root and a GPU."""
+
+    @property
+    def share(self) -> float:
+        """Its part of the data that all trees carry, from 0 to 1."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Tried:
+    """An algorithm that `plan` tried, and what became of it."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm's name."""
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol with which its plan is the fastest; None where it was not timed."""
+
+    @property
+    def chunk(self) -> int | None:
+        """The longest run of bytes that a step of its plan moves; None where it was not timed."""
+
+    @property
+    def time(self) -> float | None:
+        """Seconds that its plan takes; None where it was not timed."""
+
+    @property
+    def least_time(self) -> float | None:
+        """Seconds that it takes at least, where another plan is so much faster that it was not planned;
+        else None.
+        """
+
+    @property
+    def reason(self) -> str | None:
+        """Why it has no plan; None where it has one, or was not planned since another is faster."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...

@@ -1,4 +1,4 @@
-"""The count of the product's lines."""
+"""Tests the count of the product's lines."""
 
 from __future__ import annotations
 

@@ -84,8 +84,8 @@ impl Scenario {
         self.0.seed
     }
 
-    /// What its jobs are: `mix`, of a day in which they arrive, wait and get GPUs, or `programs`, of ranks on GPUs
-    /// that mappings name from the start.
+    /// Says what its jobs are. `mix` stands for a day in which they arrive, wait and get GPUs. `programs` stands
+    /// for ranks on GPUs that mappings name from the start.
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.0.asked {

@@ -1,4 +1,4 @@
-//! An allocation policy: the highest free ids.
+//! Adds an allocation policy that takes the highest free ids.
 
 use linkwright::allocation::{
     Effort, GpuSet, Objective, Policy, PreparedMachine, Request, Selection, Ties,

@@ -24,7 +24,7 @@ use linkwright::diagnostic::Registry;
 use linkwright::memory::{self, MemorySystem};
 use linkwright::scenario::Registries;
 
-/// What Linkwright has, and an example of each recipe.
+/// Gives what Linkwright has, and an example of each recipe.
 #[must_use]
 pub fn registries() -> Registries {
     let mut all = Registries::default();

@@ -7,11 +7,12 @@ use super::{instead_of, shown};
 
 /// Something that is chosen by its name.
 pub trait Registered: Send + Sync + 'static {
-    /// The name in scenarios and on the command line.
+    /// Gives the name in scenarios and on the command line.
     fn name(&self) -> &'static str;
 }
 
-/// What can be chosen by name where something of one kind is asked for: a value, never a global.
+/// Holds what can be chosen by name where something of one kind is asked for. It is a value, never
+/// a global.
 ///
 /// An entry lives as long as the program, so that whatever chose it holds it by a plain reference.
 /// A crate of one's own registers a `static` of its own by [`add`](Self::add).
@@ -40,13 +41,13 @@ impl<T: Registered + ?Sized> Registry<T> {
         self.entries.iter().copied()
     }
 
-    /// Every name.
+    /// Gives every name.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         self.iter().map(|entry| entry.name()).collect()
     }
 
-    /// The entry of a name.
+    /// Gives the entry of a name.
     ///
     /// # Errors
     /// A name that none has.

@@ -1,4 +1,4 @@
-//! A policy of allocation.
+//! Tests a policy of allocation.
 
 use linkwright::scenario::{Given, PlayedScenario, Scenario};
 use linkwright_recipes::registries;

@@ -15,35 +15,35 @@ use super::terms::{FrameworkCosts, MemoryTerms, Terms};
 use crate::program::Program;
 use crate::system::System;
 
-/// What a job trains, and how; [`Training`] is the same on loan, for one question.
+/// Says what a job trains, and how; [`Training`] is the same on loan, for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainingTask {
     /// The network, on samples of the shape that it is to be trained on.
     pub network: Network,
     /// Samples of a step, over all GPUs.
     pub batch: u64,
-    /// The numbers.
+    /// Names the numbers.
     pub precision: Precision,
     /// The numbers that gradients are kept and reduced in.
     pub gradients: Precision,
-    /// What turns gradients into weights.
+    /// Turns gradients into weights.
     pub optimizer: Optimizer,
-    /// What the framework costs.
+    /// Says what the framework costs.
     pub costs: FrameworkCosts,
-    /// What it keeps in a GPU's memory.
+    /// Says what it keeps in a GPU's memory.
     pub memory: MemoryTerms,
     /// How data moves.
     pub way: Way,
     /// Whether gradients are reduced while others are still computed.
     pub overlaps: bool,
-    /// Parts of the batch that follow one another through a pipeline.
+    /// Counts the parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
     /// Whether samples are copied from the host in every step.
     pub copies_samples: bool,
 }
 
 impl TrainingTask {
-    /// What nobody chooses anything of, as [`Training::usual`].
+    /// Gives a task where nobody chooses anything, as [`Training::usual`].
     #[must_use]
     pub fn usual(network: Network, batch: u64) -> Self {
         let (costs, memory) = Terms::own().of_default_framework();
@@ -62,7 +62,7 @@ impl TrainingTask {
         }
     }
 
-    /// The same on loan.
+    /// Gives the same on loan.
     #[must_use]
     pub fn training(&self) -> Training<'_> {
         static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
@@ -82,17 +82,18 @@ impl TrainingTask {
         }
     }
 
-    /// The program of a step on GPUs of a system, in the order of its ranks.
+    /// Gives the program of a step on GPUs of a system, in the order of its ranks.
     ///
     /// # Errors
-    /// What does not fit into the memory of a GPU; a batch that the GPUs do not divide; a GPU without a model.
+    /// Training that does not fit into the memory of a GPU; a batch that the GPUs do not divide; a GPU without
+    /// a model.
     pub fn program(&self, system: &System, gpus: &[u32]) -> Result<Program, TrainingError> {
         let training = self.training();
         training.fitting(system, gpus, self.memory)?;
         training.program(system, gpus)
     }
 
-    /// A step by all-reduces on the slowest of these GPUs, as all wait for it.
+    /// Gives a step by all-reduces on the slowest of these GPUs, as all wait for it.
     ///
     /// # Errors
     /// As [`Self::program`], but for memory.

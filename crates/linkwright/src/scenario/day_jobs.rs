@@ -1,4 +1,4 @@
-//! `[[job]]`s of a day: they arrive, wait and get their GPUs beside the jobs of `[jobs]`.
+//! Makes the `[[job]]`s of a day: they arrive, wait and get their GPUs beside the jobs of `[jobs]`.
 //!
 //! A scenario plays a day where it has `[jobs]`, where a `[[job]]` asks for `gpus`, and as a fluid. Ranks that a mapping
 //! puts on GPUs wait until these are free.
@@ -16,11 +16,11 @@ use crate::simulation::{Job, Task, Written};
 use crate::system::System;
 use crate::training::Way;
 
-/// What is to be said of jobs, each a sentence.
+/// Holds what is to be said of jobs, each a sentence.
 type Notes = Vec<String>;
 
 impl Programs {
-    /// Refuses jobs of which there is no fluid.
+    /// Refuses jobs that have no fluid.
     pub(super) fn check_fluid(&self, scenario: &str, fidelity: Fidelity) -> Result<(), InputError> {
         if fidelity != Fidelity::Fluid {
             return Ok(());
@@ -48,7 +48,8 @@ impl Programs {
         self.jobs.iter().any(|job| job.demand.is_some_and(|demand| demand.policy.is_none()))
     }
 
-    /// The jobs as a day has them, each of which the system has the GPUs for, and what is assumed of them.
+    /// Gives the jobs as a day has them, with notes that say what is assumed of them. The system has the GPUs for
+    /// each.
     pub(super) fn of_day(
         &self,
         scenario: &str,
@@ -66,7 +67,7 @@ impl Programs {
         {
             let ranks = made.ranks();
             if let Some(demand) = entry.demand.filter(|demand| demand.gpus != ranks) {
-                let problem = format!("a program of {ranks} ranks on so many GPUs");
+                let problem = format!("a program of {ranks} ranks on another number of GPUs");
                 let remedy = format!("write `gpus = {ranks}`");
                 let written = demand.gpus.to_string();
                 return Err(entry.places.ranks.refuse(scenario, &problem, &written, remedy));
@@ -135,7 +136,7 @@ impl Programs {
 }
 
 impl JobEntry {
-    /// What it runs, where a program was made already.
+    /// Says what it runs, where a program was made already.
     fn task(
         &self,
         scenario: &str,
@@ -148,7 +149,7 @@ impl JobEntry {
                 Task::Training(Arc::new(training.task(scenario, files)?))
             }
             (_, Some(program)) => Task::Program(program),
-            (_, None) => unreachable!("what follows from GPUs is a workload or training"),
+            (_, None) => unreachable!("only a workload or training follows from its GPUs"),
         })
     }
 

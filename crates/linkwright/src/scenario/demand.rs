@@ -1,4 +1,4 @@
-//! Which GPUs a `[[job]]` asks for: so many by a policy, or one for each rank by a mapping.
+//! Says which GPUs a `[[job]]` asks for: a number by a policy, or one for each rank by a mapping.
 //!
 //! ```toml
 //! [[job]]
@@ -14,16 +14,16 @@ use crate::diagnostic::InputError;
 use crate::simulation::cluster::Fidelity;
 use crate::units::Picoseconds;
 
-/// What a job asks a policy for.
+/// Says what a job asks a policy for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
-    /// How many GPUs.
+    /// Counts the GPUs.
     pub gpus: u32,
-    /// Its own policy; that of all where absent.
+    /// Names its own policy; that of all where absent.
     pub policy: Option<ChosenPolicy>,
 }
 
-/// What a job asks for by its number; None where a mapping names its GPUs.
+/// Reads what a job asks for by its number; None where a mapping names its GPUs.
 pub(super) fn demand(fields: &Fields<'_>) -> Result<Option<Demand>, InputError> {
     let Some(gpus) = fields.optional::<u32>("gpus")? else {
         if fields.has("policy") {
@@ -65,7 +65,8 @@ pub(super) fn time_limit(fields: &Fields<'_>) -> Result<Option<Picoseconds>, Inp
     Ok(limit)
 }
 
-/// Whether jobs arrive, wait and get their GPUs, and not all of them by mappings from the start.
+/// Says whether jobs arrive, wait and get their GPUs, and not all of them by mappings from the
+/// start.
 pub(super) fn is_day(scenario: &Fields<'_>) -> Result<bool, InputError> {
     if scenario.has("jobs") || scenario.choice("fidelity")? == Some(Fidelity::Fluid) {
         return Ok(true);

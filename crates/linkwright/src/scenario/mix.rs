@@ -257,7 +257,8 @@ impl Mix {
         Ok((jobs, notes))
     }
 
-    /// The jobs of `[jobs]`, of at most so many GPUs, and what is assumed of them.
+    /// Gives the jobs of `[jobs]`, each of at most `healthy` GPUs, with notes that say what is assumed of
+    /// them.
     fn listed(
         &self,
         source: &JobSource,

@@ -52,7 +52,7 @@ pub enum Needs {
     Workload,
     /// Networks are drawn, to be trained.
     Training,
-    /// Some job of `[jobs]` trains layer by layer.
+    /// There is a job of `[jobs]` that trains layer by layer.
     Trains,
     /// Jobs that wait may be let past others.
     Backfill,
@@ -94,7 +94,7 @@ impl Needs {
                     None => copies,
                 }
             }
-            // What others registered may heed it.
+            // An arbiter that others registered may heed it.
             Self::Priority => {
                 let name = network.arbitration.name();
                 name == "priority" || arbiters().get(name).is_err()

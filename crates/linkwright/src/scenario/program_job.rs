@@ -118,7 +118,7 @@ pub struct JobEntry {
     pub deadline: Option<NonZeroU32>,
     /// Its own mapping.
     pub mapping: Option<ScenarioMapping>,
-    /// What it asks a policy for; None where a mapping places its ranks.
+    /// Says what it asks a policy for; None where a mapping places its ranks.
     pub demand: Option<Demand>,
     /// How long it runs at most.
     pub time_limit: Option<Picoseconds>,
@@ -131,7 +131,7 @@ pub struct JobEntry {
 pub struct JobPlaces {
     /// Its name.
     pub name: Place,
-    /// What says its program.
+    /// Points at the key that says its program.
     pub program: Place,
     /// Its number of ranks or of GPUs, or its program's file.
     pub ranks: Place,
@@ -359,7 +359,7 @@ impl JobEntry {
         self.name.as_deref().unwrap_or_else(|| self.source_name())
     }
 
-    /// What its program is called where it comes from.
+    /// Gives the name of its program where it comes from.
     pub(super) fn source_name(&self) -> &str {
         match &self.program {
             ProgramSource::Skeleton { application: Chosen(application), .. } => application.name(),

@@ -25,7 +25,7 @@ pub struct Given {
     pub settings: String,
     /// The variant that is meant: one of its policies, or a name of its `[compare]`.
     pub variant: Option<String>,
-    /// What its names may mean.
+    /// Holds what its names may mean.
     pub registries: Registries,
 }
 
@@ -38,7 +38,7 @@ pub struct Scenario {
     pub name: String,
     /// What fixes every choice by chance.
     pub seed: u64,
-    /// What its names mean.
+    /// Holds what its names mean.
     pub registries: Registries,
     /// The servers, what joins them, and how both are simulated.
     pub network: NetworkSettings,

@@ -1,4 +1,4 @@
-//! What a scenario may choose by name: Linkwright's own, and what a crate above it adds.
+//! Holds what a scenario may choose by name: Linkwright's own, and the additions of a crate above it.
 
 use super::recorded::{AccountingFormat, accounting_formats};
 use crate::allocation::{self, Policy};
@@ -33,7 +33,8 @@ pub struct Registries {
     pub arbitration_policies: Registry<dyn Arbitration>,
     /// Says which way packets go: `system.network.routing`.
     pub routings: Registry<dyn RoutingKind>,
-    /// Jobs run these: `workload` and `generate.workloads` of `[jobs]`, job files, `workload` of a `[[job]]`.
+    /// Holds what jobs run: `workload` and `generate.workloads` of `[jobs]`, job files, `workload` of a
+    /// `[[job]]`.
     pub workloads: Registry<dyn NamedWorkload>,
     /// A file of recorded jobs is one of these by its look: `jobs.file`.
     pub accounting: Registry<dyn AccountingFormat>,
@@ -56,7 +57,7 @@ pub struct Registries {
 }
 
 impl Default for Registries {
-    /// What Linkwright has by itself.
+    /// Gives what Linkwright has by itself.
     fn default() -> Self {
         Self {
             policies: allocation::policies(),

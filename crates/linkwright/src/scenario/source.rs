@@ -90,7 +90,7 @@ pub(super) struct Source<'a> {
     pub text: &'a str,
     /// Their offsets count on from the text's end.
     pub settings: &'a str,
-    /// What names may mean.
+    /// Holds what names may mean.
     pub registries: &'a Registries,
     lines: &'a [usize],
 }

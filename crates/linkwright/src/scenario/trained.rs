@@ -21,10 +21,10 @@ use crate::training::{
     Bucketing, Network, Optimizer, Precision, Terms, Training, TrainingTask, Way, model_of,
 };
 
-/// The keys.
+/// Names the keys.
 const KEYS: [&str; 3] = ["precision", "communication", "optimizer"];
 
-/// What is chosen for every job that trains.
+/// Says what is chosen for every job that trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trained {
     precision: Precision,
@@ -33,7 +33,8 @@ pub(super) struct Trained {
 }
 
 impl Trained {
-    /// The keys of `[jobs]`; what differs from what stands for its absence says that jobs are played.
+    /// Reads the keys of `[jobs]`. A value other than the one that stands for its absence says that
+    /// jobs are played.
     pub(super) fn read(
         jobs: &Fields<'_>,
         wanted: Option<RunTime>,

@@ -153,7 +153,7 @@ impl TrainingSource {
         }
     }
 
-    /// What is trained, and how.
+    /// Gives what is trained, and how.
     pub(super) fn task(&self, scenario: &str, files: &Files) -> Result<TrainingTask, InputError> {
         let network = match &self.network {
             Trained::Named(network) => (*network).clone(),

@@ -56,14 +56,14 @@ pub enum SimulationError {
     },
     /// A job whose program no formula knows.
     NoFormula {
-        /// The job.
+        /// Names the job.
         job: String,
     },
     /// A job that names a GPU that is out of order.
     UnhealthyGpu {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The GPU of the system.
+        /// Names the GPU of the system.
         gpu: u32,
     },
     /// A run that its caller ended.
@@ -90,9 +90,9 @@ pub enum SimulationError {
         /// Why not.
         fault: Box<PlanningFault>,
     },
-    /// A job of which there is no fluid.
+    /// A job that has no fluid.
     NotFluid {
-        /// The job.
+        /// Names the job.
         job: String,
     },
     /// Jobs as fluids whose collectives go by rule.

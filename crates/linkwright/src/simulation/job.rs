@@ -46,7 +46,7 @@ pub struct Job {
     /// Its workload, where that is none of Linkwright's own. It is not written to files.
     #[serde(skip)]
     pub registered: Option<Arc<Workload>>,
-    /// What it says of itself, if it is written down by itself.
+    /// Holds what it says of itself, if it is written down by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Box<Written>>,
 }
@@ -79,13 +79,13 @@ impl Job {
         }
     }
 
-    /// What it says of itself, if it is written down by itself.
+    /// Gives what it says of itself, if it is written down by itself.
     #[must_use]
     pub fn own(&self) -> Option<&Written> {
         self.written.as_deref()
     }
 
-    /// What it runs, if that is no workload under the choices of all.
+    /// Gives what it runs, if that is no workload under the choices of all.
     #[must_use]
     pub fn task(&self) -> Option<&Task> {
         self.own().map(|written| &written.task)
@@ -103,7 +103,7 @@ impl Job {
         self.is_workload() || self.samples_per_gpu.is_some()
     }
 
-    /// Whether it repeats iterations that are computing and all-reduces, of which there is a fluid.
+    /// Says whether it repeats iterations that are computing and all-reduces. Such a job has a fluid.
     #[must_use]
     pub fn is_fluid(&self) -> bool {
         match self.task() {

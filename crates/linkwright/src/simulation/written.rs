@@ -1,4 +1,4 @@
-//! A job that is written down by itself: what it says beyond what every job of a list does.
+//! Describes a job that is written down by itself: it says more than every job of a list does.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::allocation::ChosenPolicy;
 use crate::program::Program;
 use crate::training::TrainingTask;
 
-/// What a job runs that is no workload under the choices of all.
+/// Says what a job runs that is no workload under the choices of all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Task {
     /// Its workload, whose iterations are made by settings of its own.
@@ -21,25 +21,25 @@ pub enum Task {
     Program(Arc<Program>),
 }
 
-/// What a job that is written down by itself says of itself.
+/// Holds what a job that is written down by itself says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Written {
-    /// What it runs.
+    /// Says what it runs.
     pub task: Task,
     /// The system's GPUs that it asks for, in the order of its ranks; as many as it has by a policy where absent.
     pub gpus: Option<Arc<[u32]>>,
-    /// Its own policy; that of all where absent.
+    /// Names its own policy; that of all where absent.
     pub policy: Option<ChosenPolicy>,
-    /// What the durations of a program's computation are multiplied by: 0.5 computes twice as fast.
+    /// Multiplies the durations of a program's computation: 0.5 computes twice as fast.
     pub computation_scale: f64,
-    /// The priority of its messages, where the network heeds it; the higher first.
+    /// Gives the priority of its messages, where the network heeds it; the higher first.
     pub priority: u8,
     /// How long each of its copies may take, in thousandths of its time on an idle bus, where the network heeds it.
     pub deadline: Option<NonZeroU32>,
 }
 
 impl Written {
-    /// A task on GPUs by the policy of all, with nothing else said of it.
+    /// Puts a task on GPUs by the policy of all, with nothing else said of it.
     #[must_use]
     pub const fn new(task: Task) -> Self {
         Self { task, gpus: None, policy: None, computation_scale: 1.0, priority: 0, deadline: None }

@@ -45,7 +45,7 @@ fn contract<P: CoherenceProtocol>(protocol: P, setting: Setting) {
     }
 }
 
-/// What every one of Linkwright's own protocols must pass, one part after another.
+/// Holds what every one of Linkwright's own protocols must pass, one part after another.
 #[derive(Default)]
 struct Contracts(Vec<Box<dyn FnOnce() + Send>>);
 
@@ -86,7 +86,7 @@ impl VisitMemorySystems for Contracts {
 fn every_protocol_keeps_the_contract() {
     let mut contracts = Contracts::default();
     visit_memory_systems(&mut contracts);
-    // Ten alone, of which six agree with fences, and four of these in order.
+    // There are ten alone. Six of these agree with fences, and four of the six in order.
     assert!(contracts.0.len() >= 10 + 6 + 4, "{}", contracts.0.len());
     contracts.keep();
 }

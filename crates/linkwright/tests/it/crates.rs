@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that no layer of the core stands in.
-const OUTSIDE: [&str; 2] = ["linkwright-bench", "linkwright-python"];
+const OUTSIDE: [&str; 3] = ["linkwright-bench", "linkwright-python", "linkwright-recipes"];
 
 /// The folders of the core's crates, in the order of their names.
 pub fn core() -> Vec<PathBuf> {

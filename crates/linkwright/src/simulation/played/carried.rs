@@ -1,8 +1,10 @@
 //! What each link carries of jobs that were played.
 //!
-//! What it represents: an iteration moves the same bytes however fast it is, so that they follow from the programs and from
-//! the GPUs that jobs got: samples that each GPU copies from its host, and the all-reduce of every bucket by the plan that
-//! was played. What it leaves out: jobs that run a program or train by choices of their own; MPI's algorithms, which make no plan, and what protocols and packets add to data.
+//! What it represents: an iteration moves the same bytes however fast it is. So they follow from the programs
+//! and from the GPUs that jobs got. They are samples that each GPU copies from its host, and the all-reduce of
+//! every bucket by the plan that was played. What it leaves out: jobs that run a program or train by choices of
+//! their own. It also leaves out MPI's algorithms, which make no plan, and all that protocols and packets add
+//! to data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

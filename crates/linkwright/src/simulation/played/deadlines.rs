@@ -16,8 +16,8 @@ pub(super) struct CopyDeadline {
 }
 
 impl CopyDeadline {
-    /// That of a bus on which these jobs copy from their hosts; None where nothing heeds it, or where a job has
-    /// one of its own.
+    /// Gives that of a bus on which these jobs copy from their hosts. It is None where nothing heeds it, or where
+    /// a job has one of its own.
     pub(super) fn of(
         bus: Option<&PcieSettings>,
         jobs: &[Job],

@@ -158,7 +158,7 @@ impl IterationSettings {
 }
 
 impl Steps {
-    /// Those of a task that trains by all-reduces, on these GPUs of a system.
+    /// Gives those of a task that trains by all-reduces, on these GPUs of a system.
     pub(super) fn of_task(
         task: &TrainingTask,
         system: &System,

@@ -9,11 +9,11 @@ use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::runtime::ProgramJob;
 use crate::simulation::cluster::{Cluster, ClusterError, ClusterLowering, Planned};
 
-/// What a runtime asks when a rank of a day's job reaches a collective.
+/// Answers a runtime when a rank of a day's job reaches a collective.
 pub(super) struct DayLowering<'a> {
     pub(super) plans: Plans<'a>,
     cluster: &'a Cluster,
-    /// The plans of programs, by the index of their jobs in the runtime.
+    /// Holds the plans of programs, by the index of their jobs in the runtime.
     planned: Planned,
 }
 

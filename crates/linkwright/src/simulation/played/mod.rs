@@ -55,7 +55,7 @@ use crate::units::Picoseconds;
 /// The most iterations of a job that are played one by one.
 pub const MOST_PLAYED_ITERATIONS: u64 = u32::MAX as u64;
 
-/// What becomes of jobs under one policy.
+/// Says what becomes of jobs under one policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlayedOutcome {
     /// Each job, in the order of the list.
@@ -200,7 +200,7 @@ fn play_on<'r, T: Carries<'r>>(
     Ok(PlayedOutcome { records, plans })
 }
 
-/// What happens to shared servers, and to the programs `R` of their jobs.
+/// Says what happens to shared servers, and to the programs `R` of their jobs.
 #[derive(Debug, Clone, Copy)]
 enum Event<R> {
     Arrival(usize),

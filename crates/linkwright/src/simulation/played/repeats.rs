@@ -107,7 +107,7 @@ impl Repeats {
         self.change(job, runtime, now);
     }
 
-    /// A job starts of which nobody knows what it does: nothing passes unplayed while it runs.
+    /// Starts a job where nobody knows what it does: nothing passes unplayed while it runs.
     pub(super) fn start_unknown<T: Transport, L: Lowering>(
         &mut self,
         job: u32,

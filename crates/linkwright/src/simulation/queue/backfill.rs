@@ -8,11 +8,11 @@ use crate::engine::Scheduler;
 use crate::simulation::error::SimulationError;
 use crate::units::Picoseconds;
 
-/// What is kept for a first job that does not fit.
+/// Says what is kept for a first job that does not fit.
 enum Reserved {
     /// As many GPUs as it needs of these servers.
     Servers(Range<usize>),
-    /// These GPUs.
+    /// Keeps these GPUs.
     Gpus(Vec<Wanted>),
 }
 
@@ -34,7 +34,7 @@ impl Reserved {
 }
 
 impl Queue<'_> {
-    /// Starts jobs behind a first one that does not fit, where that does not delay it: they
+    /// Starts jobs behind a first one that does not fit, where that does not delay it. They
     /// are expected to end before it can start, or leave enough GPUs for it when it does.
     pub(super) fn backfill<E>(
         &mut self,
@@ -67,9 +67,10 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// When and where the job can start if nothing else does, and how many GPUs are spare
-    /// there then. Of several servers the first that is ready; all of them for a job that may have GPUs of
-    /// several, which only needs as many; the GPUs themselves that a job names.
+    /// Says when and where the job can start if nothing else does, and how many GPUs are spare
+    /// there then. Of several servers it gives the first that is ready. It gives all of them for a job
+    /// that may have GPUs of several, which only needs as many. It gives the GPUs themselves that a
+    /// job names.
     fn reservation(&self, job: usize) -> (Picoseconds, Reserved, usize) {
         if let Some(wanted) = self.named.get(job) {
             return (self.all_free(wanted), Reserved::Gpus(wanted.to_vec()), 0);

@@ -119,7 +119,7 @@ pub(super) struct Queue<'a> {
     largest: usize,
     /// What the narrowest of the servers can send to others, as an estimate of what jobs of several have.
     between: Bandwidth,
-    /// The GPUs of jobs that name theirs.
+    /// Holds the GPUs of jobs that name theirs.
     named: NamedGpus,
 }
 

@@ -10,15 +10,15 @@ use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::system::System;
 
-/// What such a job asks for of a server: its GPUs there, in the order of the job's ranks.
+/// Says what such a job asks for of a server: its GPUs there, in the order of the job's ranks.
 pub(super) type Wanted = (usize, Vec<usize>);
 
-/// What each job that names its GPUs asks for of each server, in the servers' order.
+/// Holds what each job that names its GPUs asks for of each server, in the servers' order.
 #[derive(Debug, Default)]
 pub(super) struct NamedGpus(BTreeMap<usize, Vec<Wanted>>);
 
 impl NamedGpus {
-    /// What these jobs name of a system.
+    /// Gives what these jobs name of a system.
     pub(super) fn of(system: &System, jobs: &[Job]) -> Result<Self, SimulationError> {
         let mut all = BTreeMap::new();
         let known = system.gpus() as usize;
@@ -40,12 +40,12 @@ impl NamedGpus {
         Ok(Self(all))
     }
 
-    /// What a job asks for; None where a policy chooses.
+    /// Gives what a job asks for; None where a policy chooses.
     pub(super) fn get(&self, job: usize) -> Option<&[Wanted]> {
         self.0.get(&job).map(Vec::as_slice)
     }
 
-    /// How many GPUs these jobs ask for of one server, with their patterns.
+    /// Says how many GPUs these jobs ask for of one server, with their patterns.
     pub(super) fn sizes<'a>(
         &'a self,
         jobs: &'a [Job],

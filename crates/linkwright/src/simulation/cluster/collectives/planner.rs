@@ -50,7 +50,7 @@ pub struct PlannedCollective {
     pub ranks: usize,
     /// How many nodes they are on.
     pub nodes: usize,
-    /// The planner's name.
+    /// Names the planner.
     pub algorithm: Cow<'static, str>,
     /// What the plan reaches of the links' peak in the limit of long data, alone on the network:
     /// bytes of the longest buffer per second.
@@ -59,7 +59,7 @@ pub struct PlannedCollective {
     pub notes: Vec<String>,
 }
 
-/// What one rank of a job calls: its communicator and collective, and the root's rank.
+/// Says what one rank of a job calls: its communicator and collective, and the root's rank.
 type Called = (CommunicatorId, CollectiveKind, Option<Rank>);
 
 /// Where a collective is called: on which GPUs, and with the root at which of them.
@@ -113,7 +113,7 @@ pub(in crate::simulation) struct Planned {
     opened: Vec<(ConnectionIndex, LoweredSchedule)>,
     /// The form of each plan that was made.
     known: BTreeMap<Same, u32>,
-    /// What took each form.
+    /// Says what took each form.
     taken: Vec<Vec<Taken>>,
 }
 
