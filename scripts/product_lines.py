@@ -62,8 +62,9 @@ def python_lines(source: str) -> int:
     """Counts the lines of code of a Python file."""
     told: set[int] = set()
     for node in ast.walk(ast.parse(source)):
-        holds = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        if holds and ast.get_docstring(node, clean=False) is not None:
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
             text = node.body[0]
             told.update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
     counted: set[int] = set()

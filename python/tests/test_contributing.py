@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CRATE = ROOT / "crates" / "linkwright"
 # The crates that no layer of the core stands in.
-OUTSIDE = ("linkwright-bench", "linkwright-python")
+OUTSIDE = ("linkwright-bench", "linkwright-python", "linkwright-recipes")
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 # A row of the table of layers, here and in the crate's first lines.
 ROW = re.compile(r"^(?://! )?\| \[?`([a-z_]+)`\]? \|", re.MULTILINE)

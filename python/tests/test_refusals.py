@@ -162,7 +162,7 @@ def test_errors_hold_no_control_characters() -> None:
         (lambda: simulate(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
         (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "the patterns are"),
         (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 128"),
-        (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "the policies are"),
+        (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "there are baseline"),
         (lambda: Allocator(DGX1).release("a"), "job `a` holds no GPU", "it was released before"),
         (lambda: plan(DGX1, [0], "broadcast"), "a collective needs at least two GPUs", "name more"),
         (lambda: plan(DGX1, [0, 9], "broadcast"), "there is no GPU 9", "its GPUs are 0 to 7"),

@@ -12,7 +12,7 @@ use crate::allocation::PatternShape;
 use crate::diagnostic::InputError;
 use crate::program::Program;
 use crate::simulation::cluster::{Fidelity, Mapping, place};
-use crate::simulation::{Job, Task, Written};
+use crate::simulation::{Job, Task, WrittenJob};
 use crate::system::System;
 use crate::training::Way;
 
@@ -73,7 +73,7 @@ impl Programs {
                 return Err(entry.places.ranks.refuse(scenario, &problem, &written, remedy));
             }
             let task = entry.task(scenario, files, made.program())?;
-            let written = Written {
+            let written = WrittenJob {
                 task,
                 gpus: gpus.take().map(Arc::from),
                 policy: entry.demand.and_then(|demand| demand.policy),
@@ -154,7 +154,7 @@ impl JobEntry {
     }
 
     /// The job of a day. MAPA's scores take one that is no workload for a ring that is sensitive, as training is.
-    fn job(&self, name: String, gpus: u32, written: Written) -> Job {
+    fn job(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
         let (iterations, time_limit) = (u64::from(self.iterations.get()), self.time_limit);
         let written = Some(Box::new(written));
         match &self.program {

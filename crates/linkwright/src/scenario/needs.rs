@@ -41,7 +41,7 @@ pub enum Needs {
     /// The routing takes detours where queues are shorter.
     Weights,
     /// Nodes have several GPUs.
-    NodeLinks,
+    LinksOfNodes,
     /// There are several servers.
     Servers,
     /// Messages are sent by MPI's protocol.
@@ -104,7 +104,7 @@ impl Needs {
                 let is_own = routing_kinds().get(routing.name()).is_ok();
                 !is_own || routing == UGAL || routing == PROGRESSIVE
             }
-            Self::NodeLinks => !network.servers.is_empty() || network.node.gpus > 1,
+            Self::LinksOfNodes => !network.servers.is_empty() || network.node.gpus > 1,
             Self::Servers => facts.cluster.system.servers() > 1,
             Self::Mpi => facts.sends_by_mpi(),
             Self::Plans => facts.plans_messages(),
@@ -165,7 +165,7 @@ impl Needs {
                 "`valiant`, `ugal` and `progressive` alone heed that (`system.network.routing`)"
             }
             Self::Weights => "`ugal` and `progressive` alone heed that (`system.network.routing`)",
-            Self::NodeLinks => "a node has one GPU, which no link joins to another",
+            Self::LinksOfNodes => "a node has one GPU, which no link joins to another",
             Self::Servers => "there is one server",
             Self::Mpi => {
                 "collectives of `[jobs]` run as NCCL's, but as packets or by the planner `mpi`"

@@ -268,13 +268,13 @@ settings! {
         "of a node, whose GPUs are joined all to all: how many share its interface";
     "system.server" bandwidth: Kind::Bandwidth, "as `bandwidth_scale` says",
         "of a node: of the link between two of its GPUs",
-        needs NodeLinks;
+        needs LinksOfNodes;
     "system.server" bandwidth_scale: Kind::Factor, "2x",
         "of a node: that bandwidth as a multiple of the first node's link to the network",
-        needs NodeLinks;
+        needs LinksOfNodes;
     "system.server" latency: Kind::Time, "500 ns",
         "of a node: of the link between two of its GPUs",
-        needs NodeLinks;
+        needs LinksOfNodes;
     "system.network" kind: Kind::Name(|| fabrics().names()), "fat-tree",
         "its shape; `preset` is the same",
         needs Played;

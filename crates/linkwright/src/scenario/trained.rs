@@ -15,7 +15,7 @@ use super::fields::Fields;
 use crate::diagnostic::{InputError, Named};
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::IterationSettings;
-use crate::simulation::{Job, RunTime, SimulationError, Task, Written};
+use crate::simulation::{Job, RunTime, SimulationError, Task, WrittenJob};
 use crate::system::System;
 use crate::training::{
     Bucketing, Network, Optimizer, Precision, Terms, Training, TrainingTask, Way, model_of,
@@ -96,7 +96,7 @@ impl Trained {
                     task
                 }
             };
-            job.written = Some(Box::new(Written::new(Task::Training(task))));
+            job.written = Some(Box::new(WrittenJob::new(Task::Training(task))));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::error::SimulationError;
 use super::played::IterationSettings;
-use super::written::{Task, Written};
+use super::written::{Task, WrittenJob};
 use crate::allocation::PatternShape;
 use crate::training::{Network, Way, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -48,7 +48,7 @@ pub struct Job {
     pub registered: Option<Arc<Workload>>,
     /// Holds what it says of itself, if it is written down by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub written: Option<Box<Written>>,
+    pub written: Option<Box<WrittenJob>>,
 }
 
 impl Job {
@@ -81,7 +81,7 @@ impl Job {
 
     /// Gives what it says of itself, if it is written down by itself.
     #[must_use]
-    pub fn own(&self) -> Option<&Written> {
+    pub fn own(&self) -> Option<&WrittenJob> {
         self.written.as_deref()
     }
 

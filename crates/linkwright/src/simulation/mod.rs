@@ -22,7 +22,7 @@ pub use job::Job;
 pub use job_formats::other_format;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
-pub use written::{Task, Written};
+pub use written::{Task, WrittenJob};
 
 use crate::allocation::BandwidthModel;
 use crate::diagnostic::Named;

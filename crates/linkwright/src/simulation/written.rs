@@ -23,7 +23,7 @@ pub enum Task {
 
 /// Holds what a job that is written down by itself says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Written {
+pub struct WrittenJob {
     /// Says what it runs.
     pub task: Task,
     /// The system's GPUs that it asks for, in the order of its ranks; as many as it has by a policy where absent.
@@ -38,7 +38,7 @@ pub struct Written {
     pub deadline: Option<NonZeroU32>,
 }
 
-impl Written {
+impl WrittenJob {
     /// Puts a task on GPUs by the policy of all, with nothing else said of it.
     #[must_use]
     pub const fn new(task: Task) -> Self {
