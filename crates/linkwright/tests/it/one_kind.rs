@@ -201,3 +201,33 @@ fn jobs_of_a_list_train_as_is_chosen_for_all() {
         fluid.unwrap_err().starts_with("s.toml:5:17: training that moves more than all-reduces")
     );
 }
+
+#[test]
+fn a_network_takes_as_long_to_train_written_down_as_listed() {
+    for fidelity in ["fluid", "flow"] {
+        let day = |jobs: &str| {
+            let text = format!(
+                "fidelity = \"{fidelity}\"\n{SYSTEM}{jobs}[allocation]\npolicies = [\"baseline\"]\n"
+            );
+            let day = day(&text).unwrap();
+            day.values().map(|(job, record)| (job.gpus, seconds(record))).collect::<Vec<_>>()
+        };
+        for precision in ["fp32", "fp16"] {
+            let listed = format!(
+                "[jobs]\nhost_copies = true\nprecision = \"{precision}\"\n\
+                 generate = {{ count = 1, max_gpus = 4, seed = 3, train = [\"resnet-50\"], iterations = 4 }}\n"
+            );
+            let listed = day(&listed);
+            let (gpus, _) = listed[0];
+            let written = |scale: f64| {
+                day(&format!(
+                    "[[job]]\ntrain = \"resnet-50\"\ngpus = {gpus}\niterations = 4\n\
+                     computation_scale = {scale}\nparameters = {{ precision = \"{precision}\" }}\n"
+                ))
+            };
+            assert!(gpus > 1, "one GPU reduces nothing");
+            assert_eq!(written(1.0), listed, "{fidelity} {precision}");
+            assert!(written(3.0)[0].1 > 2.0 * listed[0].1, "{fidelity} {precision}");
+        }
+    }
+}

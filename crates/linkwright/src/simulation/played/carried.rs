@@ -2,8 +2,8 @@
 //!
 //! What it represents: an iteration moves the same bytes however fast it is. So they follow from the programs
 //! and from the GPUs that jobs got. They are samples that each GPU copies from its host, and the all-reduce of
-//! every bucket by the plan that was played. What it leaves out: jobs that run a program or train by choices of
-//! their own. It also leaves out MPI's algorithms, which make no plan, and all that protocols and packets add
+//! every bucket by the plan that was played. What it leaves out: jobs that run a program, or train by more
+//! than all-reduces. It also leaves out MPI's algorithms, which make no plan, and all that protocols and packets add
 //! to data.
 
 use std::collections::BTreeMap;
@@ -51,7 +51,11 @@ pub fn carried(
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
     let mut programs = ProgramsBySettings::new(system, settings, jobs)?;
-    let sites = if programs.copies() { sites(system, &wiring)? } else { Vec::new() };
+    let sites = if programs.copies() || jobs.iter().any(|job| !job.is_workload()) {
+        sites(system, &wiring)?
+    } else {
+        Vec::new()
+    };
     let mut plans = AllocationPlans::default();
     let mut known: BTreeMap<Reduced, BTreeMap<ResourceId, f64>> = BTreeMap::new();
     let mut bytes: BTreeMap<ResourceId, f64> = BTreeMap::new();
@@ -60,12 +64,11 @@ pub fn carried(
     records.sort_by_key(|record| record.start);
     for record in records {
         let job = &jobs[record.job];
-        if !job.is_workload() {
+        if !job.is_fluid() {
             continue;
         }
         let ranks = plans.ranks(system, &record.parts);
-        let workload = job.work()?;
-        let steps = programs.of(job).steps(&workload, system, &ranks.gpus)?;
+        let steps = programs.steps(job, system, &ranks.gpus)?;
         let iterations = job.iterations as f64;
         if steps.copied.0 > 0 {
             let ways = host_ways(ranks.gpus.iter().map(|gpu| sites[*gpu]), &routes);

@@ -24,6 +24,7 @@ use crate::program::{
 };
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
+use crate::simulation::written::Task;
 use crate::system::gpus::{GpuModel, NumberType};
 use crate::system::{Server, System};
 use crate::training::workload::{Work, Workload, reference_rate};
@@ -178,6 +179,17 @@ impl Steps {
         }
         Ok(Self { copied, buckets, update, is_own: true })
     }
+
+    /// Multiplies all that is computed.
+    fn scaled(mut self, scale: f64) -> Self {
+        if scale != 1.0 {
+            let of =
+                |duration: Picoseconds| Picoseconds((duration.0 as f64 * scale).round() as u64);
+            self.buckets.iter_mut().for_each(|(computed, _)| *computed = of(*computed));
+            self.update = of(self.update);
+        }
+        self
+    }
 }
 
 /// A time of computing at the reference's speed on a GPU of another.
@@ -305,6 +317,22 @@ impl ProgramsBySettings {
     /// Whether images are copied for any workload.
     pub(super) fn copies(&self) -> bool {
         self.made.keys().any(|settings| settings.host_copies)
+    }
+
+    /// The steps of a job that is a fluid on these GPUs of the system, at the speed that it says of itself.
+    pub(super) fn steps(
+        &mut self,
+        job: &Job,
+        system: &System,
+        gpus: &[usize],
+    ) -> Result<Steps, SimulationError> {
+        let steps = match job.task() {
+            Some(Task::Training(task)) => Steps::of_task(task, system, gpus)?,
+            Some(Task::Workload(_) | Task::Program(_)) | None => {
+                self.of(job).steps(&*job.work()?, system, gpus)?
+            }
+        };
+        Ok(steps.scaled(job.own().map_or(1.0, |written| written.computation_scale)))
     }
 
     /// Those by which a job's are made.

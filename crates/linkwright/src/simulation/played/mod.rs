@@ -314,15 +314,13 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
         scheduler: &mut impl Scheduler<Event<RuntimeEvent<T::Event>>>,
     ) -> Result<(), SimulationError> {
         let of = &self.jobs[job];
-        if !of.is_workload() {
+        if !of.is_fluid() {
             return self.admit_program(job, scheduler);
         }
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let (network, lowering) = self.runtime.planning();
-        let workload = of.work()?;
         let placed = as_placed(self.system, &record.parts);
-        let programs = self.programs.of(of);
-        let steps = programs.steps(&workload, self.system, &placed)?;
+        let steps = self.programs.steps(of, self.system, &placed)?;
         let sizes = steps.buckets.iter().map(|(_, size)| *size);
         let planned = lowering.plans.of_allocation(network, self.system, &record.parts, sizes);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
@@ -332,7 +330,7 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
         lowering.plans.admit(variant);
         let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| *gpu as u32);
-        let program = programs.of(self.system, &of.workload, &steps, &gpus);
+        let program = self.programs.of(of).of(self.system, &of.workload, &steps, &gpus);
         let own = of.own();
         let default = self.deadline.and_then(|deadline| deadline.of_copies(steps.copied));
         let job_of_runtime = runtime::ProgramJob {

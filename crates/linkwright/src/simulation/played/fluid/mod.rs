@@ -31,7 +31,7 @@ use self::lengths::{FEW, WHOLE, lengths};
 use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
 use super::deadlines::CopyDeadline;
-use super::iteration::{ProgramsBySettings, Steps, at_rate};
+use super::iteration::{ProgramsBySettings, at_rate};
 use super::plans::{PlannerChoice, PlanningFault};
 use super::{host_ways, sites};
 use crate::collectives::plan::Planner;
@@ -41,7 +41,6 @@ use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
-use crate::simulation::written::Task;
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
@@ -217,13 +216,9 @@ impl Fluid<'_, '_> {
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let ranks = self.plans.ranks(self.system, &record.parts);
-        let programs = self.programs.of(&self.jobs[job]);
-        let steps = match self.jobs[job].task() {
-            Some(Task::Training(task)) => Steps::of_task(task, self.system, &ranks.gpus)?,
-            _ => programs.steps(&*self.jobs[job].work()?, self.system, &ranks.gpus)?,
-        };
+        let steps = self.programs.steps(&self.jobs[job], self.system, &ranks.gpus)?;
         // All wait for the slowest.
-        let slowest = programs.slowest(self.system, &steps, &ranks.gpus);
+        let slowest = self.programs.of(&self.jobs[job]).slowest(self.system, &steps, &ranks.gpus);
         let mut phases = Vec::new();
         if steps.copied.0 > 0 {
             phases.push(self.copying(job, steps.copied, &ranks.gpus)?);
