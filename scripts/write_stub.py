@@ -29,7 +29,7 @@ BINDING = ROOT / "crates" / "linkwright-python"
 STUB = ROOT / "python" / "linkwright" / "_core.pyi"
 NAMES = ROOT / "python" / "linkwright" / "names.py"
 # Cargo's profiles by the folders of what they build.
-PROFILES = {"release": "release", "debug": "dev"}
+PROFILES = {"release": "release", "tested": "tested", "debug": "dev"}
 
 # maturin strips what it builds where the package's own settings say so, and what it would read
 # is gone; so it is shown others.
