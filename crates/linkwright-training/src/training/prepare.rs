@@ -114,6 +114,24 @@ impl Training<'_> {
         Ok(Turns { copied: own.input, buckets, update: own.update() })
     }
 
+    /// Gives a step by all-reduces on the slowest of these GPUs, as all wait for it.
+    ///
+    /// # Errors
+    /// As [`Self::layers`]; a GPU without a model.
+    ///
+    /// # Panics
+    /// If there is no GPU.
+    pub fn turns_on(&self, system: &System, gpus: &[u32]) -> Result<Turns, TrainingError> {
+        let mut models = BTreeMap::new();
+        for gpu in gpus {
+            let model = model_of(system, *gpu)?;
+            models.insert(&model.name, model);
+        }
+        let turns = models.into_values().map(|model| self.turns(model, gpus.len()));
+        let turns: Vec<Turns> = turns.collect::<Result<_, _>>()?;
+        Ok(turns.into_iter().max_by_key(Turns::computed).expect("a job has a GPU"))
+    }
+
     /// Samples that one of so many GPUs computes at once.
     ///
     /// # Errors

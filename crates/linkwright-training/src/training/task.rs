@@ -1,15 +1,12 @@
 //! A network to train with all that was chosen for it, as a value that a job keeps until it has GPUs.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::TrainingError;
 use super::network::Network;
 use super::optimizer::Optimizer;
 use super::precision::Precision;
-use super::prepare::{Training, Turns, model_of};
-use super::roofline::LayerTime;
+use super::prepare::Training;
 use super::step::Way;
 use super::terms::{FrameworkCosts, MemoryTerms, Terms};
 use crate::program::Program;
@@ -46,39 +43,38 @@ impl TrainingTask {
     /// Gives a task where nobody chooses anything, as [`Training::usual`].
     #[must_use]
     pub fn usual(network: Network, batch: u64) -> Self {
-        let (costs, memory) = Terms::own().of_default_framework();
+        let (_, memory) = Terms::own().of_default_framework();
+        let usual = Training::usual(&network, batch);
+        let Training { precision, gradients, optimizer, costs, way, overlaps, .. } = usual;
+        let Training { micro_batches, copies_samples, .. } = usual;
         Self {
-            network,
             batch,
-            precision: Precision::default(),
-            gradients: Precision::default(),
-            optimizer: Optimizer::default(),
+            precision,
+            gradients,
+            optimizer,
             costs,
             memory,
-            way: Way::AllReduce,
-            overlaps: true,
-            micro_batches: 1,
-            copies_samples: true,
+            way,
+            overlaps,
+            micro_batches,
+            copies_samples,
+            network,
         }
     }
 
     /// Gives the same on loan.
     #[must_use]
     pub fn training(&self) -> Training<'_> {
-        static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
         Training {
-            network: &self.network,
-            batch: self.batch,
             precision: self.precision,
             gradients: self.gradients,
             optimizer: self.optimizer,
-            terms: Terms::own(),
             costs: self.costs,
             way: self.way,
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
             copies_samples: self.copies_samples,
-            measured: &UNMEASURED,
+            ..Training::usual(&self.network, self.batch)
         }
     }
 
@@ -91,24 +87,5 @@ impl TrainingTask {
         let training = self.training();
         training.fitting(system, gpus, self.memory)?;
         training.program(system, gpus)
-    }
-
-    /// Gives a step by all-reduces on the slowest of these GPUs, as all wait for it.
-    ///
-    /// # Errors
-    /// As [`Self::program`], but for memory.
-    ///
-    /// # Panics
-    /// If there is no GPU.
-    pub fn turns(&self, system: &System, gpus: &[u32]) -> Result<Turns, TrainingError> {
-        let mut models = BTreeMap::new();
-        for gpu in gpus {
-            let model = model_of(system, *gpu)?;
-            models.insert(&model.name, model);
-        }
-        let training = self.training();
-        let turns = models.into_values().map(|model| training.turns(model, gpus.len()));
-        let turns: Vec<Turns> = turns.collect::<Result<_, _>>()?;
-        Ok(turns.into_iter().max_by_key(Turns::computed).expect("a job has a GPU"))
     }
 }

@@ -11,7 +11,7 @@ use super::programs::{Made, Programs};
 use crate::allocation::PatternShape;
 use crate::diagnostic::InputError;
 use crate::program::Program;
-use crate::simulation::cluster::{Fidelity, Mapping, place};
+use crate::simulation::cluster::Fidelity;
 use crate::simulation::{Job, Task, WrittenJob};
 use crate::system::System;
 use crate::training::Way;
@@ -61,7 +61,7 @@ impl Programs {
         self.check_demands(scenario, healthy)?;
         let (made, notes) = self.programs(scenario, system, files)?;
         let sizes: Vec<u32> = made.iter().map(Made::ranks).collect();
-        let mut placed = self.placed(scenario, &sizes, system.gpus(), seed, files)?;
+        let mut placed = self.placed(scenario, (&names, &sizes), (system.gpus(), seed), files)?;
         let mut jobs = Vec::with_capacity(made.len());
         for (((entry, made), name), gpus) in self.jobs.iter().zip(made).zip(names).zip(&mut placed)
         {
@@ -105,9 +105,8 @@ impl Programs {
     fn placed(
         &self,
         scenario: &str,
-        sizes: &[u32],
-        gpus: u32,
-        seed: u64,
+        (names, sizes): (&[String], &[u32]),
+        (gpus, seed): (u32, u64),
         files: &Files,
     ) -> Result<Vec<Option<Vec<u32>>>, InputError> {
         let mapped: Vec<usize> =
@@ -117,16 +116,8 @@ impl Programs {
             jobs: mapped.iter().map(|index| self.jobs[*index].clone()).collect(),
         };
         let sizes: Vec<u32> = mapped.iter().map(|index| sizes[*index]).collect();
-        let names = only.names();
-        let mappings = only.mappings(scenario, &sizes, gpus, files)?;
-        let wanted: Vec<(&str, u32, &Mapping)> = names
-            .iter()
-            .zip(&sizes)
-            .zip(&mappings)
-            .map(|((name, size), mapping)| (name.as_str(), *size, mapping))
-            .collect();
-        let found = place(&wanted, gpus, seed);
-        let found = found.map_err(|error| only.unplaced(scenario, &error, &sizes))?;
+        let names: Vec<String> = mapped.iter().map(|index| names[*index].clone()).collect();
+        let found = only.place(scenario, (&names, &sizes), (gpus, seed), files)?;
         let mut placed = vec![None; self.jobs.len()];
         for (index, gpus) in mapped.into_iter().zip(found) {
             placed[index] = Some(gpus);

@@ -158,15 +158,7 @@ impl Programs {
         self.check_room(scenario, gpus)?;
         let (mut programs, notes) = self.programs(scenario, system, files)?;
         let sizes: Vec<u32> = programs.iter().map(Made::ranks).collect();
-        let mappings = self.mappings(scenario, &sizes, gpus, files)?;
-        let wanted: Vec<(&str, u32, &Mapping)> = names
-            .iter()
-            .zip(&sizes)
-            .zip(&mappings)
-            .map(|((name, size), mapping)| (name.as_str(), *size, mapping))
-            .collect();
-        let placed =
-            place(&wanted, gpus, seed).map_err(|error| self.unplaced(scenario, &error, &sizes))?;
+        let placed = self.place(scenario, (&names, &sizes), (gpus, seed), files)?;
         for ((made, entry), gpus) in programs.iter_mut().zip(&self.jobs).zip(&placed) {
             if let Made::WithGpus(_) = made {
                 *made = Made::Program(entry.build(scenario, files, (system, gpus))?.0);
@@ -185,6 +177,21 @@ impl Programs {
             mapping: Some(Mapping::Gpus(gpus)),
         });
         Ok((jobs.collect(), notes))
+    }
+
+    /// Puts the ranks of jobs of these names and sizes on GPUs, by their mappings.
+    pub(super) fn place(
+        &self,
+        scenario: &str,
+        (names, sizes): (&[String], &[u32]),
+        (gpus, seed): (u32, u64),
+        files: &Files,
+    ) -> Result<Vec<Vec<Gpu>>, InputError> {
+        let mappings = self.mappings(scenario, sizes, gpus, files)?;
+        let jobs = names.iter().zip(sizes).zip(&mappings);
+        let wanted: Vec<(&str, u32, &Mapping)> =
+            jobs.map(|((name, size), mapping)| (name.as_str(), *size, mapping)).collect();
+        place(&wanted, gpus, seed).map_err(|error| self.unplaced(scenario, &error, sizes))
     }
 
     /// Refuses more ranks than GPUs before any program is made.
@@ -253,7 +260,7 @@ impl Programs {
         Ok((programs, notes))
     }
 
-    pub(super) fn mappings(
+    fn mappings(
         &self,
         scenario: &str,
         sizes: &[u32],
@@ -282,12 +289,7 @@ impl Programs {
     }
 
     /// Why jobs have no place, at the one that is to blame.
-    pub(super) fn unplaced(
-        &self,
-        scenario: &str,
-        error: &PlacementError,
-        sizes: &[u32],
-    ) -> InputError {
+    fn unplaced(&self, scenario: &str, error: &PlacementError, sizes: &[u32]) -> InputError {
         let place = match error {
             PlacementError::TooManyRanks { gpus, .. } => {
                 let mut ranks = 0;

@@ -190,8 +190,9 @@ fn check_tasks(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
             && seen.insert(Arc::as_ptr(task))
         {
             let gpus: Vec<u32> = (0..job.gpus.min(system.gpus())).collect();
-            task.training().fitting(system, &gpus, task.memory)?;
-            task.turns(system, &gpus)?;
+            let training = task.training();
+            training.fitting(system, &gpus, task.memory)?;
+            training.turns_on(system, &gpus)?;
         }
     }
     Ok(())

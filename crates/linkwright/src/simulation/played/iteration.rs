@@ -25,10 +25,10 @@ use crate::program::{
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::written::Task;
-use crate::system::gpus::{GpuModel, NumberType};
+use crate::system::gpus::NumberType;
 use crate::system::{Server, System};
 use crate::training::workload::{Work, Workload, reference_rate};
-use crate::training::{Bucketing, Network, Training, TrainingError, TrainingTask, Turns, model_of};
+use crate::training::{Bucketing, Network, Training, TrainingError, TrainingTask, Turns};
 use crate::units::{Bytes, OperationRate, Picoseconds};
 
 /// How fast GPUs compute.
@@ -133,22 +133,21 @@ impl IterationSettings {
         Ok(programs.of(system, &workload.name, &steps, gpus))
     }
 
-    /// The steps of training a network layer by layer on so many GPUs, of which the slowest is one of these.
-    fn steps_of_layers<'m>(
+    /// Gives the steps of training a network layer by layer on these GPUs of a system.
+    fn steps_of_layers(
         &self,
         (network, samples_per_gpu): (&Network, u32),
-        models: impl Iterator<Item = &'m GpuModel>,
-        gpus: usize,
+        system: &System,
+        gpus: &[usize],
     ) -> Result<Steps, TrainingError> {
-        let mut training = Training::usual(network, u64::from(samples_per_gpu) * gpus as u64);
+        let batch = u64::from(samples_per_gpu) * gpus.len() as u64;
+        let mut training = Training::usual(network, batch);
         if let Some(bucket) = self.bucket {
             training.costs.bucket = Bucketing::Bytes(bucket);
         }
-        let turns: Result<Vec<Turns>, _> = models.map(|gpu| training.turns(gpu, gpus)).collect();
-        let slowest = turns?.into_iter().max_by_key(Turns::computed);
-        let Turns { copied, buckets, update } = slowest.expect("a job has a GPU");
+        let Turns { copied, buckets, update } = training.turns_on(system, &in_system(gpus))?;
         let copied = if self.host_copies { copied } else { Bytes(0) };
-        let buckets = if gpus < 2 {
+        let buckets = if gpus.len() < 2 {
             let computed = buckets.iter().map(|(computed, _)| computed.0).sum();
             vec![(Picoseconds(computed), Bytes(0))]
         } else {
@@ -158,6 +157,11 @@ impl IterationSettings {
     }
 }
 
+/// Gives the ids of GPUs as a system has them.
+fn in_system(gpus: &[usize]) -> Vec<u32> {
+    gpus.iter().map(|gpu| *gpu as u32).collect()
+}
+
 impl Steps {
     /// Gives those of a task that trains by all-reduces, on these GPUs of a system.
     pub(super) fn of_task(
@@ -165,9 +169,10 @@ impl Steps {
         system: &System,
         gpus: &[usize],
     ) -> Result<Self, TrainingError> {
-        let gpus: Vec<u32> = gpus.iter().map(|gpu| *gpu as u32).collect();
-        task.training().fitting(system, &gpus, task.memory)?;
-        let Turns { copied, mut buckets, update } = task.turns(system, &gpus)?;
+        let gpus = in_system(gpus);
+        let training = task.training();
+        training.fitting(system, &gpus, task.memory)?;
+        let Turns { copied, mut buckets, update } = training.turns_on(system, &gpus)?;
         if gpus.len() < 2 || !task.overlaps {
             let computed = Picoseconds(buckets.iter().map(|(computed, _)| computed.0).sum());
             for (index, (before, _)) in buckets.iter_mut().enumerate() {
@@ -394,13 +399,7 @@ impl Programs {
         let Work::Layers { network, samples_per_gpu } = workload.work else {
             return Ok(self.settings.steps(workload, gpus.len()));
         };
-        let mut models: BTreeMap<&str, &GpuModel> = BTreeMap::new();
-        for gpu in gpus {
-            let model = model_of(system, *gpu as u32)?;
-            models.insert(&model.name, model);
-        }
-        let models = models.into_values();
-        self.settings.steps_of_layers((network, samples_per_gpu), models, gpus.len())
+        self.settings.steps_of_layers((network, samples_per_gpu), system, gpus)
     }
 
     /// The program of a workload's steps on these GPUs of the system, in the order of its ranks.
