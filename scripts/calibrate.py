@@ -1,7 +1,7 @@
 """Fits what NCCL's kernels cost to measurements, and says how far off the clock then is.
 
 The measurements are `validation/nccl-tests.csv`. The terms are
-`crates/linkwright-collectives/src/collectives/time/terms.toml`, of which those that `fitted` names
+`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`, of which those that `fitted` names
 are fitted; each group of systems weighs as much as any other. Groups are also left out in turn: the
 terms are fitted to the others, and it is predicted from them and its data sheets. The tables go to
 `docs/concepts/calibration.md`.
@@ -25,11 +25,11 @@ from statistics import median
 from linkwright import expect, load_system
 
 ROOT = Path(__file__).parent.parent
-TERMS = ROOT / "crates/linkwright-collectives/src/collectives/time/terms.toml"
+TERMS = ROOT / "crates/linkwright-collectives/src/collectives/schedule/time/terms.toml"
 ROWS = ROOT / "validation/nccl-tests.csv"
 MACHINES = ROOT / "validation/nccl-machines.toml"
 PAGE = ROOT / "docs/concepts/calibration.md"
-ERRORS = ROOT / "crates/linkwright-collectives/src/collectives/accuracy/errors.toml"
+ERRORS = ROOT / "crates/linkwright-collectives/src/collectives/nccl/accuracy/errors.toml"
 
 # Decades of sizes in the table of errors.
 DECADES = [

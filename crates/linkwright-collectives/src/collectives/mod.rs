@@ -4,45 +4,21 @@
 //! reduced, in which order. That one value is checked, executed, timed and exported, and no
 //! consumer knows which algorithm made it.
 //!
-//! - [`collective`]: what broadcast, all-reduce and the others must bring about
-//! - [`link_graph`]: the links that a job was given
-//! - [`baselines`]: what NCCL does, of Blink's time and today, and how long it takes
-//! - [`calibration`]: what differs on one's own machine, by what it measured
-//! - [`accuracy`]: how far off times are
-//! - [`mod@plan`]: which trees, rings or paths the data takes
-//! - [`lowering`] and [`builder`]: how those become steps
-//! - [`mpi`]: MPI's algorithms
-//! - [`schedule`]: the steps of every rank
-//! - [`source`]: schedules as rules, which yield them rank by rank
-//! - [`messages`]: a schedule, or a rule, as the messages of a program
-//! - [`walk`]: the one walk over a schedule, on which what follows stands
-//! - [`placement`]: where a rank's buffers lie
-//! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
-//! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
-//! - [`mod@time`]: how long they take on a machine
-//! - [`tables`]: schedules and timings as columns
-//! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
+//! It has three rooms:
+//!
+//! - [`planners`]: which trees, rings or paths the data takes
+//! - [`schedule`]: the steps of every rank, and the one walk that checks, executes, plays and exports them
+//! - [`nccl`]: what NCCL chooses, what that costs, and what its logs say
 
-pub mod accuracy;
-pub mod baselines;
-pub mod builder;
-pub mod calibration;
-pub mod check;
-pub mod collective;
-pub mod execute;
-pub mod export;
-pub mod link_graph;
-pub mod lowering;
-pub mod messages;
-pub mod mpi;
-pub mod nccl_tests;
-pub mod placement;
-pub mod plan;
+pub mod nccl;
+pub mod planners;
 pub mod schedule;
-pub mod source;
-pub mod tables;
-pub mod time;
-mod walk;
+
+pub use nccl::{accuracy, baselines, calibration, nccl_tests};
+pub use planners::{link_graph, lowering, mpi, plan};
+pub use schedule::{
+    builder, check, collective, execute, export, messages, placement, source, tables, time,
+};
 
 pub use builder::ScheduleBuilder;
 pub use check::{CheckReport, ScheduleFault, check};

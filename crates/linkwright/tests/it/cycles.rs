@@ -10,7 +10,7 @@ use crate::layers::rust_files;
 
 /// A folder of a crate's source, and its files that hang together because they must.
 const PLACES: [(&str, &str, &[&str]); 2] = [
-    ("linkwright-collectives", "collectives/baselines", &[]),
+    ("linkwright-collectives", "collectives/nccl/baselines", &[]),
     // A system is made from other systems, and a run that is replayed on it holds it.
     ("linkwright-python", "", &["cluster_run", "system", "system_origin"]),
 ];

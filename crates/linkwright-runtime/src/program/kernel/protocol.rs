@@ -18,7 +18,7 @@ pub enum Reach {
 /// What one of NCCL's protocols costs on a generation of GPUs, and what its connections hold.
 ///
 /// Each term has a cause of its own; where its value comes from stands beside it in
-/// `collectives/time/terms.toml`. What a long transfer reaches of its links' peak stands on the links'
+/// `collectives/schedule/time/terms.toml`. What a long transfer reaches of its links' peak stands on the links'
 /// kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NcclProtocol {

@@ -1,0 +1,184 @@
+//! What the search for channels tells the cost model.
+
+use super::rules::{Bandwidths, Rules, Search};
+use super::settings::Settings;
+use crate::collectives::nccl::baselines::constants::{Generation, Hop, has_cpu_of, host_bandwidth};
+use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop, interfaces};
+use crate::collectives::nccl::baselines::rings::{
+    Era, RingPath, Rings, on_host, rings_of, rings_of_rccl,
+};
+use crate::system::{LinkKind, Proximity, Wiring};
+
+/// Channels, and what they carry.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    pub generation: Generation,
+    pub ranks: usize,
+    pub servers: usize,
+    /// Those that the search found, and split where they are fast.
+    pub channels: f64,
+    /// Those that the library then has: each found one, often enough.
+    pub built: u32,
+    /// GB/s of all channels together.
+    pub bandwidth: f64,
+    pub hop: Hop,
+    /// Whether rings run over NVLink or xGMI all the way, or with relays.
+    pub over_fabric: bool,
+    /// Whether some hop relays through a GPU.
+    pub relayed: bool,
+    /// Whether all channels have the same order.
+    pub same_channels: bool,
+    /// GB/s of one of the channels of reduction in the switches; one for each GPU.
+    pub nvls: Option<f64>,
+    /// GB/s of rings within a server.
+    pub inside: f64,
+    /// Links from each GPU to each other, the fewest; zero where some have none.
+    pub between: u32,
+    /// Whether the hosts have AMD's CPUs.
+    pub amd_host: bool,
+}
+
+impl Graph {
+    pub fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
+        let generation = Generation::of(wiring, gpus);
+        let groups = by_server(wiring, gpus);
+        let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
+        let groups: Vec<Vec<usize>> = groups.iter().map(ids).collect();
+        let part = |own: &Vec<usize>| Part::new(rules, wiring, own, settings);
+        let parts: Vec<Part> = groups.iter().map(part).collect();
+        let narrowest = |part: &&Part| (part.channels * part.rate * 1e6) as u64;
+        let part = parts.iter().min_by_key(narrowest).expect("a job has a server");
+        let inside = part.channels * part.rate;
+        let search = &rules.search;
+        let of_network = |own: &Vec<usize>| network_bandwidth(search, wiring, own);
+        let network = if groups.len() > 1 {
+            groups.iter().map(of_network).fold(f64::INFINITY, f64::min)
+        } else {
+            f64::INFINITY
+        };
+        let fabric = Fabric::new(wiring, gpus);
+        let switched = settings.p2p && settings.nvls && groups.len() == 1 && gpus.len() > 2;
+        let nvls = (switched && fabric.switched > 0)
+            .then(|| search.nvls_rate(generation, fabric.switched, gpus.len()))
+            .flatten();
+        let most = rules.blocks.most;
+        let orders = if groups.len() == 1 {
+            part.channels as u32 * part.times
+        } else {
+            let count = |part: &Part| {
+                if part.path == RingPath::Switched { part.interfaces } else { part.channels as u32 }
+            };
+            parts.iter().map(count).min().unwrap_or(1).clamp(1, most / 2) * part.times
+        };
+        Self {
+            generation,
+            ranks: gpus.len(),
+            servers: groups.len(),
+            channels: part.channels,
+            built: orders.clamp(1, most),
+            bandwidth: inside.min(network),
+            hop: if parts.iter().all(|part| part.hop == Hop::Nvlink) {
+                Hop::Nvlink
+            } else {
+                Hop::Host
+            },
+            over_fabric: parts.iter().all(|part| part.path != RingPath::Host),
+            relayed: parts.iter().any(|part| part.path == RingPath::Relayed),
+            same_channels: parts.iter().all(|part| part.same_channels),
+            nvls,
+            inside,
+            between: if settings.p2p && groups.len() == 1 { fabric.fewest() } else { 0 },
+            amd_host: has_cpu_of(wiring, &["EPYC", "AMD"]),
+        }
+    }
+}
+
+/// What one server's GPUs have.
+#[derive(Debug, Clone)]
+struct Part {
+    path: RingPath,
+    channels: f64,
+    /// GB/s of one channel.
+    rate: f64,
+    hop: Hop,
+    same_channels: bool,
+    /// How often the library builds each channel.
+    times: u32,
+    interfaces: u32,
+}
+
+impl Part {
+    fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
+        let (generation, search) = (Generation::of(wiring, gpus), &rules.search);
+        let fabric = Fabric::new(wiring, gpus);
+        let found = rings_in(rules, wiring, gpus, settings);
+        let first = &found.rings[0].order;
+        let same_channels = gpus.len() == 2 || found.rings.iter().all(|ring| ring.order == *first);
+        let (channels, rate, hop) = match found.path {
+            _ if gpus.len() == 1 => (1.0, f64::INFINITY, Hop::Nvlink),
+            RingPath::Switched => {
+                let (channels, rate) = search.switched_channels(generation, fabric.switched);
+                // Fast channels are split in two, which their limits are about.
+                let split = if rate >= 25.0 { 2.0 } else { 1.0 };
+                (f64::from(channels) * split, rate / split, Hop::Nvlink)
+            }
+            RingPath::Direct | RingPath::Relayed => {
+                let lane = search.link(fabric.kind.unwrap_or(LinkKind::Nvlink3));
+                let direct = found.path == RingPath::Direct;
+                // A relayed path is no plain NVLink to the cost model, which then takes PCIe's.
+                let hop = if direct { Hop::Nvlink } else { Hop::Host };
+                let rings = found.rings.len() as f64;
+                // RCCL puts two rings on each link.
+                let shared =
+                    if matches!(rules.bandwidths, Bandwidths::Shares(_)) { 2.0 } else { 1.0 };
+                (rings, lane / shared, hop)
+            }
+            RingPath::Host => {
+                let farthest = farthest_hop(wiring, gpus, first);
+                let farthest = if settings.p2p { farthest } else { farthest.max(Proximity::Phb) };
+                (1.0, host_bandwidth(search, wiring, gpus, farthest), Hop::Host)
+            }
+        };
+        let path = found.path;
+        let times = times(rules, path, gpus.len(), fabric.kind);
+        let interfaces = interfaces(wiring, gpus[0]);
+        Self { path, channels, rate, hop, same_channels, times, interfaces }
+    }
+}
+
+/// The rings of one server's GPUs, as a release and the settings have them.
+pub fn rings_in(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Rings {
+    let shares = matches!(rules.bandwidths, Bandwidths::Shares(_));
+    if shares && settings.p2p && gpus.len() > 1 {
+        rings_of_rccl(wiring, gpus)
+    } else if settings.p2p || gpus.len() == 1 {
+        let era = if rules.thresholds.is_some() { Era::Classic } else { Era::Recent };
+        rings_of(&rules.search, wiring, gpus, era)
+    } else {
+        on_host(wiring, gpus)
+    }
+}
+
+/// How often each channel is built: NCCL doubles them (`connect.cc`; 2.4 only over NVLink). RCCL
+/// goes by its kind of box and number of GPUs (`init.cc`), and lists the rings of 8 GPUs twice.
+fn times(rules: &Rules, path: RingPath, gpus: usize, kind: Option<LinkKind>) -> u32 {
+    match (&rules.bandwidths, gpus) {
+        (_, 1) => 1,
+        (Bandwidths::Limits(_), _) if rules.thresholds.is_some() && path == RingPath::Host => 1,
+        (Bandwidths::Limits(_), _) => 2,
+        (Bandwidths::Shares(_), 2) if kind == Some(LinkKind::XgmiMi300) => 16,
+        (Bandwidths::Shares(_), 4 | 8) => 4,
+        (Bandwidths::Shares(_), _) if kind == Some(LinkKind::Xgmi) => 4,
+        (Bandwidths::Shares(_), _) => 2,
+    }
+}
+
+/// GB/s that a server's network interfaces carry, no more than PCIe gives each.
+fn network_bandwidth(search: &Search, wiring: &Wiring, gpus: &[usize]) -> f64 {
+    let own = wiring.server_of(gpus[0]);
+    let is_own = |device: usize| wiring.devices()[device].server == own;
+    let slot = host_bandwidth(search, wiring, gpus, Proximity::Pix);
+    let wires = wiring.wires().iter().filter(|wire| wire.is_network());
+    let ends_here = wires.filter(|wire| is_own(wire.a) || is_own(wire.b));
+    ends_here.map(|wire| wire.bandwidth.as_gigabytes_per_second().min(slot)).sum()
+}

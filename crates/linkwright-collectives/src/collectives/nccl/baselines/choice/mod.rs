@@ -1,0 +1,405 @@
+//! What NCCL, or RCCL, chooses: algorithm, protocol, channels and chunks.
+//!
+//! What it represents: the library's own cost model, with the constants and rules of each release
+//! in a table of its own ([`versions`]). It only chooses; its times are named the model's. How long
+//! the choice takes is another matter.
+//!
+//! What it leaves out: `CollNet`, PAT, NVLS between servers, symmetric kernels, registered
+//! buffers, tuner plugins, several operations in one group, the latency that a network
+//! interface tells NCCL, LL128's wish for an interface near each GPU, and MSCCL of RCCL.
+
+pub(super) mod graph;
+pub(super) mod model;
+pub(super) mod rules;
+mod settings;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod thresholds;
+mod version;
+pub(super) mod versions;
+
+use thiserror::Error;
+
+use self::graph::Graph;
+pub(super) use self::graph::rings_in;
+use self::model::{Candidate, Model};
+pub use self::rules::Library;
+use self::rules::{Bandwidths, Rules};
+pub use self::settings::Settings;
+pub use self::shape::Chunking;
+use self::shape::{Cut, PAIRS_LL_MOST};
+use self::thresholds::Forced;
+pub use self::version::{Version, VersionError};
+use super::constants::Generation;
+use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
+use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
+use crate::collectives::schedule::Protocol;
+use crate::collectives::schedule::collective::Collective;
+use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::system::{LinkKind, System, Wiring};
+use crate::units::{Bytes, Picoseconds};
+
+/// What a library runs for one size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// How the data travels.
+    pub algorithm: ExpectedAlgorithm,
+    /// How it is flagged.
+    pub protocol: Protocol,
+    /// Channels that carry data: fewer than there are where little data is not worth them all.
+    pub channels: u32,
+    /// Threads of each channel's block.
+    pub threads: u32,
+    /// How the data is cut.
+    pub chunking: Chunking,
+    /// What the library's cost model believes that it takes; none of pairs and of releases
+    /// without a model.
+    pub model_time: Option<Picoseconds>,
+}
+
+/// A release whose rules are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Release {
+    /// Whose.
+    pub library: Library,
+    /// Which.
+    pub version: Version,
+    /// Where its rules stand.
+    pub source: &'static str,
+}
+
+/// The releases whose rules are known, of each library the oldest first.
+pub fn releases() -> impl Iterator<Item = Release> {
+    let release = |rules: &Rules| {
+        let Rules { library, version, source, .. } = *rules;
+        Release { library, version, source }
+    };
+    versions::all().map(release)
+}
+
+impl Choice {
+    /// The longest run that a step of its schedule moves: a chunk, and for reduction in the switches a
+    /// chunk of every channel, since one block stands for all of them there.
+    #[must_use]
+    pub fn longest_run(&self) -> Bytes {
+        let blocks = if self.algorithm == ExpectedAlgorithm::Nvls { self.channels } else { 1 };
+        Bytes(self.chunking.chunk.0 * u64::from(blocks))
+    }
+}
+
+/// Settings that a machine cannot have.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum ChoiceError {
+    /// The GPUs do not fit the system.
+    #[error(transparent)]
+    Links(#[from] LinkGraphError),
+    /// An algorithm or a protocol that does not run there.
+    Unavailable {
+        /// What was wanted.
+        what: String,
+        /// Why not.
+        why: String,
+        /// What would work.
+        remedy: String,
+    },
+    /// A bandwidth that is none.
+    Bandwidth(String),
+}
+
+impl Diagnose for ChoiceError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::Unavailable { what, why, remedy } => {
+                Diagnosis::of(format!("{what} does not run here: {why}")).remedy(remedy)
+            }
+            Self::Bandwidth(name) => Diagnosis::of(format!(
+                "a measured bandwidth of {name} GB/s is not above 0 and finite"
+            ))
+            .remedy("leave it out or correct it"),
+        }
+    }
+}
+
+/// What the library chooses for a size, nearest to what it runs, on GPUs by their ids.
+///
+/// # Errors
+/// As [`choices`].
+pub fn choose(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    size: Bytes,
+    settings: &Settings,
+) -> Result<Choice, ChoiceError> {
+    Ok(choices(system, gpus, collective, size, settings)?[0])
+}
+
+/// All that there is to choose from, that which the library runs first, then by the model's time.
+///
+/// # Errors
+/// [`ChoiceError`] where the GPUs do not fit the system, or it cannot have the settings.
+pub fn choices(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    size: Bytes,
+    settings: &Settings,
+) -> Result<Vec<Choice>, ChoiceError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let chooser = Chooser::new(wiring, gpus, collective, settings)?;
+    Ok(chooser.all(size.0))
+}
+
+/// The library and the release whose rules choose on these GPUs, `NCCL 2.30`, and what a person
+/// should know of it.
+///
+/// # Errors
+/// As [`check_gpus`].
+pub fn release_on(
+    system: &System,
+    gpus: &[usize],
+    settings: &Settings,
+) -> Result<(String, Option<String>), LinkGraphError> {
+    check_gpus(system, gpus)?;
+    let (rules, note) = rules_on(&Wiring::of_gpus(system, gpus), settings);
+    Ok((format!("{} {}", rules.library.name(), rules.version), note))
+}
+
+/// A release on a job's GPUs, for one collective: made once for many sizes.
+#[derive(Debug)]
+pub(in crate::collectives) struct Chooser {
+    pub(in crate::collectives::nccl::baselines) rules: &'static Rules,
+    pub(in crate::collectives::nccl::baselines) settings: Settings,
+    collective: Collective,
+    believed: Graph,
+    candidates: Vec<Candidate>,
+    /// What a person should know: a version that stands in for another.
+    pub(in crate::collectives) notes: Vec<String>,
+}
+
+impl Chooser {
+    /// # Errors
+    /// [`ChoiceError`] where the machine cannot have the settings.
+    pub(in crate::collectives) fn new(
+        wiring: &Wiring,
+        gpus: &[usize],
+        collective: Collective,
+        settings: &Settings,
+    ) -> Result<Self, ChoiceError> {
+        for bandwidth in [settings.link_bandwidth, settings.network_bandwidth].into_iter().flatten()
+        {
+            if !(bandwidth.is_finite() && bandwidth > 0.0) {
+                return Err(ChoiceError::Bandwidth(bandwidth.to_string()));
+            }
+        }
+        let (rules, note) = rules_on(wiring, settings);
+        let believed = Graph::new(rules, wiring, gpus, settings);
+        let model = Model { rules, graph: &believed };
+        let candidates = if by_pairs(collective) {
+            [Protocol::LL, Protocol::Simple].map(|it| model.pairs(it)).to_vec()
+        } else {
+            model.candidates(collective)
+        };
+        let wanted = |it: &Candidate| {
+            settings.algorithm.is_none_or(|wanted| wanted == it.algorithm)
+                && settings.protocol.is_none_or(|wanted| wanted == it.protocol)
+        };
+        let left: Vec<Candidate> = candidates.iter().copied().filter(wanted).collect();
+        if left.is_empty() {
+            let machine = Machine { wiring, rules, graph: &believed, settings };
+            return Err(machine.unavailable(collective, &candidates));
+        }
+        let notes = note.into_iter().collect();
+        Ok(Self { rules, settings: *settings, collective, believed, candidates: left, notes })
+    }
+
+    /// The library and its release, as people write it.
+    pub(in crate::collectives) fn release(&self) -> String {
+        format!("{} {}", self.rules.library.name(), self.rules.version)
+    }
+
+    /// Whether one process launches its kernels on all of its GPUs as one, as NCCL did up to 2.8.
+    pub(in crate::collectives) fn launches_as_group(&self) -> bool {
+        let version = self.settings.version.unwrap_or(self.rules.version);
+        self.rules.library == Library::Nccl && version < Version::new(2, 9, 0)
+    }
+
+    /// What it runs for a size.
+    pub(in crate::collectives) fn choose(&self, size: u64) -> Choice {
+        self.all(size)[0]
+    }
+
+    /// All that there is to choose from, that which the library runs first.
+    fn all(&self, size: u64) -> Vec<Choice> {
+        let mut order: Vec<usize> = (0..self.candidates.len()).collect();
+        let time = |at: &usize| self.candidates[*at].time(size);
+        order.sort_by(|a, b| time(a).total_cmp(&time(b)));
+        let forced = self.forced(size);
+        let is_it = |candidate: &Candidate| {
+            forced.filter(|it| {
+                (it.algorithm, it.protocol) == (candidate.algorithm, candidate.protocol)
+            })
+        };
+        order.sort_by_key(|at| is_it(&self.candidates[*at]).is_none());
+        let choice = |at: usize| {
+            let candidate = &self.candidates[at];
+            self.shaped(candidate, size, is_it(candidate).and_then(|it| it.blocks))
+        };
+        order.into_iter().map(choice).collect()
+    }
+
+    /// What is chosen without the model: pairs by their messages, NCCL 2.4 by its thresholds,
+    /// RCCL between servers by its ranges.
+    fn forced(&self, size: u64) -> Option<Forced> {
+        let (collective, graph) = (self.collective, &self.believed);
+        if by_pairs(collective) {
+            let small = size.div_ceil(graph.ranks as u64) <= PAIRS_LL_MOST;
+            let protocol = if small { Protocol::LL } else { Protocol::Simple };
+            return Some(Forced { algorithm: ExpectedAlgorithm::Pairs, protocol, blocks: None });
+        }
+        if let Some(thresholds) = &self.rules.thresholds {
+            return Some(thresholds::choose(thresholds, graph, collective, size));
+        }
+        let Bandwidths::Shares(shares) = &self.rules.bandwidths else { return None };
+        let ranks = graph.ranks as u64;
+        let (most, each) = match collective {
+            Collective::ReduceScatter => (shares.ll_between[0], size / ranks),
+            Collective::AllGather => (shares.ll_between[1], size / ranks),
+            Collective::AllReduce => (shares.ll_between[2], size),
+            _ => return None,
+        };
+        let best = self.candidates.iter().min_by(|a, b| a.time(size).total_cmp(&b.time(size)))?;
+        let protocol = if each <= most { Protocol::LL } else { Protocol::Simple };
+        let algorithm = best.algorithm;
+        (graph.servers > 1).then_some(Forced { algorithm, protocol, blocks: None })
+    }
+
+    fn shaped(&self, candidate: &Candidate, size: u64, blocks: Option<(u32, u32)>) -> Choice {
+        let Candidate { algorithm, protocol, .. } = *candidate;
+        let cut = Cut {
+            rules: self.rules,
+            graph: &self.believed,
+            collective: self.collective,
+            algorithm,
+            protocol,
+            size,
+        };
+        let (channels, threads) = blocks.unwrap_or_else(|| cut.blocks());
+        let modelled = algorithm != ExpectedAlgorithm::Pairs && self.rules.thresholds.is_none();
+        let time = || Picoseconds::from_seconds(candidate.time(size) * 1e-6);
+        Choice {
+            algorithm,
+            protocol,
+            channels,
+            threads,
+            chunking: cut.chunking(channels, threads),
+            model_time: modelled.then(time),
+        }
+    }
+}
+
+/// Which library runs on these GPUs, in which release; with a note where it stands in.
+pub(super) fn rules_on(wiring: &Wiring, settings: &Settings) -> (&'static Rules, Option<String>) {
+    let amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi));
+    let library = if amd { Library::Rccl } else { Library::Nccl };
+    match settings.version {
+        Some(version) => versions::of(library, version),
+        None => (versions::newest(library), None),
+    }
+}
+
+/// What an error says of a machine.
+struct Machine<'a> {
+    wiring: &'a Wiring,
+    rules: &'a Rules,
+    graph: &'a Graph,
+    settings: &'a Settings,
+}
+
+impl Machine<'_> {
+    /// Why nothing is left of the candidates.
+    fn unavailable(&self, collective: Collective, candidates: &[Candidate]) -> ChoiceError {
+        let Settings { algorithm, protocol, .. } = *self.settings;
+        let has = |it: &&Candidate| algorithm.is_none_or(|wanted| wanted == it.algorithm);
+        let of_it: Vec<&Candidate> = candidates.iter().filter(has).collect();
+        let release = format!("{} {}", self.rules.library.name(), self.rules.version);
+        match (algorithm, protocol) {
+            (Some(algorithm), _) if of_it.is_empty() => ChoiceError::Unavailable {
+                what: format!("the algorithm {}", algorithm.name()),
+                why: self.why_not(algorithm, collective, &release),
+                remedy: format!("there is {}", names(candidates, |it| it.algorithm.name())),
+            },
+            (algorithm, protocol) => ChoiceError::Unavailable {
+                what: format!(
+                    "the protocol {}{}",
+                    protocol.map_or("", Protocol::name),
+                    algorithm.map_or_else(String::new, |it| format!(" of {}", it.name())),
+                ),
+                why: self.why_no_protocol(protocol, algorithm, &release),
+                remedy: format!(
+                    "there is {}",
+                    names(&of_it.into_iter().copied().collect::<Vec<_>>(), |it| it.protocol.name())
+                ),
+            },
+        }
+    }
+
+    fn why_not(&self, wanted: ExpectedAlgorithm, collective: Collective, release: &str) -> String {
+        let machine = self.wiring.name();
+        match wanted {
+            ExpectedAlgorithm::Nvls if !self.settings.nvls => "NVLS is switched off".to_owned(),
+            ExpectedAlgorithm::Nvls if !self.settings.p2p => {
+                "GPUs do not reach each other directly".to_owned()
+            }
+            ExpectedAlgorithm::Nvls if self.rules.nvls.is_none() => {
+                format!("{release} does not reduce in NVSwitches")
+            }
+            ExpectedAlgorithm::Nvls if self.graph.nvls.is_none() => format!(
+                "NVLS takes three or more GPUs of one server behind NVSwitches, and these of `{machine}` are not"
+            ),
+            ExpectedAlgorithm::Nvls if self.graph.generation < Generation::Hopper => {
+                format!("only NVSwitches from the H100's on reduce, and `{machine}` has older GPUs")
+            }
+            _ => format!("{release} does no {} so", collective.name()),
+        }
+    }
+
+    fn why_no_protocol(
+        &self,
+        protocol: Option<Protocol>,
+        algorithm: Option<ExpectedAlgorithm>,
+        release: &str,
+    ) -> String {
+        if algorithm == Some(ExpectedAlgorithm::Nvls) {
+            return "switches reduce with Simple alone".to_owned();
+        }
+        if algorithm == Some(ExpectedAlgorithm::Pairs) {
+            return "sends and receives between pairs go by LL or Simple".to_owned();
+        }
+        match protocol {
+            Some(Protocol::LL128) if !self.graph.over_fabric => {
+                "LL128 takes NVLink between all neighbours, and these GPUs talk over the host"
+                    .to_owned()
+            }
+            Some(Protocol::LL128) if self.graph.generation < Generation::Volta => {
+                "LL128 takes GPUs from the V100 on".to_owned()
+            }
+            _ => format!("{release} does not have it on these GPUs"),
+        }
+    }
+}
+
+/// Names, once each and in order.
+fn names(candidates: &[Candidate], name: fn(&Candidate) -> &'static str) -> String {
+    let mut found: Vec<&str> = Vec::new();
+    for candidate in candidates {
+        if !found.contains(&name(candidate)) {
+            found.push(name(candidate));
+        }
+    }
+    found.join(", ")
+}

@@ -1,0 +1,58 @@
+//! NCCL 2.17, the first with reduction in the `NVSwitches` of the H100.
+
+use super::nccl_2_10;
+use crate::collectives::nccl::baselines::choice::rules::*;
+use crate::collectives::nccl::baselines::choice::version::Version;
+
+/// The rates of one channel that the search tries, up to Ampere and on Hopper.
+const RATES: &[f64] = &[40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0];
+const HOPPER: &[f64] = &[60.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 6.0, 3.0];
+
+const RING_LL128: ByCollective = ByCollective::Generations([
+    [20.0, 20.0, 20.0],
+    [20.0, 20.0, 20.0],
+    [36.7, 36.7, 36.7],
+    [36.7, 36.7, 36.7],
+]);
+
+pub const LIMITS: Limits = Limits {
+    most: [f64::INFINITY, 235.0, 370.0, 370.0],
+    ll: [1.0 / 4.0, 1.0 / 3.0],
+    ll_most: nccl_2_10::LL_MOST,
+    ll128: 0.92,
+    ll128_alone: 0.7,
+    ring_ll128_most: RING_LL128,
+    tree: 0.92,
+    tree_most: TreeMost::Channel([
+        [26.5, 18.5, 10.0],
+        [24.0, 23.6, 17.8],
+        [38.7, 41.4, 33.0],
+        [38.7, 41.4, 33.0],
+    ]),
+    tree_ll128: [7.0 / 9.0, 120.0 / 128.0],
+    tree_ll128_most: RING_LL128,
+    tree_hopper: 1.0,
+};
+
+pub const RULES: Rules = Rules {
+    version: Version::new(2, 17, 0),
+    source: "NVIDIA/nccl 2.17.1, src/graph/tuning.cc and search.cc; its rates and links as in 2.18",
+    search: Search {
+        // Blackwell came later: NVLink of Hopper stands in.
+        nvlink: [18.0, 20.0, 20.0, 20.6, 20.6],
+        rates: [RATES, HOPPER, HOPPER],
+        intel_overhead: 6.0 / 5.0,
+        upi: 10.0,
+    },
+    rings: Rounds { one_more: true, posting: false, alone_as_trees: false },
+    bandwidths: Bandwidths::Limits(LIMITS),
+    plateau: Plateau::Ranks { by: [1.9, 1.5] },
+    ll128: Ll128 { generations: 3, relayed: false },
+    nvls: Some(Nvls {
+        latency: 40.0,
+        share: NvlsShare::OfRings(0.75),
+        halves: true,
+        channels: [16, 16],
+    }),
+    ..nccl_2_10::RULES
+};

@@ -1,0 +1,244 @@
+//! How long NCCL, or RCCL, takes: "is my bus bandwidth right?"
+//!
+//! What it represents: what the library chooses ([`super::choice`]), and the time of that choice's
+//! schedule, played alone on its links as any other is ([`mod@crate::collectives::schedule::time`]), with the
+//! bandwidths that a user measured in place of what links reach.
+//!
+//! What it leaves out: as [`super::choice`] and the clock.
+
+use thiserror::Error;
+
+use super::choice::{Choice, ChoiceError, Chooser, Settings};
+use super::plans::{Timed, outline_choice};
+use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
+use crate::collectives::planners::plan::PlanError;
+use crate::collectives::schedule::Schedule;
+use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::time::{
+    CollectiveTerms, KernelSetting, Player, Processes, TimeError, Timing, resources,
+};
+use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::system::{PeakShare, System, Wire, Wiring};
+use crate::units::{Bytes, Picoseconds};
+
+/// What to expect of one size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Expectation {
+    /// The data, as nccl-tests counts it.
+    pub size: Bytes,
+    /// From the call to the end.
+    pub time: Picoseconds,
+    /// Size over time, GB/s.
+    pub algorithm_bandwidth: f64,
+    /// nccl-tests' bus bandwidth, GB/s.
+    pub bus_bandwidth: f64,
+    /// What the library runs.
+    pub choice: Choice,
+}
+
+/// What to expect, and of which library.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectations {
+    /// One row for each size.
+    pub rows: Vec<Expectation>,
+    /// The library and the release whose rules chose: `NCCL 2.30`.
+    pub library: String,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// Why there is nothing to expect.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ExpectError {
+    /// The GPUs do not fit the machine.
+    #[error(transparent)]
+    Links(#[from] LinkGraphError),
+    /// No links join the GPUs.
+    #[error(transparent)]
+    Route(#[from] TimeError),
+    /// NCCL has no such plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Settings that the machine cannot have.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+}
+
+impl Diagnose for ExpectError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::Route(error) => error.diagnosis(),
+            Self::Plan(error) => error.diagnosis(),
+            Self::Choice(error) => error.diagnosis(),
+        }
+    }
+}
+
+/// What the library takes for a collective of each size on these GPUs, by their ids.
+///
+/// # Errors
+/// [`ExpectError`] where the GPUs do not fit the machine, it cannot have the settings, or no
+/// links join them.
+pub fn expect(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    sizes: &[Bytes],
+    settings: &Settings,
+) -> Result<Expectations, ExpectError> {
+    expect_with(system, gpus, collective, sizes, settings, CollectiveTerms::shipped())
+}
+
+/// As [`expect`], with other terms of what kernels cost.
+///
+/// # Errors
+/// As [`expect`].
+pub fn expect_with(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    sizes: &[Bytes],
+    settings: &Settings,
+    terms: &CollectiveTerms,
+) -> Result<Expectations, ExpectError> {
+    let prepared = Prepared::new(system, gpus, collective, sizes, settings)?;
+    let timings = prepared.times(&prepared.wiring, terms)?;
+    let rows = timings.into_iter().zip(&prepared.choices).map(|(timing, choice)| Expectation {
+        size: timing.size,
+        time: timing.time,
+        algorithm_bandwidth: timing.algorithm_bandwidth,
+        bus_bandwidth: timing.bus_bandwidth,
+        choice: *choice,
+    });
+    let rows = rows.collect();
+    let library = prepared.chooser.release();
+    Ok(Expectations { rows, library, notes: prepared.chooser.notes })
+}
+
+/// As [`expect`], with what each link carries.
+///
+/// # Errors
+/// As [`expect`].
+pub fn expected_timings(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    sizes: &[Bytes],
+    settings: &Settings,
+) -> Result<Vec<Timing>, ExpectError> {
+    let prepared = Prepared::new(system, gpus, collective, sizes, settings)?;
+    Ok(prepared.times(&prepared.wiring, CollectiveTerms::shipped())?)
+}
+
+/// What a library runs for some sizes, planned: to be played on the job's links, and on others.
+pub(in crate::collectives) struct Prepared<'a> {
+    pub(in crate::collectives) wiring: Wiring,
+    pub(in crate::collectives) chooser: Chooser,
+    /// That of each size.
+    pub(in crate::collectives) choices: Vec<Choice>,
+    /// Each once: sizes that differ in their chunks alone are played on one.
+    pub(in crate::collectives) schedules: Vec<Timed>,
+    /// How ranks are processes.
+    pub(in crate::collectives) processes: Processes,
+    sizes: &'a [Bytes],
+    /// The schedule of each size.
+    played: Vec<usize>,
+}
+
+impl<'a> Prepared<'a> {
+    /// # Errors
+    /// As [`expect`].
+    pub(in crate::collectives) fn new(
+        system: &System,
+        gpus: &[usize],
+        collective: Collective,
+        sizes: &'a [Bytes],
+        settings: &Settings,
+    ) -> Result<Self, ExpectError> {
+        check_gpus(system, gpus)?;
+        let wiring = as_measured(Wiring::of_gpus(system, gpus), settings);
+        let chooser = Chooser::new(&wiring, gpus, collective, settings)?;
+        let choices: Vec<Choice> = sizes.iter().map(|size| chooser.choose(size.0)).collect();
+        let is_same = |a: &Choice, b: &Choice| {
+            (a.algorithm, a.protocol, a.channels) == (b.algorithm, b.protocol, b.channels)
+        };
+        let mut kinds: Vec<&Choice> = Vec::new();
+        let mut played = Vec::with_capacity(sizes.len());
+        for choice in &choices {
+            let known = kinds.iter().position(|known| is_same(known, choice));
+            played.push(known.unwrap_or(kinds.len()));
+            if known.is_none() {
+                kinds.push(choice);
+            }
+        }
+        let schedules = kinds
+            .iter()
+            .map(|choice| outline_choice(&wiring, gpus, collective, &chooser, choice))
+            .collect::<Result<_, PlanError>>()?;
+        let processes = settings.processes.unwrap_or_else(|| Processes::usual(&wiring, gpus));
+        let processes = processes.of(chooser.launches_as_group());
+        Ok(Self { wiring, chooser, choices, schedules, processes, sizes, played })
+    }
+
+    /// How long each size takes on the job's links, as this wiring has them.
+    ///
+    /// # Errors
+    /// No links join the GPUs.
+    pub(in crate::collectives) fn times(
+        &self,
+        wiring: &Wiring,
+        terms: &CollectiveTerms,
+    ) -> Result<Vec<Timing>, TimeError> {
+        let routes = resources(wiring);
+        let mut players = Vec::with_capacity(self.schedules.len());
+        for timed in &self.schedules {
+            let schedule = timed.schedule();
+            let costs = terms.protocol(schedule.protocol, self.setting(schedule, wiring));
+            players.push(match timed {
+                Timed::Whole(schedule) => Player::on(schedule, &routes, &costs)?,
+                Timed::Outline(outline) => Player::on_outline(outline, &routes, &costs)?,
+            });
+        }
+        let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
+        rows.map(|((size, choice), at)| players[*at].time(*size, choice.longest_run())).collect()
+    }
+
+    /// Where the kernels of a schedule run.
+    pub(in crate::collectives) fn setting<'s>(
+        &self,
+        schedule: &'s Schedule,
+        wiring: &'s Wiring,
+    ) -> KernelSetting<'s> {
+        KernelSetting { processes: self.processes, ..KernelSetting::usual(schedule, wiring) }
+    }
+}
+
+/// The wiring with what a user measured in the place of what its links reach.
+fn as_measured(wiring: Wiring, settings: &Settings) -> Wiring {
+    let has_fabric = wiring.wires().iter().any(Wire::is_gpu_fabric);
+    let ports = ports_of_a_server(&wiring);
+    let share = |measured: f64, peak: f64| PeakShare::of((measured / peak).clamp(1e-6, 1.0));
+    wiring.measured(|wire| {
+        let is_between_gpus = if has_fabric { wire.is_gpu_fabric() } else { wire.is_pcie() };
+        let one = wire.bandwidth.as_gigabytes_per_second() / f64::from(wire.count.max(1));
+        match (settings.link_bandwidth, settings.network_bandwidth) {
+            (Some(measured), _) if is_between_gpus => {
+                (wire.reached, wire.in_switch) = (share(measured, one), None);
+            }
+            (_, Some(measured)) if wire.is_network() => wire.reached = share(measured, ports),
+            _ => {}
+        }
+    })
+}
+
+/// GB/s of all network ports of the first server.
+fn ports_of_a_server(wiring: &Wiring) -> f64 {
+    let is_own = |device: usize| wiring.devices()[device].server == Some(0);
+    let ports = wiring.wires().iter().filter(|wire| wire.is_network());
+    let own = ports.filter(|wire| is_own(wire.a) || is_own(wire.b));
+    own.map(|wire| wire.bandwidth.as_gigabytes_per_second()).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Says how a library moves data: around rings, along trees, through switches, or between pairs.
+
+use crate::collectives::schedule::collective::Collective;
+
+/// Says how NCCL moves data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExpectedAlgorithm {
+    /// Data goes around rings.
+    Ring,
+    /// Data goes up and down trees: a chain in each server, double binary trees between them.
+    Tree,
+    /// Data is reduced and multicast by the `NVSwitches` (NVLink SHARP), from Hopper on.
+    Nvls,
+    /// Ranks send and receive between pairs.
+    Pairs,
+}
+
+impl ExpectedAlgorithm {
+    /// Gives its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Tree => "tree",
+            Self::Nvls => "nvls",
+            Self::Pairs => "pairs",
+        }
+    }
+}
+
+/// Whether NCCL runs it as sends and receives between pairs, which it has since 2.7.
+pub(in crate::collectives) const fn by_pairs(collective: Collective) -> bool {
+    matches!(
+        collective,
+        Collective::Gather { .. } | Collective::Scatter { .. } | Collective::AllToAll
+    )
+}

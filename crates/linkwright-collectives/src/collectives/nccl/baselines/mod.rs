@@ -1,0 +1,37 @@
+//! What the collectives that people run today do, so that a comparison is honest.
+//!
+//! Every name says which NCCL it means:
+//! - `nccl-classic`: NCCL 2.3 and 2.4, of Blink's time. Rings over NVLink where one through all
+//!   GPUs exists, else one ring over PCIe (NVIDIA/nccl#179, #301).
+//! - `nccl-ring`: recent NCCL, as seen in 2.18.5 and 2.30. Where no ring of direct NVLinks
+//!   exists, hops without one relay through a GPU (NVB; NVIDIA/nccl#819).
+//! - `nccl-tree`: the trees of recent NCCL: a chain within a server, double binary trees
+//!   between servers.
+//!
+//! [`fn@choose`] says what a release of NCCL, or of RCCL, runs for a size: algorithm, protocol,
+//! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
+//! left out: `CollNet`, PAT and NVLS between servers.
+
+mod choice;
+mod constants;
+pub mod double_tree;
+pub mod expect;
+mod expected_algorithm;
+mod fabric;
+mod plans;
+pub mod rings;
+mod search;
+
+pub(in crate::collectives) use choice::Chooser;
+pub use choice::{
+    Choice, ChoiceError, Chunking, Library, Release, Settings, Version, VersionError, choices,
+    choose, release_on, releases,
+};
+pub(in crate::collectives) use constants::Generation;
+pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
+pub use expected_algorithm::ExpectedAlgorithm;
+pub(in crate::collectives) use expected_algorithm::by_pairs;
+pub(in crate::collectives) use fabric::by_server;
+pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
+pub(in crate::collectives) use plans::{Timed, plan_choice, plan_on};
+pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

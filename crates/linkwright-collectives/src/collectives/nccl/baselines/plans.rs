@@ -1,0 +1,312 @@
+//! NCCL's algorithms as schedules.
+
+mod job;
+
+use self::job::{Job, Recipe};
+use thiserror::Error;
+
+use super::choice::versions::today;
+use super::choice::{Choice, ChoiceError, Chooser, Settings, rings_in};
+use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
+use super::rings::{Era, rings_of};
+use crate::collectives::planners::link_graph::{LinkClass, LinkGraphError, check_gpus};
+use crate::collectives::planners::lowering::{
+    Ring, RootedTree, outline_of_rings, schedule_of_paths, schedule_of_rings, schedule_of_trees,
+};
+use crate::collectives::planners::plan::nvls::plan as nvls_plan;
+use crate::collectives::planners::plan::{Links, Plan, PlanError, Question, by_rule_alone};
+use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::{Pacing, Schedule};
+use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::system::{LinkKind, System, Wiring};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Which NCCL, and which of its algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum NcclBaseline {
+    /// NCCL 2.3 and 2.4: rings.
+    Classic,
+    /// Recent NCCL: rings, and pairs of sends and receives.
+    Ring,
+    /// Recent NCCL: chains within a server, double binary trees between servers.
+    Tree,
+}
+
+impl NcclBaseline {
+    /// Its name among the algorithms.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "nccl-classic",
+            Self::Ring => "nccl-ring",
+            Self::Tree => "nccl-tree",
+        }
+    }
+
+    const fn era(self) -> Era {
+        match self {
+            Self::Classic => Era::Classic,
+            Self::Ring | Self::Tree => Era::Recent,
+        }
+    }
+}
+
+/// A baseline's schedule and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BaselinePlan {
+    /// What to do.
+    pub schedule: Schedule,
+    /// The links that carry it.
+    pub links: LinkClass,
+    /// The chains or trees behind it; empty for rings and paths.
+    pub trees: Vec<RootedTree>,
+    /// What a person should know: a fall-back, the GPUs that relay, an incomplete search.
+    pub notes: Vec<String>,
+}
+
+/// The schedule that NCCL would run on these GPUs, by their ids.
+///
+/// # Errors
+/// [`PlanError::Unsupported`] where this NCCL does not do the collective so, and
+/// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe; as
+/// [`check_gpus`], too.
+pub fn baseline_plan(
+    question: &Question<'_>,
+    baseline: NcclBaseline,
+) -> Result<BaselinePlan, PlanError> {
+    check_gpus(question.system, question.gpus)?;
+    plan_on(question, baseline)
+}
+
+/// As [`baseline_plan`] on GPUs that have been checked.
+pub(in crate::collectives) fn plan_on(
+    question: &Question<'_>,
+    baseline: NcclBaseline,
+) -> Result<BaselinePlan, PlanError> {
+    let Question { gpus, collective, links, .. } = *question;
+    let wiring = question.wiring();
+    let remedy = match (baseline, collective) {
+        (NcclBaseline::Classic, kind) if by_pairs(kind) => Some("nccl-ring, packing"),
+        (NcclBaseline::Tree, kind) if kind != Collective::AllReduce => {
+            Some("nccl-ring, nccl-classic")
+        }
+        _ => None,
+    };
+    if let Some(remedy) = remedy {
+        let (algorithm, collective, remedy) = (baseline.name(), collective.name(), remedy.into());
+        return Err(PlanError::Unsupported { algorithm, collective, remedy });
+    }
+    let era = baseline.era();
+    let recipe = Recipe {
+        name: baseline.name(),
+        links,
+        rings: &|own| rings_of(today(), wiring, own, era),
+        relays: era == Era::Recent,
+        channels: None,
+    };
+    let tree = baseline == NcclBaseline::Tree;
+    let mut plan = laid_out(wiring, gpus, (collective, false), tree, &recipe)?;
+    if wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi)) {
+        plan.notes.push(format!(
+            "on AMD's GPUs it is RCCL that runs; {} stands for it, with rings by NCCL's search",
+            baseline.name()
+        ));
+    }
+    Ok(plan)
+}
+
+/// What a library chooses for a size, and the schedule of that choice.
+///
+/// # Errors
+/// [`ChosenPlanError`] where the machine cannot have the settings, and of a barrier or a scan.
+pub fn chosen_plan(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    size: Bytes,
+    settings: &Settings,
+) -> Result<(Choice, BaselinePlan), ChosenPlanError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let chooser = Chooser::new(wiring, gpus, collective, settings)?;
+    let choice = chooser.choose(size.0);
+    let plan = plan_choice(wiring, gpus, collective, &chooser, &choice)?;
+    Ok((choice, plan))
+}
+
+/// Why there is no plan of a choice.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ChosenPlanError {
+    /// The GPUs do not fit the system.
+    #[error(transparent)]
+    Links(#[from] LinkGraphError),
+    /// The machine cannot have the settings.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// The choice has no schedule.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+impl Diagnose for ChosenPlanError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::Choice(error) => error.diagnosis(),
+            Self::Plan(error) => error.diagnosis(),
+        }
+    }
+}
+
+/// What a library runs by its choice: with those of its rings and that many channels.
+///
+/// # Errors
+/// [`PlanError::Unsupported`] of a barrier or a scan.
+pub(in crate::collectives) fn plan_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<BaselinePlan, PlanError> {
+    of_choice(wiring, gpus, (collective, false), chooser, choice)
+}
+
+/// A schedule that says all that a time depends on.
+pub(in crate::collectives) enum Timed {
+    Whole(Schedule),
+    /// The steps of rank 0 are those of all ranks.
+    Outline(Schedule),
+}
+
+impl Timed {
+    /// What is written of it.
+    pub(in crate::collectives) fn schedule(&self) -> &Schedule {
+        let (Self::Whole(schedule) | Self::Outline(schedule)) = self;
+        schedule
+    }
+}
+
+/// As [`plan_choice`], to be timed alone: rings are not written down rank by rank.
+pub(super) fn outline_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<Timed, PlanError> {
+    use Collective::{AllGather, AllReduce, ReduceScatter};
+    let is_ring = choice.algorithm == ExpectedAlgorithm::Ring
+        && matches!(collective, AllReduce | AllGather | ReduceScatter);
+    let plan = of_choice(wiring, gpus, (collective, is_ring), chooser, choice)?;
+    Ok(if is_ring { Timed::Outline(plan.schedule) } else { Timed::Whole(plan.schedule) })
+}
+
+/// What a library runs by its choice, of rings the outline alone where that is enough.
+fn of_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    (collective, is_outline): (Collective, bool),
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<BaselinePlan, PlanError> {
+    let (name, tree) = match choice.algorithm {
+        ExpectedAlgorithm::Ring => ("nccl-ring", false),
+        ExpectedAlgorithm::Tree => ("nccl-tree", true),
+        ExpectedAlgorithm::Pairs => ("nccl-pairs", false),
+        ExpectedAlgorithm::Nvls => {
+            let plan = nvls_plan(wiring, gpus, collective, Links::Auto)?;
+            let mut schedule = plan.schedule;
+            schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
+            let Plan { links, trees, notes, .. } = plan;
+            return Ok(BaselinePlan { schedule, links, trees, notes });
+        }
+    };
+    let recipe = Recipe {
+        name,
+        links: if chooser.settings.p2p { Links::Auto } else { Links::Host },
+        rings: &|own| rings_in(chooser.rules, wiring, own, &chooser.settings),
+        relays: chooser.rules.thresholds.is_none(),
+        channels: Some(choice.channels),
+    };
+    let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;
+    plan.schedule.protocol = choice.protocol;
+    plan.schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
+    Ok(plan)
+}
+
+/// The schedule of a collective on a job's rings.
+fn laid_out(
+    wiring: &Wiring,
+    gpus: &[usize],
+    (collective, is_outline): (Collective, bool),
+    tree: bool,
+    recipe: &Recipe<'_>,
+) -> Result<BaselinePlan, PlanError> {
+    let job = Job::new(wiring, gpus, recipe)?;
+    let name = format!("{}-{}", recipe.name, collective.name());
+    let mut trees = Vec::new();
+    let mut schedule = match collective {
+        Collective::AllToAll => {
+            let transport = job.rings[0].channel.transport;
+            schedule_of_paths(&name, collective, gpus, &job.paths(), 1, transport)
+        }
+        Collective::Gather { root } | Collective::Scatter { root } => {
+            trees = vec![job.star(root)];
+            schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::Broadcast { root } | Collective::Reduce { root } => {
+            let forwards = matches!(collective, Collective::Broadcast { .. });
+            trees = job.rings.iter().map(|ring| chain(ring, root, forwards)).collect();
+            schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::AllReduce if tree => {
+            trees = job.trees();
+            schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::Barrier | Collective::Scan => {
+            return Err(by_rule_alone(recipe.name, collective));
+        }
+        Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter => {
+            let chunks = if collective == Collective::AllReduce { gpus.len() as u32 } else { 1 };
+            let ring = |ring: &Ring| Ring { chunks, ..ring.clone() };
+            let rings: Vec<Ring> = job.rings.iter().map(ring).collect();
+            let write = if is_outline { outline_of_rings } else { schedule_of_rings };
+            write(&name, collective, gpus, &rings)
+        }
+    };
+    schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, tree) };
+    Ok(BaselinePlan { schedule, links: job.class, trees, notes: job.notes })
+}
+
+/// The longest run that a step of the protocol Simple moves: steps of 512 KiB, of which a ring's
+/// chunk takes four (NCCL, `src/include/collectives.h` and `device.h`).
+const fn chunk_of(collective: Collective, tree: bool) -> Bytes {
+    let is_ring = match collective {
+        Collective::AllReduce => !tree,
+        Collective::AllGather | Collective::ReduceScatter => true,
+        _ => false,
+    };
+    Bytes(if is_ring { 2 << 20 } else { 512 << 10 })
+}
+
+/// The path along a ring away from the root, or, where data flows to it, the whole ring but
+/// its last hop.
+fn chain(ring: &Ring, root: usize, forwards: bool) -> RootedTree {
+    let length = ring.order.len();
+    let start = ring.order.iter().position(|rank| *rank == root).unwrap_or(0);
+    let mut parent = vec![None; length];
+    for step in 1..length {
+        let at = |step: usize| ring.order[(start + step) % length];
+        if forwards {
+            parent[at(step)] = Some(at(step - 1));
+        } else {
+            parent[at(step)] = Some(at(step + 1));
+        }
+    }
+    RootedTree { parent, chunks: 1, channel: ring.channel.clone() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! A job's rings through all of its servers, and the trees, stars and paths beside them.
+
+use crate::collectives::nccl::baselines::double_tree::double_binary_tree;
+use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, interfaces};
+use crate::collectives::nccl::baselines::rings::{FoundRing, RingPath, Rings, on_host};
+use crate::collectives::planners::link_graph::LinkClass;
+use crate::collectives::planners::lowering::{RankPath, Ring, RootedTree};
+use crate::collectives::planners::plan::{Links, PlanError};
+use crate::collectives::schedule::{Channel, ChannelTransport, Relay};
+use crate::system::{Server, Wiring};
+
+/// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
+const MOST_CHANNELS: usize = 32;
+
+/// Whose rings, and how many.
+pub(super) struct Recipe<'a> {
+    /// The algorithm, as people know it.
+    pub(super) name: &'static str,
+    pub(super) links: Links,
+    /// The rings of the GPUs of one server.
+    pub(super) rings: &'a dyn Fn(&[usize]) -> Rings,
+    /// Whether pairs without NVLink may relay.
+    pub(super) relays: bool,
+    /// How many channels there are; as many as rings were found where there is none.
+    pub(super) channels: Option<u32>,
+}
+
+/// A job's rings and what they use.
+pub(super) struct Job<'a> {
+    wiring: &'a Wiring,
+    gpus: &'a [usize],
+    /// The ranks of each server.
+    servers: Vec<Vec<usize>>,
+    /// For each channel and server the ranks in the ring's order.
+    orders: Vec<Vec<Vec<usize>>>,
+    /// The rings through all servers, as ranks.
+    pub(super) rings: Vec<Ring>,
+    pub(super) class: LinkClass,
+    pub(super) notes: Vec<String>,
+    /// Whether pairs without NVLink may relay.
+    relays: bool,
+    /// How many orders differ, where a number of channels was wanted.
+    found: Option<usize>,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        wiring: &'a Wiring,
+        gpus: &'a [usize],
+        recipe: &Recipe<'_>,
+    ) -> Result<Self, PlanError> {
+        let Recipe { name, links, .. } = *recipe;
+        let servers = by_server(wiring, gpus);
+        let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
+        let found = |ranks: &Vec<usize>| match links {
+            Links::Host => on_host(wiring, &ids(ranks)),
+            Links::Auto | Links::Fabric | Links::Every => (recipe.rings)(&ids(ranks)),
+        };
+        let mut found = of_each_server(wiring, gpus, &servers, found);
+        let falls_back = found.iter().any(|rings| rings.path == RingPath::Host);
+        if falls_back && links == Links::Fabric {
+            return Err(PlanError::NoRing { algorithm: name });
+        }
+        let mut notes = Vec::new();
+        if falls_back && matches!(links, Links::Auto | Links::Every) {
+            notes.push(format!("{name} finds no ring over NVLink; planned over PCIe"));
+            found = servers.iter().map(|ranks| on_host(wiring, &ids(ranks))).collect();
+        }
+        if found.iter().any(|rings| !rings.exact) {
+            notes.push("the search for rings was cut short; there may be more of them".to_owned());
+        }
+        let class = match (servers.len() > 1, falls_back || links == Links::Host) {
+            (true, _) => LinkClass::Network,
+            (false, true) => LinkClass::Host,
+            (false, false) => LinkClass::Fabric,
+        };
+        let mut orders = orders(wiring, gpus, &servers, &found, recipe.channels.is_none());
+        let differ = recipe.channels.map(|channels| {
+            // All that were found, then the same again, until there are enough.
+            let differ = orders.len();
+            orders = (0..channels as usize).map(|at| orders[at % differ].clone()).collect();
+            differ
+        });
+        let relays: Vec<Relay> = servers
+            .iter()
+            .zip(&found)
+            .flat_map(|(ranks, rings)| {
+                let renamed = |relay: &Relay| Relay {
+                    from: ranks[relay.from],
+                    to: ranks[relay.to],
+                    ..*relay
+                };
+                rings.rings.iter().flat_map(|ring| &ring.relays).map(renamed).collect::<Vec<_>>()
+            })
+            .collect();
+        if !relays.is_empty() {
+            notes.push(relay_note(gpus, &relays));
+        }
+        let host = falls_back || links == Links::Host;
+        let transport = if host { ChannelTransport::Host } else { ChannelTransport::Best };
+        let ring = |order: &Vec<Vec<usize>>| {
+            let order: Vec<usize> = order.concat();
+            let next = |at: usize| order[(at + 1) % order.len()];
+            let hops: Vec<_> = (0..order.len()).map(|at| (order[at], next(at))).collect();
+            let used = relays.iter().filter(|relay| hops.contains(&(relay.from, relay.to)));
+            let mut relays: Vec<Relay> = used.copied().collect();
+            relays.sort_unstable();
+            relays.dedup();
+            Ring { order, chunks: 1, channel: Channel { relays, ..Channel::over(transport) } }
+        };
+        let rings = orders.iter().map(ring).collect();
+        let relays = recipe.relays && !host;
+        Ok(Self { wiring, gpus, servers, orders, rings, class, notes, relays, found: differ })
+    }
+
+    /// The rank of the job through which two ranks of one server relay, where NCCL does so.
+    fn relay(&self, fabrics: &[Fabric], from: usize, to: usize) -> Option<usize> {
+        let place = |rank: usize| {
+            let find = |ranks: &Vec<usize>| ranks.iter().position(|own| *own == rank);
+            let mut places = self.servers.iter().map(find).enumerate();
+            places.find_map(|(server, at)| at.map(|at| (server, at)))
+        };
+        let ((server, from), (other, to)) = (place(from)?, place(to)?);
+        let through =
+            (self.relays && server == other).then(|| fabrics[server].relay(from, to)).flatten()?;
+        Some(self.servers[server][through])
+    }
+
+    fn fabrics(&self) -> Vec<Fabric> {
+        let ids =
+            |ranks: &Vec<usize>| ranks.iter().map(|rank| self.gpus[*rank]).collect::<Vec<_>>();
+        self.servers.iter().map(|ranks| Fabric::new(self.wiring, &ids(ranks))).collect()
+    }
+
+    /// One path for each ordered pair.
+    pub(super) fn paths(&self) -> Vec<RankPath> {
+        let fabrics = self.fabrics();
+        let ranks = self.gpus.len();
+        let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+        let path = |(from, to)| {
+            let through = self.relay(&fabrics, from, to);
+            let ranks = [Some(from), through, Some(to)].into_iter().flatten().collect();
+            RankPath { ranks, chunks: 1 }
+        };
+        pairs.filter(|(from, to)| from != to).map(path).collect()
+    }
+
+    /// Every rank beside the root, relayed where NCCL does so.
+    pub(super) fn star(&self, root: usize) -> RootedTree {
+        let fabrics = self.fabrics();
+        let ends = (0..self.gpus.len()).flat_map(|rank| [(root, rank), (rank, root)]);
+        let relay = |(from, to): (usize, usize)| {
+            let through = self.relay(&fabrics, from, to)?;
+            Some(Relay { from, to, through: self.gpus[through] })
+        };
+        let relays = ends.filter_map(relay).collect();
+        let transport = self.rings[0].channel.transport;
+        RootedTree {
+            parent: (0..self.gpus.len()).map(|rank| (rank != root).then_some(root)).collect(),
+            chunks: 1,
+            channel: Channel { relays, ..Channel::over(transport) },
+        }
+    }
+
+    /// For each channel a chain in every server, whose heads the double binary trees join: both
+    /// of them, or, where there is a number of channels, the first on those that were found and
+    /// the second on the same again.
+    pub(super) fn trees(&self) -> Vec<RootedTree> {
+        let between = double_binary_tree(self.servers.len());
+        let kinds = if self.servers.len() > 1 { 2 } else { 1 };
+        let mut trees = Vec::new();
+        for (at, (order, ring)) in self.orders.iter().zip(&self.rings).enumerate() {
+            let own = self.found.map(|found| at / found % kinds);
+            for tree in own.map_or(&between[..kinds], |kind| &between[kind..=kind]) {
+                let mut parent = vec![None; self.gpus.len()];
+                for (server, ranks) in order.iter().enumerate() {
+                    parent[ranks[0]] = tree[server].map(|above| order[above][0]);
+                    ranks.windows(2).for_each(|pair| parent[pair[1]] = Some(pair[0]));
+                }
+                let mut channel = ring.channel.clone();
+                let back = |relay: &Relay| Relay { from: relay.to, to: relay.from, ..*relay };
+                let back: Vec<Relay> = channel.relays.iter().map(back).collect();
+                channel.relays.extend(back);
+                channel.relays.sort_unstable();
+                channel.relays.dedup();
+                trees.push(RootedTree { parent, chunks: 1, channel });
+            }
+        }
+        trees
+    }
+}
+
+/// The rings of each server. Servers of one template with GPUs in the same places have the same ones, but for the
+/// GPUs that relay, whose ids are their own.
+fn of_each_server(
+    wiring: &Wiring,
+    gpus: &[usize],
+    servers: &[Vec<usize>],
+    find: impl Fn(&Vec<usize>) -> Rings,
+) -> Vec<Rings> {
+    let mut known: Vec<(&Server, Vec<usize>, Rings)> = Vec::new();
+    let of_server = |ranks: &Vec<usize>| {
+        let template = wiring.in_template(gpus[ranks[0]]).0;
+        let places: Vec<usize> =
+            ranks.iter().map(|rank| wiring.in_template(gpus[*rank]).1).collect();
+        let mut same = known.iter().filter(|(of, _, _)| std::ptr::eq(*of, template));
+        if let Some((.., rings)) = same.find(|(_, at, _)| *at == places) {
+            return rings.clone();
+        }
+        let rings = find(ranks);
+        if rings.rings.iter().all(|ring| ring.relays.is_empty()) {
+            known.push((template, places, rings.clone()));
+        }
+        rings
+    };
+    servers.iter().map(of_server).collect()
+}
+
+/// For each channel and server the ranks in their order. Several servers have as many channels
+/// as the least of them; each starts at another GPU, so that the network interfaces share.
+fn orders(
+    wiring: &Wiring,
+    gpus: &[usize],
+    servers: &[Vec<usize>],
+    found: &[Rings],
+    bounded: bool,
+) -> Vec<Vec<Vec<usize>>> {
+    let most = if bounded { MOST_CHANNELS } else { usize::MAX };
+    let renamed = |ranks: &[usize], ring: &FoundRing| -> Vec<usize> {
+        ring.order.iter().map(|at| ranks[*at]).collect()
+    };
+    if let ([ranks], [rings]) = (servers, found) {
+        let taken = rings.rings.iter().take(most);
+        return taken.map(|ring| vec![renamed(ranks, ring)]).collect();
+    }
+    let nics = interfaces(wiring, gpus[servers[0][0]]) as usize;
+    let switched = |rings: &Rings| rings.path == RingPath::Switched;
+    let count = |rings: &Rings| if switched(rings) { nics } else { rings.rings.len() };
+    let channels = found.iter().map(count).min().unwrap_or(1).clamp(1, most / 2);
+    let order = |channel: usize| {
+        let of_server = |(ranks, rings): (&Vec<usize>, &Rings)| {
+            let ring = &rings.rings[channel % rings.rings.len()];
+            let mut order = renamed(ranks, ring);
+            let length = order.len();
+            // A chain may start anywhere on its ring, but a hop less is a relay less.
+            if ring.relays.is_empty() {
+                order.rotate_left(channel * length / channels % length);
+            }
+            order
+        };
+        servers.iter().zip(found).map(of_server).collect()
+    };
+    (0..channels).map(order).collect()
+}
+
+fn relay_note(gpus: &[usize], relays: &[Relay]) -> String {
+    let mut hops: Vec<String> = relays
+        .iter()
+        .map(|relay| {
+            format!("{} to {} through {}", gpus[relay.from], gpus[relay.to], relay.through)
+        })
+        .collect();
+    hops.sort_unstable();
+    hops.dedup();
+    format!("no NVLink joins some neighbours; these GPUs relay: {}", hops.join(", "))
+}

@@ -1,0 +1,11 @@
+//! This room holds NCCL: its choices, their costs, and its logs.
+//!
+//! - [`baselines`]: its algorithms, of Blink's time and today, and how long they take
+//! - [`calibration`]: the difference to one's own machine, from its measurements
+//! - [`accuracy`]: how far off times are
+//! - [`nccl_tests`]: the output of nccl-tests, and NCCL's logs
+
+pub mod accuracy;
+pub mod baselines;
+pub mod calibration;
+pub mod nccl_tests;

@@ -1,0 +1,11 @@
+//! This room holds the planners: they choose trees, rings or paths, and write down their steps.
+//!
+//! - [`link_graph`]: the links that a job was given
+//! - [`mod@plan`]: the question, the planners, and the plans with which they answer
+//! - [`lowering`]: trees, rings and paths as steps
+//! - [`mpi`]: MPI's algorithms
+
+pub mod link_graph;
+pub mod lowering;
+pub mod mpi;
+pub mod plan;

@@ -1,0 +1,118 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::collectives::nccl::baselines::NcclBaseline;
+use crate::collectives::planners::plan::{plan_for_size, planners, timed_plan_for_size};
+use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::time::{choose_chunk, protocol_as};
+use crate::system::test_support::{alone, on_one_switch};
+use crate::system::{System, presets};
+
+fn fastest(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    size: Bytes,
+) -> Result<(Plan, Vec<Tried>), PlanError> {
+    let question = Question::new(system, gpus, collective);
+    let by = |planner: &'static dyn Planner| {
+        let planned = timed_plan_for_size(planner, &question, size);
+        planned.map(|(plan, timing)| (plan, Some(timing)))
+    };
+    plan_fastest(&planners(), &question, size, None, &by)
+}
+
+fn time_of(system: &System, plan: &Plan, size: Bytes) -> Picoseconds {
+    let schedule = &plan.schedule;
+    let costs = protocol_as(schedule, schedule.protocol, system).unwrap();
+    choose_chunk(schedule, system, size, &costs).unwrap().0.time
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// On any GPUs of any preset, at any size, no NCCL is faster.
+    #[test]
+    fn no_nccl_is_faster(
+        preset in 0..presets::NAMES.len(),
+        servers in 1_u32..3,
+        chosen in proptest::collection::btree_set(0_usize..32, 2..7),
+        which in 0_usize..6,
+        power in 3_u32..29,
+    ) {
+        let name = presets::NAMES[preset];
+        let system = if servers > 1 { on_one_switch(name, servers, 200) } else { alone(name) };
+        let count = system.gpus() as usize;
+        let mut gpus: Vec<usize> = chosen.into_iter().map(|gpu| gpu % count).collect();
+        gpus.sort_unstable();
+        gpus.dedup();
+        prop_assume!(gpus.len() > 1);
+        let root = gpus.len() - 1;
+        let collective = [
+            Collective::AllReduce,
+            Collective::AllGather,
+            Collective::ReduceScatter,
+            Collective::AllToAll,
+            Collective::Broadcast { root },
+            Collective::Reduce { root },
+        ][which];
+        let size = Bytes(1 << power);
+        let Ok((plan, tried)) = fastest(&system, &gpus, collective, size) else {
+            return Ok(());
+        };
+        let time = time_of(&system, &plan, size);
+        for baseline in [NcclBaseline::Ring, NcclBaseline::Tree, NcclBaseline::Classic] {
+            let question = Question::new(&system, &gpus, collective);
+            let planned = plan_for_size(&baseline, &question, size);
+            let Ok(mut other) = planned else { continue };
+            // Of rings and trees NCCL chooses the protocol itself.
+            let chosen = [other.schedule.protocol];
+            let is_classic = baseline == NcclBaseline::Classic;
+            for protocol in if is_classic { baseline.protocols() } else { &chosen } {
+                other.schedule.protocol = *protocol;
+                prop_assert!(time <= time_of(&system, &other, size), "{} on {name}", baseline.name());
+            }
+        }
+        let names: Vec<&str> = tried.iter().map(|tried| &*tried.algorithm).collect();
+        prop_assert!(planners().names().iter().all(|name| names.contains(name)));
+        // What is told of the first is what was taken.
+        prop_assert_eq!(names[0], &*plan.algorithm);
+        let is_its_time = matches!(tried[0].trial, Trial::Timed { time: told, .. } if told == time);
+        prop_assert!(is_its_time, "{:?} and {}", tried[0], time);
+    }
+}
+
+#[test]
+fn a_bound_is_no_more_than_the_time() {
+    let system = on_one_switch("dgx-a100", 9, 200);
+    let gpus: Vec<usize> = (0..72).collect();
+    let size = Bytes(1 << 10);
+    for collective in
+        [Collective::AllReduce, Collective::AllGather, Collective::Broadcast { root: 5 }]
+    {
+        let (plan, tried) = fastest(&system, &gpus, collective, size).unwrap();
+        let best = time_of(&system, &plan, size);
+        for Tried { algorithm, trial } in tried {
+            let Trial::Hopeless { least } = trial else { continue };
+            assert!(least >= best, "{collective}: {algorithm}");
+            let planner = planners().get(&algorithm).unwrap();
+            let planned = plan_for_size(planner, &Question::new(&system, &gpus, collective), size);
+            let Ok(mut other) = planned else { continue };
+            for protocol in planner.protocols() {
+                other.schedule.protocol = *protocol;
+                let time = time_of(&system, &other, size);
+                assert!(time >= least, "{collective}: {algorithm} {time} {least}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_barrier_is_planned_by_a_rule() {
+    let system = alone("dgx-a100");
+    let (plan, tried) = fastest(&system, &[0, 1, 2], Collective::Barrier, Bytes(8)).unwrap();
+    assert!(planners().get(&plan.algorithm).unwrap().is_rule());
+    assert!(tried.iter().any(|tried| matches!(tried.trial, Trial::Refused(_))));
+    let refused = fastest(&system, &[0, 99], Collective::AllReduce, Bytes(8));
+    assert!(matches!(refused, Err(PlanError::Links(_))));
+}

@@ -1,0 +1,121 @@
+//! Says why there is no plan.
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+use super::MOST_PACKED;
+use crate::collectives::planners::link_graph::LinkGraphError;
+use crate::collectives::schedule::source::TooManyRanks;
+use crate::collectives::schedule::time::TimeError;
+use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::system::NoReducingSwitch;
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum PlanError {
+    /// The GPUs do not fit the machine or each other.
+    #[error(transparent)]
+    Links(#[from] LinkGraphError),
+    /// The root is no rank.
+    UnknownRoot {
+        /// The root.
+        root: usize,
+        /// The largest rank.
+        last: usize,
+    },
+    /// The algorithm does not do this collective.
+    Unsupported {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The collective.
+        collective: &'static str,
+        /// Algorithms that do.
+        remedy: Cow<'static, str>,
+    },
+    /// Three phases among GPUs of one server.
+    OneServer,
+    /// More GPUs than trees are packed through.
+    TooMany(usize),
+    /// No switch reduces for these GPUs.
+    NoReducingSwitch(#[from] NoReducingSwitch),
+    /// PCIe alone is wanted, which has no switch that reduces.
+    InSwitchOverHost,
+    /// NVLink alone is wanted, and this NCCL would use PCIe.
+    NoRing {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// NVLink alone is wanted, and the algorithm would use PCIe between some of the GPUs.
+    NotDirect {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// Bandwidths with so little in common that exact weights leave 128 bits.
+    TooFine,
+    /// A linear programme without an answer.
+    Unsolved,
+    /// A hybrid of unknown size.
+    NoSize,
+    /// More GPUs than a rule is written down for.
+    #[error(transparent)]
+    TooManyRanks(#[from] TooManyRanks),
+    /// The schedule cannot be routed.
+    #[error(transparent)]
+    Route(#[from] TimeError),
+}
+
+impl Diagnose for PlanError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::UnknownRoot { root, last } => {
+                Diagnosis::of(format!("the root is rank {root}, and the job has ranks 0 to {last}"))
+            }
+            Self::Unsupported { algorithm, collective, remedy } => {
+                Diagnosis::of(format!("{algorithm} does not do {collective}"))
+                    .remedy(format!("use one of: {remedy}"))
+            }
+            Self::OneServer => {
+                Diagnosis::of("three-phase is for GPUs on several servers, and these are on one")
+                    .remedy("use packing")
+            }
+            Self::TooMany(gpus) => Diagnosis::of(format!(
+                "trees are packed through {MOST_PACKED} GPUs at most, and these are {gpus}"
+            ))
+            .remedy("use nccl-ring, which plans them in seconds"),
+            Self::NoReducingSwitch(error) => {
+                Diagnosis::of(format!("nvls reduces in the switch: {error}"))
+                    .remedy("use packing or nccl-ring")
+            }
+            Self::InSwitchOverHost => {
+                Diagnosis::of("nvls goes through NVSwitches, and only PCIe is wanted")
+                    .remedy("let it choose the links, or use packing")
+            }
+            Self::NoRing { algorithm } => {
+                Diagnosis::of(format!("{algorithm} finds no ring over NVLink through these GPUs"))
+                    .remedy("let it choose the links, or use packing")
+            }
+            Self::NotDirect { algorithm } => Diagnosis::of(format!(
+                "{algorithm} needs an NVLink between any two GPUs, and some of these have none"
+            ))
+            .remedy("let it choose the links, or use packing"),
+            Self::TooFine => {
+                Diagnosis::of("the links' bandwidths have no common measure that fits 128 bits")
+                    .remedy("round them to whole megabytes per second")
+            }
+            Self::Unsolved => Diagnosis::of(
+                "the linear programme of the all-to-all was not solved, which bandwidths of \
+                     very different sizes can cause",
+            )
+            .remedy("use one-hop"),
+            Self::NoSize => {
+                Diagnosis::of("how much of the data goes over PCIe depends on its size")
+                    .remedy("give the size")
+            }
+            Self::TooManyRanks(error) => error.diagnosis(),
+            Self::Route(error) => error.diagnosis(),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Of several plans with their protocols, the one that moves data of a size the fastest.
+//!
+//! Playing a plan costs far more than making it, since every length of chunks is played that may suit it.
+//! What cannot be the fastest by a proved bound is therefore not played: what its busiest link and its
+//! busiest block need. A plan whose bound leaves another the better waits until that one has been
+//! played; what is found is the same in any order.
+
+use super::{Plan, PlanError};
+use crate::collectives::schedule::time::{
+    KnownTimes, NcclProtocol, Player, Timing, fastest_by, protocol_for, protocol_on, resources,
+};
+use crate::collectives::schedule::{Protocol, Schedule};
+use crate::network::Routes;
+use crate::system::Wiring;
+use crate::units::{Bytes, Picoseconds};
+
+/// How near to what its links allow a plan must come for no other to be tried.
+const NEAR: f64 = 1.01;
+
+/// Data of less is moved sooner than bounds are worked out, among many GPUs blocks are too many to look at
+/// before it is their turn.
+const LEAST_BOUNDED: Bytes = Bytes(1 << 20);
+const MOST_BOUNDED: usize = 64;
+
+/// Of plans, each with the protocols that their executors have, the one that moves `size` the fastest,
+/// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
+/// links allow, no other plan is tried. Known times are not played again.
+pub(super) fn fastest_of(
+    (plans, protocols): (&[Plan], &[Protocol]),
+    wiring: &Wiring,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+    known: &mut KnownTimes,
+) -> Result<(Plan, Timing), PlanError> {
+    let routes = &resources(wiring);
+    let mut search = Search { routes, protocols, size, peer_access_switch, known, best: None };
+    let candidates: Vec<Candidate<'_>> = (0..)
+        .zip(plans)
+        .map(|(place, plan)| search.candidate(place, plan))
+        .collect::<Result<_, PlanError>>()?;
+    let mut waiting: Vec<&Candidate<'_>> = Vec::new();
+    for (candidate, later) in candidates.iter().zip(1..) {
+        // Those that wait and may be as near are played first.
+        while !search.is_within(candidate.near)
+            && let Some(at) = waiting.iter().position(|it| it.least <= candidate.near)
+        {
+            search.play(waiting.remove(at))?;
+        }
+        if search.is_within(candidate.near) {
+            continue;
+        }
+        if candidates[later..].iter().any(|better| candidate.least > better.near) {
+            waiting.push(candidate);
+        } else {
+            search.play(candidate)?;
+        }
+    }
+    waiting.into_iter().try_for_each(|candidate| search.play(candidate))?;
+    let (timing, (place, _), protocol) =
+        search.best.expect("there is a plan, and a protocol for it");
+    let mut plan = plans[place].clone();
+    plan.schedule.protocol = protocol;
+    Ok((plan, timing))
+}
+
+/// A plan and what it takes at least.
+struct Candidate<'p> {
+    place: usize,
+    plan: &'p Plan,
+    /// A time this near to what its links allow leaves it untried.
+    near: f64,
+    /// One for each protocol; Simple is the first.
+    ways: Vec<Way<'p>>,
+    /// None of them takes less, in seconds.
+    least: f64,
+}
+
+/// One way to play a plan: it has one protocol.
+struct Way<'p> {
+    protocol: Protocol,
+    costs: NcclProtocol,
+    /// It does not take less, in seconds.
+    least: f64,
+    /// Ready to be played, where its bound has been asked for.
+    player: Option<Player<'p>>,
+}
+
+struct Search<'r> {
+    protocols: &'r [Protocol],
+    routes: &'r Routes<'r>,
+    size: Bytes,
+    known: &'r mut KnownTimes,
+    peer_access_switch: Picoseconds,
+    /// With its place among plans and that of its protocol there: of equals the first is taken.
+    best: Option<(Timing, (usize, usize), Protocol)>,
+}
+
+impl<'r> Search<'r> {
+    fn candidate<'p>(&self, place: usize, plan: &'p Plan) -> Result<Candidate<'p>, PlanError>
+    where
+        'r: 'p,
+    {
+        let (size, schedule) = (self.size.0 as f64, &plan.schedule);
+        let usual = protocol_on(schedule, self.routes.wiring());
+        let player = Player::on(schedule, self.routes, &usual)?;
+        let loads = player.link_bytes();
+        let times = loads.iter().zip(self.routes.capacities());
+        let busiest = times.map(|(load, most)| load / most.0 as f64).fold(0.0, f64::max);
+        let (seconds, launch) = (size * busiest, usual.launch.as_seconds());
+        let sent = size * most_sent(schedule);
+        let is_bounded = self.size >= LEAST_BOUNDED && schedule.ranks() <= MOST_BOUNDED;
+        let mut ways = Vec::new();
+        for protocol in self.protocols.iter().rev() {
+            let costs = self.costs(schedule, *protocol);
+            // A block is no faster than its flags let it be, nor than the links that it sends over.
+            let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);
+            let soonest = launch + seconds.max(own) / costs.data_share;
+            let bounded = || Player::on(schedule, self.routes, &costs);
+            let player = is_bounded.then(bounded).transpose()?;
+            let busy = player.as_ref().map(|player| player.least(self.size).as_seconds());
+            let least = soonest.max(busy.unwrap_or(0.0));
+            ways.push(Way { protocol: *protocol, costs, least, player });
+        }
+        let least = ways.iter().map(|way| way.least).fold(f64::INFINITY, f64::min);
+        Ok(Candidate { place, plan, near: NEAR * (launch + seconds), ways, least })
+    }
+
+    fn costs(&self, schedule: &Schedule, protocol: Protocol) -> NcclProtocol {
+        let usual = protocol_for(schedule, protocol, self.routes.wiring());
+        NcclProtocol { peer_access_switch: self.peer_access_switch, ..usual }
+    }
+
+    /// Whether something takes no longer than that.
+    fn is_within(&self, near: f64) -> bool {
+        self.best.as_ref().is_some_and(|(timing, ..)| timing.time.as_seconds() <= near)
+    }
+
+    /// Plays a plan with each protocol that may be the fastest.
+    fn play(&mut self, candidate: &Candidate<'_>) -> Result<(), PlanError> {
+        let schedule = &candidate.plan.schedule;
+        for (at, way) in candidate.ways.iter().enumerate() {
+            let place = (candidate.place, at);
+            let is_beaten = |least: f64| {
+                self.best.as_ref().is_some_and(|(timing, of_best, _)| {
+                    let best = timing.time.as_seconds();
+                    if *of_best < place { best <= least } else { best < least * EARLIER }
+                })
+            };
+            if is_beaten(way.least) {
+                continue;
+            }
+            let timing = match &way.player {
+                Some(player) => fastest_by(player, self.size, self.known)?,
+                None => {
+                    let player = Player::on(schedule, self.routes, &way.costs)?;
+                    if is_beaten(player.least(self.size).as_seconds()) {
+                        continue;
+                    }
+                    fastest_by(&player, self.size, self.known)?
+                }
+            };
+            let is_better = self
+                .best
+                .as_ref()
+                .is_none_or(|(best, of_best, _)| (timing.time, place) < (best.time, *of_best));
+            if is_better {
+                self.best = Some((timing, place, way.protocol));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A plan before the best one is taken where they are equal: its bound must be above by more than rounding.
+const EARLIER: f64 = 1.0 - 1e-9;
+
+/// What the busiest block of a schedule sends, in parts of the collective's size.
+fn most_sent(schedule: &Schedule) -> f64 {
+    let blocks = schedule.programs.iter().flat_map(|program| &program.blocks);
+    let sent = blocks.map(|block| -> u64 {
+        let sends = block.steps.iter().filter(|step| step.operation.sends());
+        sends.map(|step| u64::from(step.count)).sum()
+    });
+    sent.max().unwrap_or(0) as f64 / schedule.longest_buffer() as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! The plan that is the fastest for data of one size.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::fastest::fastest_of;
+use super::optimum::in_switch_rate;
+use super::rate::steady_rate;
+use super::{Links, Plan, PlanError, Planner, Question, by_rule_alone, nvls};
+use crate::collectives::nccl::baselines::{
+    BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, NcclBaseline, Settings, plan_choice,
+};
+use crate::collectives::planners::lowering::tree::MAX_CHANNELS;
+use crate::collectives::planners::lowering::{RootedTree, schedule_of_trees};
+use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::time::{
+    KnownTimes, NcclProtocol, Timing, choose_chunk_on, fastest_on, protocol_on,
+};
+use crate::collectives::schedule::{Protocol, Schedule};
+use crate::system::Wiring;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+/// As [`plan`](fn@super::plan), for data of that size: of what the planner offers the fastest, with the
+/// protocol that is the fastest of those that its executors have.
+///
+/// Of few deep trees and many shallow ones, each on one channel or two, which reach the same rate,
+/// packing's are the fastest. Blink's own trees are taken as they are, on one channel or two.
+///
+/// # Errors
+/// As [`plan`](fn@super::plan).
+pub fn plan_for_size(
+    planner: &dyn Planner,
+    question: &Question<'_>,
+    size: Bytes,
+) -> Result<Plan, PlanError> {
+    Ok(timed_plan_for_size(planner, question, size)?.0)
+}
+
+/// As [`plan_for_size`], and how long the plan takes while peer access need not be switched.
+///
+/// # Errors
+/// As [`plan`](fn@super::plan).
+pub fn timed_plan_for_size(
+    planner: &dyn Planner,
+    question: &Question<'_>,
+    size: Bytes,
+) -> Result<(Plan, Timing), PlanError> {
+    Candidates::new(planner, question)?.fastest(size)
+}
+
+/// As [`plan_for_size`] for each of several sizes, of which each may have another plan.
+///
+/// # Errors
+/// As [`plan`](fn@super::plan).
+pub fn plan_for_sizes(
+    planner: &dyn Planner,
+    question: &Question<'_>,
+    sizes: &[Bytes],
+) -> Result<Vec<Plan>, PlanError> {
+    let candidates = Candidates::new(planner, question)?;
+    sizes.iter().map(|size| Ok(candidates.fastest(*size)?.0)).collect()
+}
+
+/// Holds all that a planner has to offer for any size.
+#[derive(Debug)]
+pub struct Offer(Open);
+
+/// What there is to choose from.
+#[derive(Debug)]
+enum Open {
+    /// Plans, of which the fastest is taken.
+    Plans(Vec<Plan>),
+    /// NCCL, which chooses by its own model.
+    Nccl {
+        chooser: Box<Chooser>,
+        gpus: Vec<usize>,
+        collective: Collective,
+        optimum: Option<Bandwidth>,
+    },
+}
+
+impl Offer {
+    /// Offers these plans, one at least; of equally fast ones the first is taken.
+    #[must_use]
+    pub const fn of_plans(plans: Vec<Plan>) -> Self {
+        Self(Open::Plans(plans))
+    }
+}
+
+/// Keeps what a planner offers on a job's GPUs, for many sizes.
+#[derive(Debug)]
+pub struct Candidates {
+    wiring: Arc<Wiring>,
+    protocols: &'static [Protocol],
+    open: Open,
+}
+
+impl Candidates {
+    /// # Errors
+    /// As [`plan`](fn@super::plan).
+    pub fn new(planner: &dyn Planner, question: &Question<'_>) -> Result<Self, PlanError> {
+        question.check()?;
+        Self::of_checked(planner, question)
+    }
+
+    fn of_checked(planner: &dyn Planner, question: &Question<'_>) -> Result<Self, PlanError> {
+        let Offer(open) = planner.offer(question)?;
+        let wiring = Arc::clone(question.shared_wiring());
+        Ok(Self { wiring, protocols: planner.protocols(), open })
+    }
+
+    /// What NCCL, or RCCL, itself takes for each size.
+    ///
+    /// # Errors
+    /// As [`plan`](fn@super::plan), and of a barrier or a scan.
+    pub fn of_library(question: &Question<'_>) -> Result<Self, PlanError> {
+        question.check()?;
+        let Question { gpus, collective, .. } = *question;
+        let chooser = Chooser::new(question.wiring(), gpus, collective, &Settings::default());
+        let chooser = Box::new(chooser.map_err(|error| match error {
+            ChoiceError::Links(error) => error.into(),
+            // All else is said of settings, and there are none.
+            _ => by_rule_alone("nccl-ring", collective),
+        })?);
+        let open = Open::Nccl { chooser, gpus: gpus.to_vec(), collective, optimum: None };
+        let wiring = Arc::clone(question.shared_wiring());
+        Ok(Self { wiring, protocols: &Protocol::ALL, open })
+    }
+
+    /// The one that moves so much the fastest, with its protocol, and how long it takes.
+    ///
+    /// # Errors
+    /// A size that would take too many transfers.
+    pub fn fastest(&self, size: Bytes) -> Result<(Plan, Timing), PlanError> {
+        self.fastest_knowing(size, &mut KnownTimes::default())
+    }
+
+    /// Does as [`Self::fastest`], and plays nothing again that was played for other GPUs.
+    ///
+    /// # Errors
+    /// As [`Self::fastest`].
+    pub fn fastest_knowing(
+        &self,
+        size: Bytes,
+        known: &mut KnownTimes,
+    ) -> Result<(Plan, Timing), PlanError> {
+        let Self { wiring, protocols, open } = self;
+        match open {
+            Open::Plans(plans) => {
+                fastest_of((plans, protocols), wiring, size, Picoseconds(0), known)
+            }
+            Open::Nccl { chooser, gpus, collective, optimum } => {
+                let choice = chooser.choose(size.0);
+                let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
+                let BaselinePlan { schedule, links, trees, notes } = chosen;
+                let rate = steady_rate(&schedule, wiring)?;
+                let costs = protocol_on(&schedule, wiring);
+                let timing = fastest_on(&schedule, wiring, size, &costs, known)?;
+                let algorithm = Cow::Borrowed(planner_of(choice.algorithm));
+                let optimum = *optimum;
+                let plan = Plan { schedule, algorithm, links, trees, rate, optimum, notes };
+                Ok((plan, timing))
+            }
+        }
+    }
+}
+
+/// The name of who plans what NCCL runs.
+const fn planner_of(expected: ExpectedAlgorithm) -> &'static str {
+    match expected {
+        ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => NcclBaseline::Ring.name(),
+        ExpectedAlgorithm::Tree => NcclBaseline::Tree.name(),
+        ExpectedAlgorithm::Nvls => nvls::NAME,
+    }
+}
+
+/// NCCL with an algorithm of its own, where it has it on these GPUs and the links are its own choice.
+pub(super) fn offer_of_library(
+    question: &Question<'_>,
+    wanted: ExpectedAlgorithm,
+) -> Option<Offer> {
+    let Question { gpus, collective, links, .. } = *question;
+    if links != Links::Auto {
+        return None;
+    }
+    let wiring = question.wiring();
+    let settings = Settings { algorithm: Some(wanted), ..Settings::default() };
+    let chooser = Chooser::new(wiring, gpus, collective, &settings).ok()?;
+    let optimum = (wanted == ExpectedAlgorithm::Nvls)
+        .then(|| in_switch_rate(wiring, gpus, collective))
+        .flatten();
+    let (chooser, gpus) = (Box::new(chooser), gpus.to_vec());
+    Some(Offer(Open::Nccl { chooser, gpus, collective, optimum }))
+}
+
+/// As [`plan_for_size`], on GPUs that have been checked.
+pub(super) fn plan_sized(
+    planner: &dyn Planner,
+    question: &Question<'_>,
+    size: Bytes,
+) -> Result<Plan, PlanError> {
+    Ok(Candidates::of_checked(planner, question)?.fastest(size)?.0)
+}
+
+/// Of a plan on one channel for a tree or on two, the one that moves `size` the fastest.
+pub(super) fn fastest(
+    plan: Plan,
+    protocols: &[Protocol],
+    wiring: &Wiring,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+) -> Result<Plan, PlanError> {
+    let (plans, known) = (with_two_channels(vec![plan]), &mut KnownTimes::default());
+    Ok(fastest_of((&plans, protocols), wiring, size, peer_access_switch, known)?.0)
+}
+
+/// Plans as they are, and each also with its trees on two channels.
+pub(super) fn with_two_channels(mut plans: Vec<Plan>) -> Vec<Plan> {
+    let is_narrow = |trees: usize| trees > 0 && 2 * trees <= MAX_CHANNELS;
+    let narrow = plans.iter().filter(|plan| is_narrow(plan.trees.len()));
+    let twice: Vec<Plan> = narrow.map(on_two_channels).collect();
+    plans.extend(twice);
+    plans
+}
+
+/// How long a plan takes with the chunk that suits it.
+pub(super) fn time_of(
+    plan: &Plan,
+    wiring: &Wiring,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+) -> Result<Picoseconds, PlanError> {
+    let costs = NcclProtocol { peer_access_switch, ..protocol_on(&plan.schedule, wiring) };
+    Ok(choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0.time)
+}
+
+/// The same trees, each on two channels with half of its data.
+///
+/// A connection holds few chunks, so that a GPU which passes them on lets its link rest while
+/// the next is on its way; the other channel's chunks fill that gap.
+fn on_two_channels(plan: &Plan) -> Plan {
+    let Schedule { name, collective, gpus, .. } = &plan.schedule;
+    let halves: Vec<RootedTree> =
+        plan.trees.iter().flat_map(|tree| [tree.clone(), tree.clone()]).collect();
+    let mut schedule = schedule_of_trees(name, *collective, gpus, &halves);
+    schedule.routes.clone_from(&plan.schedule.routes);
+    let mut whole = plan.trees.clone();
+    whole.iter_mut().for_each(|tree| tree.chunks *= 2);
+    Plan { schedule, trees: whole, ..plan.clone() }
+}
+
+/// The plans among which a planner chooses.
+#[cfg(test)]
+pub(super) fn plans_of(planner: &dyn Planner, question: &Question<'_>) -> Option<Vec<Plan>> {
+    match planner.offer(question).ok()?.0 {
+        Open::Plans(plans) => Some(plans),
+        Open::Nccl { .. } => None,
+    }
+}

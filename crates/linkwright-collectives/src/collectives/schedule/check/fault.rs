@@ -1,0 +1,385 @@
+//! What can be wrong with a schedule.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::collectives::schedule::placement::Placement;
+use crate::collectives::schedule::{Buffer, StepOperation};
+use crate::diagnostic::{Diagnose, Diagnosis};
+
+/// A step, by rank, block and position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepPlace {
+    /// The rank.
+    pub rank: usize,
+    /// Index in the rank's blocks.
+    pub block: usize,
+    /// Index in the block's steps.
+    pub step: usize,
+}
+
+impl fmt::Display for StepPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} block {} step {}", self.rank, self.block, self.step)
+    }
+}
+
+/// Why a step waits for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The other comes before it in its block.
+    Block,
+    /// It names the other in its `after` list.
+    After,
+    /// The other sends what it receives.
+    Message,
+    /// The other must first receive what fills the connection.
+    Room,
+}
+
+/// One step that waits for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// The step that waits.
+    pub step: StepPlace,
+    /// The step that it waits for.
+    pub waits_for: StepPlace,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, waits_for, cause } = self;
+        match cause {
+            Cause::Block => write!(f, "{step} comes after {waits_for} in its block"),
+            Cause::After => write!(f, "{step} depends on {waits_for}"),
+            Cause::Message => write!(f, "{step} waits for what {waits_for} sends"),
+            Cause::Room => {
+                write!(f, "{step} cannot send until {waits_for} has received what fills the slots")
+            }
+        }
+    }
+}
+
+/// A circle of waits, shortened where it is long.
+fn circle(waits: &[Wait]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = String::new();
+    for wait in waits.iter().take(SHOWN) {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        text.push_str(&wait.to_string());
+    }
+    if waits.len() > SHOWN {
+        text.push_str(&format!("; and so on through {} more steps", waits.len() - SHOWN));
+    }
+    text
+}
+
+/// The word for a buffer.
+const fn word(buffer: Buffer) -> &'static str {
+    match buffer {
+        Buffer::Input => "input",
+        Buffer::Output => "output",
+        Buffer::Scratch => "scratch",
+    }
+}
+
+/// The first thing that is wrong with a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum ScheduleFault {
+    /// More than the checker takes on.
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much, or the first amount past the limit.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The schedule's own figures do not fit together.
+    Header {
+        /// What is wrong, as the end of a sentence.
+        problem: String,
+    },
+    /// A channel's own figures do not fit together.
+    Channel {
+        /// The channel.
+        channel: usize,
+        /// What is wrong, as the end of a sentence.
+        problem: String,
+    },
+    /// A block names something that does not exist.
+    Block {
+        /// The rank.
+        rank: usize,
+        /// The block.
+        block: usize,
+        /// What is wrong, as the end of a sentence.
+        problem: String,
+    },
+    /// Two blocks of a rank hold the same end of a connection.
+    ConnectionTwice {
+        /// The rank.
+        rank: usize,
+        /// The block that came first.
+        first: usize,
+        /// The other block.
+        second: usize,
+        /// "send to" or "receive from".
+        direction: &'static str,
+        /// The other rank.
+        peer: usize,
+        /// The channel.
+        channel: usize,
+    },
+    /// A step that needs a peer in a block that has none.
+    NoPeer {
+        /// The step.
+        place: StepPlace,
+        /// What it does.
+        operation: StepOperation,
+        /// "send to" or "receive from".
+        direction: &'static str,
+    },
+    /// A step without the source or destination that it needs.
+    NoSlice {
+        /// The step.
+        place: StepPlace,
+        /// What it does.
+        operation: StepOperation,
+        /// "source" or "destination".
+        what: &'static str,
+    },
+    /// A step that moves nothing.
+    NoChunks {
+        /// The step.
+        place: StepPlace,
+        /// What it does.
+        operation: StepOperation,
+    },
+    /// A step beyond the end of a buffer.
+    OutOfBuffer {
+        /// The step.
+        place: StepPlace,
+        /// The buffer.
+        buffer: Buffer,
+        /// The first chunk of the step.
+        offset: usize,
+        /// Its last chunk.
+        last: usize,
+        /// The buffer's length in chunks.
+        length: usize,
+    },
+    /// A dependency on a step that does not exist.
+    UnknownDependency {
+        /// The step.
+        place: StepPlace,
+        /// The block that it names.
+        block: usize,
+        /// The step that it names.
+        step: usize,
+    },
+    /// A run that is sent but never received, or awaited but never sent.
+    Unmatched {
+        /// The step.
+        place: StepPlace,
+        /// What is missing.
+        problem: String,
+        /// The channel.
+        channel: usize,
+        /// Which run of the connection, from one.
+        number: usize,
+    },
+    /// A run that is sent with one length and received with another.
+    CountsDiffer {
+        /// The sending step.
+        send: StepPlace,
+        /// Its chunks.
+        sent: u32,
+        /// The receiving step.
+        receive: StepPlace,
+        /// Its chunks.
+        received: u32,
+    },
+    /// Steps of a rank that depend on each other in a circle.
+    DependencyCycle(Vec<Wait>),
+    /// Steps that wait for each other for ever.
+    Deadlock(Vec<Wait>),
+    /// A write to what may only be read.
+    WritesInput {
+        /// The step.
+        place: StepPlace,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A source and a destination that overlap without being the same.
+    Overlap {
+        /// The step.
+        place: StepPlace,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// Two steps that use a chunk at once.
+    Race {
+        /// One step.
+        first: StepPlace,
+        /// Whether it writes.
+        first_writes: bool,
+        /// The other.
+        second: StepPlace,
+        /// Whether it writes.
+        second_writes: bool,
+        /// The buffer, as the second step names it.
+        buffer: Buffer,
+        /// The chunk.
+        chunk: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A read of what was never written.
+    Unwritten {
+        /// The step.
+        place: StepPlace,
+        /// The buffer.
+        buffer: Buffer,
+        /// The chunk.
+        chunk: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A reduction of two values that share a contribution.
+    CountedTwice {
+        /// The step.
+        place: StepPlace,
+        /// The rank whose contribution it is.
+        rank: usize,
+        /// The chunk of that rank's input.
+        chunk: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A reduction of different chunks of the input, which no collective asks for.
+    MixedChunks {
+        /// The step.
+        place: StepPlace,
+        /// One chunk.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// An output that does not end as it should.
+    WrongOutput {
+        /// The rank.
+        rank: usize,
+        /// The chunk of its output.
+        chunk: usize,
+        /// What it should hold.
+        expected: String,
+        /// What it holds.
+        found: String,
+        /// The step that wrote it last, where one did.
+        writer: Option<StepPlace>,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+}
+
+impl Diagnose for ScheduleFault {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::TooLarge { what, found, limit } => {
+                Diagnosis::of(format!("the schedule has {found} {what}"))
+                    .remedy(format!("the checker's limit is {limit}"))
+            }
+            Self::Header { problem } => Diagnosis::of(format!("the schedule {problem}")),
+            Self::Channel { channel, problem } => {
+                Diagnosis::of(format!("channel {channel} {problem}"))
+            }
+            Self::Block { rank, block, problem } => {
+                Diagnosis::of(format!("rank {rank} block {block} {problem}"))
+            }
+            Self::ConnectionTwice { rank, first, second, direction, peer, channel } => {
+                Diagnosis::of(format!(
+                    "rank {rank} blocks {first} and {second} both {direction} rank {peer} on \
+                     channel {channel}"
+                ))
+                .remedy("one block at most may")
+            }
+            Self::NoPeer { place, operation, direction } => Diagnosis::of(format!(
+                "{place} is a {operation:?}, but its block has no peer to {direction}"
+            )),
+            Self::NoSlice { place, operation, what } => {
+                Diagnosis::of(format!("{place} is a {operation:?}, but names no {what}"))
+            }
+            Self::NoChunks { place, operation } => {
+                Diagnosis::of(format!("{place} is a {operation:?} of 0 chunks"))
+                    .remedy("it must move at least 1")
+            }
+            Self::OutOfBuffer { place, buffer, offset, last, length } => Diagnosis::of(format!(
+                "{place} uses chunks {offset} to {last} of the {} buffer, which has {length}",
+                word(*buffer)
+            )),
+            Self::UnknownDependency { place, block, step } => Diagnosis::of(format!(
+                "{place} depends on block {block} step {step} of its rank, which does not exist"
+            )),
+            Self::Unmatched { place, problem, channel, number } => Diagnosis::of(format!(
+                "{place} {problem} on channel {channel}, the {number}th run of this connection"
+            )),
+            Self::CountsDiffer { send, sent, receive, received } => Diagnosis::of(format!(
+                "{send} sends {sent} chunks, which {receive} receives as {received}"
+            )),
+            Self::DependencyCycle(error) => {
+                Diagnosis::of(format!("steps depend on each other in a circle: {}", circle(error)))
+            }
+            Self::Deadlock(error) => Diagnosis::of(format!("deadlock: {}", circle(error))),
+            Self::WritesInput { place, placement } => Diagnosis::of(format!(
+                "{place} writes the input, which is only read when the schedule runs \
+                     {placement}"
+            )),
+            Self::Overlap { place, placement } => Diagnosis::of(format!(
+                "{place} reads and writes runs that overlap by part when it runs {placement}"
+            )),
+            Self::Race { first, first_writes, second, second_writes, buffer, chunk, placement } => {
+                Diagnosis::of(format!(
+                    "race when run {placement}: {first} {} and {second} {} chunk {chunk} of the {} \
+                     buffer, and nothing orders them",
+                    verb(*first_writes),
+                    verb(*second_writes),
+                    word(*buffer)
+                ))
+            }
+            Self::Unwritten { place, buffer, chunk, placement } => Diagnosis::of(format!(
+                "{place} reads chunk {chunk} of the {} buffer, which nothing has written by \
+                     then, when run {placement}",
+                word(*buffer)
+            )),
+            Self::CountedTwice { place, rank, chunk, placement } => Diagnosis::of(format!(
+                "{place} counts rank {rank}'s chunk {chunk} twice: it is in both of the values \
+                     that the step reduces, when run {placement}"
+            )),
+            Self::MixedChunks { place, first, second, placement } => Diagnosis::of(format!(
+                "{place} reduces chunk {first} of the input with chunk {second}, when run \
+                     {placement}"
+            ))
+            .remedy("only equal chunks of different ranks may be reduced"),
+            Self::WrongOutput { rank, chunk, expected, found, writer, placement } => {
+                Diagnosis::of(format!(
+                    "rank {rank} must end with {expected} in chunk {chunk} of its output, but has \
+                     {found}, when run {placement}{}",
+                    writer.map_or_else(String::new, |place| format!("; {place} wrote it last"))
+                ))
+            }
+        }
+    }
+}
+
+const fn verb(writes: bool) -> &'static str {
+    if writes { "writes" } else { "reads" }
+}

@@ -1,0 +1,190 @@
+//! Schedules in the formats of others: MSCCL XML, MSCCL++ JSON and Graphviz DOT.
+//!
+//! - [`normal`]: what every format shares: a schedule without `nop` steps and without
+//!   dependencies that say nothing, checked for the rules that the formats rely on
+//! - [`pieces`]: a schedule cut into pieces, for executors that run it only once
+//! - [`msccl_xml`]: what MSCCL's executors load
+//! - [`msccl_xml_import`]: the reader of the same
+//! - [`mscclpp_json`]: what the MSCCL++ executor loads
+//! - [`mod@dot`] draws pictures
+//! - `written`: how long a schedule takes in the form that a file has
+//!
+//! A format's limit is never passed in silence: a schedule is split, or refused with the
+//! limit and a remedy.
+
+pub mod dot;
+mod fold;
+pub mod msccl_xml;
+pub mod msccl_xml_import;
+pub mod mscclpp_json;
+mod peers;
+pub mod pieces;
+mod written;
+
+pub mod normal;
+#[cfg(test)]
+mod test_support;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::diagnostic::{Diagnose, Diagnosis};
+
+use crate::collectives::schedule::collective::Collective;
+
+pub use dot::{to_dot, trees_to_dot};
+pub use msccl_xml::{MscclOptions, to_msccl_xml};
+pub use msccl_xml_import::read_msccl_xml;
+pub use mscclpp_json::{MscclppOptions, to_fastest_mscclpp_json, to_mscclpp_json};
+pub use pieces::in_pieces;
+pub use written::to_timed_msccl_xml;
+
+pub use normal::normalise;
+
+/// A schedule in another format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Export {
+    /// The file's whole text; the same schedule and options give the same bytes.
+    pub text: String,
+    /// What the format could not say and its user must know, each a sentence.
+    pub notes: Vec<String>,
+}
+
+/// Why a schedule cannot be exported.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum ExportError {
+    /// The executor would refuse the file, or read past its arrays.
+    Limit {
+        /// The format.
+        format: &'static str,
+        /// What there is too much of.
+        what: &'static str,
+        /// Where.
+        place: String,
+        /// How many there are.
+        count: u64,
+        /// How many there may be.
+        most: u64,
+        /// What the user can do.
+        remedy: &'static str,
+    },
+    /// The format has no such collective.
+    NoCollective {
+        /// The format.
+        format: &'static str,
+        /// The collective.
+        collective: Collective,
+        /// What the user can do.
+        remedy: &'static str,
+    },
+    /// The format has no word for what a switch does.
+    NoOperation {
+        /// The format.
+        format: &'static str,
+        /// What the step does.
+        operation: &'static str,
+        /// The step.
+        place: String,
+        /// What the user can do.
+        remedy: &'static str,
+    },
+    /// The schedule breaks a rule of schedules.
+    Broken {
+        /// Where: a rank, a block, a step.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An option has a value that the format cannot hold.
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u64,
+        /// What would work.
+        remedy: &'static str,
+    },
+}
+
+impl Diagnose for ExportError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Limit { format, what, place, count, most, remedy } => Diagnosis::of(format!(
+                "{place} has {count} {what}, and {format} takes at most {most}"
+            ))
+            .remedy(*remedy),
+            Self::NoCollective { format, collective, remedy } => {
+                Diagnosis::of(format!("{format} has no {}", collective.name())).remedy(*remedy)
+            }
+            Self::NoOperation { format, operation, place, remedy } => {
+                Diagnosis::of(format!("{format} has no {operation}, which {place} is"))
+                    .remedy(*remedy)
+            }
+            Self::Broken { place, problem } => {
+                Diagnosis::of(format!("the schedule is broken: {place} {problem}"))
+                    .remedy("run the check, and plan it again")
+            }
+            Self::BadOption { option, value, remedy } => {
+                Diagnosis::of(format!("the option `{option}` is {value}")).remedy(*remedy)
+            }
+        }
+    }
+}
+
+/// Refuses a schedule of which a switch does some steps.
+fn refuse_in_switch(
+    schedule: &crate::collectives::Schedule,
+    format: &'static str,
+    remedy: &'static str,
+) -> Result<(), ExportError> {
+    let Some((rank, block, step)) = schedule.first_in_switch() else { return Ok(()) };
+    let operation = schedule.programs[rank].blocks[block].steps[step].operation.name();
+    let place = normal::place(rank, block, Some(step));
+    Err(ExportError::NoOperation { format, operation, place, remedy })
+}
+
+/// The notes on what no format says: which GPU a rank is, and which links a channel uses.
+fn placement_notes(schedule: &crate::collectives::Schedule, executor: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    if schedule.gpus.iter().enumerate().any(|(rank, gpu)| rank != *gpu) {
+        let gpus: Vec<String> = schedule.gpus.iter().map(usize::to_string).collect();
+        let gpus = gpus.join(",");
+        notes.push(format!(
+            "The file names ranks only: start the job so that its ranks are GPUs {gpus}, such \
+             as by CUDA_VISIBLE_DEVICES={gpus}."
+        ));
+    }
+    for (index, channel) in schedule.channels.iter().enumerate() {
+        if channel.transport == crate::collectives::ChannelTransport::Host {
+            notes.push(format!(
+                "Channel {index} is planned over PCIe and the host; {executor} chooses the \
+                 links itself and takes NVLink where two GPUs have it."
+            ));
+        }
+        if !channel.relays.is_empty() {
+            let pairs: Vec<String> = channel
+                .relays
+                .iter()
+                .map(|relay| format!("{} to {} by GPU {}", relay.from, relay.to, relay.through))
+                .collect();
+            notes.push(format!(
+                "Channel {index} relays through other GPUs (ranks {}); {executor} chooses the \
+                 links itself.",
+                pairs.join(", ")
+            ));
+        }
+    }
+    if !schedule.routes.is_empty() {
+        notes.push(format!(
+            "Between servers the plan chooses the network interfaces; {executor} chooses them \
+             itself, so that the rate may be another."
+        ));
+    }
+    if let Some(root) = schedule.collective.root() {
+        notes.push(format!(
+            "The file cannot name the root: use it for calls with root {root} only."
+        ));
+    }
+    notes
+}

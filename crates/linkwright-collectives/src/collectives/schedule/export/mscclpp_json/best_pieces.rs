@@ -1,0 +1,80 @@
+//! Into how many pieces a plan is best cut, and what that form of it reaches.
+
+use super::{MscclppOptions, form, to_mscclpp_json};
+use crate::collectives::schedule::export::written::{as_executed, note, time_of};
+use crate::collectives::schedule::export::{Export, ExportError};
+use crate::collectives::schedule::time::{TimeError, Timing, protocol_of, time};
+use crate::collectives::schedule::{Protocol, Schedule};
+use crate::system::System;
+use crate::units::Bytes;
+
+/// The most pieces that are tried.
+const MOST_PIECES: u32 = 64;
+
+/// A number of pieces and the time of the plan that is cut so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BestPieces {
+    /// How many.
+    pub pieces: u32,
+    /// What the exported form takes, which the executor runs once over the whole message.
+    pub timing: Timing,
+}
+
+/// The number of pieces, by doubling, with which a plan that fits the options is the fastest.
+///
+/// # Errors
+/// As [`to_mscclpp_json`] where not even the uncut plan fits; what the timing refuses comes
+/// inside of the result.
+pub fn best_pieces(
+    schedule: &Schedule,
+    system: &System,
+    size: Bytes,
+    options: &MscclppOptions,
+) -> Result<Result<BestPieces, TimeError>, ExportError> {
+    to_mscclpp_json(schedule, &MscclppOptions { pieces: 1, ..*options })?;
+    let timed = |pieces: u32| -> Result<Timing, TimeError> {
+        // Options that an uncut plan fits may be too narrow for more pieces.
+        let form = form(schedule, &MscclppOptions { pieces, ..*options });
+        let form = form.map_err(|refused| TimeError::Fault { problem: refused.to_string() })?;
+        let written = as_executed(Schedule { protocol: Protocol::Simple, ..form.schedule });
+        time(&written, system, size, size, &protocol_of(&written, system)?)
+    };
+    let mut best = match timed(1) {
+        Ok(timing) => BestPieces { pieces: 1, timing },
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let mut pieces = 2;
+    while pieces <= MOST_PIECES {
+        match timed(pieces) {
+            Ok(timing) if timing.time < best.timing.time => {
+                best = BestPieces { pieces, timing };
+            }
+            _ => break,
+        }
+        pieces *= 2;
+    }
+    Ok(Ok(best))
+}
+
+/// Writes a schedule in as many pieces as make it the fastest at a size, with a note on what that
+/// form reaches by the time model, beside what the schedule itself does.
+///
+/// # Errors
+/// As [`to_mscclpp_json`].
+pub fn to_fastest_mscclpp_json(
+    schedule: &Schedule,
+    system: &System,
+    size: Bytes,
+    options: &MscclppOptions,
+) -> Result<Export, ExportError> {
+    let found = best_pieces(schedule, system, size, options)?;
+    let Ok(BestPieces { pieces, timing }) = found else {
+        return to_mscclpp_json(schedule, options);
+    };
+    let mut export = to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options })?;
+    if let Ok(planned) = time_of(schedule, system, size) {
+        let cut = if pieces == 1 { "one piece".to_owned() } else { format!("{pieces} pieces") };
+        export.notes.push(note(&format!("the plan in {cut}"), &timing, &planned));
+    }
+    Ok(export)
+}

@@ -1,0 +1,472 @@
+//! A schedule: what every rank sends, receives and reduces.
+//!
+//! The form is that of a GPU kernel which runs a collective (MSCCL's, and so NCCL's): a rank
+//! runs thread blocks side by side; a block runs its steps one after the other, sends to at
+//! most one peer and receives from at most one. Data is cut into equal chunks, and a step
+//! moves a run of them. What a schedule leaves out: sizes. Data longer than one pass is cut
+//! into pieces, and every piece runs the whole schedule, one after the other in each block,
+//! so that blocks form a pipeline.
+//!
+//! This is the room of the schedule and its one walk:
+//!
+//! - [`collective`]: broadcast, all-reduce and the others, and the data that each rank must end with
+//! - [`builder`] and [`source`]: schedules as they are written, and as rules that yield them rank by rank
+//! - `walk`: the one walk over a schedule, on which its check, its execution, its play and its exports stand
+//! - [`placement`]: where a rank's buffers lie
+//! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
+//! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
+//! - [`messages`]: a schedule, or a rule, as the messages of a program
+//! - [`mod@time`]: how long they take on a machine
+//! - [`tables`]: schedules and timings as columns
+//! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
+
+pub mod builder;
+pub mod check;
+pub mod collective;
+pub mod execute;
+pub mod export;
+pub mod messages;
+pub mod placement;
+pub mod source;
+pub mod tables;
+pub mod time;
+mod walk;
+
+use serde::{Deserialize, Serialize};
+
+use crate::collectives::schedule::collective::Collective;
+use crate::units::Bytes;
+
+/// One of a rank's buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Buffer {
+    /// What the rank contributes; never written, unless the operation runs in place.
+    Input,
+    /// What the rank gets.
+    Output,
+    /// Room for what is on its path.
+    Scratch,
+}
+
+/// Where a run of chunks starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Slice {
+    /// The buffer.
+    pub buffer: Buffer,
+    /// The first chunk: shard times [`Schedule::chunks`] plus the chunk in the shard.
+    pub offset: u32,
+}
+
+impl Slice {
+    /// A place in the input.
+    #[must_use]
+    pub const fn input(offset: u32) -> Self {
+        Self { buffer: Buffer::Input, offset }
+    }
+
+    /// A place in the output.
+    #[must_use]
+    pub const fn output(offset: u32) -> Self {
+        Self { buffer: Buffer::Output, offset }
+    }
+
+    /// A place in the scratch buffer.
+    #[must_use]
+    pub const fn scratch(offset: u32) -> Self {
+        Self { buffer: Buffer::Scratch, offset }
+    }
+}
+
+/// What a step does. `source` and `destination` are the step's; "received" is the next run
+/// of chunks from the block's receive peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepOperation {
+    /// Send the source.
+    Send,
+    /// Write what is received to the destination.
+    Receive,
+    /// Write what is received to the destination and send it on.
+    ReceiveCopySend,
+    /// Send the reduction of what is received with the source; keep nothing.
+    ReceiveReduceSend,
+    /// Write the reduction of what is received with the source to the destination.
+    ReceiveReduceCopy,
+    /// As [`Self::ReceiveReduceCopy`], and send it on.
+    ReceiveReduceCopySend,
+    /// Write the source to the destination.
+    Copy,
+    /// Write the reduction of source and destination to the destination.
+    Reduce,
+    /// Write the reduction of the source with what every other rank of the channel's group has
+    /// sent to this one, which the switch makes, to the destination (`multimem.ld_reduce`).
+    SwitchReduce,
+    /// Write the source to the destination and send it to every other rank of the channel's group
+    /// at once, which the switch copies (`multimem.st`).
+    Multicast,
+    /// As [`Self::SwitchReduce`], and send the result as [`Self::Multicast`] does.
+    SwitchReduceMulticast,
+    /// Nothing but wait for other steps.
+    Nop,
+}
+
+impl StepOperation {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Send,
+        Self::Receive,
+        Self::ReceiveCopySend,
+        Self::ReceiveReduceSend,
+        Self::ReceiveReduceCopy,
+        Self::ReceiveReduceCopySend,
+        Self::Copy,
+        Self::Reduce,
+        Self::SwitchReduce,
+        Self::Multicast,
+        Self::SwitchReduceMulticast,
+        Self::Nop,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::ReceiveCopySend => "receive-copy-send",
+            Self::ReceiveReduceSend => "receive-reduce-send",
+            Self::ReceiveReduceCopy => "receive-reduce-copy",
+            Self::ReceiveReduceCopySend => "receive-reduce-copy-send",
+            Self::Copy => "copy",
+            Self::Reduce => "reduce",
+            Self::SwitchReduce => "switch-reduce",
+            Self::Multicast => "multicast",
+            Self::SwitchReduceMulticast => "switch-reduce-multicast",
+            Self::Nop => "nop",
+        }
+    }
+
+    /// Whether the block's receive peer is read.
+    #[must_use]
+    pub const fn receives(self) -> bool {
+        matches!(
+            self,
+            Self::Receive
+                | Self::ReceiveCopySend
+                | Self::ReceiveReduceSend
+                | Self::ReceiveReduceCopy
+                | Self::ReceiveReduceCopySend
+        )
+    }
+
+    /// Whether the switch reduces what the others of the channel's group have sent to this rank.
+    #[must_use]
+    pub const fn switch_reduces(self) -> bool {
+        matches!(self, Self::SwitchReduce | Self::SwitchReduceMulticast)
+    }
+
+    /// Whether the switch copies to the others of the channel's group.
+    #[must_use]
+    pub const fn multicasts(self) -> bool {
+        matches!(self, Self::Multicast | Self::SwitchReduceMulticast)
+    }
+
+    /// Whether the switch reduces or copies.
+    #[must_use]
+    pub const fn is_in_switch(self) -> bool {
+        self.switch_reduces() || self.multicasts()
+    }
+
+    /// Whether the block's send peer is written.
+    #[must_use]
+    pub const fn sends(self) -> bool {
+        matches!(
+            self,
+            Self::Send
+                | Self::ReceiveCopySend
+                | Self::ReceiveReduceSend
+                | Self::ReceiveReduceCopySend
+        )
+    }
+
+    /// Whether the source is read.
+    #[must_use]
+    pub const fn reads_source(self) -> bool {
+        !matches!(self, Self::Receive | Self::ReceiveCopySend | Self::Nop)
+    }
+
+    /// Whether the destination is written.
+    #[must_use]
+    pub const fn writes_destination(self) -> bool {
+        !matches!(self, Self::Send | Self::ReceiveReduceSend | Self::Nop)
+    }
+
+    /// Whether two values become one.
+    #[must_use]
+    pub const fn reduces(self) -> bool {
+        matches!(
+            self,
+            Self::ReceiveReduceSend
+                | Self::ReceiveReduceCopy
+                | Self::ReceiveReduceCopySend
+                | Self::Reduce
+                | Self::SwitchReduce
+                | Self::SwitchReduceMulticast
+        )
+    }
+}
+
+/// A step of the same rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct StepId {
+    /// Index in [`RankSchedule::blocks`].
+    pub block: u32,
+    /// Index in [`ThreadBlock::steps`].
+    pub step: u32,
+}
+
+/// One step of a thread block.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ScheduleStep {
+    /// What it does.
+    pub operation: StepOperation,
+    /// What it reads, where [`StepOperation::reads_source`].
+    pub source: Option<Slice>,
+    /// What it writes, where [`StepOperation::writes_destination`].
+    pub destination: Option<Slice>,
+    /// How many chunks; zero for [`StepOperation::Nop`] only.
+    pub count: u32,
+    /// Steps of other blocks of the rank that must have ended before this one starts.
+    pub after: Vec<StepId>,
+}
+
+/// Steps that run one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ThreadBlock {
+    /// The rank that it sends to.
+    pub send: Option<usize>,
+    /// The rank that it receives from.
+    pub receive: Option<usize>,
+    /// Index in [`Schedule::channels`]. On one channel a rank has at most one block that
+    /// sends to a peer and at most one that receives from it, at most one that reduces in the
+    /// switch and at most one that multicasts. The in-switch steps of a block are
+    /// all alike, and it has no peer.
+    pub channel: usize,
+    /// The steps.
+    pub steps: Vec<ScheduleStep>,
+}
+
+/// What one rank does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Default, Deserialize)]
+pub struct RankSchedule {
+    /// Length of the scratch buffer, in chunks.
+    pub scratch_chunks: u32,
+    /// The blocks, which run side by side.
+    pub blocks: Vec<ThreadBlock>,
+}
+
+/// Which links carry a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChannelTransport {
+    /// NVLink or xGMI where the pair has it, else the host, and the network between servers.
+    Best,
+    /// PCIe and what joins the sockets, also where the pair has NVLink.
+    Host,
+    /// Switches that reduce and multicast. What a rank sends waits in its own memory until the one
+    /// that it is sent to reads all of the group's at once ([`StepOperation::SwitchReduce`]), and
+    /// what one receives is what its peer has sent to the whole group
+    /// ([`StepOperation::Multicast`]).
+    Switch,
+}
+
+/// A pair of ranks whose data passes through a third GPU of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Relay {
+    /// The sending rank.
+    pub from: usize,
+    /// The receiving rank.
+    pub to: usize,
+    /// The GPU between them, by its id in the machine; it need not be a rank.
+    pub through: usize,
+}
+
+/// A set of connections, at most one each way between two ranks; through switches, at most one
+/// each way between a rank and all others of its group.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Channel {
+    /// The links that it uses.
+    pub transport: ChannelTransport,
+    /// Connections that a third GPU relays.
+    pub relays: Vec<Relay>,
+    /// The ranks whose memory is bound together, in their order; for
+    /// [`ChannelTransport::Switch`] only.
+    pub group: Vec<usize>,
+}
+
+impl Channel {
+    /// A channel over some links, without relays.
+    #[must_use]
+    pub const fn over(transport: ChannelTransport) -> Self {
+        Self { transport, relays: Vec::new(), group: Vec::new() }
+    }
+
+    /// A channel through the switches that join these ranks, two at least.
+    #[must_use]
+    pub fn through_switch(group: impl IntoIterator<Item = usize>) -> Self {
+        let mut group: Vec<usize> = group.into_iter().collect();
+        group.sort_unstable();
+        group.dedup();
+        Self { transport: ChannelTransport::Switch, relays: Vec::new(), group }
+    }
+
+    /// The ranks that a rank shares a switch's memory with: the group's others.
+    pub fn others(&self, rank: usize) -> impl Iterator<Item = usize> + '_ {
+        self.group.iter().copied().filter(move |other| *other != rank)
+    }
+}
+
+impl Default for Channel {
+    fn default() -> Self {
+        Self::over(ChannelTransport::Best)
+    }
+}
+
+/// One of the paths that data takes from a GPU to another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ChosenPath {
+    /// The devices in order, by their index in the machine, both GPUs included.
+    pub devices: Vec<usize>,
+    /// How much of the data goes this way, in proportion to the others.
+    pub units: u64,
+}
+
+/// The paths that a plan chose between two ranks, where it does not leave them to the network.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ChosenRoute {
+    /// The sending rank.
+    pub from: usize,
+    /// The receiving rank.
+    pub to: usize,
+    /// The paths, at least one.
+    pub paths: Vec<ChosenPath>,
+}
+
+/// How data and the notice of its arrival travel (NCCL's protocols).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Protocol {
+    /// Flags in every 8 bytes: lowest latency, at most half of the bandwidth.
+    LL,
+    /// Flags in every 128 bytes: low latency, at most 15/16 of the bandwidth.
+    LL128,
+    /// Data, then a flag behind a fence: full bandwidth.
+    Simple,
+}
+
+impl Protocol {
+    /// All of them, lowest latency first.
+    pub const ALL: [Self; 3] = [Self::LL, Self::LL128, Self::Simple];
+
+    /// Its name, as NCCL writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LL => "LL",
+            Self::LL128 => "LL128",
+            Self::Simple => "Simple",
+        }
+    }
+}
+
+/// How a schedule's thread blocks share links, and how its data is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Connections between two GPUs take turns, chunk by chunk, as Blink's streams do, so that each
+    /// gets a link in proportion to its data; in chunks of whatever size is the fastest.
+    #[default]
+    InTurns,
+    /// Blocks run side by side and share their links equally, as NCCL's do.
+    SideBySide {
+        /// The longest run that a step moves.
+        chunk: Bytes,
+    },
+}
+
+/// A collective, planned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Schedule {
+    /// What people call it: letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// What it must bring about.
+    pub collective: Collective,
+    /// The protocol that its connections use.
+    pub protocol: Protocol,
+    /// How its blocks share links.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// For each rank its GPU, by id in the machine.
+    pub gpus: Vec<usize>,
+    /// Chunks in a shard.
+    pub chunks: u32,
+    /// Whether it may run with input and output in the same memory.
+    pub in_place: bool,
+    /// Whether it may run with input and output apart.
+    pub out_of_place: bool,
+    /// The channels.
+    pub channels: Vec<Channel>,
+    /// Paths that connections of [`ChannelTransport::Best`] take; any other takes those of fewest hops.
+    pub routes: Vec<ChosenRoute>,
+    /// What each rank does.
+    pub programs: Vec<RankSchedule>,
+}
+
+impl Schedule {
+    /// How many ranks take part.
+    #[must_use]
+    pub fn ranks(&self) -> usize {
+        self.gpus.len()
+    }
+
+    /// Length of one of a rank's buffers, in chunks.
+    #[must_use]
+    pub fn buffer_chunks(&self, rank: usize, buffer: Buffer) -> usize {
+        let chunks = self.chunks as usize;
+        match buffer {
+            Buffer::Input => self.collective.input_shards(self.ranks(), rank) * chunks,
+            Buffer::Output => self.collective.output_shards(self.ranks(), rank) * chunks,
+            Buffer::Scratch => self.programs[rank].scratch_chunks as usize,
+        }
+    }
+
+    /// Length of the longest input or output buffer, in chunks: what nccl-tests calls the size.
+    #[must_use]
+    pub fn longest_buffer(&self) -> usize {
+        let of_rank = |rank: usize| {
+            let input = self.buffer_chunks(rank, Buffer::Input);
+            input.max(self.buffer_chunks(rank, Buffer::Output))
+        };
+        (0..self.ranks()).map(of_rank).max().unwrap_or(0)
+    }
+
+    /// The first step that is done in a switch: its rank, block and place there.
+    #[must_use]
+    pub fn first_in_switch(&self) -> Option<(usize, usize, usize)> {
+        let blocks = self.programs.iter().enumerate().flat_map(|(rank, program)| {
+            program.blocks.iter().enumerate().map(move |(at, block)| (rank, at, block))
+        });
+        let mut steps = blocks.filter_map(|(rank, at, block)| {
+            let in_switch = |step: &ScheduleStep| step.operation.is_in_switch();
+            block.steps.iter().position(in_switch).map(|step| (rank, at, step))
+        });
+        steps.next()
+    }
+
+    /// How many steps all ranks have together.
+    #[must_use]
+    pub fn step_count(&self) -> usize {
+        let blocks = self.programs.iter().flat_map(|program| &program.blocks);
+        blocks.map(|block| block.steps.len()).sum()
+    }
+}

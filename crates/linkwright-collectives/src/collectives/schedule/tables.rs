@@ -1,0 +1,174 @@
+//! Schedules and their timings as columns.
+
+use crate::system::System;
+use crate::table::Table;
+use crate::units::Picoseconds;
+
+use crate::collectives::nccl::baselines::{Choice, Expectation};
+use crate::collectives::schedule::time::Timing;
+use crate::collectives::schedule::{Buffer, Schedule, Slice};
+
+/// One row per direction of a link that carried something: its ends, bytes and utilisation.
+#[must_use]
+pub fn link_loads(system: &System, timing: &Timing) -> Table {
+    let name = |device: usize| system.device_name(device);
+    let ends = timing.links.iter().map(|load| {
+        let channel = system.channel(load.channel);
+        (name(channel.from), (name(channel.to), channel.kind.name().to_owned()))
+    });
+    let (from, (to, kind)): (Vec<String>, (Vec<String>, Vec<String>)) = ends.unzip();
+    Table::new()
+        .with("from", "", from)
+        .with("to", "", to)
+        .with("kind", "", kind)
+        .with("bytes", "B", timing.links.iter().map(|load| load.bytes).collect::<Vec<_>>())
+        .with(
+            "utilisation",
+            "",
+            timing.links.iter().map(|load| load.utilisation).collect::<Vec<_>>(),
+        )
+}
+
+/// One row per timing, with the columns of nccl-tests.
+#[must_use]
+pub fn sweep(timings: &[Timing]) -> Table {
+    let real = |of: fn(&Timing) -> f64| timings.iter().map(of).collect::<Vec<f64>>();
+    Table::new()
+        .with("size", "B", timings.iter().map(|timing| timing.size.0).collect::<Vec<_>>())
+        .with("time", "s", real(|timing| timing.time.as_seconds()))
+        .with("algorithm_bandwidth", "GB/s", real(|timing| timing.algorithm_bandwidth))
+        .with("bus_bandwidth", "GB/s", real(|timing| timing.bus_bandwidth))
+        .with("chunk", "B", timings.iter().map(|timing| timing.chunk.0).collect::<Vec<_>>())
+}
+
+/// One row per size, with the columns of nccl-tests and what the library runs.
+#[must_use]
+pub fn expectations(rows: &[Expectation]) -> Table {
+    let real = |of: fn(&Expectation) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
+    let times = Table::new()
+        .with("size", "B", rows.iter().map(|row| row.size.0).collect::<Vec<_>>())
+        .with("time", "s", real(|row| row.time.as_seconds()))
+        .with("algorithm_bandwidth", "GB/s", real(|row| row.algorithm_bandwidth))
+        .with("bus_bandwidth", "GB/s", real(|row| row.bus_bandwidth));
+    with_choices(times, &rows.iter().map(|row| row.choice).collect::<Vec<_>>())
+}
+
+/// One row per choice, with the time that the library's cost model gives it; empty where it has
+/// no model.
+#[must_use]
+pub fn choices(rows: &[Choice]) -> Table {
+    let time = |row: &Choice| row.model_time.map_or(f64::NAN, Picoseconds::as_seconds);
+    let table = Table::new().with("model_time", "s", rows.iter().map(time).collect::<Vec<_>>());
+    with_choices(table, rows)
+        .with("threads", "", rows.iter().map(|row| u64::from(row.threads)).collect::<Vec<_>>())
+        .with(
+            "slices",
+            "",
+            rows.iter().map(|row| u64::from(row.chunking.slices)).collect::<Vec<_>>(),
+        )
+        .with("loops", "", rows.iter().map(|row| row.chunking.loops).collect::<Vec<_>>())
+        .with("last_chunk", "B", rows.iter().map(|row| row.chunking.last.0).collect::<Vec<_>>())
+}
+
+fn with_choices(table: Table, rows: &[Choice]) -> Table {
+    let text = |of: fn(&Choice) -> &'static str| {
+        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
+    };
+    table
+        .with("algorithm", "", text(|row| row.algorithm.name()))
+        .with("protocol", "", text(|row| row.protocol.name()))
+        .with("channels", "", rows.iter().map(|row| u64::from(row.channels)).collect::<Vec<_>>())
+        .with("chunk", "B", rows.iter().map(|row| row.chunking.chunk.0).collect::<Vec<_>>())
+}
+
+/// One row per step, rank by rank and block by block.
+///
+/// A peer is a rank, or empty where the step does not send or receive. A place reads
+/// `input 3`, its buffer and its first chunk. `after` names the steps that must have ended
+/// first as `block.step`.
+#[must_use]
+pub fn steps(schedule: &Schedule) -> Table {
+    let mut numbers: [Vec<u64>; 5] = Default::default();
+    let mut texts: [Vec<String>; 6] = Default::default();
+    for (rank, program) in schedule.programs.iter().enumerate() {
+        for (index, block) in program.blocks.iter().enumerate() {
+            for (position, step) in block.steps.iter().enumerate() {
+                let row = [rank, index, position, block.channel, step.count as usize];
+                for (column, value) in numbers.iter_mut().zip(row) {
+                    column.push(value as u64);
+                }
+                let peer = |uses: bool, peer: Option<usize>| {
+                    peer.filter(|_| uses).map_or_else(String::new, |peer| peer.to_string())
+                };
+                let after = step.after.iter().map(|id| format!("{}.{}", id.block, id.step));
+                let row = [
+                    step.operation.name().to_owned(),
+                    peer(step.operation.sends(), block.send),
+                    peer(step.operation.receives(), block.receive),
+                    step.source.map_or_else(String::new, place),
+                    step.destination.map_or_else(String::new, place),
+                    after.collect::<Vec<_>>().join(" "),
+                ];
+                for (column, value) in texts.iter_mut().zip(row) {
+                    column.push(value);
+                }
+            }
+        }
+    }
+    let [rank, block, step, channel, count] = numbers;
+    let [operation, send, receive, source, destination, after] = texts;
+    Table::new()
+        .with("rank", "", rank)
+        .with("block", "", block)
+        .with("step", "", step)
+        .with("channel", "", channel)
+        .with("operation", "", operation)
+        .with("send_to", "", send)
+        .with("receive_from", "", receive)
+        .with("source", "", source)
+        .with("destination", "", destination)
+        .with("count", "", count)
+        .with("after", "", after)
+}
+
+fn place(slice: Slice) -> String {
+    let buffer = match slice.buffer {
+        Buffer::Input => "input",
+        Buffer::Output => "output",
+        Buffer::Scratch => "scratch",
+    };
+    format!("{buffer} {}", slice.offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collectives::Collective;
+    use crate::collectives::planners::plan::{Packing, Question, plan};
+    use crate::collectives::schedule::time::{protocol_of, time};
+    use crate::system::test_support::alone;
+    use crate::table::Column;
+    use crate::units::Bytes;
+
+    #[test]
+    fn a_pair_s_tables_say_who_sends_what_over_which_link() {
+        let machine = alone("dgx1-v100");
+        let broadcast = Collective::Broadcast { root: 0 };
+        let plan = plan(&Packing, &Question::new(&machine, &[3, 0], broadcast)).unwrap();
+        let steps = steps(&plan.schedule);
+        assert_eq!(steps.row_count(), plan.schedule.step_count());
+        let Some(Column::Utf8(peers)) = steps.column("send_to").map(|column| &column.values) else {
+            panic!("peers are text")
+        };
+        assert!(peers.iter().any(|peer| peer == "1"), "{peers:?}");
+
+        let costs = protocol_of(&plan.schedule, &machine).unwrap();
+        let size = Bytes(1 << 20);
+        let timing = time(&plan.schedule, &machine, size, Bytes(1 << 18), &costs).unwrap();
+        let loads = link_loads(&machine, &timing);
+        let text = |name| loads.column(name).map(|column| column.values.clone());
+        assert_eq!(text("from"), Some(Column::Utf8(vec!["GPU3".to_owned()])));
+        assert_eq!(text("to"), Some(Column::Utf8(vec!["GPU0".to_owned()])));
+        assert_eq!(sweep(&[timing]).row_count(), 1);
+    }
+}

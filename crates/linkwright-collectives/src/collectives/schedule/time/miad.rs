@@ -1,0 +1,131 @@
+//! The chunk size, found as Blink finds it: multiplicative increase, additive decrease.
+//!
+//! Small chunks leave links idle between steps, large ones fill a pipeline late. Blink's code
+//! generator starts small, doubles the chunk while the time falls, and then takes equal steps
+//! back while that helps (Blink, "Auto chunk size selection with MIAD").
+
+use crate::program::kernel::NcclProtocol;
+use crate::system::{System, Wiring};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::error::TimeError;
+use super::known::{Found, KnownTimes};
+use super::paths::resources;
+use super::play::{Player, Timing, wiring_of};
+use crate::collectives::schedule::{Pacing, Schedule};
+
+/// The first chunk to be tried.
+const FIRST: u64 = 64 << 10;
+
+/// Steps back after the last doubling: quarters of what it added.
+const STEPS_BACK: u64 = 4;
+
+/// One chunk size that was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ChunkTrial {
+    /// The chunk.
+    pub chunk: Bytes,
+    /// Size over time, GB/s.
+    pub algorithm_bandwidth: f64,
+}
+
+/// The best timing over chunk sizes, and what was tried on the way, in order; with the chunks that
+/// the schedule names, where it does.
+///
+/// # Errors
+/// As [`time`](fn@super::time).
+pub fn choose_chunk(
+    schedule: &Schedule,
+    system: &System,
+    size: Bytes,
+    protocol: &NcclProtocol,
+) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
+    choose_chunk_on(schedule, &wiring_of(schedule, system)?, size, protocol)
+}
+
+/// As [`choose_chunk`], on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn choose_chunk_on(
+    schedule: &Schedule,
+    wiring: &Wiring,
+    size: Bytes,
+    protocol: &NcclProtocol,
+) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
+    let routes = resources(wiring);
+    choose_chunk_by(&Player::on(schedule, &routes, protocol)?, size)
+}
+
+/// Finds the best timing over chunk sizes, on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn fastest_on(
+    schedule: &Schedule,
+    wiring: &Wiring,
+    size: Bytes,
+    protocol: &NcclProtocol,
+    known: &mut KnownTimes,
+) -> Result<Timing, TimeError> {
+    let routes = resources(wiring);
+    fastest_by(&Player::on(schedule, &routes, protocol)?, size, known)
+}
+
+/// The same of a schedule that is ready to be played, which is not where one that takes as long was
+/// played before.
+pub(in crate::collectives) fn fastest_by(
+    player: &Player<'_>,
+    size: Bytes,
+    known: &mut KnownTimes,
+) -> Result<Timing, TimeError> {
+    let key = player.key(size);
+    if let Some(found) = known.find(key) {
+        return Ok(player.timing_of(size, found));
+    }
+    let timing = choose_chunk_by(player, size)?.0;
+    known.keep(key, Found { pieces: timing.pieces, time: timing.time });
+    Ok(timing)
+}
+
+/// As [`choose_chunk`], of a schedule that is ready to be played.
+fn choose_chunk_by(
+    player: &Player<'_>,
+    size: Bytes,
+) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
+    let mut trials = Vec::new();
+    if let Pacing::SideBySide { chunk } = player.pacing() {
+        return Ok((attempt(player, size, chunk.0, &mut trials)?, trials));
+    }
+    // Pipelines of many hundred pieces take long to play and gain nothing from more.
+    let least = size.0 >> 11;
+    let mut chunk = FIRST.max(least).min(size.0.max(1));
+    let first = chunk;
+    let mut best = attempt(player, size, chunk, &mut trials)?;
+    while best.pieces > 1 {
+        let next = attempt(player, size, chunk * 2, &mut trials)?;
+        if next.time >= best.time {
+            break;
+        }
+        (best, chunk) = (next, chunk * 2);
+    }
+    // What lies before the last doubling has been seen to be slower.
+    let bound = if chunk > first { chunk / 2 } else { least };
+    let (step, mut back) = ((chunk / 2 / STEPS_BACK).max(1), chunk);
+    while back > bound + step {
+        back -= step;
+        let next = attempt(player, size, back, &mut trials)?;
+        if next.time >= best.time {
+            break;
+        }
+        best = next;
+    }
+    Ok((best, trials))
+}
+
+fn attempt(
+    player: &Player<'_>,
+    size: Bytes,
+    chunk: u64,
+    trials: &mut Vec<ChunkTrial>,
+) -> Result<Timing, TimeError> {
+    let timing = player.time(size, Bytes(chunk))?;
+    let algorithm_bandwidth = timing.algorithm_bandwidth;
+    trials.push(ChunkTrial { chunk: Bytes(chunk), algorithm_bandwidth });
+    Ok(timing)
+}

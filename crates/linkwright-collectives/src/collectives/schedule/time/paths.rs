@@ -1,0 +1,149 @@
+//! The paths of a schedule's connections over a system's links.
+
+use std::collections::BTreeMap;
+
+use crate::network::{ResourceId, RouteClass, Routes};
+use crate::program::kernel::Reach;
+use crate::system::views::wiring::WiredId;
+use crate::system::{DeviceKind, Wire, Wiring};
+use crate::units::Picoseconds;
+
+use super::error::TimeError;
+use crate::collectives::schedule::{Channel, ChannelTransport, ChosenPath, ChosenRoute, Schedule};
+
+/// The links' resources at what long transfers reach of them.
+///
+/// # Panics
+/// Never: what is reached of a link lies between 0 and 1.
+#[must_use]
+pub fn resources(wiring: &Wiring) -> Routes<'_> {
+    Routes::on(wiring, Wire::reached_share).expect("shares lie between 0 and 1")
+}
+
+/// The resources that a connection uses, each with its part of the data, the latency of its links,
+/// and over what they lead.
+pub(super) type Path = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
+
+/// The paths of a schedule's connections, each found once: most channels join the same pairs of ranks.
+pub(super) struct KnownPaths<'a> {
+    schedule: &'a Schedule,
+    routes: &'a Routes<'a>,
+    of_pair: BTreeMap<(usize, usize, ChannelTransport), Path>,
+}
+
+impl<'a> KnownPaths<'a> {
+    /// None is known yet.
+    pub(super) const fn new(schedule: &'a Schedule, routes: &'a Routes<'a>) -> Self {
+        Self { schedule, routes, of_pair: BTreeMap::new() }
+    }
+
+    /// The path of a connection of a channel.
+    pub(super) fn path(
+        &mut self,
+        channel: &Channel,
+        (from, to): (usize, usize),
+    ) -> Result<Path, TimeError> {
+        let find = || path(self.schedule, self.routes, channel, (from, to));
+        if !channel.relays.is_empty() {
+            return find();
+        }
+        let pair = (from, to, channel.transport);
+        if let Some(known) = self.of_pair.get(&pair) {
+            return Ok(known.clone());
+        }
+        let found = find()?;
+        self.of_pair.insert(pair, found.clone());
+        Ok(found)
+    }
+}
+
+/// The path of a connection of a channel.
+fn path(
+    schedule: &Schedule,
+    routes: &Routes<'_>,
+    channel: &Channel,
+    (from, to): (usize, usize),
+) -> Result<Path, TimeError> {
+    let gpu = |rank: usize| schedule.gpus[rank];
+    let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
+    let Some(relay) = relay else {
+        let may_choose = channel.transport == ChannelTransport::Best;
+        let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
+        let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
+        if let Some(path) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
+            return Ok(path);
+        }
+        return hop(routes, channel.transport, (gpu(from), gpu(to)));
+    };
+    let through = relay.through;
+    let (mut uses, first, _) = hop(routes, ChannelTransport::Best, (gpu(from), through))?;
+    let (onward, second, reach) = hop(routes, ChannelTransport::Best, (through, gpu(to)))?;
+    uses.extend(onward);
+    Ok((uses, Picoseconds(first.0 + second.0), reach))
+}
+
+/// The paths that a plan chose; None where the system, another than was planned for, has not
+/// got them.
+fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Option<Path> {
+    let wired = |path: &ChosenPath| -> Option<Vec<WiredId>> {
+        let devices: Option<Vec<WiredId>> =
+            path.devices.iter().map(|id| routes.wiring().find(*id)).collect();
+        devices.filter(|path| [path.first(), path.last()] == ends.each_ref().map(Some))
+    };
+    let devices: Option<Vec<_>> = chosen.paths.iter().map(wired).collect();
+    let devices = devices?;
+    let units = chosen.paths.iter().map(|path| path.units as f64);
+    let paths: Vec<_> = devices.iter().map(|path| &path[..]).zip(units).collect();
+    let route = routes.along(&paths)?;
+    let over = |what: &dyn Fn(&Wire) -> bool| {
+        route.uses.iter().any(|(resource, _)| what(routes.wire(*resource).0))
+    };
+    let reach = if over(&Wire::is_network) {
+        Reach::Network
+    } else if over(&|wire| !wire.is_gpu_fabric()) {
+        Reach::Host
+    } else if over(&|wire| is_switched(routes.wiring(), wire)) {
+        Reach::Switch
+    } else {
+        Reach::Fabric
+    };
+    Some((route.uses, route.latency, reach))
+}
+
+/// Whether a wire ends at a switch between GPUs.
+fn is_switched(wiring: &Wiring, wire: &Wire) -> bool {
+    [wire.a, wire.b].iter().any(|end| wiring.devices()[*end].kind == DeviceKind::NvSwitch)
+}
+
+fn hop(
+    routes: &Routes<'_>,
+    transport: ChannelTransport,
+    (from, to): (usize, usize),
+) -> Result<Path, TimeError> {
+    let wiring = routes.wiring();
+    let ends = [from, to].map(|gpu| wiring.gpu(gpu));
+    let classes: &[(RouteClass, Reach)] = match transport {
+        ChannelTransport::Best | ChannelTransport::Switch => &[
+            (RouteClass::Fabric, Reach::Fabric),
+            (RouteClass::Host, Reach::Host),
+            (RouteClass::Network, Reach::Network),
+        ],
+        ChannelTransport::Host => {
+            &[(RouteClass::Host, Reach::Host), (RouteClass::Network, Reach::Network)]
+        }
+    };
+    let mut found = classes.iter().filter_map(|(class, reach)| {
+        let route = routes.route(ends[0], ends[1], *class)?;
+        let is_switched = |uses: &(ResourceId, f64)| is_switched(wiring, routes.wire(uses.0).0);
+        let is_fabric = *reach == Reach::Fabric;
+        let reach =
+            if is_fabric && route.uses.iter().any(is_switched) { Reach::Switch } else { *reach };
+        Some((route.uses, route.latency, reach))
+    });
+    found.next().ok_or_else(|| TimeError::NoRoute {
+        links: if transport == ChannelTransport::Host { "PCIe path" } else { "link" },
+        from,
+        to,
+        machine: wiring.name().to_owned(),
+    })
+}

@@ -1,0 +1,346 @@
+//! What NCCL's kernels cost on a generation of GPUs, term by term, each with a cause of its own.
+//!
+//! `terms.toml` has the values and says where each comes from: most are NCCL's own constants, some are
+//! fitted to measurements (`make calibrate`). What long transfers reach of a link's peak is no term:
+//! it stands on the link's kind.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::collectives::nccl::baselines::Generation;
+use crate::collectives::schedule::collective::Collective;
+use crate::diagnostic::{InputError, from_toml};
+use crate::program::kernel::NcclProtocol;
+use crate::system::{LaunchProcesses, LinkKind, MeasuredLaunch, System, Wiring};
+use crate::units::{Bandwidth, Picoseconds};
+
+use super::error::TimeError;
+use super::play::wiring_of;
+use crate::collectives::schedule::{Pacing, Protocol, Schedule};
+
+/// The values of all terms.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectiveTerms {
+    /// Those that measurements gave.
+    #[serde(rename = "fitted")]
+    _fitted: Vec<String>,
+    launch: Launch,
+    hop: Hop,
+    block: Block,
+}
+
+/// How a job's ranks are processes, on which the launch of a kernel depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processes {
+    /// One for each rank.
+    Each,
+    /// One with all GPUs, which launches a kernel on one after the other.
+    Shared,
+    /// One with all GPUs, which launches them as one (NCCL up to 2.8).
+    Group,
+}
+
+impl Processes {
+    /// How nccl-tests is usually run: within a server one process has all GPUs (`-g 8`), between
+    /// servers every rank has its own. Where the server was calibrated, as in that run.
+    #[must_use]
+    pub fn usual(wiring: &Wiring, gpus: &[usize]) -> Self {
+        let server = |gpu: &usize| wiring.server_of(*gpu);
+        let is_alone = gpus.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]));
+        let calibration = gpus.first().and_then(|gpu| wiring.in_template(*gpu).0.calibration());
+        match calibration.and_then(|it| it.launch.processes) {
+            Some(LaunchProcesses::Each) => Self::Each,
+            _ if is_alone => Self::Shared,
+            _ => Self::Each,
+        }
+    }
+
+    /// The same under a release that launches all GPUs of a process as one, or not.
+    pub(in crate::collectives) const fn of(self, launches_as_group: bool) -> Self {
+        match self {
+            Self::Shared if launches_as_group => Self::Group,
+            other => other,
+        }
+    }
+}
+
+/// Where a collective's kernels run.
+#[derive(Debug, Clone, Copy)]
+pub struct KernelSetting<'a> {
+    /// What joins the GPUs.
+    pub wiring: &'a Wiring,
+    /// The GPU of each rank.
+    pub gpus: &'a [usize],
+    /// What they do.
+    pub collective: Collective,
+    /// How blocks share links.
+    pub pacing: Pacing,
+    /// How ranks are processes.
+    pub processes: Processes,
+}
+
+impl<'a> KernelSetting<'a> {
+    /// That of a schedule, with the usual processes.
+    #[must_use]
+    pub fn usual(schedule: &'a Schedule, wiring: &'a Wiring) -> Self {
+        let Schedule { gpus, collective, pacing, .. } = schedule;
+        let processes = Processes::usual(wiring, gpus);
+        Self { wiring, gpus, collective: *collective, pacing: *pacing, processes }
+    }
+}
+
+/// A time in microseconds, up to a second.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Microseconds(f64);
+
+impl TryFrom<f64> for Microseconds {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        let is_time = (0.0..=1e6).contains(&value);
+        is_time.then_some(Self(value)).ok_or_else(|| format!("{value} us are not from 0 to 1e6"))
+    }
+}
+
+/// GB/s, or a factor: above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Positive(f64);
+
+impl TryFrom<f64> for Positive {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        let is_positive = (1e-6..=1e6).contains(&value);
+        is_positive.then_some(Self(value)).ok_or_else(|| format!("{value} is not from 1e-6 to 1e6"))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Launch {
+    alone: Microseconds,
+    group: Microseconds,
+    each: Microseconds,
+    hosts: Scale,
+}
+
+/// By protocol: LL, LL128, Simple.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hop {
+    direct: [Microseconds; 3],
+    /// Times that of `direct`.
+    switch: Positive,
+    host: [Microseconds; 3],
+    network: [Microseconds; 3],
+}
+
+/// GB/s.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block {
+    copy: Positive,
+    ll: Positive,
+    scale: Scales,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scales {
+    copy: Scale,
+    ll: Scale,
+}
+
+/// Parts of what Volta has.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scale {
+    pascal: Positive,
+    volta: Positive,
+    ampere: Positive,
+    hopper: Positive,
+    blackwell: Positive,
+}
+
+impl Scale {
+    const fn of(&self, generation: Generation) -> f64 {
+        let part = match generation {
+            Generation::Pascal => self.pascal,
+            Generation::Volta => self.volta,
+            Generation::Ampere => self.ampere,
+            Generation::Hopper => self.hopper,
+            Generation::Blackwell => self.blackwell,
+        };
+        part.0
+    }
+}
+
+static SHIPPED: LazyLock<CollectiveTerms> =
+    LazyLock::new(|| toml::from_str(CollectiveTerms::TEXT).expect("the file is tested"));
+
+impl CollectiveTerms {
+    /// The file of those that linkwright has.
+    pub const TEXT: &str = include_str!("terms.toml");
+
+    /// Reads such a file; `file` names it in errors.
+    ///
+    /// # Errors
+    /// What is no such TOML, and a value out of its range, with line and column.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        from_toml(file, text)
+    }
+
+    /// Those that linkwright has.
+    #[must_use]
+    pub fn shipped() -> &'static Self {
+        &SHIPPED
+    }
+
+    /// What it takes until the last of some GPUs begins, as was measured of their hosts, else by these
+    /// terms.
+    pub(in crate::collectives) fn launch_of(
+        &self,
+        processes: Processes,
+        gpus: &[usize],
+        wiring: &Wiring,
+    ) -> Picoseconds {
+        let Launch { alone, group, each, hosts } = &self.launch;
+        let hosts = hosts.of(generation_of_hosts(wiring, Generation::of(wiring, gpus)));
+        let further = gpus.len().saturating_sub(1) as f64;
+        let known = |measured: Option<Picoseconds>, term: f64| {
+            measured.map_or(term, |time| time.0 as f64 / 1e6)
+        };
+        let on_host = |measured: MeasuredLaunch| {
+            microseconds(match processes {
+                Processes::Each => known(measured.alone, alone.0),
+                Processes::Shared => {
+                    let each = known(measured.each, each.0 * hosts);
+                    known(measured.alone, alone.0) + each * further
+                }
+                Processes::Group => known(measured.group, group.0),
+            })
+        };
+        let measured = gpus.iter().map(|gpu| {
+            let calibration = wiring.in_template(*gpu).0.calibration();
+            calibration.map_or_else(MeasuredLaunch::default, |it| it.launch)
+        });
+        measured.map(on_host).max().unwrap_or_default()
+    }
+
+    /// What a protocol costs where a collective runs.
+    ///
+    /// Where one process has several GPUs, its launches follow one another, and what ranks do
+    /// together waits for the last. From or to a root data flows one way: whoever is launched late
+    /// catches up from what has come for it, and the next call overlaps.
+    #[must_use]
+    pub fn protocol(
+        &self,
+        protocol: Protocol,
+        KernelSetting { wiring, gpus, collective, pacing, processes }: KernelSetting<'_>,
+    ) -> NcclProtocol {
+        let generation = Generation::of(wiring, gpus);
+        let Self { hop, block, .. } = self;
+        let of_protocol = |hops: &[Microseconds; 3]| hops[protocol as usize].0;
+        let ll = gigabytes(block.ll.0 * block.scale.ll.of(generation));
+        let processes = if collective.root().is_some() { Processes::Each } else { processes };
+        NcclProtocol {
+            launch: self.launch_of(processes, gpus, wiring),
+            fabric_hop: microseconds(of_protocol(&hop.direct)),
+            switch_hop: microseconds(of_protocol(&hop.direct) * hop.switch.0),
+            host_hop: microseconds(of_protocol(&hop.host)),
+            network_hop: microseconds(of_protocol(&hop.network)),
+            data_share: match protocol {
+                Protocol::LL => 0.5,
+                Protocol::LL128 => 0.92,
+                Protocol::Simple => 1.0,
+            },
+            copy_bandwidth: gigabytes(block.copy.0 * block.scale.copy.of(generation)),
+            send_bandwidth: (protocol == Protocol::LL).then_some(ll),
+            slots: 2,
+            stream_reuse: pacing == Pacing::InTurns,
+            peer_access_switch: Picoseconds(0),
+        }
+    }
+}
+
+/// Of whose day the hosts are: AMD's GPUs are none of NVIDIA's generations.
+fn generation_of_hosts(wiring: &Wiring, of_gpus: Generation) -> Generation {
+    let is_mi300 = |kind: LinkKind| matches!(kind, LinkKind::XgmiMi300 | LinkKind::XgmiMi350);
+    let has_mi300 = wiring.wires().iter().any(|wire| wire.kind.is_some_and(is_mi300));
+    if has_mi300 { Generation::Hopper } else { of_gpus }
+}
+
+/// What a schedule's protocol costs on a system, with linkwright's own terms and the usual processes.
+///
+/// # Errors
+/// [`TimeError::UnknownGpu`] where the system has no such GPU.
+pub fn protocol_of(schedule: &Schedule, system: &System) -> Result<NcclProtocol, TimeError> {
+    protocol_as(schedule, schedule.protocol, system)
+}
+
+/// As [`protocol_of`], with another protocol than the schedule's.
+///
+/// # Errors
+/// As [`protocol_of`].
+pub fn protocol_as(
+    schedule: &Schedule,
+    protocol: Protocol,
+    system: &System,
+) -> Result<NcclProtocol, TimeError> {
+    let wiring = wiring_of(schedule, system)?;
+    Ok(protocol_for(schedule, protocol, &wiring))
+}
+
+/// As [`protocol_of`], on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn protocol_on(schedule: &Schedule, wiring: &Wiring) -> NcclProtocol {
+    protocol_for(schedule, schedule.protocol, wiring)
+}
+
+/// As [`protocol_as`], on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn protocol_for(
+    schedule: &Schedule,
+    protocol: Protocol,
+    wiring: &Wiring,
+) -> NcclProtocol {
+    CollectiveTerms::shipped().protocol(protocol, KernelSetting::usual(schedule, wiring))
+}
+
+fn microseconds(value: f64) -> Picoseconds {
+    Picoseconds((value * 1e6).round() as u64)
+}
+
+fn gigabytes(value: f64) -> Bandwidth {
+    Bandwidth((value * 1e9).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shipped_can_be_read_and_what_is_out_of_range_is_told_with_its_place() {
+        assert_eq!(
+            CollectiveTerms::read("terms.toml", CollectiveTerms::TEXT).as_ref(),
+            Ok(CollectiveTerms::shipped())
+        );
+        for (from, to, words) in [
+            ("alone = 8.4", "alone = -1.0", "-1 us are not from 0 to 1e6"),
+            ("ll = 6.5", "ll = 0", "0 is not from 1e-6 to 1e6"),
+            ("ll = 6.5", "ll = nan", "NaN is not from 1e-6 to 1e6"),
+            ("alone = 8.4", "lonely = 8.4", "lonely"),
+        ] {
+            let text = CollectiveTerms::TEXT.replacen(from, to, 1);
+            assert_ne!(text, CollectiveTerms::TEXT);
+            let line = 1 + CollectiveTerms::TEXT[..CollectiveTerms::TEXT.find(from).unwrap()]
+                .matches('\n')
+                .count();
+            let error = CollectiveTerms::read("terms.toml", &text).unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+            assert_eq!(error.position.line, line, "{error}");
+        }
+    }
+}
