@@ -54,6 +54,35 @@ impl Place {
     }
 }
 
+/// How far a wavefront is in its code.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// Instructions that it has issued, until it has read all.
+    issued: u64,
+    /// Lines that it has read, from the first on.
+    lines: u32,
+    /// The line that it reads up to.
+    wanted: u32,
+    /// Stands for it where it waits for a line, or is [`NONE`].
+    fetch: u32,
+    /// Keeps the part of an operation that waits for its code.
+    rest: Option<WavefrontOperation>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { issued: 0, lines: 0, wanted: 0, fetch: NONE, rest: None }
+    }
+}
+
+impl Reading {
+    /// Takes what of an operation has waited for its code.
+    #[inline]
+    pub(super) fn take_rest(&mut self) -> Option<WavefrontOperation> {
+        self.rest.take()
+    }
+}
+
 /// A wavefront that waits for a line.
 #[derive(Debug, Clone, Copy)]
 struct Fetch {
@@ -79,7 +108,7 @@ pub(super) struct Code {
     /// The first and the last that found no register, of each cache.
     stalled: Vec<(u32, u32)>,
     /// What each cache has answered.
-    pub counts: Vec<CacheCounts>,
+    counts: Vec<CacheCounts>,
     directory: u64,
     latency: u64,
 }
@@ -160,11 +189,16 @@ impl Code {
         *last = fetch;
     }
 
-    /// A wavefront that waits for a line has ended.
-    pub(super) fn forget(&mut self, fetch: u32) {
-        if fetch != NONE {
-            self.fetches[fetch as usize].wavefront = NONE;
+    /// A wavefront has ended that was this far.
+    pub(super) fn forget(&mut self, reading: &Reading) {
+        if reading.fetch != NONE {
+            self.fetches[reading.fetch as usize].wavefront = NONE;
         }
+    }
+
+    /// Gives what each cache has answered.
+    pub(super) fn into_counts(self) -> Vec<CacheCounts> {
+        self.counts
     }
 }
 
@@ -210,16 +244,16 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         operation: WavefrontOperation,
         scheduler: &mut impl Scheduler<Event>,
     ) -> Option<WavefrontOperation> {
-        let place = self.code.places[self.phases.launch];
+        let place = self.code.places[self.phases.launch()];
         let lines = place.lines();
         let asked = u64::from(instructions(operation));
-        let running = self.running[index as usize].as_mut()?;
+        let running = self.wavefronts.get_mut(index)?;
         if lines == 0 || asked == 0 || running.reading.lines == lines + self.code.ahead {
             return Some(operation);
         }
         let first = running.reading.issued;
         self.fetch(index, place.line_of(first + asked - 1) + self.code.ahead, scheduler);
-        let running = self.running[index as usize].as_mut()?;
+        let running = self.wavefronts.get_mut(index)?;
         let there = place.first_of(running.reading.lines).saturating_sub(first).min(asked);
         running.reading.issued += there;
         let left = (asked - there) as u32;
@@ -243,8 +277,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A wavefront reads lines of its code up to one, or to the first that is not in its cache.
     fn fetch(&mut self, index: u32, last: u32, scheduler: &mut impl Scheduler<Event>) {
-        let place = self.code.places[self.phases.launch];
-        let Some(running) = &mut self.running[index as usize] else { return };
+        let place = self.code.places[self.phases.launch()];
+        let Some(running) = self.wavefronts.get_mut(index) else { return };
         let reading = &mut running.reading;
         reading.wanted = reading.wanted.max(last);
         let unit = running.unit;
@@ -312,8 +346,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             let counts = &mut self.code.counts[cache as usize];
             counts.answered += 1;
             counts.time += now.0 - since;
-            if let Some(running) = self.running.get_mut(wavefront as usize).and_then(Option::as_mut)
-            {
+            if let Some(running) = self.wavefronts.get_mut(wavefront) {
                 running.reading.lines += 1;
                 self.has_line(wavefront, scheduler);
             }
@@ -331,8 +364,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A wavefront that waited for a line of code has it, or may ask again.
     fn has_line(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
-        let running = self.running.get_mut(wavefront as usize).and_then(Option::as_mut);
-        let Some(running) = running else { return };
+        let Some(running) = self.wavefronts.get_mut(wavefront) else { return };
         running.reading.fetch = NONE;
         if running.waits == Waits::ForCode {
             running.waits = Waits::ForItself;

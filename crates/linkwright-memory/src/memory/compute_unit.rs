@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use super::cache::NONE;
-use super::kernel::{Lanes, Scope, Values, WavefrontOperation, WavefrontProgram, WavefrontState};
+use super::code::Reading;
+use super::kernel::{Scope, WavefrontOperation, WavefrontProgram, WavefrontState};
 use crate::system::gpus::Compute;
-use crate::units::Picoseconds;
 
 /// What a wavefront waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,59 +70,52 @@ pub struct Running {
     pub reading: Reading,
 }
 
-/// How far a wavefront is in its code.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading {
-    /// Instructions that it has issued, until it has read all.
-    pub issued: u64,
-    /// Lines that it has read, from the first on.
-    pub lines: u32,
-    /// The line that it reads up to.
-    pub wanted: u32,
-    /// What stands for it where it waits for a line, or [`NONE`].
-    pub fetch: u32,
-    /// What of an operation waits for its code.
-    pub rest: Option<WavefrontOperation>,
+/// The wavefronts that run; numbers are given again.
+#[derive(Default)]
+pub struct Wavefronts {
+    running: Vec<Option<Running>>,
+    free: Vec<u32>,
 }
 
-impl Default for Reading {
-    fn default() -> Self {
-        Self { issued: 0, lines: 0, wanted: 0, fetch: NONE, rest: None }
+impl Wavefronts {
+    /// Takes a wavefront in.
+    pub fn start(&mut self, running: Running) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.running.push(None);
+            (self.running.len() - 1) as u32
+        });
+        self.running[slot as usize] = Some(running);
+        slot
     }
-}
 
-/// A work-group on a compute unit.
-#[derive(Debug, Clone, Default)]
-pub struct Group {
-    /// Its number in the launch.
-    pub number: u32,
-    /// Its compute unit.
-    pub unit: u32,
-    /// When the compute unit took it in.
-    pub start: Picoseconds,
-    /// Its wavefronts that have not ended.
-    pub left: u32,
-    /// Those of them at the barrier.
-    pub at_barrier: u32,
-    /// The running wavefronts.
-    pub wavefronts: Vec<u32>,
-}
+    /// Gives the wavefront of a number, if it runs.
+    #[inline]
+    pub fn get(&self, index: u32) -> Option<&Running> {
+        self.running.get(index as usize)?.as_ref()
+    }
 
-/// A load or store of a wavefront.
-#[derive(Debug, Clone, Default)]
-pub struct Load {
-    /// The wavefront.
-    pub wavefront: u32,
-    /// Lines that are under way, and one more while lines are issued.
-    pub pending: u32,
-    /// When the last of the lines that were here is read.
-    pub ready: u64,
-    /// Whether it is done.
-    pub done: bool,
-    /// What it does.
-    pub operation: WavefrontOperation,
-    /// What it touches, and the words so far: in a run with data.
-    pub words: Option<Box<(Lanes, Values)>>,
+    /// Gives the same to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut Running> {
+        self.running.get_mut(index as usize)?.as_mut()
+    }
+
+    /// Lets a wavefront go.
+    pub fn end(&mut self, index: u32) -> Option<Running> {
+        let running = self.running[index as usize].take()?;
+        self.free.push(index);
+        Some(running)
+    }
+
+    /// Gives all that run, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Running> {
+        self.running.iter().flatten()
+    }
+
+    /// Gives the numbers below which all lie.
+    pub fn numbers(&self) -> std::ops::Range<u32> {
+        0..self.running.len() as u32
+    }
 }
 
 /// The vector units of all GPUs, by when they are free.
@@ -131,11 +123,12 @@ pub struct Load {
 pub struct Units {
     free: Vec<u64>,
     /// When each compute unit may issue the next access to memory.
-    pub memory_free: Vec<u64>,
+    memory_free: Vec<u64>,
     instruction: u64,
     latency: u64,
-    /// One cycle.
-    pub cycle: u64,
+    cycle: u64,
+    /// Instructions that wavefronts have done.
+    done: u64,
 }
 
 impl Units {
@@ -149,13 +142,27 @@ impl Units {
             instruction: u64::from(compute.instruction) * cycle,
             latency: u64::from(compute.latency) * cycle,
             cycle,
+            done: 0,
         }
+    }
+
+    /// Counts an instruction that takes no vector unit's time.
+    #[inline]
+    pub fn count_one(&mut self) {
+        self.done += 1;
+    }
+
+    /// Gives how many instructions wavefronts have done.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done
     }
 
     /// When a wavefront has done so many instructions, one after another, on its vector unit:
     /// that takes each for as long as it needs, and the wavefront no less than their latencies.
     #[inline]
     pub fn compute(&mut self, now: u64, simd: u32, instructions: u32) -> u64 {
+        self.done += u64::from(instructions);
         let free = &mut self.free[simd as usize];
         *free = now.max(*free) + u64::from(instructions) * self.instruction;
         (*free).max(now + u64::from(instructions) * self.latency)

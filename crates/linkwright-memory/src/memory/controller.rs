@@ -2,11 +2,95 @@
 
 use super::address::{AddressMap, Pages};
 use super::cache::{NONE, copy_masked};
+use super::dram::Channels;
+use super::kernel::Image;
 use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
-use super::requests::{Request, Stage, atomic};
+use super::requests::{Payload, Request, Stage, atomic};
+use super::statistics::MemoryCounts;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
+
+/// The memories behind second levels, with what lines hold in a run with data.
+pub(super) struct Memories {
+    channels: Channels,
+    image: Option<Image>,
+}
+
+impl Memories {
+    /// Makes memories without data.
+    pub(super) fn new(channels: Channels) -> Self {
+        Self { channels, image: None }
+    }
+
+    /// Takes what lines hold at the start.
+    pub(super) fn fill(&mut self, image: Image) {
+        self.image = Some(image);
+    }
+
+    /// Whether the run has data.
+    #[inline]
+    pub(super) fn has_data(&self) -> bool {
+        self.image.is_some()
+    }
+
+    /// A copy by the host reads a line of a channel, or writes it.
+    pub(super) fn copy(&mut self, channel: u32, is_in: bool) {
+        let counts = self.channels.count(channel);
+        let count = if is_in { &mut counts.copied_in } else { &mut counts.copied_out };
+        *count += 1;
+    }
+
+    /// Writes the bytes of a mask that a probe has brought.
+    pub(super) fn write(&mut self, channel: u32, line: u64, mask: u64, bytes: Option<&[u8; 64]>) {
+        self.channels.count(channel).writes += 1;
+        if let (Some(image), Some(bytes)) = (&mut self.image, bytes) {
+            copy_masked(image.line(line), bytes, mask);
+        }
+    }
+
+    /// Serves what is asked of a line, numbered within its channel, at a time: when that is done.
+    #[inline]
+    fn serve(&mut self, now: u64, channel: u32, line: u64, ask: Ask) -> u64 {
+        let counts = self.channels.count(channel);
+        match ask {
+            Ask::Read | Ask::Renew | Ask::Own => counts.reads += 1,
+            Ask::Write => counts.writes += 1,
+            Ask::Atomic => {
+                counts.reads += 1;
+                counts.writes += 1;
+            }
+        }
+        self.channels.serve(now, channel, line, ask == Ask::Write)
+    }
+
+    /// Reads, writes or changes a line's bytes, in a run with data.
+    #[inline]
+    fn change<S>(&mut self, ask: Ask, request: &Request<S>, payload: Option<&mut Payload>) {
+        let (Some(image), Some(payload)) = (&mut self.image, payload) else { return };
+        let line = image.line(request.line);
+        payload.answer.copy_from_slice(line);
+        if ask == Ask::Atomic {
+            payload.write = atomic(&payload.answer, &payload.write, request);
+        }
+        if matches!(ask, Ask::Atomic | Ask::Write) {
+            copy_masked(line, &payload.write, request.mask);
+        }
+        if ask == Ask::Write {
+            payload.answer.copy_from_slice(line);
+        }
+    }
+
+    /// Gives what each channel has served.
+    pub(super) fn counts(&self) -> &[MemoryCounts] {
+        self.channels.counts()
+    }
+
+    /// Gives what lines hold in the end.
+    pub(super) fn into_image(self) -> Option<Image> {
+        self.image
+    }
+}
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Bytes of a message that asks.
@@ -43,13 +127,15 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let is_here = self.path == CachePath::LineL2
             || self.is_home(bank, physical)
             || self.is_beside(physical);
-        let path = self.path(bank, physical, true);
+        let path = self.links.path(bank, physical, true);
         let request = self.requests.get_mut(index);
         let event = if is_here {
             request.stage = Stage::Memory;
             Event::Arrive(index)
         } else {
-            self.done.remote += u64::from(self.pages != Pages::Shared);
+            if self.pages != Pages::Shared {
+                self.links.count_remote();
+            }
             request.stage = Stage::Home;
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             Event::Cross(index)
@@ -77,40 +163,11 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             self.write_back_done(index, scheduler);
             return;
         }
-        let counts = &mut self.memory.counts[channel as usize];
-        match ask {
-            Ask::Read | Ask::Renew | Ask::Own => counts.reads += 1,
-            Ask::Write => counts.writes += 1,
-            Ask::Atomic => {
-                counts.reads += 1;
-                counts.writes += 1;
-            }
-        }
-        if let Some(image) = &mut self.image
-            && let Some(payload) = self.requests.payload_mut(index)
-        {
-            let line = image.line(request.line);
-            payload.answer.copy_from_slice(line);
-            if ask == Ask::Atomic {
-                payload.write = atomic(&payload.answer, &payload.write, &request);
-            }
-            if matches!(ask, Ask::Atomic | Ask::Write) {
-                copy_masked(line, &payload.write, request.mask);
-            }
-            if ask == Ask::Write {
-                payload.answer.copy_from_slice(line);
-            }
-        }
+        self.memory.change(ask, &request, self.requests.payload_mut(index));
         let line = self.map.within_bank(request.physical);
-        let now = scheduler.now().0;
-        let served = self.memory.serve(now, channel, line, ask == Ask::Write);
+        let served = self.memory.serve(scheduler.now().0, channel, line, ask);
         if request.load != NONE && self.path == CachePath::OwnL2 && !P::CONFIRMS {
-            let unit = &mut self.stamps[channel as usize];
-            let (controller, home) =
-                unit.entry(&self.protocol, self.map.within_bank(request.physical));
-            let from = Some(request.gpu as u8);
-            let stamp =
-                self.protocol.on_request(controller, home, from, request.ask, request.stamp);
+            let stamp = self.homes.stamp(&self.protocol, (channel, line), &request);
             self.requests.get_mut(index).stamp = stamp;
         }
         scheduler.schedule(Picoseconds(served), Event::Served(index));
@@ -142,9 +199,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// What a second level wrote back is in memory.
     fn write_back_done(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         self.requests.remove(index);
-        self.phases.write_backs -= 1;
-        if self.phases.write_backs == 0 && self.phases.waits_for_write_backs {
-            self.phases.waits_for_write_backs = false;
+        if self.phases.write_back_came() {
             scheduler.schedule_in(Picoseconds(0), Event::Phase);
         }
     }

@@ -1,17 +1,46 @@
 //! Requests between caches, memory and the host: over links, and to where they go.
 
 use super::address::{AddressMap, Pages};
-use super::fabric::pcie_path;
+use super::fabric::{self, MemoryLinks, pcie_path};
 use super::protocol::CoherenceProtocol;
-use super::requests::Stage;
+use super::requests::{Request, Stage};
+use super::run::GpuOptions;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
+use crate::system::gpus::Hierarchy;
 use crate::units::Picoseconds;
 
-impl<P: CoherenceProtocol> Gpus<'_, P> {
-    /// The path from a bank of the second level to a line's home, or back.
+/// All links: PCIe between GPUs and the host, and those to and from the controllers of shared
+/// memory.
+#[derive(Debug)]
+pub(super) struct Links {
+    pcie: MemoryLinks,
+    shared: [MemoryLinks; 2],
+    pages: Pages,
+    gpus: u32,
+    banks: u32,
+    /// Accesses to lines of other GPUs' memory.
+    remote: u64,
+}
+
+impl Links {
+    /// Links that have carried nothing.
+    pub(super) fn new(hierarchy: &Hierarchy, options: &GpuOptions) -> Self {
+        let gpus = options.gpus;
+        Self {
+            pcie: fabric::pcie(hierarchy, gpus),
+            shared: fabric::shared(hierarchy, gpus, options.shared_bandwidth),
+            pages: options.memory.pages(),
+            gpus,
+            banks: hierarchy.second.banks,
+            remote: 0,
+        }
+    }
+
+    /// Gives the path from a bank of the second level to a line's home, or back.
+    #[inline]
     pub(super) fn path(&self, bank: u32, physical: u64, to_home: bool) -> u32 {
-        let (gpus, gpu) = (self.counts.gpus, bank / self.counts.banks);
+        let (gpus, gpu) = (self.gpus, bank / self.banks);
         let home = match self.pages {
             Pages::Shared => return bank,
             Pages::Pinned => gpus,
@@ -20,17 +49,41 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         if to_home { pcie_path(gpus, gpu, home) } else { pcie_path(gpus, home, gpu) }
     }
 
-    /// A request crosses its next link.
-    pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        let request = self.requests.get_mut(index);
+    /// Puts a request on its next link: when it is through, and whether that was the last.
+    #[inline]
+    fn cross<S>(&mut self, now: u64, request: &mut Request<S>) -> (u64, bool) {
         let links = match (request.stage, self.pages) {
             (Stage::Home | Stage::Probed, Pages::Shared) => &mut self.shared[0],
             (Stage::BackAtSecond | Stage::Probe(_), Pages::Shared) => &mut self.shared[1],
             _ => &mut self.pcie,
         };
-        let now = scheduler.now().0;
-        let (at, last) = links.cross(now, request.path, request.crossed, request.bytes.into());
+        let crossed = request.crossed;
         request.crossed += 1;
+        links.cross(now, request.path, crossed, request.bytes.into())
+    }
+
+    /// Counts an access that leaves its GPU for the memory of another, or of the host.
+    #[inline]
+    pub(super) fn count_remote(&mut self) {
+        self.remote += 1;
+    }
+
+    /// Gives how many accesses did.
+    pub(super) fn remote(&self) -> u64 {
+        self.remote
+    }
+
+    /// Gives the links that this memory system goes over.
+    pub(super) fn used(&self) -> &[MemoryLinks] {
+        if self.pages == Pages::Shared { &self.shared } else { std::slice::from_ref(&self.pcie) }
+    }
+}
+
+impl<P: CoherenceProtocol> Gpus<'_, P> {
+    /// A request crosses its next link.
+    pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let now = scheduler.now().0;
+        let (at, last) = self.links.cross(now, self.requests.get_mut(index));
         let event = if last { Event::Arrive(index) } else { Event::Cross(index) };
         scheduler.schedule(Picoseconds(at), event);
     }

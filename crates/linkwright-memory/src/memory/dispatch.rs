@@ -4,14 +4,32 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::address::Distribution;
-use super::compute_unit::{Group, Reading, Running, Waits};
+use super::code::Reading;
+use super::compute_unit::{Running, Waits};
 use super::error::GpuRunError;
 use super::kernel::{Launch, Wavefront, WavefrontOperation, WavefrontPlace, WavefrontState};
 use super::protocol::CoherenceProtocol;
+use super::run::GpuOptions;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::system::gpus::Compute;
 use crate::units::Picoseconds;
+
+/// A work-group that runs on a compute unit.
+#[derive(Debug, Clone, Default)]
+struct Group {
+    /// Tells it from others of the launch.
+    number: u32,
+    unit: u32,
+    /// Says when the compute unit took it in.
+    start: Picoseconds,
+    /// Its wavefronts that have not ended.
+    left: u32,
+    /// Those of them that are at the barrier.
+    at_barrier: u32,
+    /// Lists its wavefronts that run.
+    wavefronts: Vec<u32>,
+}
 
 /// Which work-groups wait, and where there is room.
 #[derive(Debug)]
@@ -31,9 +49,12 @@ pub(super) struct Dispatcher {
     /// Wavefronts of the launch that have not ended.
     left: u32,
     /// Wavefronts of the launch at its barrier.
-    pub at_barrier: u32,
-    /// Wavefronts that have ended, of all launches so far.
-    pub ended: u64,
+    at_barrier: u32,
+    /// Wavefronts that have ended, of all launches up to now.
+    ended: u64,
+    /// Work-groups that run, whose numbers are given again.
+    groups: Vec<Group>,
+    free_groups: Vec<u32>,
 }
 
 impl Dispatcher {
@@ -50,7 +71,20 @@ impl Dispatcher {
             left: 0,
             at_barrier: 0,
             ended: 0,
+            groups: Vec::new(),
+            free_groups: Vec::new(),
         }
+    }
+
+    /// Gives how many wavefronts have ended.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Gives a running work-group's number in its launch, its compute unit, and when it came there.
+    pub(super) fn group(&self, group: u32) -> (u32, u32, Picoseconds) {
+        let group = &self.groups[group as usize];
+        (group.number, group.unit, group.start)
     }
 }
 
@@ -58,7 +92,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Starts a launch: its work-groups go to the GPUs in equal runs.
     pub(super) fn start_launch(&mut self, launch: usize, scheduler: &mut impl Scheduler<Event>) {
         let Launch { groups, wavefronts, .. } = self.workload.launches[launch];
-        self.phases.launch = launch;
+        self.phases.begin_launch(launch);
         let gpus = self.dispatcher.gpus;
         let each = groups.div_ceil(gpus);
         self.dispatcher.left = groups * wavefronts;
@@ -73,7 +107,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// Starts work-groups of a GPU as long as there is room.
     fn dispatch(&mut self, gpu: u32, scheduler: &mut impl Scheduler<Event>) {
-        let launch = &self.workload.launches[self.phases.launch];
+        let launch = &self.workload.launches[self.phases.launch()];
         loop {
             let (number, end) = self.dispatcher.next[gpu as usize];
             if number == end {
@@ -108,9 +142,9 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.dispatcher.local[unit as usize] -= launch.lds.0;
         let gpu = unit / self.counts.units;
         let local = Rc::new(RefCell::new(Vec::new()));
-        let index = self.free_groups.pop().unwrap_or_else(|| {
-            self.groups.push(Group::default());
-            (self.groups.len() - 1) as u32
+        let index = self.dispatcher.free_groups.pop().unwrap_or_else(|| {
+            self.dispatcher.groups.push(Group::default());
+            (self.dispatcher.groups.len() - 1) as u32
         });
         let wavefronts = launch.wavefronts;
         let simds = self.counts.simds;
@@ -127,7 +161,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 gpu,
                 gpus: self.dispatcher.gpus,
             };
-            let state = WavefrontState::new(place, self.image.is_some(), Rc::clone(&local));
+            let state = WavefrontState::new(place, self.memory.has_data(), Rc::clone(&local));
             let running = Running {
                 program: launch.program(Wavefront::of(&state)),
                 state,
@@ -140,29 +174,36 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 issuing: (0, 0),
                 reading: Reading::default(),
             };
-            let slot = self.free_running.pop().unwrap_or_else(|| {
-                self.running.push(None);
-                (self.running.len() - 1) as u32
-            });
-            self.running[slot as usize] = Some(running);
-            self.groups[index as usize].wavefronts.push(slot);
+            let slot = self.wavefronts.start(running);
+            self.dispatcher.groups[index as usize].wavefronts.push(slot);
             let free = &mut self.dispatcher.free[gpu as usize];
             *free = scheduler.now().0.max(*free) + self.counts.cycle;
             scheduler.schedule(Picoseconds(*free), Event::Resume(slot));
         }
-        let group = &mut self.groups[index as usize];
+        let group = &mut self.dispatcher.groups[index as usize];
         (group.number, group.unit, group.start) = (number, unit, scheduler.now());
         (group.left, group.at_barrier) = (wavefronts, 0);
     }
 
-    pub(super) fn open_barrier(&mut self, group: u32, scheduler: &mut impl Scheduler<Event>) {
-        let state = &mut self.groups[group as usize];
+    /// One wavefront more of a work-group is at its barrier.
+    pub(super) fn come_to_group_barrier(
+        &mut self,
+        group: u32,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
+        self.dispatcher.groups[group as usize].at_barrier += 1;
+        self.open_barrier(group, scheduler);
+    }
+
+    /// Lets a work-group pass its barrier once all are there.
+    fn open_barrier(&mut self, group: u32, scheduler: &mut impl Scheduler<Event>) {
+        let state = &mut self.dispatcher.groups[group as usize];
         if state.left == 0 || state.at_barrier < state.left {
             return;
         }
         state.at_barrier = 0;
-        for wavefront in &self.groups[group as usize].wavefronts {
-            if let Some(running) = &mut self.running[*wavefront as usize]
+        for wavefront in &self.dispatcher.groups[group as usize].wavefronts {
+            if let Some(running) = self.wavefronts.get_mut(*wavefront)
                 && running.group == group
                 && running.waits == Waits::AtBarrier
             {
@@ -173,14 +214,21 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    pub(super) fn open_launch_barrier(&mut self, scheduler: &mut impl Scheduler<Event>) {
+    /// One wavefront more is at the barrier of its launch.
+    pub(super) fn come_to_launch_barrier(&mut self, scheduler: &mut impl Scheduler<Event>) {
+        self.dispatcher.at_barrier += 1;
+        self.open_launch_barrier(scheduler);
+    }
+
+    /// Lets a launch pass its barrier once all are there.
+    fn open_launch_barrier(&mut self, scheduler: &mut impl Scheduler<Event>) {
         if self.dispatcher.at_barrier < self.dispatcher.left {
             return;
         }
         self.dispatcher.at_barrier = 0;
         self.meet();
-        for index in 0..self.running.len() as u32 {
-            if let Some(running) = &mut self.running[index as usize]
+        for index in self.wavefronts.numbers() {
+            if let Some(running) = self.wavefronts.get_mut(index)
                 && running.waits == Waits::AtLaunchBarrier
             {
                 running.waits = Waits::ForItself;
@@ -191,19 +239,18 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A wavefront has ended, and all that it asked of memory is done.
     pub(super) fn end(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        let Some(running) = self.running[index as usize].take() else { return };
-        self.free_running.push(index);
-        self.code.forget(running.reading.fetch);
+        let Some(running) = self.wavefronts.end(index) else { return };
+        self.code.forget(&running.reading);
         self.dispatcher.room[running.simd as usize] += 1;
         self.dispatcher.ended += 1;
         self.dispatcher.left -= 1;
-        let group = &mut self.groups[running.group as usize];
+        let group = &mut self.dispatcher.groups[running.group as usize];
         group.left -= 1;
         if group.left == 0 {
             group.wavefronts.clear();
             self.end_group(running.group, scheduler.now());
-            self.free_groups.push(running.group);
-            let lds = self.workload.launches[self.phases.launch].lds.0;
+            self.dispatcher.free_groups.push(running.group);
+            let lds = self.workload.launches[self.phases.launch()].lds.0;
             self.dispatcher.local[running.unit as usize] += lds;
             self.dispatch(running.unit / self.counts.units, scheduler);
         } else {
@@ -239,7 +286,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// it waits for.
     fn unfinished(&self) -> (String, String) {
         let mut shown = Vec::new();
-        for running in self.running.iter().flatten().take(4) {
+        for running in self.wavefronts.iter().take(4) {
             let WavefrontPlace { group, wavefront, .. } = Wavefront::of(&running.state).place();
             let (gpu, unit) = (running.unit / self.counts.units, running.unit % self.counts.units);
             shown.push(format!(
@@ -248,19 +295,20 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 self.accessed(running)
             ));
         }
-        let kernel = self.workload.launches.get(self.phases.launch);
+        let kernel = self.workload.launches.get(self.phases.launch());
         (kernel.map_or("", |launch| &*launch.name).to_owned(), shown.join("; "))
     }
 
     /// What waits for ever.
     pub(super) fn stuck(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
-        GpuRunError::Stuck { kernel, wavefronts: self.running.iter().flatten().count(), shown }
+        GpuRunError::Stuck { kernel, wavefronts: self.wavefronts.iter().count(), shown }
     }
 
     /// What runs for longer than was allowed.
     pub(super) fn too_long(&self) -> GpuRunError {
         let (kernel, shown) = self.unfinished();
-        GpuRunError::TooLong { kernel, limit: self.limit, shown, is_coherent: self.is_coherent }
+        let GpuOptions { limit, memory, .. } = *self.options;
+        GpuRunError::TooLong { kernel, limit, shown, is_coherent: memory.is_coherent() }
     }
 }

@@ -32,13 +32,13 @@ pub(super) struct Phases {
     began: Option<Picoseconds>,
     ended: bool,
     /// How long each step took.
-    pub times: Vec<Picoseconds>,
+    times: Vec<Picoseconds>,
     /// The launch that runs, or ran last.
-    pub launch: usize,
+    launch: usize,
     /// Lines on their way from second levels to memory that nobody waits for.
-    pub write_backs: u64,
+    write_backs: u64,
     /// Whether the step waits for them.
-    pub waits_for_write_backs: bool,
+    waits_for_write_backs: bool,
     /// Parts of a copy under way.
     copies: u64,
 }
@@ -71,6 +71,32 @@ impl Phases {
     /// Whether all steps are done.
     pub(super) fn are_over(&self) -> bool {
         self.at == self.steps.len()
+    }
+
+    /// Gives the launch that runs, or ran last.
+    #[inline]
+    pub(super) fn launch(&self) -> usize {
+        self.launch
+    }
+
+    /// A launch begins.
+    pub(super) fn begin_launch(&mut self, launch: usize) {
+        self.launch = launch;
+    }
+
+    /// A line leaves a second level for memory.
+    #[inline]
+    pub(super) fn write_back_left(&mut self) {
+        self.write_backs += 1;
+    }
+
+    /// Such a line is in memory. Whether the step has waited for it, as for the last.
+    #[inline]
+    pub(super) fn write_back_came(&mut self) -> bool {
+        self.write_backs -= 1;
+        let ends = self.write_backs == 0 && self.waits_for_write_backs;
+        self.waits_for_write_backs &= !ends;
+        ends
     }
 
     /// The steps, each with how long it took.
@@ -133,11 +159,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             DriverStep::Kernel(_) => {
                 self.meet();
                 if self.protocol.on_boundary(Level::L1) == Flush::Invalidate {
-                    for caches in &mut self.first {
-                        for cache in 0..caches.states.len() as u32 {
-                            caches.lines.forget_all(cache);
-                        }
-                    }
+                    self.first.forget_all();
                 }
                 // Each line has one second level where that is its own GPU's: it may stay there.
                 match self.protocol.on_boundary(Level::L2) {
@@ -151,31 +173,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         if flush == Flush::Nothing {
             return false;
         }
-        for bank in 0..self.second.states.len() as u32 {
-            for place in self.second.lines.places(bank) {
-                self.write_back(bank, place, scheduler);
-            }
-            if flush == Flush::Invalidate {
-                for place in self.second.lines.places(bank) {
-                    if let Some(line) = self.second.lines.line(place) {
-                        self.forget_home(bank, line);
-                    }
-                }
-                self.second.lines.forget_all(bank);
-            }
-        }
+        self.flush_second(flush, scheduler);
         self.phases.write_backs > 0
     }
 
     /// All wavefronts have met, by the host or by the dispatcher, and hear of each other.
     pub(super) fn meet(&mut self) {
-        let mut all = P::Cache::default();
-        for cache in self.first.iter().flat_map(|caches| &caches.states) {
-            self.protocol.on_meeting(&mut all, cache);
-        }
-        for cache in self.first.iter_mut().flat_map(|caches| &mut caches.states) {
-            self.protocol.on_meeting(cache, &all);
-        }
+        self.first.meet(&self.protocol);
     }
 
     /// Copies a buffer, page by page over PCIe.
@@ -197,12 +201,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             for of_page in line..line + lines {
                 let place = self.map.physical(of_page);
                 let channel = gpu * self.counts.banks + self.map.bank(place);
-                let counts = &mut self.memory.counts[channel as usize];
-                if is_in {
-                    counts.copied_in += 1;
-                } else {
-                    counts.copied_out += 1;
-                }
+                self.memory.copy(channel, is_in);
             }
             let host = self.counts.gpus;
             let (from, to) = if is_in { (host, gpu) } else { (gpu, host) };

@@ -3,12 +3,77 @@
 use super::address::AddressMap;
 use super::cache::NONE;
 use super::fabric::pcie_path;
-use super::levels::Looked;
-use super::protocol::{Access, CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
+use super::levels::{Caches, Looked, Shape};
+use super::protocol::{CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
 use super::requests::{First, Kind, Request, Stage};
-use super::system::{Event, Gpus};
+use super::statistics::CacheCounts;
+use super::system::{Counts, Event, Gpus};
 use crate::engine::Scheduler;
+use crate::system::gpus::Hierarchy;
 use crate::units::Picoseconds;
+
+/// Holds the first-level caches of data.
+#[derive(Debug)]
+pub(super) struct FirstLevel<P: CoherenceProtocol> {
+    /// Holds those of vectors and those of scalars, by [`Kind`].
+    kinds: [Caches<P>; 2],
+}
+
+impl<P: CoherenceProtocol> FirstLevel<P> {
+    /// Makes empty caches of all GPUs.
+    pub(super) fn new(hierarchy: &Hierarchy, counts: &Counts, with_data: bool) -> Self {
+        let cycle = counts.cycle;
+        let kinds = [(counts.units, &hierarchy.vector), (counts.scalars, &hierarchy.scalar)];
+        Self {
+            kinds: kinds.map(|(each, of)| {
+                let shape = Shape {
+                    size: of.size.0,
+                    ways: of.ways,
+                    mshrs: of.mshrs,
+                    directory: u64::from(of.directory) * cycle,
+                    bank: u64::from(of.bank) * cycle,
+                };
+                Caches::new(counts.gpus * each, shape, with_data)
+            }),
+        }
+    }
+
+    #[inline]
+    fn of(&mut self, kind: Kind) -> &mut Caches<P> {
+        &mut self.kinds[kind as usize]
+    }
+
+    /// Empties the caches of a compute unit for a fence; nor is what is under way to them kept.
+    pub(super) fn empty(&mut self, vector: u32, scalar: u32) {
+        self.of(Kind::Vector).empty(vector);
+        self.of(Kind::Scalar).empty(scalar);
+    }
+
+    /// Empties all caches, to which nothing is under way.
+    pub(super) fn forget_all(&mut self) {
+        for caches in &mut self.kinds {
+            for cache in 0..caches.states.len() as u32 {
+                caches.lines.forget_all(cache);
+            }
+        }
+    }
+
+    /// Tells all caches of each other.
+    pub(super) fn meet(&mut self, protocol: &P) {
+        let mut all = P::Cache::default();
+        for cache in self.kinds.iter().flat_map(|caches| &caches.states) {
+            protocol.on_meeting(&mut all, cache);
+        }
+        for cache in self.kinds.iter_mut().flat_map(|caches| &mut caches.states) {
+            protocol.on_meeting(cache, &all);
+        }
+    }
+
+    /// Gives what the caches of vectors have answered, and those of scalars.
+    pub(super) fn into_counts(self) -> [Vec<CacheCounts>; 2] {
+        self.kinds.map(|caches| caches.counts)
+    }
+}
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// An access is at its first-level cache.
@@ -18,10 +83,10 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             self.ask_for_code(index, scheduler);
             return;
         }
-        if !self.first[kind as usize].waiting[cache as usize].is_empty()
+        if !self.first.kinds[kind as usize].waiting[cache as usize].is_empty()
             || self.stalls_first(index, false, scheduler)
         {
-            self.first[kind as usize].waiting[cache as usize].push(&mut self.requests, index);
+            self.first.kinds[kind as usize].waiting[cache as usize].push(&mut self.requests, index);
         }
     }
 
@@ -33,7 +98,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         scheduler: &mut impl Scheduler<Event>,
     ) -> bool {
         let Request { first: First { kind, cache }, physical, .. } = *self.requests.get(index);
-        let caches = &mut self.first[kind as usize];
+        let caches = self.first.of(kind);
         let level = (&self.protocol, Level::L1);
         let now = scheduler.now().0;
         match caches.look_up(level, (cache, physical), &mut self.requests, index, again) {
@@ -44,7 +109,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 caches.lines.touch(place);
                 let (bytes, served) = (caches.lines.bytes(place).copied(), caches.latency());
                 if let Some(bytes) = bytes {
-                    self.take_words(index, &bytes);
+                    self.loads.bring(self.requests.get(index), &bytes);
                 }
                 self.answer_load(index, now + served, scheduler);
             }
@@ -87,7 +152,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         if owner == gpu {
             scheduler.schedule(Picoseconds(at + self.counts.crossbar), Event::Arrive(index));
         } else {
-            self.done.remote += 1;
+            self.links.count_remote();
             let path = pcie_path(self.counts.gpus, gpu, owner);
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             scheduler.schedule(Picoseconds(at), Event::Cross(index));
@@ -102,7 +167,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             self.code_came(index, scheduler);
             return;
         }
-        let caches = &mut self.first[kind as usize];
+        let caches = self.first.of(kind);
         let found = caches.lines.find(cache, request.physical, request.line);
         let copy = found.map(|place| *caches.lines.state(place));
         let outcome = self.protocol.on_response(
@@ -146,7 +211,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let mut waiting = caches.mshrs.free(cache, request.line);
         if let Some(payload) = self.requests.payload(index) {
             let bytes = payload.answer;
-            self.take_words(index, &bytes);
+            self.loads.bring(self.requests.get(index), &bytes);
         }
         self.answer_load(index, scheduler.now().0, scheduler);
         while waiting != NONE {
@@ -154,42 +219,20 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             self.stalls_first(waiting, true, scheduler);
             waiting = next;
         }
-        while !self.first[kind as usize].waiting[cache as usize].is_empty() {
-            let head = self.first[kind as usize].waiting[cache as usize].first();
+        while !self.first.kinds[kind as usize].waiting[cache as usize].is_empty() {
+            let head = self.first.kinds[kind as usize].waiting[cache as usize].first();
             let next = self.requests.get(head).next;
             if self.stalls_first(head, false, scheduler) {
                 break;
             }
-            self.first[kind as usize].waiting[cache as usize].advance(next);
-        }
-    }
-
-    /// The words that a load gets of a line; each work-item of an atomic gets what those before
-    /// it have made of its word.
-    fn take_words(&mut self, index: u32, bytes: &[u8; 64]) {
-        let request = self.requests.get(index);
-        if request.access.writes() {
-            return;
-        }
-        if let Some(words) = &mut self.loads[request.load as usize].words {
-            let (lanes, values) = &mut **words;
-            let mut bytes = *bytes;
-            for (lane, word, byte) in lanes.words_in(request.line) {
-                let slot = &mut bytes[byte..byte + 4];
-                let before = u32::from_le_bytes([slot[0], slot[1], slot[2], slot[3]]);
-                if request.access == Access::Atomic {
-                    let after = request.operation.of(before, values.word(lane, word));
-                    slot.copy_from_slice(&after.to_le_bytes());
-                }
-                values.set(lane, word, before);
-            }
+            self.first.kinds[kind as usize].waiting[cache as usize].advance(next);
         }
     }
 
     /// A line of a load or store is there at a time.
     fn answer_load(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         let Request { first, since, load, line, .. } = *self.requests.get(index);
-        self.first[first.kind as usize].answered(first.cache, since, at);
+        self.first.of(first.kind).answered(first.cache, since, at);
         self.requests.remove(index);
         self.leave(line, scheduler);
         self.line_done(load, at, scheduler);
@@ -197,11 +240,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// One part less is missing of a load or store, the last of which is there at a time.
     pub(super) fn line_done(&mut self, load: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
-        let state = &mut self.loads[load as usize];
-        state.ready = state.ready.max(at);
-        state.pending -= 1;
-        if state.pending == 0 {
-            let ready = state.ready;
+        if let Some(ready) = self.loads.take_line(load, at) {
             if ready > scheduler.now().0 {
                 scheduler.schedule(Picoseconds(ready), Event::Done(load));
             } else {

@@ -8,7 +8,7 @@
 
 use super::address::AddressMap;
 use super::cache::{Mshrs, NONE};
-use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
+use super::protocol::{Access, Ask, CachePath, CoherenceProtocol, TimestampStorageUnit};
 use super::requests::{Fifo, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -25,19 +25,35 @@ pub(super) struct Homes<P: CoherenceProtocol> {
     busy: Mshrs,
     /// What waits for a register of each.
     waiting: Vec<Fifo>,
+    /// Timestamps beside the controllers of shared memory, which serve at once.
+    stamps: Vec<TimestampStorageUnit<P>>,
 }
 
 impl<P: CoherenceProtocol> Homes<P> {
     /// Homes of so many lines all together, each busy with at most `mshrs` of them; none of no
-    /// lines.
-    pub(super) fn new(lines: u64, homes: u32, mshrs: u32) -> Self {
+    /// lines. `units` controllers keep timestamps, in `sets` sets each.
+    pub(super) fn new(lines: u64, homes: u32, mshrs: u32, (units, sets): (u32, usize)) -> Self {
         let homes = if lines == 0 { 0 } else { homes };
         Self {
             lines: vec![P::Home::default(); lines as usize],
             controllers: vec![P::Controller::default(); homes as usize],
             busy: Mshrs::new(homes, mshrs),
             waiting: vec![Fifo::default(); homes as usize],
+            stamps: (0..units).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
         }
+    }
+
+    /// Serves a request for a line, numbered within its controller of shared memory, and gives the
+    /// protocol's answer.
+    #[inline]
+    pub(super) fn stamp(
+        &mut self,
+        protocol: &P,
+        (controller, line): (u32, u64),
+        request: &Request<P::Stamp>,
+    ) -> P::Stamp {
+        let (own, home) = self.stamps[controller as usize].entry(protocol, line);
+        protocol.on_request(own, home, Some(request.gpu as u8), request.ask, request.stamp)
     }
 }
 
@@ -107,15 +123,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let request = *self.requests.get(index);
         let bank = self.channel(request.physical);
         let set = self.map.within_bank(request.physical);
-        let found = self.second.lines.find(bank, set, request.line);
+        let found = self.second.find(bank, set, request.line);
         let place = match found {
             Some(place) => place,
             None if request.access == Access::Overwrite => self.take_in(&request, scheduler),
             None => return false,
         };
-        let counts = &mut self.second.counts[bank as usize];
-        counts.hits += u64::from(found.is_some());
-        counts.misses += u64::from(found.is_none());
+        self.second.count(bank, found.is_some());
         let at = scheduler.now().0 + self.second.latency();
         self.serve_at_home(index, place, at, scheduler);
         true
@@ -153,10 +167,10 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             return;
         }
         let bank = self.channel(self.requests.get(index).physical);
-        self.second.counts[bank as usize].misses += 1;
+        self.second.count(bank, false);
         let request = self.requests.get_mut(index);
         (request.is_fetch, request.stage) = (true, Stage::Memory);
-        let at = scheduler.now().0 + self.second.directory;
+        let at = scheduler.now().0 + self.second.directory();
         scheduler.schedule(Picoseconds(at), Event::Arrive(index));
     }
 
@@ -166,7 +180,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let request = *self.requests.get(index);
         let place = self.take_in(&request, scheduler);
         let answer = self.requests.payload(index).map(|payload| payload.answer);
-        self.second.lines.fill(place, answer.as_ref());
+        self.second.fill(place, answer.as_ref());
         self.serve_at_home(index, place, scheduler.now().0, scheduler);
         self.release_home(&request, scheduler);
     }
@@ -216,7 +230,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             self.back_to_first(index, at, scheduler);
             return;
         }
-        let path = self.path(request.bank, request.physical, false);
+        let path = self.links.path(request.bank, request.physical, false);
         let bytes = match (request.ask, request.has_data) {
             (Ask::Renew, false) => {
                 let added = self.protocol.overhead().read_response;

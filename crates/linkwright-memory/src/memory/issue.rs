@@ -1,18 +1,48 @@
 //! An access leaves its wavefront: line by line, each with its page.
 
+use super::address::LINE;
 use super::cache::NONE;
 use super::compute_unit::Waits;
 use super::kernel::{AtomicOperation, WavefrontOperation};
 use super::protocol::{Access, CoherenceProtocol};
 use super::requests::{First, Kind, Request};
 use super::system::{Event, Gpus};
+use super::tlb::Found;
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
+
+/// Tells who stored a byte last.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// Gives its line, and its bit in a mask.
+    byte: Option<(u64, u64)>,
+    stored_by: Option<u32>,
+}
+
+impl Watch {
+    /// Watches a byte, or none.
+    pub(super) fn new(byte: Option<u64>) -> Self {
+        Self { byte: byte.map(|byte| (byte / LINE, 1 << (byte % LINE))), stored_by: None }
+    }
+
+    /// A compute unit stores bytes of a line.
+    #[inline]
+    fn stored(&mut self, unit: u32, line: u64, mask: u64) {
+        if self.byte.is_some_and(|(watched, bit)| watched == line && mask & bit != 0) {
+            self.stored_by = Some(unit);
+        }
+    }
+
+    /// Gives the compute unit that stored the byte last.
+    pub(super) fn stored_by(&self) -> Option<u32> {
+        self.stored_by
+    }
+}
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// A wavefront issues the next line of the access that it is at.
     pub(super) fn issue_line(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
-        let Some(running) = &mut self.running[wavefront as usize] else { return };
+        let Some(running) = self.wavefronts.get_mut(wavefront) else { return };
         let (load, line_number) = running.issuing;
         let Waits::ToAccess(operation) = running.waits else { return };
         let posted = running.state.posted();
@@ -35,10 +65,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             WavefrontOperation::Atomic(atomic) => (Access::Atomic, atomic),
             _ => (Access::Read, AtomicOperation::Add),
         };
-        if access != Access::Read
-            && self.watched.is_some_and(|(watched, bit)| watched == line && mask & bit != 0)
-        {
-            self.stored_by = Some(unit);
+        if access != Access::Read {
+            self.watch.stored(unit, line, mask);
         }
         let now = scheduler.now().0;
         let request = self.requests.add(Request {
@@ -66,7 +94,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             }
         }
         drop(posted);
-        self.loads[load as usize].pending += 1;
+        self.loads.add_line(load);
         if is_last {
             running.waits = Waits::ForItself;
             scheduler.schedule_in(Picoseconds(self.counts.cycle), Event::Resume(wavefront));
@@ -101,18 +129,14 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     pub(super) fn translate(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get(index);
         let (buffer, page) = (self.buffer_of(request), self.map.page(request.line));
-        if self.translation.knows(buffer, page) {
-            self.enter(index, scheduler);
-        } else if let Some(last) = self.translation.waiting.join(buffer, page, index) {
-            self.requests.link(last, index);
-        } else {
-            let found = Picoseconds(self.translation.ask(scheduler.now().0, buffer, page));
-            if self.translation.waiting.is_full(buffer) {
-                scheduler.schedule(found, Event::TranslatedOne(index));
-            } else {
-                self.translation.waiting.take(buffer, page);
-                self.translation.waiting.join(buffer, page, index);
-                scheduler.schedule(found, Event::Translated { buffer, page });
+        match self.translation.look_up(scheduler.now().0, (buffer, page), index) {
+            Found::Here => self.enter(index, scheduler),
+            Found::Behind(last) => self.requests.link(last, index),
+            Found::At(at) => {
+                scheduler.schedule(Picoseconds(at), Event::Translated { buffer, page });
+            }
+            Found::Alone(at) => {
+                scheduler.schedule(Picoseconds(at), Event::TranslatedOne(index));
             }
         }
     }
@@ -123,8 +147,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         page: u64,
         scheduler: &mut impl Scheduler<Event>,
     ) {
-        self.translation.fill(buffer, page);
-        let mut waiting = self.translation.waiting.free(buffer, page);
+        let mut waiting = self.translation.came(buffer, page);
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
             self.enter(waiting, scheduler);

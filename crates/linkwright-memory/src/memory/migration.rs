@@ -48,7 +48,7 @@ pub(super) struct Migration {
     /// Picoseconds that a batch takes before its first page moves.
     service: u64,
     /// Pages that have come to a GPU.
-    pub moved: u64,
+    moved: u64,
 }
 
 impl Migration {
@@ -64,6 +64,11 @@ impl Migration {
             service,
             moved: 0,
         }
+    }
+
+    /// Gives how many pages have come to a GPU.
+    pub(super) fn moved(&self) -> u64 {
+        self.moved
     }
 
     /// A page is on a GPU from the start.
@@ -151,10 +156,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 let physical = self.map.physical(line);
                 let bank = from * self.counts.banks + self.map.bank(physical);
                 let set = self.map.within_bank(physical);
-                if let Some(place) = self.second.lines.find(bank, set, line) {
-                    self.write_back(bank, place, scheduler);
-                    self.second.lines.forget(place);
-                }
+                self.give_up(bank, (set, line), scheduler);
             }
         }
         let now = scheduler.now();

@@ -24,6 +24,7 @@ mod issue;
 pub mod kernel;
 mod levels;
 pub mod litmus;
+mod loads;
 mod memory_system;
 mod migration;
 mod placement;

@@ -3,7 +3,6 @@
 //! Answers of a home and its later probes go the same way in the order in which they leave, so that
 //! no probe overtakes an answer, and the asking cache need not confirm it.
 
-use super::cache::copy_masked;
 use super::protocol::{CachePath, CoherenceProtocol, Probe, Probes};
 use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
@@ -27,7 +26,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let bytes = self.hierarchy.messages.request;
         for gpu in (0..self.counts.gpus).filter(|gpu| probes.gpus >> gpu & 1 == 1) {
             let bank = gpu * self.counts.banks + self.map.bank(physical);
-            let path = self.path(bank, physical, false);
+            let path = self.links.path(bank, physical, false);
             let stage = Stage::Probe(probes.probe);
             let request = Request::new(line, physical, now, gpu);
             let probe = Request { load: index, bank, stage, path, bytes, ..request };
@@ -44,27 +43,16 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         scheduler: &mut impl Scheduler<Event>,
     ) {
         let Request { bank, physical, line, .. } = *self.requests.get(index);
-        let mut dirty = 0;
-        if let Some(place) = self.second.lines.find(bank, self.map.within_bank(physical), line) {
-            let lines = &mut self.second.lines;
-            dirty = lines.clean(place);
-            if let Some(bytes) = lines.bytes(place).copied()
-                && let Some(payload) = self.requests.payload_mut(index)
-            {
-                payload.write = bytes;
-            }
-            match self.protocol.on_probe(*lines.state(place), probe) {
-                Some(state) => *lines.state(place) = state,
-                None => lines.forget(place),
-            }
-        }
+        let of = (bank, self.map.within_bank(physical), line);
+        let payload = self.requests.payload_mut(index);
+        let dirty = self.second.probe(&self.protocol, of, probe, payload);
         let sizes = &self.hierarchy.messages;
         let bytes = if dirty == 0 { sizes.acknowledgement } else { sizes.write };
-        let path = self.path(bank, physical, true);
+        let path = self.links.path(bank, physical, true);
         let request = self.requests.get_mut(index);
         (request.mask, request.stage) = (dirty, Stage::Probed);
         (request.path, request.crossed, request.bytes) = (path, 0, bytes);
-        let at = scheduler.now().0 + self.second.directory;
+        let at = scheduler.now().0 + self.second.directory();
         scheduler.schedule(Picoseconds(at), Event::Cross(index));
     }
 
@@ -73,10 +61,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let Request { load: asking, line, physical, mask, .. } = *self.requests.get(index);
         if mask != 0 {
             let channel = self.channel(physical);
-            self.memory.counts[channel as usize].writes += 1;
-            if let (Some(image), Some(written)) = (&mut self.image, self.requests.written(index)) {
-                copy_masked(image.line(line), written, mask);
-            }
+            self.memory.write(channel, line, mask, self.requests.written(index));
         }
         self.requests.remove(index);
         let request = self.requests.get_mut(asking);

@@ -1,7 +1,6 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
 use super::address::Distribution;
-use super::cache::copy_masked;
 use super::dram::DramTiming;
 use super::driver::DriverStep;
 use super::error::{GpuRunError, MOST_GPUS};
@@ -187,7 +186,7 @@ impl Play<'_, '_> {
         let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
         if options.with_data {
             let tick = || Scheduler::<Event>::tick(&mut engine, (0, 0));
-            gpus.image = Some(Image::filled(gpus.map.size(), &workload.buffers, tick)?);
+            gpus.memory.fill(Image::filled(gpus.map.size(), &workload.buffers, tick)?);
         }
         if let Some(most_groups) = options.timeline {
             gpus.record(most_groups);
@@ -226,38 +225,34 @@ fn check(
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
     fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
-        // What second levels hold last is what a reader of memory would see in the end.
-        if let Some(image) = &mut self.image {
-            for bank in 0..self.second.states.len() as u32 {
-                for place in self.second.lines.places(bank) {
-                    let Some(line) = self.second.lines.line(place) else { continue };
-                    let dirty = self.second.lines.clean(place);
-                    if let Some(bytes) = self.second.lines.bytes(place) {
-                        copy_masked(image.line(line), bytes, dirty);
-                    }
-                }
-            }
-        }
         let timeline = self.recorded(time);
-        let carried = self.links().iter().flat_map(MemoryLinks::carried);
+        let carried = self.links.used().iter().flat_map(MemoryLinks::carried);
         let links = carried.map(|(name, carried)| (name.to_owned(), carried)).collect();
-        let [vector, scalar] = self.first.map(|caches| caches.counts);
+        let [vector, scalar] = self.first.into_counts();
+        let memory = self.memory.counts().to_vec();
+        let mut image = self.memory.into_image();
+        // What second levels hold last is what a reader of memory would see in the end.
+        if let Some(image) = &mut image {
+            self.second.settle(image);
+        }
+        let units = self.counts.units;
         GpuRun {
             time,
             steps: self.phases.timed().collect(),
             cycle: Picoseconds(self.counts.cycle),
-            instructions: self.done,
+            instructions: InstructionCounts {
+                instructions: self.units.done(),
+                remote: self.links.remote(),
+            },
             links,
             vector,
             scalar,
-            instruction: self.code.counts,
-            second: self.second.counts,
-            memory: self.memory.counts,
-            stored_by: self
-                .stored_by
-                .map(|unit| (unit / self.counts.units, unit % self.counts.units)),
-            migrations: self.migration.map_or(0, |migration| migration.moved),
-            image: self.image,
+            instruction: self.code.into_counts(),
+            second: self.second.into_counts(),
+            memory,
+            stored_by: self.watch.stored_by().map(|unit| (unit / units, unit % units)),
+            migrations: self.migration.map_or(0, |migration| migration.moved()),
+            image,
             events,
             timeline,
         }

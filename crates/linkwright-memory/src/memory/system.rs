@@ -7,25 +7,27 @@
 
 use super::address::{AddressMap, LINE, Pages};
 use super::code::Code;
-use super::compute_unit::{Group, Load, Running, Units};
-use super::consistency::Consistency;
+use super::compute_unit::{Units, Wavefronts};
+use super::controller::Memories;
+use super::crossing::Links;
 use super::dispatch::Dispatcher;
 use super::dram::Channels;
 use super::driver::Phases;
 use super::error::{GpuRunError, MOST_DATA};
-use super::fabric::{self, MemoryLinks};
+use super::first_level::FirstLevel;
 use super::home::Homes;
-use super::kernel::{Image, KernelWorkload};
-use super::levels::{Caches, Shape};
+use super::issue::Watch;
+use super::kernel::KernelWorkload;
+use super::loads::Loads;
 use super::migration::Migration;
-use super::protocol::{CachePath, CoherenceProtocol, TimestampStorageUnit};
+use super::protocol::{CachePath, CoherenceProtocol};
 use super::requests::Requests;
 use super::run::GpuOptions;
-use super::statistics::InstructionCounts;
-use super::timeline::Timeline;
+use super::second_level::SecondLevel;
+use super::timeline::Recorder;
 use super::tlb::Translation;
 use crate::engine::{Model, Scheduler};
-use crate::system::gpus::{FirstLevel, Hierarchy};
+use crate::system::gpus::Hierarchy;
 use crate::units::{Bytes, Picoseconds};
 
 /// What is to happen in GPUs.
@@ -111,60 +113,35 @@ impl Counts {
 }
 
 /// The model: see the [module](self).
+///
+/// The run's inputs come first, and never change. Then each state has an owner, whose file alone
+/// knows its inside.
 pub(super) struct Gpus<'w, P: CoherenceProtocol> {
     pub protocol: P,
     pub path: CachePath,
     pub pages: Pages,
-    pub migration: Option<Migration>,
     pub counts: Counts,
     pub hierarchy: &'w Hierarchy,
     pub workload: &'w KernelWorkload,
-    pub map: AddressMap,
-    pub image: Option<Image>,
-    pub requests: Requests<P::Stamp>,
-    pub loads: Vec<Load>,
-    pub free_loads: Vec<u32>,
-    pub units: Units,
-    pub running: Vec<Option<Running>>,
-    pub free_running: Vec<u32>,
-    pub groups: Vec<Group>,
-    pub free_groups: Vec<u32>,
-    pub dispatcher: Dispatcher,
-    pub phases: Phases,
-    pub code: Code,
-    /// First-level caches of data, by kind.
-    pub first: [Caches<P>; 2],
-    pub second: Caches<P>,
-    /// Timestamps beside the controllers of shared memory.
-    pub stamps: Vec<TimestampStorageUnit<P>>,
-    /// Homes that ask caches before they serve, or are caches themselves.
-    pub homes: Homes<P>,
-    pub translation: Translation,
-    pub memory: Channels,
-    pub pcie: MemoryLinks,
-    /// To and from the controllers of shared memory.
-    pub shared: [MemoryLinks; 2],
-    pub done: InstructionCounts,
-    /// A line of which it is told who stored a byte last: the line, and the byte's bit.
-    pub watched: Option<(u64, u64)>,
-    pub stored_by: Option<u32>,
-    pub limit: Picoseconds,
-    /// Whether who spins sees what others write.
-    pub is_coherent: bool,
-    pub timeline: Option<Box<Timeline>>,
-    /// When the next interval of the timeline ends; never without one.
-    pub sample_at: u64,
-    pub consistency: Consistency,
-}
+    pub options: &'w GpuOptions,
 
-fn shape(of: &FirstLevel, cycle: u64) -> Shape {
-    Shape {
-        size: of.size.0,
-        ways: of.ways,
-        mshrs: of.mshrs,
-        directory: u64::from(of.directory) * cycle,
-        bank: u64::from(of.bank) * cycle,
-    }
+    pub requests: Requests<P::Stamp>,
+    pub phases: Phases,
+    pub dispatcher: Dispatcher,
+    pub wavefronts: Wavefronts,
+    pub loads: Loads,
+    pub units: Units,
+    pub code: Code,
+    pub map: AddressMap,
+    pub translation: Translation,
+    pub migration: Option<Migration>,
+    pub first: FirstLevel<P>,
+    pub second: SecondLevel<P>,
+    pub homes: Homes<P>,
+    pub memory: Memories,
+    pub links: Links,
+    pub watch: Watch,
+    pub recorder: Recorder,
 }
 
 impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
@@ -176,7 +153,7 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
         protocol: P,
         hierarchy: &'w Hierarchy,
         workload: &'w KernelWorkload,
-        options: &GpuOptions,
+        options: &'w GpuOptions,
     ) -> Result<Self, GpuRunError> {
         let counts = Counts::of(hierarchy, options.gpus);
         let path = protocol.path();
@@ -209,14 +186,7 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
                 migration.begin_on(page, gpu);
             }
         }
-        let (gpus, cycle, with_data) = (options.gpus, counts.cycle, options.with_data);
-        let second = Shape {
-            size: hierarchy.second.size.0,
-            ways: hierarchy.second.ways,
-            mshrs: hierarchy.second.mshrs,
-            directory: u64::from(hierarchy.second.directory) * cycle,
-            bank: u64::from(hierarchy.second.bank) * cycle,
-        };
+        let (gpus, with_data) = (options.gpus, options.with_data);
         let (channels, at_once) =
             if is_shared { (counts.banks, gpus) } else { (gpus * counts.banks, 1) };
         // As many entries as second levels have lines, over the controllers, in sets of 8.
@@ -224,44 +194,32 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
         let sets = (entries / 8 / u64::from(counts.banks)).max(1) as usize;
         let units = if is_shared && !P::CONFIRMS { counts.banks } else { 0 };
         let lines = if P::CONFIRMS || path == CachePath::HomeL2 { map.size() / LINE } else { 0 };
+        let memory = Channels::new(hierarchy, options.dram, channels, at_once);
         Ok(Self {
             protocol,
             path,
             pages,
-            migration,
             counts,
             hierarchy,
             workload,
-            image: None,
-            map,
+            options,
             requests: Requests::new(with_data),
-            loads: Vec::new(),
-            free_loads: Vec::new(),
-            code,
-            units: Units::new(&hierarchy.compute, cycle, gpus),
-            running: Vec::new(),
-            free_running: Vec::new(),
-            groups: Vec::new(),
-            free_groups: Vec::new(),
-            dispatcher: Dispatcher::new(&hierarchy.compute, gpus, options.distribution),
             phases: Phases::of(workload, pages == Pages::Own),
-            first: [(counts.units, &hierarchy.vector), (counts.scalars, &hierarchy.scalar)]
-                .map(|(each, of)| Caches::new(gpus * each, shape(of, cycle), with_data)),
-            second: Caches::new(gpus * counts.banks, second, with_data),
-            stamps: (0..units).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
-            homes: Homes::new(lines, channels, hierarchy.second.mshrs),
+            dispatcher: Dispatcher::new(&hierarchy.compute, gpus, options.distribution),
+            wavefronts: Wavefronts::default(),
+            loads: Loads::default(),
+            units: Units::new(&hierarchy.compute, counts.cycle, gpus),
+            code,
+            map,
             translation: Translation::new(hierarchy, gpus),
-            memory: Channels::new(hierarchy, options.dram, channels, at_once),
-            pcie: fabric::pcie(hierarchy, gpus),
-            shared: fabric::shared(hierarchy, gpus, options.shared_bandwidth),
-            done: InstructionCounts::default(),
-            watched: options.watched.map(|byte| (byte / LINE, 1 << (byte % LINE))),
-            stored_by: None,
-            limit: options.limit,
-            is_coherent: options.memory.is_coherent(),
-            timeline: None,
-            sample_at: u64::MAX,
-            consistency: options.memory.consistency(),
+            migration,
+            first: FirstLevel::new(hierarchy, &counts, with_data),
+            second: SecondLevel::new(hierarchy, &counts, with_data),
+            homes: Homes::new(lines, channels, hierarchy.second.mshrs, (units, sets)),
+            memory: Memories::new(memory),
+            links: Links::new(hierarchy, options),
+            watch: Watch::new(options.watched),
+            recorder: Recorder::IDLE,
         })
     }
 }
@@ -277,12 +235,12 @@ impl<P: CoherenceProtocol> Model for Gpus<'_, P> {
         event: Event,
         scheduler: &mut impl Scheduler<Event>,
     ) -> Result<(), GpuRunError> {
-        if scheduler.now().0 >= self.sample_at {
+        if self.recorder.is_due(scheduler.now()) {
             self.sample(scheduler.now());
         }
         match event {
             // Whoever never ends goes on again and again.
-            Event::Resume(_) if scheduler.now() > self.limit => return Err(self.too_long()),
+            Event::Resume(_) if scheduler.now() > self.options.limit => return Err(self.too_long()),
             Event::Resume(wavefront) => self.resume(wavefront, scheduler),
             Event::Issue(wavefront) => self.issue_line(wavefront, scheduler),
             Event::Translated { buffer, page } => self.translated(buffer, page, scheduler),
@@ -302,6 +260,6 @@ impl<P: CoherenceProtocol> Model for Gpus<'_, P> {
     }
 
     fn done(&self) -> (u64, u64) {
-        (self.dispatcher.ended, 0)
+        (self.dispatcher.ended(), 0)
     }
 }

@@ -4,7 +4,6 @@
 //! interval, when nothing has changed since. So a run takes the same time with it and without, and
 //! what waits for ever is still found when no event is left.
 
-use super::fabric::MemoryLinks;
 use super::protocol::CoherenceProtocol;
 use super::system::Gpus;
 use crate::units::Picoseconds;
@@ -96,75 +95,79 @@ impl Timeline {
     }
 }
 
+/// Takes a run down, or nothing.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    timeline: Option<Box<Timeline>>,
+    /// When the next interval ends; never without a timeline.
+    sample_at: u64,
+}
+
+impl Recorder {
+    /// Takes nothing down.
+    pub(super) const IDLE: Self = Self { timeline: None, sample_at: u64::MAX };
+
+    /// Whether an interval has ended by a time.
+    #[inline]
+    pub(super) fn is_due(&self, now: Picoseconds) -> bool {
+        now.0 >= self.sample_at
+    }
+}
+
 impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Begins with a timeline of so many work-groups.
     pub(super) fn record(&mut self, most_groups: usize) {
-        let memories = self.memory.counts.len() / self.counts.banks as usize;
-        let links: usize = self.links().iter().map(|links| links.carried().count()).sum();
+        let memories = self.memory.counts().len() / self.counts.banks as usize;
+        let links: usize = self.links.used().iter().map(|links| links.carried().count()).sum();
         let timeline = Timeline::new(most_groups, self.counts.cycle, links + 2 * memories);
-        self.sample_at = timeline.interval.0;
-        self.timeline = Some(Box::new(timeline));
-    }
-
-    /// The links that this memory system goes over.
-    pub(super) fn links(&self) -> &[MemoryLinks] {
-        if self.pages == super::address::Pages::Shared {
-            &self.shared
-        } else {
-            std::slice::from_ref(&self.pcie)
-        }
+        let sample_at = timeline.interval.0;
+        self.recorder = Recorder { timeline: Some(Box::new(timeline)), sample_at };
     }
 
     /// Takes down what has changed in the intervals that are over.
     #[cold]
     pub(super) fn sample(&mut self, now: Picoseconds) {
-        while now.0 >= self.sample_at {
-            self.sample_until(self.sample_at);
-            let Some(timeline) = &mut self.timeline else { return };
+        while self.recorder.is_due(now) {
+            self.sample_until(self.recorder.sample_at);
+            let Some(timeline) = &mut self.recorder.timeline else { return };
             if timeline.intervals() >= MOST_INTERVALS {
                 timeline.halve();
             }
-            self.sample_at += timeline.interval.0;
+            self.recorder.sample_at += timeline.interval.0;
         }
     }
 
     fn sample_until(&mut self, time: u64) {
-        let Some(mut timeline) = self.timeline.take() else { return };
-        for links in self.links() {
+        let Some(timeline) = &mut self.recorder.timeline else { return };
+        for links in self.links.used() {
             timeline.sums.extend(links.busy_until(time));
         }
-        for channels in self.memory.counts.chunks(self.counts.banks as usize) {
+        for channels in self.memory.counts().chunks(self.counts.banks as usize) {
             timeline.sums.push(channels.iter().map(|counts| counts.reads).sum());
             timeline.sums.push(channels.iter().map(|counts| counts.writes).sum());
         }
-        self.timeline = Some(timeline);
     }
 
     /// The last wavefront of a work-group has ended.
     pub(super) fn end_group(&mut self, group: u32, now: Picoseconds) {
-        if let Some(timeline) = &mut self.timeline {
-            let ended = &self.groups[group as usize];
-            timeline.end_group(GroupSpan {
-                launch: self.phases.launch,
-                group: ended.number,
-                unit: ended.unit,
-                start: ended.start,
-                end: now,
-            });
+        if let Some(timeline) = &mut self.recorder.timeline {
+            let (group, unit, start) = self.dispatcher.group(group);
+            let launch = self.phases.launch();
+            timeline.end_group(GroupSpan { launch, group, unit, start, end: now });
         }
     }
 
     /// What was recorded of a run that ended at a time.
     pub(super) fn recorded(&mut self, end: Picoseconds) -> Option<Timeline> {
         self.sample(end);
-        let is_between = self
-            .timeline
+        let Recorder { timeline, sample_at } = &self.recorder;
+        let is_between = timeline
             .as_ref()
-            .is_some_and(|timeline| end.0 > self.sample_at.saturating_sub(timeline.interval.0));
+            .is_some_and(|timeline| end.0 > sample_at.saturating_sub(timeline.interval.0));
         if is_between {
             self.sample_until(end.0);
         }
-        self.timeline.take().map(|timeline| *timeline)
+        self.recorder.timeline.take().map(|timeline| *timeline)
     }
 }
 

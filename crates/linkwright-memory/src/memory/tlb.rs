@@ -16,12 +16,25 @@ pub struct Translation {
     clock: u64,
     second: Lines<()>,
     /// Pages that first-level buffers wait for, and pages that are walked for.
-    pub waiting: Mshrs,
+    waiting: Mshrs,
     walkers: Vec<u64>,
     walks: usize,
     latency: u64,
     walk: u64,
     per_gpu: u32,
+}
+
+/// Says where a request finds the page that it asks for.
+#[derive(Debug, Clone, Copy)]
+pub enum Found {
+    /// Its buffer has the page.
+    Here,
+    /// It waits behind another request, or behind none.
+    Behind(u32),
+    /// It waits for the page, which comes at a time; others can wait with it.
+    At(u64),
+    /// The same, but nobody else can wait.
+    Alone(u64),
 }
 
 impl Translation {
@@ -46,9 +59,33 @@ impl Translation {
         }
     }
 
+    /// A request asks its first-level buffer for a page at a time.
+    #[inline]
+    pub fn look_up(&mut self, now: u64, (buffer, page): (u32, u64), request: u32) -> Found {
+        if self.knows(buffer, page) {
+            return Found::Here;
+        }
+        if let Some(last) = self.waiting.join(buffer, page, request) {
+            return Found::Behind(last);
+        }
+        let at = self.ask(now, buffer, page);
+        if self.waiting.is_full(buffer) {
+            return Found::Alone(at);
+        }
+        self.waiting.take(buffer, page);
+        self.waiting.join(buffer, page, request);
+        Found::At(at)
+    }
+
+    /// A buffer takes in a page: gives the first request that waits for it, or none.
+    pub fn came(&mut self, buffer: u32, page: u64) -> u32 {
+        self.fill(buffer, page);
+        self.waiting.free(buffer, page)
+    }
+
     /// Whether a first-level buffer knows a page.
     #[inline]
-    pub fn knows(&mut self, buffer: u32, page: u64) -> bool {
+    fn knows(&mut self, buffer: u32, page: u64) -> bool {
         self.clock += 1;
         let first = buffer as usize * self.pages;
         let slots = &mut self.slots[first..first + self.pages];
@@ -62,7 +99,7 @@ impl Translation {
     }
 
     /// A buffer asks for a page that it lacks: when it has it.
-    pub fn ask(&mut self, now: u64, buffer: u32, page: u64) -> u64 {
+    fn ask(&mut self, now: u64, buffer: u32, page: u64) -> u64 {
         let gpu = buffer / self.per_gpu;
         let found = now + self.latency;
         if let Some(place) = self.second.find(gpu, page, page) {
@@ -80,7 +117,7 @@ impl Translation {
     }
 
     /// A buffer takes a page in.
-    pub fn fill(&mut self, buffer: u32, page: u64) {
+    fn fill(&mut self, buffer: u32, page: u64) {
         let first = buffer as usize * self.pages;
         let slots = &mut self.slots[first..first + self.pages];
         if let Some(slot) = slots.iter_mut().min_by_key(|(_, used)| *used) {

@@ -1,9 +1,8 @@
 //! Wavefronts from operation to operation.
 
-use super::compute_unit::{Load, Waits};
+use super::compute_unit::Waits;
 use super::kernel::{Loaded, Scope, Values, WavefrontOperation};
 use super::protocol::{CoherenceProtocol, Flush, Level};
-use super::requests::Kind;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -12,9 +11,9 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// A wavefront runs up to what takes time.
     pub(super) fn resume(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         loop {
-            let Some(running) = &mut self.running[index as usize] else { return };
+            let Some(running) = self.wavefronts.get_mut(index) else { return };
             running.waits = Waits::ForItself;
-            let rest = running.reading.rest.take();
+            let rest = running.reading.take_rest();
             let Some(operation) = rest.or_else(|| running.state.resume(&mut running.program))
             else {
                 running.waits = Waits::ToEnd;
@@ -24,12 +23,11 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 return;
             };
             let Some(operation) = self.with_code(index, operation, scheduler) else { return };
-            let Some(running) = &mut self.running[index as usize] else { return };
+            let Some(running) = self.wavefronts.get_mut(index) else { return };
             let now = scheduler.now();
             match operation {
                 WavefrontOperation::Nothing => {}
                 WavefrontOperation::Compute(count) | WavefrontOperation::Lds(count) => {
-                    self.done.instructions += u64::from(count);
                     let at = self.units.compute(now.0, running.simd, count);
                     scheduler.schedule(Picoseconds(at), Event::Resume(index));
                     return;
@@ -39,20 +37,20 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 | WavefrontOperation::Store
                 | WavefrontOperation::Atomic(_) => {
                     running.waits = Waits::ToAccess(operation);
-                    if !self.consistency.waits(running.under_way) {
+                    if !self.options.memory.consistency().waits(running.under_way) {
                         self.start_access(index, scheduler);
                     }
                     return;
                 }
                 WavefrontOperation::Arrived(Loaded(load)) => {
-                    if !self.loads[load as usize].done {
+                    if !self.loads.is_done(load) {
                         running.waits = Waits::ForLoad(load);
                         return;
                     }
                     self.take_load(index, load);
                 }
                 WavefrontOperation::Fence => {
-                    self.done.instructions += 1;
+                    self.units.count_one();
                     if running.under_way > 0 {
                         running.waits = Waits::AtFence;
                         return;
@@ -61,7 +59,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 }
                 WavefrontOperation::Barrier(scope) => {
                     running.waits = Waits::ToBarrier(scope);
-                    if !self.consistency.waits(running.under_way) {
+                    if !self.options.memory.consistency().waits(running.under_way) {
                         self.come_to_barrier(index, scheduler);
                     }
                     return;
@@ -72,39 +70,36 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A wavefront is at the barrier that it was on its way to.
     fn come_to_barrier(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        let Some(running) = &mut self.running[index as usize] else { return };
+        let Some(running) = self.wavefronts.get_mut(index) else { return };
         let Waits::ToBarrier(scope) = running.waits else { return };
         match scope {
             Scope::Group => {
-                self.done.instructions += 1;
+                self.units.count_one();
                 running.waits = Waits::AtBarrier;
                 let group = running.group;
-                self.groups[group as usize].at_barrier += 1;
-                self.open_barrier(group, scheduler);
+                self.come_to_group_barrier(group, scheduler);
             }
             Scope::Launch => {
                 running.waits = Waits::AtLaunchBarrier;
-                self.dispatcher.at_barrier += 1;
-                self.open_launch_barrier(scheduler);
+                self.come_to_launch_barrier(scheduler);
             }
         }
     }
 
     /// What a fence does to the first level, once all before it is done.
     fn fence(&mut self, index: u32) {
-        let Some(running) = &self.running[index as usize] else { return };
+        let Some(running) = self.wavefronts.get(index) else { return };
         if self.protocol.on_fence(Level::L1) != Flush::Nothing {
             let unit = running.unit;
-            self.first[Kind::Vector as usize].empty(unit);
-            self.first[Kind::Scalar as usize].empty(self.counts.scalar_cache(unit));
+            self.first.empty(unit, self.counts.scalar_cache(unit));
         }
     }
 
     /// A wavefront starts the access that it has asked for.
     fn start_access(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        let Some(running) = &mut self.running[index as usize] else { return };
+        let Some(running) = self.wavefronts.get_mut(index) else { return };
         let Waits::ToAccess(operation) = running.waits else { return };
-        self.done.instructions += 1;
+        self.units.count_one();
         running.under_way += 1;
         running.accessed = operation;
         let posted = running.state.posted();
@@ -119,12 +114,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             });
         let lines = posted.lanes.lines().len() as u64;
         drop(posted);
-        let load = Load { wavefront: index, pending: 1, ready: 0, done: false, operation, words };
-        let slot = self.free_loads.pop().unwrap_or_else(|| {
-            self.loads.push(Load::default());
-            (self.loads.len() - 1) as u32
-        });
-        self.loads[slot as usize] = load;
+        let slot = self.loads.begin(index, operation, words);
         running.state.answer(Loaded(slot));
         running.issuing = (slot, 0);
         if lines == 0 {
@@ -140,13 +130,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A load or store is done.
     pub(super) fn load_done(&mut self, load: u32, scheduler: &mut impl Scheduler<Event>) {
-        let state = &mut self.loads[load as usize];
-        state.done = true;
-        let wavefront = state.wavefront;
-        if state.operation == WavefrontOperation::Store {
-            self.free_loads.push(load);
-        }
-        let Some(running) = &mut self.running[wavefront as usize] else { return };
+        let wavefront = self.loads.finish(load);
+        let Some(running) = self.wavefronts.get_mut(wavefront) else { return };
         running.under_way -= 1;
         let is_last = running.under_way == 0;
         match running.waits {
@@ -165,16 +150,15 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A wavefront takes the words of a load that is done.
     fn take_load(&mut self, wavefront: u32, load: u32) {
-        let words = self.loads[load as usize].words.take();
-        if let (Some(words), Some(running)) = (words, &self.running[wavefront as usize]) {
-            running.state.posted().loaded = words.1;
+        let words = self.loads.take(load);
+        if let (Some(words), Some(running)) = (words, self.wavefronts.get(wavefront)) {
+            running.state.posted().loaded = words;
         }
-        self.free_loads.push(load);
     }
 
     /// What a wavefront waited for is done.
     fn go_on(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
-        let Some(running) = &mut self.running[wavefront as usize] else { return };
+        let Some(running) = self.wavefronts.get_mut(wavefront) else { return };
         if let Waits::ForLoad(load) = std::mem::replace(&mut running.waits, Waits::ForItself) {
             self.take_load(wavefront, load);
         }

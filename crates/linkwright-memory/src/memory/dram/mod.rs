@@ -37,7 +37,7 @@ pub struct Channels {
     /// Channels of DRAM that each of these is made of.
     parts: u32,
     /// What each has served.
-    pub counts: Vec<MemoryCounts>,
+    counts: Vec<MemoryCounts>,
 }
 
 impl Channels {
@@ -56,6 +56,18 @@ impl Channels {
             parts,
             counts: vec![MemoryCounts::default(); channels as usize],
         }
+    }
+
+    /// Gives what a channel has served, to count more.
+    #[inline]
+    pub fn count(&mut self, channel: u32) -> &mut MemoryCounts {
+        &mut self.counts[channel as usize]
+    }
+
+    /// Gives what each channel has served.
+    #[must_use]
+    pub fn counts(&self) -> &[MemoryCounts] {
+        &self.counts
     }
 
     /// When a request that comes now to a line, numbered within its channel, is served.
