@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName};
+use super::links::LinkCounts;
 use crate::system::SystemError;
 
 /// Any failure of the allocation layer.
@@ -84,6 +85,15 @@ pub enum AllocationError {
         /// The job.
         job: String,
     },
+    /// A fit of Eq. 2 to nothing.
+    NoSamples,
+    /// A sample that no all-reduce can have given.
+    Sample {
+        /// The links it was measured on.
+        links: LinkCounts,
+        /// The bandwidth, GB/s.
+        bandwidth: String,
+    },
     /// A decision that its caller ended.
     Interrupted {
         /// The job.
@@ -114,6 +124,14 @@ impl Diagnose for AllocationError {
                 "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
                 size - 1
             )),
+            Self::NoSamples => Diagnosis::of("there is no sample to fit Eq. 2 to")
+                .remedy("give links and the bus bandwidth that was measured on them"),
+            Self::Sample { links: LinkCounts { double, single, pcie }, bandwidth } => {
+                Diagnosis::of(format!(
+                    "{bandwidth} GB/s on ({double}, {single}, {pcie}) links is no sample"
+                ))
+                .remedy("give a bus bandwidth of 0 to 1e9 GB/s and at most 8,128 links of a class")
+            }
             Self::TooManyGpus { gpus } => Diagnosis::of(format!("the machine has {gpus} GPUs"))
                 .remedy("a machine may have at most 128 to be allocated"),
             Self::UnknownGpu { gpu, gpus } => Diagnosis::of(format!("there is no GPU {gpu}"))

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::bandwidth::{published, sound::SoundModel};
+use super::bandwidth::{published::Regression, sound::SoundModel};
 use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
@@ -103,6 +103,7 @@ pub struct PreparedMachine {
     graph: GpuGraph,
     tree: HostTree,
     model: BandwidthModel,
+    regression: Regression,
     pub(super) pairs: PairTable,
     sound: SoundModel,
     pub(super) tables: Option<Tables>,
@@ -122,6 +123,19 @@ impl PreparedMachine {
         profile: BandwidthProfile,
         model: BandwidthModel,
     ) -> Result<Self, AllocationError> {
+        Self::with_regression(machine, profile, model, Regression::PUBLISHED)
+    }
+
+    /// Prepares a machine for which Eq. 2 has these coefficients; they count under the published model alone.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn with_regression(
+        machine: &Server,
+        profile: BandwidthProfile,
+        model: BandwidthModel,
+        regression: Regression,
+    ) -> Result<Self, AllocationError> {
         let count = machine.gpus().len();
         if count > MAX_GPUS {
             return Err(AllocationError::TooManyGpus { gpus: count });
@@ -138,13 +152,25 @@ impl PreparedMachine {
                 rings: RingTable::new(&pairs, &mut Effort::new()),
                 inside: inside_of_subsets(&pairs),
                 effective: if published { Vec::new() } else { sound.tabulate() },
-                published_rings: published.then(|| RingLinksTable::new(&pairs)),
+                published_rings: published.then(|| RingLinksTable::new(&pairs, regression)),
                 nearness: distances.tabulate(),
             }
         });
         let (name, rings) = (machine.name().to_owned(), OnceLock::new());
         let ties = Ties::default();
-        Ok(Self { name, graph, tree, model, pairs, sound, tables, rings, ties, distances })
+        Ok(Self {
+            name,
+            graph,
+            tree,
+            model,
+            regression,
+            pairs,
+            sound,
+            tables,
+            rings,
+            ties,
+            distances,
+        })
     }
 
     /// The same machine with this rule for matches that tie in a policy's scores.
@@ -216,6 +242,12 @@ impl PreparedMachine {
     #[must_use]
     pub const fn model(&self) -> BandwidthModel {
         self.model
+    }
+
+    /// Gives the coefficients of Eq. 2 that the published model predicts with.
+    #[must_use]
+    pub const fn regression(&self) -> &Regression {
+        &self.regression
     }
 
     /// How many GPUs there are.
@@ -294,7 +326,7 @@ impl PreparedMachine {
         let aggregated = pattern.edges().iter().map(weight).sum();
         let gpus: GpuSet = placement.iter().copied().collect();
         let effective = match self.model {
-            BandwidthModel::Published => published::effective_bandwidth(links),
+            BandwidthModel::Published => self.regression.effective_bandwidth(links),
             BandwidthModel::Sound => self.sound_bandwidth(gpus),
         };
         Match {

@@ -26,7 +26,7 @@ impl PreparedMachine {
         let primary = match (objective, self.model()) {
             (Objective::Aggregated, _) => Primary::NONE,
             (Objective::Effective, BandwidthModel::Published) => {
-                let score = Published::new(&self.pairs, free, effort);
+                let score = Published::new(&self.pairs, self.regression(), free, effort);
                 let most = score.most(plan, free, effort);
                 return Rank { aggregated: most.aggregated.min(aggregated), ..most };
             }

@@ -177,8 +177,9 @@ impl PreparedMachine {
         let Candidates { sets, primaries, .. } = &candidates;
         let (plan, pairs) = (Plan::new(pattern), &self.pairs);
         if objective == Objective::Effective && self.model() == BandwidthModel::Published {
-            let score =
-                |at: usize, effort: &mut Effort<'_>| Published::new(pairs, sets[at], effort);
+            let score = |at: usize, effort: &mut Effort<'_>| {
+                Published::new(pairs, self.regression(), sets[at], effort)
+            };
             return best_over_sets(&plan, sets, score, count, effort);
         }
         if pattern.shape() == PatternShape::Ring

@@ -1,4 +1,5 @@
 //! What bandwidth an allocation reaches.
 
+pub mod fit;
 pub mod published;
 pub mod sound;

@@ -10,11 +10,16 @@
 //!   authors' published script divides the root of the summed squares by the number of
 //!   samples; divided by the root of it, the RMSE is 1.5153 x sqrt(31) = 8.44 GB/s.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::links::LinkCounts;
+
+/// How many terms Eq. 2 has.
+pub const TERMS: usize = 14;
 
 /// The coefficients θ1 to θ14. Table 2 prints them cut to three decimals; these are the
 /// same with the digits of the authors' published program (scripts/get_predBW.py).
-pub const THETA: [f64; 14] = [
+pub const THETA: [f64; TERMS] = [
     16.396_704_55,
     4.536_821_878,
     1.556_234_04,
@@ -31,11 +36,11 @@ pub const THETA: [f64; 14] = [
     -46.973_900_71,
 ];
 
-/// Predicted effective bandwidth in GB/s of a match with these links.
+/// The terms of Eq. 2 for a match with these links.
 #[must_use]
-pub fn effective_bandwidth(links: LinkCounts) -> f64 {
+pub fn terms(links: LinkCounts) -> [f64; TERMS] {
     let (x, y, z) = (links.double as f64, links.single as f64, links.pcie as f64);
-    let features = [
+    [
         x,
         y,
         z,
@@ -50,8 +55,28 @@ pub fn effective_bandwidth(links: LinkCounts) -> f64 {
         1.0 / (z * x + 1.0),
         x * y * z,
         1.0 / (x * y * z + 1.0),
-    ];
-    THETA.iter().zip(features).map(|(theta, feature)| theta * feature).sum()
+    ]
+}
+
+/// Holds coefficients of Eq. 2, GB/s: the paper's, or those of a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Regression(pub [f64; TERMS]);
+
+impl Regression {
+    /// Holds those of the paper.
+    pub const PUBLISHED: Self = Self(THETA);
+
+    /// Predicts the effective bandwidth of a match with these links, GB/s.
+    #[must_use]
+    pub fn effective_bandwidth(&self, links: LinkCounts) -> f64 {
+        self.0.iter().zip(terms(links)).map(|(theta, term)| theta * term).sum()
+    }
+}
+
+/// Predicted effective bandwidth in GB/s of a match with these links.
+#[must_use]
+pub fn effective_bandwidth(links: LinkCounts) -> f64 {
+    Regression::PUBLISHED.effective_bandwidth(links)
 }
 
 /// What the regression gives for two GPUs, GB/s: MAPA's anchors, from which every model that

@@ -8,7 +8,7 @@
 
 use super::paths::{bits, path_starts};
 use super::rank::Primary;
-use crate::allocation::bandwidth::published;
+use crate::allocation::bandwidth::published::Regression;
 use crate::allocation::links::{LinkCounts, PairClass, PairTable};
 
 /// Which (double, single) counts are reachable: bit `16 double + single`. A path of at most
@@ -36,6 +36,7 @@ pub struct RingLinksTable {
     best: Vec<f64>,
     /// Aggregated bandwidth of the ring that [`Self::ring`] gives.
     aggregated: Vec<u64>,
+    regression: Regression,
 }
 
 /// A ring as far as its rank goes.
@@ -49,7 +50,7 @@ struct Ring {
 impl RingLinksTable {
     /// Prepares the table.
     #[must_use]
-    pub fn new(pairs: &PairTable) -> Self {
+    pub fn new(pairs: &PairTable, regression: Regression) -> Self {
         let starts = path_starts(pairs.count());
         let subsets = 1_usize << pairs.count();
         let mut paths = vec![[0; 4]; starts[subsets] as usize];
@@ -73,15 +74,16 @@ impl RingLinksTable {
             Some(weights) => Weights::Uniform(weights),
             None => heaviest_paths(pairs, &starts, &paths),
         };
-        let best = vec![published::effective_bandwidth(LinkCounts::default()); subsets];
-        let mut table = Self { starts, paths, weights, best, aggregated: vec![0; subsets] };
+        let best = vec![regression.effective_bandwidth(LinkCounts::default()); subsets];
+        let aggregated = vec![0; subsets];
+        let mut table = Self { starts, paths, weights, best, aggregated, regression };
         table.rank_rings(pairs);
         table
     }
 
     /// Fills in the best ring of every subset of two GPUs and more.
     fn rank_rings(&mut self, pairs: &PairTable) {
-        let predicted = tabulate_predictions();
+        let predicted = tabulate_predictions(&self.regression);
         let at = |links: LinkCounts| (links.double * 17 + links.single) * 17 + links.pcie;
         for subset in (1..self.best.len()).filter(|subset| !subset.is_power_of_two()) {
             let mut best = (f64::NEG_INFINITY, 0);
@@ -144,7 +146,7 @@ impl RingLinksTable {
         let rank = (self.best[rest], self.aggregated[rest]);
         let chosen = self
             .rings(rest, pairs)
-            .filter(|ring| (published::effective_bandwidth(ring.links), ring.weight) == rank)
+            .filter(|ring| (self.regression.effective_bandwidth(ring.links), ring.weight) == rank)
             .max_by_key(|ring| (ring.links, usize::MAX - ring.last));
         let Some(Ring { mut last, mut links, mut weight }) = chosen else {
             return vec![first];
@@ -266,11 +268,11 @@ fn weigh(links: LinkCounts, weights: [u64; 3]) -> u64 {
 }
 
 /// Eq. 2 for all counts up to 16 of each class.
-fn tabulate_predictions() -> Vec<f64> {
+fn tabulate_predictions(regression: &Regression) -> Vec<f64> {
     let counts = (0..17).flat_map(|x| (0..17).flat_map(move |y| (0..17).map(move |z| (x, y, z))));
     counts
         .map(|(double, single, pcie)| {
-            published::effective_bandwidth(LinkCounts { double, single, pcie })
+            regression.effective_bandwidth(LinkCounts { double, single, pcie })
         })
         .collect()
 }

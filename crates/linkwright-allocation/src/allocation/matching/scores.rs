@@ -7,7 +7,7 @@ use super::rank::{Primary, Rank};
 use super::ring::{MAX_EXACT, RingTable, in_ring_order};
 use super::search::Placement;
 use crate::allocation::GpuSet;
-use crate::allocation::bandwidth::published;
+use crate::allocation::bandwidth::published::Regression;
 use crate::allocation::effort::Effort;
 use crate::allocation::links::{LinkCounts, PairClass, PairTable};
 
@@ -186,6 +186,7 @@ impl MatchScore for Aggregated<'_> {
 /// Published effective bandwidth (Eq. 2), then aggregated bandwidth.
 pub struct Published<'a> {
     pairs: &'a PairTable,
+    regression: &'a Regression,
     /// Sum of the set's `n` heaviest pairs of each class, by `n`.
     heaviest: [Vec<u64>; 3],
     /// Bounds of the aggregated bandwidth, where the counts of links do not give it.
@@ -195,7 +196,12 @@ pub struct Published<'a> {
 impl<'a> Published<'a> {
     /// The score on the pairs of these GPUs; its work is charged.
     #[must_use]
-    pub fn new(pairs: &'a PairTable, gpus: GpuSet, effort: &mut Effort<'_>) -> Self {
+    pub fn new(
+        pairs: &'a PairTable,
+        regression: &'a Regression,
+        gpus: GpuSet,
+        effort: &mut Effort<'_>,
+    ) -> Self {
         effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
         let mut weights = PairClass::ALL.map(|_| Vec::new());
         for (a, b) in pairs_of(gpus) {
@@ -204,7 +210,7 @@ impl<'a> Published<'a> {
         let is_uniform = |class: &Vec<u64>| class.windows(2).all(|pair| pair[0] == pair[1]);
         let uniform = weights.iter().all(is_uniform);
         let aggregated = (!uniform).then(|| Aggregated::new(pairs, gpus, Primary::NONE, effort));
-        Self { pairs, heaviest: weights.map(sums_of_heaviest), aggregated }
+        Self { pairs, regression, heaviest: weights.map(sums_of_heaviest), aggregated }
     }
 
     fn available(&self, class: PairClass) -> usize {
@@ -224,7 +230,7 @@ impl MatchScore for Published<'_> {
     }
 
     fn rank(&self, (links, aggregated): Self::Sum) -> Rank {
-        let primary = Primary::of_prediction(published::effective_bandwidth(links));
+        let primary = Primary::of_prediction(self.regression.effective_bandwidth(links));
         Rank { primary, aggregated }
     }
 
