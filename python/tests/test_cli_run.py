@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commands import SCENARIO, fails, linkwright, parsed, write_scenario
@@ -16,6 +17,7 @@ from interrupts import interrupt, running
 from linkwright import (
     AllocationError,
     FileError,
+    Job,
     System,
     generate_jobs,
     load_system,
@@ -27,7 +29,8 @@ from linkwright import (
 from linkwright.studies.tables import StudyTable
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-FILES = ["jobs.parquet", "manifest.json", "report.html", "summary.json", "timeline.json"]
+TABLES = ["fragments.parquet", "jobs.parquet"]
+FILES = [*TABLES, "manifest.json", "report.html", "summary.json", "timeline.json"]
 
 
 def test_a_run_sums_up_each_policy(tmp_path: Path) -> None:
@@ -82,6 +85,41 @@ def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None
     assert set(table["policy"].to_pylist()) == {"baseline", "preserve"}
     for column, unit in (("wait", b"s"), ("sound_bandwidth", b"GB/s"), ("policy", b"")):
         assert (table.schema.field(column).metadata or {})[b"unit"] == unit
+
+
+def test_the_gpus_that_jobs_held_in_a_server_are_counted_under_each_policy(tmp_path: Path) -> None:
+    run = run_scenario(write_scenario(tmp_path))
+    write_run(run, tmp_path / "out")
+    table = pq.read_table(tmp_path / "out" / "fragments.parquet")
+    assert table.schema.names == ["policy", "gpu_count", "whole", "parts", "share"]
+    rows = table.to_pylist()
+    jobs = pq.read_table(tmp_path / "out" / "jobs.parquet").to_pylist()
+    for policy in ("baseline", "preserve"):
+        found = {row["gpu_count"]: row["whole"] for row in rows if row["policy"] == policy}
+        sizes = [job["gpu_count"] for job in jobs if job["policy"] == policy]
+        assert found == {
+            gpus: sizes.count(gpus) if gpus > 1 else 0 for gpus in range(1, max(sizes) + 1)
+        }
+        assert sum(row["share"] for row in rows if row["policy"] == policy) == pytest.approx(1)
+    assert not any(row["parts"] for row in rows)
+    # On a lone server the report has nothing to say of it.
+    assert "held in a server" not in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+def test_a_job_on_two_servers_leaves_a_part_in_each(tmp_path: Path) -> None:
+    jobs = [Job("a", "vgg-16", 6), Job("b", "vgg-16", 6), Job("c", "vgg-16", 2), Job("d", "gmm", 1)]
+    (tmp_path / "jobs.csv").write_text(write_jobs(jobs), encoding="utf-8")
+    system = '[system]\nserver = "pcie-tree-4"\nservers = 4\nnetwork = { kind = "fat-tree" }\n'
+    rest = '[jobs]\nfile = "jobs.csv"\nrun_time = "played"\n[allocation]\nservers = "pack"\n'
+    rest += 'policies = ["preserve"]\n[collectives]\nplanner = "nccl-ring"\n'
+    run = run_scenario(write_scenario(tmp_path, f'fidelity = "fluid"\n{system}{rest}'))
+    found = pa.table(run.tables()["fragments"]).to_pylist()
+    counts = {row["gpu_count"]: (row["whole"], row["parts"]) for row in found}
+    assert counts == {1: (0, 0), 2: (1, 2), 3: (0, 0), 4: (0, 2)}
+    assert [row["share"] for row in found] == pytest.approx([0, 0.6, 0, 0.4])
+    write_run(run, tmp_path / "out")
+    report = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "How many GPUs jobs held in a server" in report
 
 
 def test_a_run_that_kept_a_part_of_its_jobs_says_of_how_many(tmp_path: Path) -> None:

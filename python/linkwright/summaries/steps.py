@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from linkwright import ClusterRun
 
-__all__ = ["Parts", "Scaled", "parts_of"]
+__all__ = ["Collectives", "Parts", "Scaled", "collectives_of", "parts_of"]
 
 Span = tuple[float, float]
 
@@ -30,6 +30,19 @@ class Parts:
     communication: float
     exposed: float
     idle: float
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """Holds the seconds that a step's collectives take, in the mean over its GPUs.
+
+    Attributes:
+        running: In which one runs.
+        exposed: Of this, what no computation hides.
+    """
+
+    running: float
+    exposed: float
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,22 @@ def parts_of(run: ClusterRun, stands_for: Sequence[int] | None = None) -> Parts:
         idle = run.makespan - spent[0] - spent[1] - spent[3]
         sums = [total + weight * part for total, part in zip(sums, (*spent, idle), strict=True)]
     return Parts(*(max(0.0, total) / max(sum(weights), 1) for total in sums))
+
+
+def collectives_of(run: ClusterRun) -> Collectives:
+    """Counts what the collectives of a step took that kept all of its spans.
+
+    Copies of samples and messages between two GPUs are no collectives.
+    """
+    computing, moving = defaultdict[int, list[Span]](list), defaultdict[int, list[Span]](list)
+    for table, spans in ((run.computation(), computing), (run.kernels(), moving)):
+        for row in table:
+            spans[row["rank"]].append((row["start"], row["end"]))
+    ranks = max(run.ranks().num_rows, 1)
+    runs = [_union(spans) for spans in moving.values()]
+    exposed = [_less(_union(spans), computing[rank]) for rank, spans in moving.items()]
+    running, bare = (sum(map(_length, each)) / ranks for each in (runs, exposed))
+    return Collectives(running, bare)
 
 
 def _union(spans: Iterable[Span]) -> list[Span]:

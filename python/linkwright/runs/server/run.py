@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from linkwright import Job, Scenario, SimulationResult, System, __version__
 from linkwright.quartiles import Quartiles
+from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
+from linkwright.summaries.fragments import Fragments, fragments
 from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
 from linkwright.summaries.measures import gpus_in_order
@@ -30,7 +32,7 @@ from linkwright.summaries.policies import (
 )
 from linkwright.summaries.time_parts import PARTS_NOTE, TimeParts, time_parts
 from linkwright.systems import system_words
-from linkwright.texts import counted
+from linkwright.texts import counted, percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,6 +47,15 @@ ALONE = (
     "They have no bandwidth between GPUs: every policy runs them equally long, and only their "
     "wait differs. No chart or quartile above counts them in, but for wait and throughput."
 )
+
+
+FRAGMENTS = [
+    Column("policy", "text", known=True),
+    Column("gpu_count", "count", known=True),
+    Column("whole", "count", known=True),
+    Column("parts", "count", known=True),
+    Column("share", "number", known=True),
+]
 
 
 @dataclass(frozen=True)
@@ -163,7 +174,7 @@ class ScenarioRun(Run):
         return f"{found}."
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """The jobs, under each policy."""
+        """Gives the jobs, and how many GPUs they held in a server, under each policy."""
         import pyarrow as pa
 
         tables = []
@@ -172,7 +183,8 @@ class ScenarioRun(Run):
             policy = pa.array([result.policy] * table.num_rows, pa.string())
             named = pa.field("policy", pa.string(), nullable=False, metadata={"unit": ""})
             tables.append(table.add_column(0, named, policy))
-        return {"jobs": pa.concat_tables(tables)}
+        held = [{"policy": policy, **asdict(row)} for policy, row in self._fragments()]
+        return {"jobs": pa.concat_tables(tables), "fragments": arrow_table(held, FRAGMENTS)}
 
     def summary(self) -> dict[str, object]:
         """Each policy's quartiles and its speed-up over the reference."""
@@ -307,7 +319,7 @@ class ScenarioRun(Run):
         return [
             Section(f"Speed-up over {self.reference}", sheets=[self._speedups()] * several),
             Section(what, sheets=[self._parts(), self._summary(), *self._bandwidths(sound)]),
-            Section("What the jobs got", charts=drawn),
+            Section("What the jobs got", sheets=self._in_servers(), charts=drawn),
             Section("Job times and waiting", charts=spread),
             Section("How much of each link was used", [OF_HEAT], charts=heat),
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
@@ -315,6 +327,30 @@ class ScenarioRun(Run):
             machine_section(self.system),
             Section("What the model leaves out", points=self._left_out()),
         ]
+
+    def _fragments(self) -> list[tuple[str, Fragments]]:
+        """How many GPUs jobs held in a server, under each policy."""
+        return [
+            (result.policy, row)
+            for result in self.results
+            for row in fragments(result, self.system)
+        ]
+
+    def _in_servers(self) -> list[Sheet]:
+        """The same to be read, where there are several servers."""
+        rows = self._fragments()
+        if self.system.server_count < 2 or not rows:
+            return []
+        columns = {
+            "policy": lambda it: it[0],
+            "GPUs in\na server": lambda it: str(it[1].gpu_count),
+            "whole\njobs": lambda it: f"{it[1].whole:,}",
+            "parts\nof jobs": lambda it: f"{it[1].parts:,}",
+            "share": lambda it: percent(it[1].share),
+        }
+        note = "A job that has GPUs of several servers leaves a part in each; jobs of one GPU are "
+        title = "How many GPUs jobs held in a server"
+        return [Sheet.of(rows, columns, title=title, note=f"{note}left out.")]
 
     def _bandwidths(self, sound: bool) -> list[Sheet]:
         heads = ["minimum", "25 %", "median", "75 %", "maximum"]
