@@ -8,11 +8,14 @@ https://arxiv.org/abs/1910.04940. Published numbers come from the data file
 from __future__ import annotations
 
 from linkwright.studies.blink.allocations import allocations
+from linkwright.studies.blink.end_to_end import end_to_end
 from linkwright.studies.blink.epochs import epochs
+from linkwright.studies.blink.fragments import fragments_of_a_day
 from linkwright.studies.blink.hybrid import hybrid
 from linkwright.studies.blink.measure import Progress, contestants
 from linkwright.studies.blink.one_server import one_server
 from linkwright.studies.blink.servers import two_servers
+from linkwright.studies.blink.servers_training import training_on_two_servers
 from linkwright.studies.blink.switched import switched
 from linkwright.studies.blink.training import training
 from linkwright.studies.study import Study
@@ -38,7 +41,8 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
     """Runs the study.
 
     Args:
-        quick: Fewer sizes on the DGX-2 and fewer networks; the tables are the same ones.
+        quick: Fewer sizes on the DGX-2, networks, allocations and jobs; the tables are the same
+            ones.
         progress: Called with the stage, the steps done, and the steps in all.
     """
     names = contestants()
@@ -51,6 +55,9 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
         two_servers(progress),
         training(names, quick=quick, progress=progress),
         epochs(quick=quick, progress=progress),
+        end_to_end(quick=quick, progress=progress),
+        training_on_two_servers(quick=quick, progress=progress),
+        fragments_of_a_day(quick=quick, progress=progress),
     ]
     return Study(
         name="blink",
