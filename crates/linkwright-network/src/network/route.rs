@@ -113,6 +113,8 @@ impl Diagnose for RouteError {
 pub struct Routes<'a> {
     wiring: Cow<'a, Wiring>,
     capacities: Vec<Bandwidth>,
+    /// For each device how many network interfaces of its server stand before it.
+    interfaces: Vec<usize>,
     is_at_peak: bool,
 }
 
@@ -165,7 +167,8 @@ impl<'a> Routes<'a> {
             let reached = if value < 1.0 { (total as f64 * value).round() as u64 } else { total };
             capacities.extend([Bandwidth(reached.max(1)); 2]);
         }
-        Ok(Self { wiring, capacities, is_at_peak: false })
+        let interfaces = interfaces_before(&wiring);
+        Ok(Self { wiring, capacities, interfaces, is_at_peak: false })
     }
 
     /// The devices and wires that it routes over.
@@ -305,7 +308,7 @@ impl<'a> Routes<'a> {
                 let named = || {
                     let [source, destination] = ends.map(|end| self.server(end));
                     let at = self.server(device);
-                    let of = |server, place| at == server && self.interface(device) == place;
+                    let of = |server, place| at == server && self.interfaces[device] == place;
                     of(source, usize::from(from)) || of(destination, usize::from(to))
                 };
                 self.passes(device, ends, RouteClass::Network)
@@ -313,15 +316,6 @@ impl<'a> Routes<'a> {
             }
             RouteClass::Any => true,
         }
-    }
-
-    /// The place of a network interface among those of its server.
-    fn interface(&self, nic: WiredId) -> usize {
-        let is_nic_there = |id: &WiredId| {
-            self.server(*id) == self.server(nic)
-                && self.wiring.devices()[*id].kind == DeviceKind::Nic
-        };
-        (0..nic).filter(is_nic_there).count()
     }
 
     /// The devices on ways of fewest hops to `to`, as far as `from` needs to know.
@@ -452,6 +446,18 @@ impl<'a> Routes<'a> {
             }
         }
     }
+}
+
+/// Counts for each device the network interfaces of its server that stand before it.
+fn interfaces_before(wiring: &Wiring) -> Vec<usize> {
+    let mut of_servers: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    let before = wiring.devices().iter().map(|device| {
+        let count = of_servers.entry(device.server).or_default();
+        let before = *count;
+        *count += usize::from(device.kind == DeviceKind::Nic);
+        before
+    });
+    before.collect()
 }
 
 /// The devices that a search for a way has come to, few of all that there are.

@@ -147,6 +147,9 @@ fn packed_by_server(question: &Question<'_>) -> Result<Plan, PlanError> {
 /// Packs trees and lists each; an all-to-all takes paths.
 fn along_trees(question: &Question<'_>) -> Result<Plan, PlanError> {
     let Question { gpus, collective, preference, .. } = *question;
+    if gpus.len() > MOST_PACKED && collective != Collective::AllToAll {
+        return Err(PlanError::TooMany(gpus.len()));
+    }
     let wiring = question.wiring();
     let mut notes = Vec::new();
     let Ground { class, graph, is_whole } = question.ground(&mut notes)?;
@@ -162,9 +165,6 @@ fn along_trees(question: &Question<'_>) -> Result<Plan, PlanError> {
         );
         let (algorithm, trees) = (Cow::Borrowed(NAME), Vec::new());
         return Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes });
-    }
-    if gpus.len() > MOST_PACKED {
-        return Err(PlanError::TooMany(gpus.len()));
     }
     let Packed { trees, most, routes } = packing::pack(&graph, collective, transport, preference)?;
     let reach = Bandwidth(most.round() as u64);
