@@ -160,7 +160,7 @@ def test_errors_hold_no_control_characters() -> None:
         (lambda: Job("a", "gmm", -1), "gpus is -1", "give 0 to 4294967295"),
         (lambda: Job("a", UNKNOWN, 1), "there is no workload `none-such`", "the workloads are"),
         (lambda: simulate(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
-        (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "the patterns are"),
+        (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "there are ring, "),
         (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 128"),
         (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "there are baseline"),
         (lambda: Allocator(DGX1).release("a"), "job `a` holds no GPU", "it was released before"),

@@ -11,6 +11,7 @@ use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, PreparedMachine,
     Request, Selection, ServerState, Ties, policy,
 };
+use linkwright::diagnostic::Named as _;
 use linkwright::system::BandwidthProfile;
 use linkwright::table::{self, Column};
 use pyo3::prelude::*;

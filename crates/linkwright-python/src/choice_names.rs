@@ -6,6 +6,7 @@ use linkwright::allocation::BandwidthModel;
 use linkwright::collectives::Protocol;
 use linkwright::collectives::baselines::ExpectedAlgorithm;
 use linkwright::collectives::time::Processes;
+use linkwright::diagnostic::Named as _;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::{Distribution, DramTiming, memory_systems};
 use linkwright::network::packet::arbiters;
@@ -19,7 +20,7 @@ use linkwright::training::{Optimizer, Precision, Way};
 use pyo3::prelude::*;
 
 use crate::allocator::{policy_names, tie_names};
-use crate::choices::{Choice, WantedLinks};
+use crate::choices::WantedLinks;
 use crate::execution::reduction_names;
 use crate::fabric::fabric_names;
 use crate::gpu_litmus::litmus_names;
@@ -38,44 +39,41 @@ use crate::training::framework_names;
 /// processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
-    fn named<T: Choice>() -> Vec<&'static str> {
-        T::NAMED.iter().map(|(name, _)| *name).collect()
-    }
     BTreeMap::from([
         ("algorithm", algorithm_names()),
         ("application", ALL.iter().map(|application| application.name).collect()),
         ("arbitration", arbiters().names()),
-        ("bandwidth_model", named::<BandwidthModel>()),
-        ("bandwidth_profile", named::<BandwidthProfile>()),
-        ("benchmark", named::<Benchmark>()),
+        ("bandwidth_model", BandwidthModel::names()),
+        ("bandwidth_profile", BandwidthProfile::names()),
+        ("benchmark", Benchmark::names()),
         ("collective", collective_names()),
-        ("discipline", named::<QueueDiscipline>()),
-        ("distribution", named::<Distribution>()),
-        ("dram", named::<DramTiming>()),
+        ("discipline", QueueDiscipline::names()),
+        ("distribution", Distribution::names()),
+        ("dram", DramTiming::names()),
         ("export_format", export_format_names()),
-        ("fidelity", named::<Fidelity>()),
+        ("fidelity", Fidelity::names()),
         ("framework", framework_names()),
-        ("gpu_speed", named::<GpuSpeed>()),
+        ("gpu_speed", GpuSpeed::names()),
         ("import_format", import_format_names()),
-        ("links", named::<WantedLinks>()),
+        ("links", WantedLinks::names()),
         ("litmus_test", litmus_names()),
         ("memory_system", memory_systems().names()),
         ("mapping", Mapping::NAMES.to_vec()),
-        ("nccl_algorithm", named::<ExpectedAlgorithm>()),
+        ("nccl_algorithm", ExpectedAlgorithm::names()),
         ("network", fabric_names()),
-        ("optimizer", named::<Optimizer>()),
+        ("optimizer", Optimizer::names()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),
-        ("precision", named::<Precision>()),
-        ("processes", named::<Processes>()),
+        ("precision", Precision::names()),
+        ("processes", Processes::names()),
         ("policy", policy_names()),
-        ("protocol", named::<Protocol>()),
+        ("protocol", Protocol::names()),
         ("reduction", reduction_names()),
         ("routing", routing_kinds().names()),
-        ("run_time", named::<RunTime>()),
-        ("server_choice", named::<ServerChoice>()),
+        ("run_time", RunTime::names()),
+        ("server_choice", ServerChoice::names()),
         ("tie", tie_names()),
-        ("training_way", named::<Way>()),
+        ("training_way", Way::names()),
         ("workload", workload_names()),
     ])
 }

@@ -5,7 +5,7 @@
 
 use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
-use linkwright::diagnostic::{self, Diagnosis};
+use linkwright::diagnostic::{self, Diagnosis, instead_of};
 use linkwright::memory::GpuRunError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
@@ -151,19 +151,9 @@ pub fn repeated_gpu(gpu: usize) -> PyErr {
     exceptions::AllocationError::new_err(told(twice))
 }
 
-/// A kind of link that does not exist.
-pub fn unknown_link_kind(name: &str, known: &[&str]) -> PyErr {
-    exceptions::MachineError::new_err(told(unknown("link kind", name, known)))
-}
-
 /// A package that is not installed.
 pub fn missing(error: impl Into<Diagnosis>) -> PyErr {
     exceptions::LinkwrightError::new_err(told(error))
-}
-
-/// A kind of network that does not exist.
-pub fn unknown_network(name: &str, known: &[&str]) -> PyErr {
-    exceptions::MachineError::new_err(told(unknown("kind of network", name, known)))
 }
 
 /// A number that makes no machine.
@@ -177,6 +167,5 @@ pub fn unknown_choice(what: &str, name: &str, known: &[&str]) -> PyErr {
 }
 
 fn unknown(what: &str, name: &str, known: &[&str]) -> Diagnosis {
-    Diagnosis::of(format!("there is no {what} `{name}`"))
-        .remedy(format!("there are {}", known.join(", ")))
+    Diagnosis::of(format!("there is no {what} `{name}`")).remedy(instead_of(name, known))
 }

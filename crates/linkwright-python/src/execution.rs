@@ -2,7 +2,7 @@
 //!
 //! The arrays come through the buffer protocol; NumPy makes those that go back.
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -62,14 +62,11 @@ pub fn reference(
 #[pyfunction]
 #[pyo3(signature = () -> "list[ReductionName]")]
 pub fn reduction_names() -> Vec<&'static str> {
-    Reduction::ALL.map(Reduction::name).to_vec()
+    Reduction::names()
 }
 
 fn reduction_named(name: &str) -> PyResult<Reduction> {
-    Reduction::named(name).ok_or_else(|| {
-        let known = Reduction::ALL.map(Reduction::name);
-        errors::unknown_collective_choice("reduction", name, &known)
-    })
+    Reduction::from_name(name).map_err(errors::collective)
 }
 
 fn read(py: Python<'_>, arrays: &[Bound<'_, PyAny>]) -> PyResult<Inputs> {

@@ -204,5 +204,5 @@ fn version_of(text: Option<&str>) -> PyResult<Option<Version>> {
 /// The value of a name in whatever case, as NCCL takes it.
 fn named<C: Choice>(name: &str) -> PyResult<C> {
     let known = C::NAMED.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    known.map_or_else(|| C::named(name), |(_, value)| Ok(*value))
+    known.map(|(_, value)| *value).ok_or_else(|| C::REFUSE(C::unknown(name)))
 }

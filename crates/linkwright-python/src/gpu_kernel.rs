@@ -265,8 +265,7 @@ impl GpuKernel {
         #[pyo3(from_py_with = given)] copy: &str,
         #[pyo3(from_py_with = given)] data: Values<'_>,
     ) -> PyResult<()> {
-        let copies = Copies::from_name(copy)
-            .map_err(|_| errors::unknown_gpu_choice(Copies::WHAT, copy, &Copies::names()))?;
+        let copies = Copies::from_name(copy).map_err(errors::range)?;
         let size = Bytes(whole("size", size, WIDEST)?);
         let (name, initial) = (name.to_owned(), data.words()?);
         let buffer = RecordedBuffer { name, size, copies, initial };
@@ -462,9 +461,7 @@ impl GpuKernel {
         #[pyo3(from_py_with = given)] offsets: Offset,
         #[pyo3(from_py_with = given)] record: Option<String>,
     ) -> PyResult<()> {
-        let known = AtomicOperation::from_name(operation).map_err(|_| {
-            errors::unknown_gpu_choice(AtomicOperation::WHAT, operation, &AtomicOperation::names())
-        })?;
+        let known = AtomicOperation::from_name(operation).map_err(errors::range)?;
         let at = Where { buffer, offset, bytes: 4, stride: Some(stride), lanes, offsets };
         let action = Action::Atomic(known, self.touched(at)?, values.words()?, record);
         self.push(&wavefront, action)

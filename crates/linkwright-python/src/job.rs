@@ -1,7 +1,7 @@
 //! `linkwright.Job` and where jobs come from.
 
 use linkwright::allocation::PatternShape;
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::simulation::{self, MixOptions, generate, job_file};
 use linkwright::table::Table as CoreTable;
 use linkwright::training::{MOST_SAMPLES, Workload};
@@ -61,7 +61,7 @@ impl Job {
         let workload =
             Workload::find(workload).map_err(|error| errors::simulation(error.into()))?;
         let mut job = simulation::Job::new(name, workload, gpus);
-        job.pattern = PatternShape::from_name(pattern).map_err(errors::allocation)?;
+        job.pattern = PatternShape::from_name(pattern).map_err(errors::allocation_choice)?;
         job.sensitive = sensitive.unwrap_or(job.sensitive);
         job.arrival = number::time("the arrival", arrival)?;
         if let Some(iterations) = iterations {

@@ -2,7 +2,7 @@
 
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
 use linkwright::allocation::{self, PatternShape};
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use pyo3::prelude::*;
 
 use crate::argument::given;
@@ -30,7 +30,7 @@ impl Pattern {
         #[pyo3(from_py_with = given)] shape: &str,
         #[pyo3(from_py_with = given)] size: i128,
     ) -> PyResult<Self> {
-        let shape = PatternShape::from_name(shape).map_err(errors::allocation)?;
+        let shape = PatternShape::from_name(shape).map_err(errors::allocation_choice)?;
         let size = pattern_size(size)?;
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
     }
@@ -152,5 +152,5 @@ fn pattern_size(size: i128) -> PyResult<usize> {
 #[pyfunction]
 #[pyo3(signature = () -> "list[PatternName]")]
 pub fn pattern_names() -> Vec<&'static str> {
-    PatternShape::NAMED.map(PatternShape::name).to_vec()
+    PatternShape::names()
 }

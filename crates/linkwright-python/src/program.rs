@@ -212,10 +212,8 @@ pub fn read_otf2(
     #[pyo3(from_py_with = given)] main_loop: Option<String>,
     #[pyo3(from_py_with = given)] collective_bytes: &str,
 ) -> PyResult<(Program, Vec<String>)> {
-    let collective_bytes = CollectiveBytes::from_name(collective_bytes).map_err(|_| {
-        let known = CollectiveBytes::names();
-        errors::unknown_collective_choice(CollectiveBytes::WHAT, collective_bytes, &known)
-    })?;
+    let collective_bytes =
+        CollectiveBytes::from_name(collective_bytes).map_err(errors::collective)?;
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let anchor = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = name.unwrap_or_else(|| archive_name(&path.to_string_lossy()).to_owned());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linkwright::diagnostic::{Diagnose, Diagnosis, instead_of};
+use linkwright::diagnostic::{Diagnose, Diagnosis, Named as _, instead_of};
 use linkwright::network::RouteClass;
 use linkwright::program::{
     self, CollectiveKind, CommunicatorId, CopyDirection, MOST_MESSAGE, Operation, PendingOperation,
@@ -401,9 +401,7 @@ impl ProgramBuilder {
         #[pyo3(from_py_with = given)] blocking: bool,
         #[pyo3(from_py_with = given)] after: Option<Handles<'_>>,
     ) -> PyResult<Vec<ProgramOperation>> {
-        let known = CollectiveKind::ALL.map(CollectiveKind::name);
-        let found = CollectiveKind::ALL.into_iter().find(|known| known.name() == kind);
-        let kind = found.ok_or_else(|| unknown("collective", kind, &known))?;
+        let kind = CollectiveKind::from_name(kind).map_err(errors::program)?;
         let communicator = self.communicator_of(communicator)?;
         let members = self.communicators[communicator as usize].clone();
         let size = self.size(members[0], size)?;
@@ -630,9 +628,7 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> PyErr {
 
 /// The class of links of a name.
 fn named_route(name: &str) -> PyResult<RouteClass> {
-    let known = RouteClass::ALL.map(RouteClass::name);
-    let found = RouteClass::ALL.into_iter().find(|route| route.name() == name);
-    found.ok_or_else(|| unknown("class of links", name, &known))
+    RouteClass::from_name(name).map_err(errors::program)
 }
 
 fn stream_number(stream: i128) -> PyResult<u32> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named};
 use linkwright::scenario::{
     self, Asked, JobSource, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
@@ -18,7 +18,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
 use crate::argument::{callback, given};
-use crate::choices::Choice;
 use crate::cluster_job::ClusterJob;
 use crate::errors;
 use crate::job::Job;
@@ -177,7 +176,7 @@ impl Scenario {
     /// `mapa` or `data-sheet`: what labels the links; None where the machine is to say.
     #[getter]
     fn bandwidth_profile(&self) -> Option<&'static str> {
-        self.mix()?.choices.bandwidth_profile.map(Choice::name)
+        self.mix()?.choices.bandwidth_profile.map(Named::name)
     }
 
     /// `nearest` or `published`: what decides between matches that tie.

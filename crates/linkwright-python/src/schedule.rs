@@ -1,6 +1,6 @@
 //! `linkwright.Schedule`: a collective, planned or read.
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::sync::Arc;
 
 use linkwright::collectives::export::{
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 
 use crate::argument::{given, optional_size, size};
 use crate::cells;
-use crate::choices::{Choice, WantedLinks, links_name};
+use crate::choices::{WantedLinks, links_name};
 use crate::errors;
 use crate::execution;
 use crate::number;

@@ -2,7 +2,7 @@
 
 use linkwright::allocation::{self, BandwidthModel, Policy, Ties};
 use linkwright::collectives::plan::planners;
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice, carried};

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::scenario::Files;
 use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
 use linkwright::system::composition::{SpeedSource, lists_network, split};
@@ -30,7 +30,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::argument::{callback, given};
-use crate::choices::{Choice, profile_of};
+use crate::choices::profile_of;
 use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::{ClusterRun, Play};
 use crate::errors;
@@ -75,10 +75,7 @@ impl PartialEq for System {
 }
 
 fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
-    let Some(name) = name else { return Ok(None) };
-    let found = LinkKind::ALL.into_iter().find(|kind| kind.name() == name);
-    let known = LinkKind::ALL.map(LinkKind::name);
-    found.map(Some).ok_or_else(|| errors::unknown_link_kind(name, &known))
+    name.map(|name| LinkKind::from_name(name).map_err(errors::machine)).transpose()
 }
 
 impl System {
@@ -131,7 +128,7 @@ impl System {
 
     /// Writes a server of it as another tool's text. All its servers have to be alike.
     fn exported(&self, format: &str) -> PyResult<Exported> {
-        let format: ExportFormat = format.parse().map_err(errors::system)?;
+        let format = ExportFormat::from_name(format).map_err(errors::machine)?;
         let [kind] = self.core().kinds() else {
             let problem = format!("`{}` has servers of several kinds", self.core().name());
             let remedy = "give one of its `servers()`, which print a text each";
@@ -751,5 +748,5 @@ pub fn import_format_names() -> Vec<&'static str> {
 #[pyfunction]
 #[pyo3(signature = () -> "list[ExportFormatName]")]
 pub fn export_format_names() -> Vec<&'static str> {
-    ExportFormat::ALL.map(ExportFormat::name).to_vec()
+    ExportFormat::names()
 }

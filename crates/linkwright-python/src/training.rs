@@ -432,7 +432,7 @@ impl TrainingStep {
     /// How data moves between them.
     #[getter]
     fn way(&self) -> &'static str {
-        Choice::name(self.way)
+        self.way.name()
     }
 
     /// The models of the GPUs.

@@ -17,12 +17,7 @@ pub enum AllocationError {
     #[error(transparent)]
     System(#[from] SystemError),
     /// A pattern name that does not exist.
-    UnknownPattern {
-        /// The name asked for.
-        name: String,
-        /// The names that exist.
-        known: String,
-    },
+    UnknownPattern(UnknownName),
     /// A policy name that does not exist.
     #[error(transparent)]
     UnknownPolicy(#[from] UnknownName),
@@ -111,11 +106,7 @@ impl Diagnose for AllocationError {
         match self {
             Self::Input(error) => error.diagnosis(),
             Self::System(error) => error.diagnosis(),
-            Self::UnknownPattern { name, known } => {
-                Diagnosis::of(format!("there is no pattern `{name}`"))
-                    .remedy(format!("the patterns are {known}"))
-            }
-            Self::UnknownPolicy(error) => error.diagnosis(),
+            Self::UnknownPattern(error) | Self::UnknownPolicy(error) => error.diagnosis(),
             Self::PatternSize { size } => {
                 Diagnosis::of(format!("a pattern of {size} GPUs cannot be placed"))
                     .remedy("ask for 1 to 128")

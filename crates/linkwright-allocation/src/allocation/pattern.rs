@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::error::AllocationError;
 use super::gpu_set::MAX_GPUS;
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Named as _, Position};
 use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -31,9 +31,11 @@ pub enum PatternShape {
     Custom,
 }
 
+linkwright_ground::named_by_all!(PatternShape, "pattern");
+
 impl PatternShape {
     /// The shapes that have a name.
-    pub const NAMED: [Self; 6] =
+    pub const ALL: [Self; 6] =
         [Self::Ring, Self::Chain, Self::Tree, Self::Star, Self::AllToAll, Self::RingTree];
 
     /// The name in job files and on the command line.
@@ -48,18 +50,6 @@ impl PatternShape {
             Self::RingTree => "ring+tree",
             Self::Custom => "custom",
         }
-    }
-
-    /// The shape of that name.
-    ///
-    /// # Errors
-    /// [`AllocationError::UnknownPattern`] with the names that exist.
-    pub fn from_name(name: &str) -> Result<Self, AllocationError> {
-        let found = Self::NAMED.into_iter().find(|shape| shape.name() == name);
-        found.ok_or_else(|| AllocationError::UnknownPattern {
-            name: name.to_owned(),
-            known: Self::NAMED.map(Self::name).join(", "),
-        })
     }
 }
 
@@ -91,10 +81,8 @@ impl Pattern {
             PatternShape::AllToAll => (1..size).flat_map(|b| (0..b).map(move |a| (a, b))).collect(),
             PatternShape::RingTree => ring.chain(tree).collect(),
             PatternShape::Custom => {
-                return Err(AllocationError::UnknownPattern {
-                    name: shape.name().to_owned(),
-                    known: PatternShape::NAMED.map(PatternShape::name).join(", "),
-                });
+                let unknown = PatternShape::unknown(shape.name());
+                return Err(AllocationError::UnknownPattern(unknown));
             }
         };
         Ok(Self::with_shape(shape, size, edges))

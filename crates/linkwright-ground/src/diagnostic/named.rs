@@ -27,16 +27,18 @@ pub trait Named: Copy + PartialEq + 'static {
     /// A name that none has.
     fn from_name(name: &str) -> Result<Self, UnknownName> {
         let found = Self::NAMED.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| *value).ok_or_else(|| UnknownName {
-            what: Self::WHAT,
-            name: shown(name),
-            instead: match Self::meant(name) {
-                Some(meant) => {
-                    format!("did you mean `{meant}`? there are {}", Self::names().join(", "))
-                }
-                None => instead_of(name, &Self::names()),
-            },
-        })
+        found.map(|(_, value)| *value).ok_or_else(|| Self::unknown(name))
+    }
+
+    /// Refuses a name that no value has.
+    #[must_use]
+    fn unknown(name: &str) -> UnknownName {
+        let known = Self::names();
+        let instead = match Self::meant(name) {
+            Some(meant) => format!("did you mean `{meant}`? there are {}", known.join(", ")),
+            None => instead_of(name, &known),
+        };
+        UnknownName { what: Self::WHAT, name: shown(name), instead }
     }
 
     /// Finds the name here of a value that has this one elsewhere.
@@ -52,6 +54,25 @@ pub trait Named: Copy + PartialEq + 'static {
     fn name(self) -> &'static str {
         Self::NAMED.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| *name)
     }
+}
+
+/// Makes a type [`Named`] by its own `ALL`, an array of its values, and its own constant `name`.
+#[macro_export]
+macro_rules! named_by_all {
+    ($type:ty, $what:literal) => {
+        impl $crate::diagnostic::Named for $type {
+            const WHAT: &'static str = $what;
+            const NAMED: &'static [(&'static str, Self)] = &{
+                let mut named = [("", <$type>::ALL[0]); <$type>::ALL.len()];
+                let mut at = 0;
+                while at < named.len() {
+                    named[at] = (<$type>::ALL[at].name(), <$type>::ALL[at]);
+                    at += 1;
+                }
+                named
+            };
+        }
+    };
 }
 
 /// A name that no value of a closed set has.

@@ -43,6 +43,8 @@ pub enum RouteClass {
     Any,
 }
 
+linkwright_ground::named_by_all!(RouteClass, "class of links");
+
 impl RouteClass {
     /// All that have no place in them.
     pub const ALL: [Self; 4] = [Self::Fabric, Self::Host, Self::Network, Self::Any];

@@ -173,6 +173,8 @@ pub enum CollectiveKind {
     Scan,
 }
 
+linkwright_ground::named_by_all!(CollectiveKind, "collective");
+
 impl CollectiveKind {
     /// All of them.
     pub const ALL: [Self; 10] = [
@@ -196,7 +198,7 @@ impl CollectiveKind {
 
     /// What people call it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Barrier => "barrier",
             Self::Broadcast => "broadcast",

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName, shown};
 use crate::system::composition::NodeError;
 use crate::system::fabric::FabricError;
 use crate::system::server::ServerError;
@@ -33,12 +33,7 @@ pub enum SystemError {
         known: String,
     },
     /// An export format that does not exist.
-    UnknownExport {
-        /// Holds the name asked for.
-        name: String,
-        /// Lists the names that exist.
-        known: String,
-    },
+    UnknownExport(UnknownName),
     /// A machine that a format cannot say.
     Inexpressible {
         /// Names the machine.
@@ -123,10 +118,7 @@ impl Diagnose for SystemError {
                 Diagnosis::of(format!("there is no import format `{}`", shown(name)))
                     .remedy(format!("the formats are {known}"))
             }
-            Self::UnknownExport { name, known } => {
-                Diagnosis::of(format!("no machine is written as `{}`", shown(name)))
-                    .remedy(format!("the formats are {known}"))
-            }
+            Self::UnknownExport(error) => error.diagnosis(),
             Self::Inexpressible { machine, format, problem, remedy } => Diagnosis::of(format!(
                 "`{}` cannot be written as {format}: {problem}",
                 shown(machine)

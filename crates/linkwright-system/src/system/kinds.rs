@@ -172,6 +172,8 @@ const fn sheet(
     }
 }
 
+linkwright_ground::named_by_all!(LinkKind, "link kind");
+
 impl LinkKind {
     /// Every kind.
     pub const ALL: [Self; 24] = [
@@ -390,6 +392,8 @@ pub enum NetworkKind {
     /// Ethernet.
     Ethernet,
 }
+
+linkwright_ground::named_by_all!(NetworkKind, "kind of network");
 
 impl NetworkKind {
     /// Both.

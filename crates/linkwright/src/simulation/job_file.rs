@@ -26,7 +26,9 @@ use super::job::Job;
 use super::job_formats::other_format;
 use crate::allocation::PatternShape;
 use crate::diagnostic::fields::{Field, quote, split};
-use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, Registry, instead_of};
+use crate::diagnostic::{
+    Diagnose, Diagnosis, InputError, Named as _, Position, Registry, instead_of,
+};
 use crate::training::{MOST_SAMPLES, NamedWorkload, Network, Workload, workloads};
 use crate::units::{Bytes, Picoseconds};
 
@@ -220,8 +222,7 @@ impl<'a> Row<'a> {
         }
         if let Some(field) = self.optional(Column::Pattern) {
             job.pattern = PatternShape::from_name(&field.value).map_err(|_| {
-                let names = PatternShape::NAMED.map(PatternShape::name).join(", ");
-                let remedy = format!("the patterns are {names}");
+                let remedy = format!("the patterns are {}", PatternShape::names().join(", "));
                 self.refuse(field, "unknown pattern", remedy)
             })?;
         }
@@ -514,8 +515,7 @@ mod tests {
     }
 
     fn any_job() -> impl Strategy<Value = Job> {
-        let settings =
-            (1_u32.., 0..PatternShape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
+        let settings = (1_u32.., 0..PatternShape::ALL.len(), any::<bool>(), any::<u64>(), 1_u64..);
         let own = any::<(Option<u64>, Option<u64>, Option<u64>)>();
         let samples = prop::option::of(1..=MOST_SAMPLES as u32);
         (0..Workload::all().len(), settings, own, samples).prop_map(
@@ -525,7 +525,7 @@ mod tests {
                     |samples| Workload::of_network(Network::find("lenet").unwrap(), samples);
                 let workload = samples.map_or_else(|| Workload::all()[workload].clone(), network);
                 let mut job = Job::new("", &workload, gpus);
-                job.pattern = PatternShape::NAMED[pattern];
+                job.pattern = PatternShape::ALL[pattern];
                 job.compute_per_iteration = own.0.map(Picoseconds);
                 job.bytes_per_iteration = own.1.map(Bytes);
                 job.time_limit = own.2.map(Picoseconds);

@@ -164,7 +164,7 @@ fn large_patterns_on_a_dgx1v() {
     compare("dgx1-v100", PatternShape::RingTree, 7..=7, &[255]);
 }
 
-const SHAPES: [PatternShape; 6] = PatternShape::NAMED;
+const SHAPES: [PatternShape; 6] = PatternShape::ALL;
 
 #[test]
 fn a_real_machine_whose_pcie_ways_differ() {

@@ -3,14 +3,14 @@
 //! Each error's variants that are made of plain values stand here; those that hold another error
 //! hand on what that says.
 
-use linkwright::allocation::{AllocationError, policy};
+use linkwright::allocation::{AllocationError, PatternShape, policy};
 use linkwright::collectives::export::ExportError;
 use linkwright::collectives::link_graph::LinkGraphError;
 use linkwright::collectives::mpi::MpiError;
 use linkwright::collectives::plan::PlanError;
 use linkwright::collectives::time::TimeError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
-use linkwright::diagnostic::{Diagnose, Diagnosis};
+use linkwright::diagnostic::{Diagnose, Diagnosis, Named as _};
 use linkwright::engine::EngineError;
 use linkwright::memory::GpuRunError;
 use linkwright::memory::protocol::ProtocolError;
@@ -27,7 +27,9 @@ use linkwright::runtime::RuntimeError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
-use linkwright::system::{FabricError, GpuError, NoReducingSwitch, ServerError, SystemError};
+use linkwright::system::{
+    ExportFormat, FabricError, GpuError, NoReducingSwitch, ServerError, SystemError,
+};
 use linkwright::thermal::ThermalError;
 use linkwright::training::{TrainingError, UnknownWorkload};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -87,7 +89,7 @@ fn every_error_says_problem_and_remedy_apart() {
 
 fn allocation_error() -> String {
     told(&[
-        &AllocationError::UnknownPattern { name: "x".to_owned(), known: "x".to_owned() },
+        &AllocationError::UnknownPattern(PatternShape::unknown("x")),
         &AllocationError::UnknownPolicy(policy("x").err().unwrap()),
         &AllocationError::PatternSize { size: 3 },
         &AllocationError::PatternEdge { a: 3, b: 3, size: 3 },
@@ -378,7 +380,7 @@ fn system_error() -> String {
     told(&[
         &SystemError::UnknownPreset { name: "x".to_owned(), known: "x".to_owned() },
         &SystemError::UnknownFormat { name: "x".to_owned(), known: "x".to_owned() },
-        &SystemError::UnknownExport { name: "x".to_owned(), known: "x".to_owned() },
+        &SystemError::UnknownExport(ExportFormat::unknown("x")),
         &SystemError::Inexpressible {
             machine: "x".to_owned(),
             format: "y",

@@ -228,7 +228,7 @@ fn where_all_sets_are_alike_any_is_proven_to_be_the_best() {
         let machine = prepared(&machine, model);
         let free = GpuSet::first(72).without(GpuSet(0b1010));
         for objective in [Objective::Aggregated, Objective::Effective, Objective::Preserved] {
-            for shape in PatternShape::NAMED {
+            for shape in PatternShape::ALL {
                 for size in [1, 2, 7, 16, 21, 36, 70] {
                     let pattern = Pattern::new(shape, size).unwrap();
                     let mut effort = Effort::new();

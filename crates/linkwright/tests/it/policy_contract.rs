@@ -73,7 +73,7 @@ proptest! {
     ) {
         let machine = prepared(NAMES[preset]);
         let free = GpuSet(free).intersection(GpuSet::first(machine.gpu_count()));
-        let pattern = Pattern::new(PatternShape::NAMED[shape], size).unwrap();
+        let pattern = Pattern::new(PatternShape::ALL[shape], size).unwrap();
         let request = Request { pattern: &pattern, sensitive };
         for policy in POLICIES {
             let choose = || policy.choose(&machine, &request, free, &mut Effort::new());

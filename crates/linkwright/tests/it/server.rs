@@ -214,7 +214,7 @@ fn any_mix() -> impl Strategy<Value = Vec<Job>> {
         each.map(|(index, (workload, gpus, shape, arrival, sensitive))| {
             let mut job = Job::new(format!("job-{index}"), &Workload::all()[workload], gpus);
             // Large patterns that are searched take long in a test of many cases.
-            job.pattern = if gpus <= 5 { PatternShape::NAMED[shape] } else { PatternShape::Ring };
+            job.pattern = if gpus <= 5 { PatternShape::ALL[shape] } else { PatternShape::Ring };
             job.arrival = Picoseconds(arrival * Picoseconds::SECOND.0);
             job.sensitive = sensitive;
             job

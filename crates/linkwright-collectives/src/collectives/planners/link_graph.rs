@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use crate::collectives::schedule::ChannelTransport;
-use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::system::views::wiring::WiredId;
 use crate::system::{DeviceId, DeviceKind, LinkKind, System, Wire, Wiring};
 
@@ -23,6 +23,12 @@ pub enum LinkClass {
     Host,
     /// All of them, with NICs and the network between servers.
     Network,
+}
+
+impl Named for LinkClass {
+    const WHAT: &'static str = "class of links";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("nvlink", Self::Fabric), ("pcie", Self::Host), ("network", Self::Network)];
 }
 
 impl LinkClass {

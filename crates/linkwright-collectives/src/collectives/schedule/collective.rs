@@ -75,36 +75,26 @@ pub enum Content {
 impl Collective {
     /// The names of all collectives.
     pub const NAMES: [&str; 10] = [
-        "broadcast",
-        "reduce",
-        "gather",
-        "scatter",
-        "all-reduce",
-        "all-gather",
-        "reduce-scatter",
-        "all-to-all",
-        "barrier",
-        "scan",
+        Kind::Broadcast.name(),
+        Kind::Reduce.name(),
+        Kind::Gather.name(),
+        Kind::Scatter.name(),
+        Kind::AllReduce.name(),
+        Kind::AllGather.name(),
+        Kind::ReduceScatter.name(),
+        Kind::AllToAll.name(),
+        Kind::Barrier.name(),
+        Kind::Scan.name(),
     ];
 
     /// The collective of that name, however its words are joined (`all_reduce` and `allreduce`
     /// are all-reduce, too); those with a root get this one.
     #[must_use]
     pub fn named(name: &str, root: usize) -> Option<Self> {
-        let joined = name.to_lowercase().replace(['-', '_'], "");
-        Some(match joined.as_str() {
-            "broadcast" => Self::Broadcast { root },
-            "reduce" => Self::Reduce { root },
-            "gather" => Self::Gather { root },
-            "scatter" => Self::Scatter { root },
-            "allreduce" => Self::AllReduce,
-            "allgather" => Self::AllGather,
-            "reducescatter" => Self::ReduceScatter,
-            "alltoall" => Self::AllToAll,
-            "barrier" => Self::Barrier,
-            "scan" => Self::Scan,
-            _ => return None,
-        })
+        let joined = |name: &str| name.to_lowercase().replace(['-', '_'], "");
+        let name = joined(name);
+        let found = Kind::ALL.into_iter().find(|kind| joined(kind.name()) == name);
+        found.map(|kind| Self::of_program(kind, root))
     }
 
     /// What a program calls so; `root` is a rank, and ignored where there is none.

@@ -364,6 +364,8 @@ pub enum Protocol {
     Simple,
 }
 
+linkwright_ground::named_by_all!(Protocol, "protocol");
+
 impl Protocol {
     /// All of them, lowest latency first.
     pub const ALL: [Self; 3] = [Self::LL, Self::LL128, Self::Simple];

@@ -15,7 +15,6 @@ mod rocm_smi;
 mod tests;
 
 use std::fmt;
-use std::str::FromStr;
 
 use super::import::{self, ImportFormat};
 use crate::system::error::SystemError;
@@ -41,6 +40,8 @@ pub struct Exported {
     pub notes: Vec<String>,
 }
 
+linkwright_ground::named_by_all!(ExportFormat, "format of servers");
+
 impl ExportFormat {
     /// Lists every format.
     pub const ALL: [Self; 3] = [Self::NvidiaSmi, Self::RocmSmi, Self::NcclXml];
@@ -55,30 +56,20 @@ impl ExportFormat {
         }
     }
 
-    /// Gives the format's name, as [`FromStr`] reads it. Its reader has the same name.
+    /// Gives the format's name. Its reader has the same name.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        self.reader().name()
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NvidiaSmi => "nvidia-smi",
+            Self::RocmSmi => "rocm-smi",
+            Self::NcclXml => "nccl-xml",
+        }
     }
 }
 
 impl fmt::Display for ExportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for ExportFormat {
-    type Err = SystemError;
-
-    /// Finds the format of that name.
-    ///
-    /// # Errors
-    /// [`SystemError::UnknownExport`], with the names that exist.
-    fn from_str(name: &str) -> Result<Self, SystemError> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        let known = || Self::ALL.map(Self::name).join(", ");
-        found.ok_or_else(|| SystemError::UnknownExport { name: name.to_owned(), known: known() })
     }
 }
 

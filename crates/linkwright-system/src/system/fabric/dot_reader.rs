@@ -29,7 +29,7 @@ use super::dot_statements::{Edge, Parsed, Vertex, parse};
 use super::graph::{GraphParts, Room, input_error};
 use super::links::LinkRate;
 use super::{Fabric, NodeLink, SwitchId};
-use crate::diagnostic::InputError;
+use crate::diagnostic::{InputError, Named as _};
 use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -61,8 +61,7 @@ pub fn read_dot(file: &str, text: &str) -> Result<Fabric, InputError> {
     let room = Room { file, text };
     let mut parts = GraphParts { name: parsed.name, ..GraphParts::default() };
     if let Some((value, span)) = &parsed.links {
-        let known = NetworkKind::ALL.into_iter().find(|kind| kind.name() == value);
-        parts.kind = known.ok_or_else(|| {
+        parts.kind = NetworkKind::from_name(value).map_err(|_| {
             reader.refuse(span, "no kind of links", "write links=infiniband or links=ethernet")
         })?;
     }

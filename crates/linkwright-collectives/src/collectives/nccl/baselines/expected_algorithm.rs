@@ -15,7 +15,12 @@ pub enum ExpectedAlgorithm {
     Pairs,
 }
 
+linkwright_ground::named_by_all!(ExpectedAlgorithm, "algorithm of NCCL");
+
 impl ExpectedAlgorithm {
+    /// Lists those that can be asked for.
+    pub const ALL: [Self; 3] = [Self::Ring, Self::Tree, Self::Nvls];
+
     /// Gives its name.
     #[must_use]
     pub const fn name(self) -> &'static str {

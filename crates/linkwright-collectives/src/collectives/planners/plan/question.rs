@@ -7,6 +7,7 @@ use super::ground::{Ground, choose_links};
 use super::{PlanError, Planner, by_rule_alone};
 use crate::collectives::planners::link_graph::check_gpus;
 use crate::collectives::schedule::collective::Collective;
+use crate::diagnostic::Named;
 use crate::graph::arborescences::Preference;
 use crate::system::{System, Wiring};
 
@@ -23,6 +24,17 @@ pub enum Links {
     Host,
     /// As [`Links::Auto`], and between servers PCIe beside NVLink: a hybrid of all links.
     Every,
+}
+
+impl Named for Links {
+    const WHAT: &'static str = "choice of links";
+    /// [`Self::Every`] is a hybrid's, and is asked for by no name.
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("nvlink", Self::Fabric),
+        ("xgmi", Self::Fabric),
+        ("pcie", Self::Host),
+    ];
 }
 
 /// Asks a planner how the GPUs of a job bring about a collective, over which links.

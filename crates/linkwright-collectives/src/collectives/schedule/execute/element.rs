@@ -13,6 +13,8 @@ pub enum Reduction {
     Max,
 }
 
+linkwright_ground::named_by_all!(Reduction, "reduction");
+
 impl Reduction {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Sum, Self::Product, Self::Min, Self::Max];
@@ -26,12 +28,6 @@ impl Reduction {
             Self::Min => "min",
             Self::Max => "max",
         }
-    }
-
-    /// The reduction of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reduction| reduction.name() == name)
     }
 
     /// Reduces each value of `into` with the one of `other` at its place.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::collectives::nccl::baselines::Generation;
 use crate::collectives::schedule::collective::Collective;
-use crate::diagnostic::{InputError, from_toml};
+use crate::diagnostic::{InputError, Named, from_toml};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{LaunchProcesses, LinkKind, MeasuredLaunch, System, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
@@ -40,6 +40,12 @@ pub enum Processes {
     Shared,
     /// One with all GPUs, which launches them as one (NCCL up to 2.8).
     Group,
+}
+
+impl Named for Processes {
+    const WHAT: &'static str = "choice of processes";
+    /// [`Self::Group`] follows from NCCL's version, and is asked for by no name.
+    const NAMED: &'static [(&'static str, Self)] = &[("each", Self::Each), ("one", Self::Shared)];
 }
 
 impl Processes {

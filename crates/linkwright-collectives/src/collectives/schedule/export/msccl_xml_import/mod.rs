@@ -34,7 +34,7 @@ use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{
     Buffer, Channel, Pacing, Protocol, RankSchedule, Schedule, StepOperation, ThreadBlock,
 };
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Named as _, Position};
 use crate::xml;
 
 /// More text than the largest published algorithm has, many times over.
@@ -191,8 +191,7 @@ fn read_head(source: &Source, root: Node) -> Result<Algorithm, InputError> {
     let name: String =
         name.chars().take(LONGEST_NAME).map(|c| if plain(c) { c } else { '_' }).collect();
     let proto = source.required(root, "proto")?;
-    let protocol = Protocol::ALL.into_iter().find(|known| known.name() == proto.value());
-    let protocol = protocol.ok_or_else(|| {
+    let protocol = Protocol::from_name(proto.value()).map_err(|_| {
         source.refuse_value(&proto, "MSCCL has no such protocol", "write Simple, LL or LL128")
     })?;
     let chunks_in_loop =
