@@ -5,13 +5,13 @@ use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use linkwright::allocation::bandwidth::published;
+use linkwright::allocation::bandwidth::published::{self, Regression};
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, PreparedMachine,
     Request, Selection, ServerState, Ties, policy,
 };
-use linkwright::diagnostic::Named as _;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::system::BandwidthProfile;
 use linkwright::table::{self, Column};
 use pyo3::prelude::*;
@@ -20,6 +20,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::argument::given;
+use crate::bandwidth_fit::BandwidthFit;
 use crate::cells;
 use crate::choices::{Choice, profile_of};
 use crate::errors;
@@ -242,6 +243,8 @@ struct Origin {
     model: String,
     profile: String,
     ties: String,
+    #[serde(default)]
+    fit: Option<BandwidthFit>,
 }
 
 impl Serialize for Allocator {
@@ -270,9 +273,11 @@ impl Allocator {
         let policy = self::policy(policy).map_err(errors::allocation_choice)?;
         let profile = BandwidthProfile::named(&origin.profile)?;
         let model = BandwidthModel::named(&origin.model)?;
+        let regression =
+            origin.fit.as_ref().map_or(Regression::PUBLISHED, |fit| fit.0.coefficients.0);
         let machine = &origin.system.listed()?;
         let prepared = py
-            .detach(|| PreparedMachine::new(machine, profile, model))
+            .detach(|| PreparedMachine::with_regression(machine, profile, model, regression))
             .map_err(errors::allocation)?
             .with_ties(Ties::named(&origin.ties)?);
         let (name, graph) = (machine.name(), prepared.graph());
@@ -326,6 +331,7 @@ impl Allocator {
     ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
     ///     ties: `nearest` or `published`: what decides between matches that tie in the policy's
     ///         scores.
+    ///     bandwidth_fit: Coefficients in place of the published; for `published` alone.
     ///     state: What `save` returned earlier.
     ///     state_file: The state's name in errors.
     ///     lost: GPUs that the machine has lost since the state was saved, by their ids then;
@@ -338,6 +344,7 @@ impl Allocator {
     #[pyo3(signature = (
         system: "System", policy: "PolicyName" = "preserve", *, bandwidth_model: "BandwidthModelName" = "sound",
         bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
+        bandwidth_fit: "BandwidthFit | None" = None,
         state: "str | None" = None, state_file: "str" = "<state>", lost: "Sequence[int] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -348,16 +355,23 @@ impl Allocator {
         #[pyo3(from_py_with = given)] bandwidth_model: &str,
         #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
         #[pyo3(from_py_with = given)] ties: &str,
+        #[pyo3(from_py_with = given)] bandwidth_fit: Option<&BandwidthFit>,
         #[pyo3(from_py_with = given)] state: Option<&str>,
         #[pyo3(from_py_with = given)] state_file: &str,
         #[pyo3(from_py_with = given)] lost: Option<Vec<i128>>,
     ) -> PyResult<Self> {
+        if bandwidth_fit.is_some() && bandwidth_model != "published" {
+            let problem = format!("`{bandwidth_model}` has no coefficients to fit");
+            let remedy = "let `bandwidth_model` be \"published\", whose equation was fitted";
+            return Err(errors::allocation_choice(Diagnosis::of(problem).remedy(remedy)));
+        }
         let server = system.listed()?;
         let origin = Origin {
             system: system.clone(),
             model: bandwidth_model.to_owned(),
             profile: profile_of(&server, bandwidth_profile)?.name().to_owned(),
             ties: ties.to_owned(),
+            fit: bandwidth_fit.cloned(),
         };
         Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())
     }

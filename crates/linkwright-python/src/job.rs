@@ -2,6 +2,7 @@
 
 use linkwright::allocation::PatternShape;
 use linkwright::diagnostic::{Diagnosis, Named as _};
+use linkwright::simulation::sensitivity::Profiler;
 use linkwright::simulation::{self, MixOptions, generate, job_file};
 use linkwright::table::Table as CoreTable;
 use linkwright::training::{MOST_SAMPLES, Workload};
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 use crate::argument::{as_extracted, given, optional_size, speed};
 use crate::errors;
 use crate::number;
+use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
 
@@ -223,6 +225,31 @@ pub fn read_jobs(
     let most = job_file::Most { gpus, ..job_file::Most::default() };
     let jobs = py.detach(|| job_file::read_for(file, text, most)).map_err(errors::simulation)?;
     Ok(jobs.into_iter().map(Job).collect())
+}
+
+/// Times a job on the GPUs of a server that suit it least and most, to see whether bandwidth matters.
+///
+/// Args:
+///     system: The server, of at most 16 GPUs.
+///     job: The job; the sets are those of its size.
+///
+/// Returns:
+///     Seconds on the best set and on the worst by the sound model, by the formula of run times, and
+///     whether the worst exceeds the best by more than 3 %.
+///
+/// Raises:
+///     SimulationError: If no formula knows the job, or the server has more GPUs.
+#[pyfunction]
+#[pyo3(signature = (system: "System", job: "Job"))]
+pub fn profile_sensitivity(
+    py: Python<'_>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] job: &Job,
+) -> PyResult<(f64, f64, bool)> {
+    let server = system.listed()?;
+    let found = py.detach(|| Profiler::new(&server).and_then(|profiler| profiler.profile(&job.0)));
+    let found = found.map_err(errors::simulation)?;
+    Ok((found.best.as_seconds(), found.worst.as_seconds(), found.is_sensitive()))
 }
 
 /// The jobs as text that `read_jobs` reads back to equal jobs.

@@ -6,6 +6,7 @@
 mod allocator;
 mod archive_folder;
 mod argument;
+mod bandwidth_fit;
 mod calibration;
 mod cells;
 mod choice_names;
@@ -59,6 +60,8 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
+    use crate::bandwidth_fit::BandwidthFit;
+    #[pymodule_export]
     use crate::calibration::{calibrate, time_errors};
     #[pymodule_export]
     use crate::choice_names::choice_names;
@@ -83,7 +86,9 @@ mod _core {
     #[pymodule_export]
     use crate::gpu_run::{GpuRun, GpuSystem, gpu_benchmarks};
     #[pymodule_export]
-    use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
+    use crate::job::{
+        Job, generate_jobs, profile_sensitivity, read_jobs, workload_names, workloads, write_jobs,
+    };
     #[pymodule_export]
     use crate::mapping::read_mapping;
     #[pymodule_export]

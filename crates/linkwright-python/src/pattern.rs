@@ -1,6 +1,7 @@
 //! `linkwright.Pattern`.
 
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
+use linkwright::allocation::traffic::traffic_of_program;
 use linkwright::allocation::{self, PatternShape};
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use pyo3::prelude::*;
@@ -12,6 +13,10 @@ use crate::system::System;
 
 /// An edge's two vertices and the bytes from the first to the second and back.
 type Traffic = (usize, usize, u64, u64);
+
+fn tuple_of(edge: &EdgeTraffic) -> Traffic {
+    (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0)
+}
 
 /// Which of a job's GPUs talk to which: MAPA's application graph.
 #[pyclass(frozen, eq, hash, module = "linkwright")]
@@ -85,6 +90,23 @@ impl Pattern {
         allocation::Pattern::of_program(&program.0).map(Self).map_err(errors::allocation)
     }
 
+    /// What the ranks of a program send each other over the edges of its pattern.
+    ///
+    /// Returns:
+    ///     For each edge of `from_program` both vertices and the bytes that go from the first to the
+    ///     second and back. A collective counts as its ring, star or chain carries it, a main loop once.
+    ///
+    /// Raises:
+    ///     AllocationError: If the program has more than 128 ranks.
+    #[staticmethod]
+    #[pyo3(signature = (program: "Program"))]
+    fn traffic_of_program(
+        #[pyo3(from_py_with = given)] program: &Program,
+    ) -> PyResult<Vec<Traffic>> {
+        let found = traffic_of_program(&program.0).map_err(errors::allocation)?;
+        Ok(found.iter().map(tuple_of).collect())
+    }
+
     /// The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
     ///
     /// Args:
@@ -109,8 +131,7 @@ impl Pattern {
         let server = system.listed()?;
         let derived = pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &server)
             .map_err(errors::allocation)?;
-        let edge = |edge: &EdgeTraffic| (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0);
-        let traffic = derived.traffic.iter().map(edge).collect();
+        let traffic = derived.traffic.iter().map(tuple_of).collect();
         Ok((Self(derived.pattern), derived.gpus, traffic))
     }
 

@@ -11,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::allocator::{Allocator, Explanation, Match};
+use crate::bandwidth_fit::BandwidthFit;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::fabric::Fabric;
@@ -78,6 +79,7 @@ macro_rules! pickled {
 
 pickled!(
     Allocator,
+    BandwidthFit,
     CheckReport,
     ClusterJob,
     ClusterRun,

@@ -6,6 +6,7 @@ use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice, carried};
+use linkwright::simulation::sensitivity::measure;
 use linkwright::simulation::{
     self, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice, play_day,
     tables,
@@ -167,7 +168,8 @@ impl SimulationResult {
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<Self> {
         let core = system.core();
-        let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+        let mut jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+        measure(&mut jobs, &core).map_err(errors::simulation)?;
         let report = |py: Python<'_>, at: Progress| match progress {
             Some(call) => call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ()),
             None => Ok(()),

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName};
 use super::links::LinkCounts;
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName};
 use crate::system::SystemError;
 
 /// Any failure of the allocation layer.

@@ -20,6 +20,7 @@ mod proof;
 mod saved;
 pub mod selection;
 pub mod state;
+pub mod traffic;
 pub mod wiring;
 
 pub use allocator::{Allocator, Explanation};

@@ -159,6 +159,7 @@ impl JobEntry {
                 gpus,
                 pattern: PatternShape::Ring,
                 sensitive: true,
+                profiled: false,
                 arrival: self.start,
                 iterations,
                 compute_per_iteration: None,

@@ -39,6 +39,7 @@ use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, PlannerChoice};
+use crate::simulation::sensitivity::measure;
 use crate::simulation::{
     DayChoices, Job, MixOptions, RunTime, SimulationError, generate_from, job_file,
 };
@@ -290,6 +291,8 @@ impl Mix {
                 let mut jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
                 let notes = self.train(&mut jobs, system);
                 let notes = notes.map_err(|error| as_input(error, scenario, file.place))?;
+                measure(&mut jobs, system)
+                    .map_err(|error| as_input(error, scenario, file.place))?;
                 Ok((jobs, notes))
             }
             JobSource::Generate(options, place) => {

@@ -54,6 +54,11 @@ pub enum SimulationError {
         /// Its iterations.
         iterations: u64,
     },
+    /// A server with too many GPUs to profile a job's sensitivity on all their sets.
+    TooManyToProfile {
+        /// Counts them.
+        gpus: usize,
+    },
     /// A job whose program no formula knows.
     NoFormula {
         /// Names the job.
@@ -181,6 +186,10 @@ impl Diagnose for SimulationError {
                 shown(job)
             ))
             .remedy("lower its iterations or give it links with more bandwidth"),
+            Self::TooManyToProfile { gpus } => Diagnosis::of(format!(
+                "sensitivity is measured on servers of at most 16 GPUs, and this has {gpus}"
+            ))
+            .remedy("say whether the job is sensitive: `true` or `false`"),
             Self::NoFormula { job } => Diagnosis::of(format!(
                 "no formula says how long job `{}` runs, which runs no workload",
                 shown(job)

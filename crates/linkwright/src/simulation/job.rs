@@ -27,6 +27,10 @@ pub struct Job {
     pub pattern: PatternShape,
     /// Whether allocation should treat it as bandwidth sensitive.
     pub sensitive: bool,
+    /// Whether the links that it can get say so, in place of a label:
+    /// [`sensitivity::measure`](super::sensitivity::measure).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profiled: bool,
     /// When it enters the queue.
     pub arrival: Picoseconds,
     /// Its work, in iterations of the workload; at least one.
@@ -68,6 +72,7 @@ impl Job {
             gpus,
             pattern: PatternShape::Ring,
             sensitive: workload.sensitive,
+            profiled: false,
             arrival: Picoseconds(0),
             iterations: workload.iterations,
             compute_per_iteration: None,

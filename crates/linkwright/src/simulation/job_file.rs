@@ -9,7 +9,8 @@
 //!
 //! The header names the columns, in any order. `job`, `workload` and `gpus` must be there;
 //! the others may be left out or left empty, and then come from the workload: arrival at
-//! zero, a ring, the workload's sensitivity and iterations. An arrival is a time with its unit
+//! zero, a ring, the workload's sensitivity and iterations. `measured` in place of `true` or `false` measures the
+//! sensitivity on the machine. An arrival is a time with its unit
 //! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
 //! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
 //! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
@@ -62,6 +63,8 @@ const COLUMNS: [&str; 11] = [
     "samples_per_gpu",
     "time_limit",
 ];
+/// What stands for a sensitivity that is measured on the machine.
+const MEASURED: &str = "measured";
 /// How many of them every job has; the others are a job's own numbers, of which most have none.
 const COMMON: usize = 7;
 /// How many of them there were before a job could give a time limit.
@@ -227,9 +230,13 @@ impl<'a> Row<'a> {
             })?;
         }
         if let Some(field) = self.optional(Column::Sensitive) {
-            job.sensitive = field.value.parse().map_err(|_| {
-                self.refuse(field, "neither true nor false", "write `true` or `false`".to_owned())
-            })?;
+            job.profiled = field.value == MEASURED;
+            if !job.profiled {
+                job.sensitive = field.value.parse().map_err(|_| {
+                    let remedy = "write `true`, `false` or `measured`".to_owned();
+                    self.refuse(field, "neither true nor false", remedy)
+                })?;
+            }
         }
         if let Some(field) = self.optional(Column::Iterations) {
             job.iterations = self.count(field, u64::MAX)?;
@@ -386,6 +393,7 @@ pub fn write(jobs: &[Job]) -> String {
         let arrival = seconds(job.arrival);
         let (name, workload) = (quote(&job.name), quote(&job.workload));
         let pattern = job.pattern.name();
+        let sensitive = if job.profiled { MEASURED.to_owned() } else { sensitive.to_string() };
         let _ =
             write!(text, "{name},{arrival},{workload},{gpus},{pattern},{sensitive},{iterations}");
         if has_own {
@@ -529,7 +537,11 @@ mod tests {
                 job.compute_per_iteration = own.0.map(Picoseconds);
                 job.bytes_per_iteration = own.1.map(Bytes);
                 job.time_limit = own.2.map(Picoseconds);
-                Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
+                // What is measured has the workload's label until then.
+                let (profiled, label) = (iterations % 3 == 0, job.sensitive);
+                let sensitive = if profiled { label } else { sensitive };
+                let arrival = Picoseconds(arrival);
+                Job { sensitive, profiled, arrival, iterations, ..job }
             },
         )
     }

@@ -12,6 +12,7 @@ pub mod job_file;
 mod job_formats;
 pub mod played;
 pub mod queue;
+pub mod sensitivity;
 pub mod tables;
 mod written;
 

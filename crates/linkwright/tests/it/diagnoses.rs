@@ -3,6 +3,7 @@
 //! Each error's variants that are made of plain values stand here; those that hold another error
 //! hand on what that says.
 
+use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{AllocationError, PatternShape, policy};
 use linkwright::collectives::export::ExportError;
 use linkwright::collectives::link_graph::LinkGraphError;
@@ -94,6 +95,8 @@ fn allocation_error() -> String {
         &AllocationError::PatternSize { size: 3 },
         &AllocationError::PatternEdge { a: 3, b: 3, size: 3 },
         &AllocationError::TooManyGpus { gpus: 3 },
+        &AllocationError::NoSamples,
+        &AllocationError::Sample { links: LinkCounts::default(), bandwidth: "x".to_owned() },
         &AllocationError::UnknownGpu { gpu: 3, gpus: 3 },
         &AllocationError::NotFree { gpu: 3 },
         &AllocationError::PlacementSize { given: 3, size: 3 },
@@ -349,6 +352,7 @@ fn placement_error() -> String {
 fn simulation_error() -> String {
     told(&[
         &SimulationError::JobTooLarge { job: "x".to_owned(), size: 3, gpus: 3 },
+        &SimulationError::TooManyToProfile { gpus: 17 },
         &SimulationError::JobOfServers { job: "x".to_owned(), size: 3, gpus: 3 },
         &SimulationError::UnknownSpeed { server: "x".to_owned(), gpu: "x".to_owned() },
         &SimulationError::NoHost { job: "x".to_owned() },

@@ -133,8 +133,9 @@ impl Fit {
     pub fn to_toml(&self) -> String {
         let Coefficients(Regression(theta)) = self.coefficients;
         let listed: Vec<String> = theta.iter().map(|value| format!("    {value:?},\n")).collect();
-        let left_out =
-            self.left_out_error.map_or(String::new(), |error| format!("left_out_error = {error:?}\n"));
+        let left_out = self
+            .left_out_error
+            .map_or(String::new(), |error| format!("left_out_error = {error:?}\n"));
         format!(
             "# Eq. 2 of MAPA with coefficients of its own: a model of effective bandwidth, in GB/s.\n\
              coefficients = [\n{}]\nsamples = {}\nterms = {}\nroot_mean_square_error = {:?}\n\
