@@ -71,7 +71,9 @@ impl ConnectionBus {
         let is_ranked = settings.arbitration != PcieArbitration::RoundRobin;
         let on_bus = |resource| {
             let (wire, sender) = routes.wire(resource);
-            let is_on_bus = is_ranked && wire.kind.is_some_and(LinkKind::is_host_bus);
+            let is_host =
+                wire.kind.is_some_and(LinkKind::is_host_bus) || routes.is_memory(resource);
+            let is_on_bus = is_ranked && is_host;
             is_on_bus.then(|| OnBus {
                 to_receiver: class(wire.other_end(sender), PacketType::Request),
                 from_sender: class(sender, PacketType::Response),

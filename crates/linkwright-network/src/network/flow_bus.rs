@@ -28,7 +28,7 @@ impl FlowBus {
 
     /// What a channel of a server carries of data in a second; None of one that is none of the bus.
     pub(super) fn data_rate(&self, inside: &Insides<'_>, at: ServerPlace) -> Option<Bandwidth> {
-        let link = &inside.system.kind_of(at.server).server().links()[at.index as usize / 2];
+        let link = inside.link(at)?;
         link.kind.is_host_bus().then(|| self.settings.data_rate(link))
     }
 

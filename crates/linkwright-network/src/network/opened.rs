@@ -1,4 +1,4 @@
-//! The channels of servers that packets or flows cross: PCIe and what joins sockets.
+//! The channels of servers that packets or flows cross: PCIe, what joins sockets, and the memories of CPUs.
 //!
 //! They are made server by server, on the first message that may need them, so that a large
 //! system at rest costs its fabric alone.
@@ -13,7 +13,7 @@ use super::transport::{DeviceIndex, GpuIndex, Message};
 use crate::system::composition::{PortOrder, ServerKind, ServerPlace, System, SystemDevice};
 use crate::system::fabric::ChannelId;
 use crate::system::kinds::Discipline;
-use crate::system::server::DeviceId;
+use crate::system::server::{DeviceId, Link};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// A server whose channels have not been made, or a channel that carries no packets.
@@ -27,12 +27,17 @@ pub(in crate::network) struct PacketChannels {
     place: Vec<u32>,
     /// For each device, those that enter it.
     pub(in crate::network) entering: Vec<Vec<ServerChannel>>,
+    /// The CPUs whose memory can hold something up, in order, each with that memory's channel.
+    memories: Vec<(DeviceId, ServerChannel)>,
 }
 
 impl PacketChannels {
     fn new(kind: &ServerKind) -> Self {
         let server = kind.server();
-        let mut place = vec![NONE; 2 * server.links().len()];
+        // Behind those of links, as in `Routes`, of which a memory uses the first of two.
+        let behind = (0..).map(|at| 2 * (server.links().len() as ServerChannel + at));
+        let memories: Vec<_> = server.host_memories().map(|it| it.cpu).zip(behind).collect();
+        let mut place = vec![NONE; 2 * (server.links().len() + memories.len())];
         let mut entering = vec![Vec::new(); server.devices().len()];
         let mut channels = Vec::new();
         for (index, link) in (0..).zip(server.links()) {
@@ -44,7 +49,11 @@ impl PacketChannels {
                 }
             }
         }
-        Self { channels, place, entering }
+        for (_, channel) in &memories {
+            place[*channel as usize] = channels.len() as u32;
+            channels.push(*channel);
+        }
+        Self { channels, place, entering, memories }
     }
 }
 
@@ -75,6 +84,7 @@ pub(in crate::network) struct Insides<'a> {
     /// The number of each server's first channel.
     first: Vec<u32>,
     opened: Vec<Opened>,
+    has_memories: bool,
 }
 
 /// How many devices an abstract node has, where every port of the fabric has one of one kind.
@@ -88,11 +98,13 @@ impl<'a> Insides<'a> {
     /// # Errors
     /// A server in which a GPU reaches no network interface.
     pub(in crate::network) fn new(system: &'a System) -> Result<Self, PathError> {
+        let kinds: Vec<_> = system.kinds().iter().map(PacketChannels::new).collect();
         Ok(Self {
             system,
             paths: Paths::new(system)?,
             pipes: Pipes::new(system),
-            kinds: system.kinds().iter().map(PacketChannels::new).collect(),
+            has_memories: kinds.iter().any(|kind| !kind.memories.is_empty()),
+            kinds,
             fabric_channels: system.fabric_channels() as u32,
             node_devices: node_devices(system),
             first: vec![NONE; system.servers() as usize],
@@ -169,7 +181,8 @@ impl<'a> Insides<'a> {
         for channel in own.channels.iter().copied() {
             let bandwidth = self.paths.reached(server, channel);
             let copied = self.paths.copied(server, channel);
-            let latency = kind.server().links()[channel as usize / 2].latency;
+            let link = kind.server().links().get(channel as usize / 2);
+            let latency = link.map_or(Picoseconds(0), |link| link.latency);
             self.opened.push(Opened {
                 at: ServerPlace { server, index: channel },
                 bandwidth,
@@ -178,6 +191,23 @@ impl<'a> Insides<'a> {
             });
         }
         Some(own)
+    }
+
+    /// The link of a server's channel; None of a memory.
+    pub(in crate::network) fn link(&self, at: ServerPlace) -> Option<&'a Link> {
+        self.system.kind_of(at.server).server().links().get(at.index as usize / 2)
+    }
+
+    /// The channel that the memory of a CPU is, whose server's channels have been made, where it can
+    /// hold something up.
+    pub(in crate::network) fn memory_of(&self, device: DeviceIndex) -> Option<ChannelId> {
+        if !self.has_memories {
+            return None;
+        }
+        let at = self.place(device);
+        let memories = &self.kinds[self.system.kind_index_of(at.server)].memories;
+        let found = memories.binary_search_by_key(&(at.index as DeviceId), |(cpu, _)| *cpu).ok()?;
+        Some(self.number(at.server, memories[found].1))
     }
 
     /// The number of a server's channel that has been made.
@@ -205,17 +235,22 @@ impl<'a> Insides<'a> {
         &self.opened
     }
 
-    /// What each channel of a server that has carried something has carried, by its number in
+    /// What each link's channel of a server that has carried something has carried, by its number in
     /// the system; `carried` is what those of packets have, in the order of their numbers here.
     pub(in crate::network) fn statistics(
         &self,
         carried: impl Iterator<Item = ChannelStatistics>,
     ) -> Vec<(ChannelId, ChannelStatistics)> {
         let number = |at: ServerPlace| self.system.channel_at(at.server, at.index);
-        let packets = self.opened.iter().map(|it| number(it.at)).zip(carried);
-        let used = packets.filter(|(_, carried)| carried.packets > 0);
+        let packets = self.opened.iter().zip(carried);
+        let of_link =
+            packets.filter(|(it, carried)| carried.packets > 0 && self.link(it.at).is_some());
+        let used = of_link.map(|(it, carried)| (number(it.at), carried));
         let mut all: Vec<_> = used.chain(self.pipes.statistics()).collect();
         all.sort_unstable_by_key(|(channel, _)| *channel);
         all
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,7 +109,8 @@ impl Diagnose for RouteError {
 /// What joins the devices of a system as resources, and the routes over it.
 ///
 /// The wire with index `i` in [`Wiring::wires`] is the resource `2 * i` from its end `a` to
-/// its end `b`, and `2 * i + 1` back; those of [`Wiring::inner_wires`] follow. Devices are named by
+/// its end `b`, and `2 * i + 1` back; those of [`Wiring::inner_wires`] follow, then those of
+/// [`Wiring::memories`], of which all use the first of two. Devices are named by
 /// their indices in [`Wiring::devices`], which in a whole system are their numbers there.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
@@ -157,7 +158,7 @@ impl<'a> Routes<'a> {
         wiring: Cow<'a, Wiring>,
         efficiency: impl Fn(&Wire) -> f64,
     ) -> Result<Self, RouteError> {
-        let wires = || wiring.wires().iter().chain(wiring.inner_wires());
+        let wires = || wiring.wires().iter().chain(wiring.inner_wires()).chain(wiring.memories());
         let mut capacities = Vec::with_capacity(2 * wires().count());
         for wire in wires() {
             // Where devices meet, nothing is lost.
@@ -214,9 +215,11 @@ impl<'a> Routes<'a> {
     /// If there is no such resource.
     #[must_use]
     pub fn wire(&self, resource: ResourceId) -> (&Wire, WiredId) {
-        let wires = self.wiring.wires();
-        let inner = || &self.wiring.inner_wires()[resource / 2 - wires.len()];
-        let wire = wires.get(resource / 2).unwrap_or_else(inner);
+        let (wires, inner) = (self.wiring.wires(), self.wiring.inner_wires());
+        let (at, of_wires) = (resource / 2, wires.len());
+        let memory = || &self.wiring.memories()[at - of_wires - inner.len()];
+        let behind = || inner.get(at - of_wires).unwrap_or_else(memory);
+        let wire = wires.get(at).unwrap_or_else(behind);
         (wire, if resource.is_multiple_of(2) { wire.a } else { wire.b })
     }
 
@@ -399,10 +402,29 @@ impl<'a> Routes<'a> {
             }
         }
         self.cross_evenly(&mut uses);
+        self.end_in_memory([from, to], &mut uses);
         let rates = uses.iter().map(|(resource, part)| capacity(*resource) / part);
         let narrowest = rates.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
         let bandwidth = Bandwidth(narrowest.round() as u64);
         Route { uses, latency: latency[place(from)], hops: distance, bandwidth }
+    }
+
+    /// The resource of a device's memory, where that is the memory of a CPU and can hold something up.
+    pub(super) fn memory_of(&self, device: WiredId) -> Option<ResourceId> {
+        let at = self.wiring.memories().iter().position(|memory| memory.a == device)?;
+        Some(2 * (self.wiring.wires().len() + self.wiring.inner_wires().len() + at))
+    }
+
+    /// Whether a resource is the memory of a CPU.
+    pub(super) fn is_memory(&self, resource: ResourceId) -> bool {
+        resource / 2 >= self.wiring.wires().len() + self.wiring.inner_wires().len()
+    }
+
+    /// Adds the memories at the ends of a route, behind all else.
+    fn end_in_memory(&self, ends: [WiredId; 2], uses: &mut Vec<(ResourceId, f64)>) {
+        if ends[0] != ends[1] {
+            uses.extend(ends.iter().filter_map(|end| Some((self.memory_of(*end)?, 1.0))));
+        }
     }
 
     /// Adds the fabric's own links to a route: what enters at any port leaves by all of the others,

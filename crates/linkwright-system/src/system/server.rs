@@ -42,6 +42,9 @@ pub struct Device {
     /// The memory behind a CPU. A GPU's is that of its model, and stands there alone.
     #[serde(skip)]
     pub host_memory: Option<Bytes>,
+    /// What that memory carries in a second, reading and writing together, by its data sheet.
+    #[serde(skip)]
+    pub host_memory_bandwidth: Option<Bandwidth>,
     /// How fast the port of a network interface is, where that is given; `adapters::port_speed` also
     /// knows it of products.
     #[serde(skip)]
@@ -64,6 +67,7 @@ impl Device {
             identity,
             locality,
             host_memory: None,
+            host_memory_bandwidth: None,
             speed: None,
             added_model: None,
         }
@@ -81,6 +85,13 @@ impl Device {
     pub fn memory(&self) -> Option<Bytes> {
         let of_model = || Some(self.gpu_model()?.memory().ok()?.capacity);
         self.host_memory.or_else(of_model)
+    }
+
+    /// What its memory carries in a second: a GPU's by its model, a CPU's where it is given.
+    #[must_use]
+    pub fn memory_bandwidth(&self) -> Option<Bandwidth> {
+        let of_model = || Some(self.gpu_model()?.memory().ok()?.bandwidth);
+        self.host_memory_bandwidth.or_else(of_model)
     }
 
     /// How many cores a CPU has: those near it, as Linux numbers them, threads of one included.
@@ -131,6 +142,15 @@ impl Link {
     pub fn other_end(&self, device: DeviceId) -> DeviceId {
         if self.a == device { self.b } else { self.a }
     }
+}
+
+/// The memory of a CPU as a channel: all that is read and written there shares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostMemory {
+    /// The CPU.
+    pub cpu: DeviceId,
+    /// What its data sheet says, reading and writing together.
+    pub bandwidth: Bandwidth,
 }
 
 /// A machine has at most this number of GPUs, and may stand for hundreds of servers.
@@ -366,6 +386,17 @@ impl Server {
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// The memories of CPUs that can hold something up, in the order of their CPUs: those whose
+    /// bandwidth is known, and is less than what all links of the CPU carry in both directions.
+    pub fn host_memories(&self) -> impl Iterator<Item = HostMemory> + '_ {
+        self.devices.iter().enumerate().filter_map(|(cpu, device)| {
+            let bandwidth = device.host_memory_bandwidth?;
+            let own = self.links.iter().filter(|link| link.a == cpu || link.b == cpu);
+            let most: u64 = own.map(|link| 2 * link.total_bandwidth().0).sum();
+            (bandwidth.0 < most).then_some(HostMemory { cpu, bandwidth })
+        })
     }
 
     /// How one of its links carries messages.

@@ -153,6 +153,12 @@ impl<R: Routing> FlowTransport<'_, R> {
                 self.channels.offer(*channel, rate);
             }
         }
+        for end in [message.source, message.destination] {
+            if let Some(memory) = self.inside.memory_of(end) {
+                uses.push((memory, ways as u32));
+                self.channels.offer(memory, rate.saturating_mul(ways));
+            }
+        }
         self.uses.clear();
         for (channel, over) in &uses {
             let taken = if message.by_copy_engine { self.of_copy(*channel) } else { 1.0 };

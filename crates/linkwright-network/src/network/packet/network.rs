@@ -5,6 +5,7 @@ mod commands;
 mod forwarding;
 mod inside;
 mod line;
+mod memory;
 mod pulling;
 
 use bus::Bus;

@@ -29,6 +29,7 @@ pub(super) struct DeviceGroup {
     numa_affinity: Option<Affinity>,
     pci_addresses: Option<Spanned<Vec<Spanned<String>>>>,
     memory: Option<Spanned<Bytes>>,
+    memory_bandwidth: Option<Spanned<Bandwidth>>,
     speed: Option<Spanned<Bandwidth>>,
 }
 
@@ -57,6 +58,7 @@ impl DeviceGroup {
         let addresses = self.addresses(&source)?;
         let identity = self.identity(&source)?;
         let host_memory = self.host_memory(&source)?;
+        let host_memory_bandwidth = self.host_memory_bandwidth(&source)?;
         let speed = self.speed(&source)?;
         let device = |(index, name): (usize, &Spanned<String>)| {
             let locality = Locality {
@@ -66,7 +68,8 @@ impl DeviceGroup {
             };
             let named = Device::new(name.get_ref(), self.kind, self.model.as_deref());
             let identity = identity.clone();
-            (Device { identity, locality, host_memory, speed, ..named }, name.span())
+            let memory = Device { host_memory, host_memory_bandwidth, ..named };
+            (Device { identity, locality, speed, ..memory }, name.span())
         };
         Ok(self.names.iter().enumerate().map(device).collect())
     }
@@ -107,6 +110,22 @@ impl DeviceGroup {
             }
             (DeviceKind::Gpu, _) => {
                 refuse("a GPU's memory follows from its model", "give `model` in its place")
+            }
+            _ => refuse("only a CPU has memory of its own", "leave the key out"),
+        }
+    }
+
+    /// What the memory of a group of CPUs carries, of each.
+    fn host_memory_bandwidth(&self, source: &Source) -> Result<Option<Bandwidth>, InputError> {
+        let Some(memory) = &self.memory_bandwidth else { return Ok(None) };
+        let refuse = |problem, remedy| Err(source.refuse(memory.span(), problem, remedy));
+        match (self.kind, *memory.get_ref()) {
+            (DeviceKind::Cpu, rate) if rate.0 > 0 && rate <= MAX_BANDWIDTH => Ok(Some(rate)),
+            (DeviceKind::Cpu, _) => {
+                refuse("no CPU's memory is so fast", "write such as \"204.8 GB/s\"")
+            }
+            (DeviceKind::Gpu, _) => {
+                refuse("how fast a GPU's memory is follows from its model", "give `model`")
             }
             _ => refuse("only a CPU has memory of its own", "leave the key out"),
         }

@@ -102,6 +102,20 @@ fn wrong_facts_are_refused_where_they_stand_with_what_would_work() {
     let fast = of_gpu.replace("memory = \"16 GiB\"", "speed = \"400 Gb/s\"");
     let error = read("known.toml", &fast).unwrap_err().to_string();
     assert!(error.contains("5:9: only a network interface has a speed"), "{error}");
+    let rate = |kind, value| {
+        let text = of_gpu.replacen("gpu", kind, 1).replace("memory = \"16 GiB\"", value);
+        read("known.toml", &text).unwrap_err().to_string()
+    };
+    for (kind, value, words) in [
+        ("gpu", "memory_bandwidth = \"900 GB/s\"", "5:20: how fast a GPU's memory is"),
+        ("nic", "memory_bandwidth = \"900 GB/s\"", "5:20: only a CPU has memory"),
+        ("cpu", "memory_bandwidth = \"0 B/s\"", "5:20: no CPU's memory is so fast"),
+        ("cpu", "memory_bandwidth = \"51 TB/s\"", "such as \"204.8 GB/s\""),
+        ("cpu", "memory_bandwidth = \"fast\"", "5:20: "),
+    ] {
+        let error = rate(kind, value);
+        assert!(error.contains(words), "{error}");
+    }
     let none = fast.replacen("gpu", "nic", 1).replace("400", "0");
     let error = read("known.toml", &none).unwrap_err().to_string();
     assert!(error.contains("no network interface is so fast"), "{error}");
@@ -266,6 +280,7 @@ fn device(index: usize) -> impl Strategy<Value = Device> {
         prop::option::of("[!-~]([ -~]{0,10}[!-~])?"),
         prop::option::of(any::<(u16, u16)>()),
         prop::option::of(1_u64..=1_000_000_000_000_000),
+        prop::option::of(1..=MAX_BANDWIDTH.0),
     );
     let speed = prop::option::of(1..=MAX_BANDWIDTH.0);
     let address = prop::option::of(0_u32..0x100);
@@ -273,7 +288,7 @@ fn device(index: usize) -> impl Strategy<Value = Device> {
     let model = prop::option::of("[ -~]{1,12}");
     let place = (affinity(), affinity(), address);
     (kind, model, id(), id(), board, place, of_cpu, speed).prop_map(
-        move |(kind, model, vendor, number, board, place, (name, make, memory), speed)| {
+        move |(kind, model, vendor, number, board, place, (name, make, memory, rate), speed)| {
             let (cores, nodes, bus) = place;
             let is_cpu = kind == DeviceKind::Cpu;
             let make = make.map(|(family, model)| format!("{family}:{model}"));
@@ -289,6 +304,7 @@ fn device(index: usize) -> impl Strategy<Value = Device> {
                     pci_address: bus.map(|bus| format!("0000:{bus:02x}:00.0")),
                 },
                 host_memory: memory.map(Bytes).filter(|_| is_cpu),
+                host_memory_bandwidth: rate.map(Bandwidth).filter(|_| is_cpu),
                 speed: speed.map(Bandwidth).filter(|_| kind == DeviceKind::Nic),
                 ..Device::new(&format!("{index}"), kind, model.as_deref())
             }

@@ -32,8 +32,8 @@ pub fn write(machine: &Server) -> String {
     };
     let ids: Vec<DeviceId> = (0..machine.devices().len()).collect();
     for group in ids.chunk_by(alike) {
-        let Device { kind, model, identity, locality, host_memory, speed, .. } =
-            &machine.devices()[group[0]];
+        let first = &machine.devices()[group[0]];
+        let Device { kind, model, identity, locality, host_memory, speed, .. } = first;
         let _ = writeln!(text, "\n[[device]]\nkind = \"{}\"", kind.name());
         let mut key = |name: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -53,6 +53,8 @@ pub fn write(machine: &Server) -> String {
         let addresses: Vec<String> = group.iter().filter_map(of).collect();
         key("pci_addresses", Some(list(addresses)).filter(|_| locality.pci_address.is_some()));
         key("memory", host_memory.map(|size| format!("\"{size}\"")));
+        let bandwidth = first.host_memory_bandwidth;
+        key("memory_bandwidth", bandwidth.map(|rate| format!("\"{rate}\"")));
         key("speed", speed.map(|speed| format!("\"{speed}\"")));
     }
     let values =

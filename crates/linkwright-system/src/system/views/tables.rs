@@ -16,8 +16,8 @@ use crate::table::Table;
 /// direction; none for what is no GPU), `cpu_affinity`, `numa_affinity` and `pci_address` (empty
 /// where unknown), `vendor_id` (of a GPU without, that of its model), `device_id` and
 /// `subsystem_id` (likewise), `cores` (how many `cpu_affinity` of a CPU names; none of what is no
-/// CPU, and where unknown), `memory` (of a GPU that of its model; none where unknown), `x` and `y` (where it
-/// stands on a drawing, in inches to the right and up).
+/// CPU, and where unknown), `memory` and `memory_bandwidth` (of a GPU those of its model; none where
+/// unknown), `x` and `y` (where it stands on a drawing, in inches to the right and up).
 #[must_use]
 pub fn devices(system: &System) -> Table {
     let (devices, bundles) = parts(system);
@@ -48,6 +48,8 @@ pub fn devices(system: &System) -> Table {
         devices.iter().map(|device| device.cores().map(|count| count as u64)).collect();
     let memory: Vec<Option<u64>> =
         devices.iter().map(|device| device.memory().map(|size| size.0)).collect();
+    let bandwidths: Vec<Option<u64>> =
+        devices.iter().map(|device| device.memory_bandwidth().map(|rate| rate.0)).collect();
     let points = places(system);
     Table::new()
         .with("name", "", names)
@@ -64,6 +66,7 @@ pub fn devices(system: &System) -> Table {
         .with("subsystem_id", "", text(|it| it.identity.subsystem_id.map(String::from)))
         .with("cores", "", cores)
         .with("memory", "B", memory)
+        .with("memory_bandwidth", "B/s", bandwidths)
         .with("x", "in", points.iter().map(|point| point.x).collect::<Vec<_>>())
         .with("y", "in", points.iter().map(|point| point.y).collect::<Vec<_>>())
 }

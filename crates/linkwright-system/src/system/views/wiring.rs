@@ -7,6 +7,8 @@
 //! links may hold up what ports send, they are wires of the crossbar to itself, which no route
 //! searches, and over which [`FabricPaths`] divides whatever passes. GPUs that meet their interface
 //! without a channel have a wire to it that is as wide as the interface's port, and belongs to no channel.
+//! The memory of a CPU that can hold something up is a wire of the CPU to itself, which no route
+//! searches, and which all that begins or ends there shares.
 //!
 //! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
 
@@ -127,6 +129,8 @@ pub struct Wiring {
     /// The links between the fabric's switches, where they count, and how they are divided.
     inner: Vec<Wire>,
     paths: Option<FabricPaths>,
+    /// The memories of CPUs that can hold something up, each from its CPU to itself.
+    memories: Vec<Wire>,
     adjacency: Vec<Vec<usize>>,
 }
 
@@ -225,6 +229,7 @@ impl Wiring {
             wires: Vec::new(),
             inner: Vec::new(),
             paths: None,
+            memories: Vec::new(),
             adjacency: Vec::new(),
         }
     }
@@ -255,6 +260,11 @@ impl Wiring {
             reached: reached(server.calibration(), link.kind),
             in_switch: in_switch(server.calibration(), link.kind),
         }));
+        self.memories.extend(server.host_memories().map(|memory| Wire {
+            a: first + memory.cpu,
+            b: first + memory.cpu,
+            ..meeting(memory.bandwidth)
+        }));
     }
 
     /// Lets the GPUs of an abstract server meet its interface. Alone, a GPU may fill that.
@@ -262,13 +272,7 @@ impl Wiring {
         self.wires.extend(gpus.iter().map(|gpu| Wire {
             a: first + gpu,
             b: first + nic,
-            kind: None,
-            count: 1,
-            bandwidth,
-            latency: Picoseconds(0),
-            channel: None,
-            reached: None,
-            in_switch: None,
+            ..meeting(bandwidth)
         }));
     }
 
@@ -328,6 +332,13 @@ impl Wiring {
     #[must_use]
     pub fn inner_wires(&self) -> &[Wire] {
         &self.inner
+    }
+
+    /// The memories of CPUs that can hold something up, from the CPU to itself, in the order of the CPUs.
+    /// What is read and what is written share one.
+    #[must_use]
+    pub fn memories(&self) -> &[Wire] {
+        &self.memories
     }
 
     /// How what passes the crossbar is divided over [`Self::inner_wires`]; None where there are none.
@@ -398,6 +409,21 @@ impl Wiring {
     #[must_use]
     pub fn find(&self, id: DeviceId) -> Option<WiredId> {
         self.devices.binary_search_by_key(&id, |device| device.id).ok()
+    }
+}
+
+/// What joins a device to itself, or to another that it meets without a channel of the system.
+fn meeting(bandwidth: Bandwidth) -> Wire {
+    Wire {
+        a: 0,
+        b: 0,
+        kind: None,
+        count: 1,
+        bandwidth,
+        latency: Picoseconds(0),
+        channel: None,
+        reached: None,
+        in_switch: None,
     }
 }
 

@@ -75,11 +75,11 @@ impl Bus {
     /// Takes in a server's channel that has been made, whose queues are so many; whether it is one
     /// of the bus.
     pub(super) fn open(&mut self, system: &System, opened: &Opened, ports: u16) -> bool {
-        let kind = system.kind_of(opened.at.server);
-        let link = &kind.server().links()[opened.at.index as usize / 2];
-        let is_bus = link.kind.is_host_bus();
-        self.line_of.push(if is_bus { self.lines.len() as u32 } else { NONE });
-        if is_bus {
+        let links = system.kind_of(opened.at.server).server().links();
+        let link = links.get(opened.at.index as usize / 2);
+        let of_bus = link.filter(|link| link.kind.is_host_bus());
+        self.line_of.push(of_bus.map_or(NONE, |_| self.lines.len() as u32));
+        if let Some(link) = of_bus {
             self.lines.push(BusLine {
                 rate: self.settings.line_rate(link),
                 credits: ByteCredits::new(self.settings.buffer.0, opened.latency.0),
@@ -88,7 +88,7 @@ impl Bus {
                 waiting: std::array::from_fn(|_| VecDeque::new()),
             });
         }
-        is_bus
+        of_bus.is_some()
     }
 
     /// The line of a channel; None of one that is none of the bus.

@@ -212,6 +212,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let more = line.waiting > 0;
         let packet = self.packets[index];
         let length = serialisation(bus.wire(packet.size, packet.request), bus.lines[at].rate);
+        if packet.channel == AT_SOURCE {
+            self.read_from_memory(index);
+        }
         let sent = self.carry(index, channel, virtual_channel, length, scheduler);
         if packet.channel == AT_SOURCE {
             self.left_memory(&packet, at, virtual_channel, sent, scheduler);

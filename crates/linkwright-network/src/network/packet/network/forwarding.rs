@@ -34,8 +34,15 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let Some(channel) = self.inside_hop(index) else {
                 // A CPU takes what comes, and passes on what is for others.
                 let packet = self.packets[index];
-                self.leave_buffer(&packet, self.state.now, scheduler);
-                self.end(index, message, size, scheduler);
+                let taken = self.write_to_memory(&packet);
+                self.leave_buffer(&packet, taken, scheduler);
+                if taken > self.state.now {
+                    let packet = &mut self.packets[index];
+                    (packet.to, packet.channel) = (TO_NODE, AT_SOURCE);
+                    scheduler.schedule(Picoseconds(taken), PacketEvent::Arrive(index));
+                } else {
+                    self.end(index, message, size, scheduler);
+                }
                 return;
             };
             Hop { channel, virtual_channel: self.class_on(channel, index) }
@@ -241,6 +248,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let virtual_channel = line.bank.virtual_channel(slot);
         let more = line.waiting > 0;
         let packet = self.packets[index];
+        if packet.channel == AT_SOURCE {
+            self.read_from_memory(index);
+        }
         let sent = self.cross(index, channel, virtual_channel, scheduler);
         if packet.channel == AT_SOURCE {
             self.left_source(packet.message, sent, scheduler);

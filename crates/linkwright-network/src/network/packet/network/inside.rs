@@ -35,7 +35,15 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let kind = system.kind_of(server);
         for opened in &self.inside.all_opened()[before..] {
             let channel = opened.at.index;
-            let link = &kind.server().links()[channel as usize / 2];
+            let Some(link) = kind.server().links().get(channel as usize / 2) else {
+                let most = self.settings.pcie.map_or(0, |pcie| pcie.payload.0);
+                let packet = self.settings.packet_size.0.max(most);
+                self.state.add_memory(opened.bandwidth, packet, kind.server().links().len());
+                if let Some(bus) = &mut self.bus {
+                    bus.open(system, opened, 0);
+                }
+                continue;
+            };
             let forth = channel.is_multiple_of(2);
             let (from, to) = if forth { (link.a, link.b) } else { (link.b, link.a) };
             let to_gpu = kind.server().devices()[to].kind == DeviceKind::Gpu;

@@ -1,0 +1,56 @@
+//! The memories of CPUs that packets are read from and written to.
+//!
+//! What it represents: a memory moves one packet after another at its data sheet's rate, whoever reads
+//! or writes. A packet leaves a CPU once it has been read, and the buffer before one once it has been
+//! written. Queues of the memory take what all channels of its server may bring at one time, so that nothing
+//! waits where those bring no more than it carries.
+//!
+//! What it leaves out: banks, pages that are open, and turns between reading and writing.
+
+use super::super::packets::{Packet, PacketIndex};
+use super::super::settings::serialisation;
+use super::line::Line;
+use super::{PacketNetwork, State};
+use crate::network::routing::Routing;
+use crate::system::fabric::ChannelId;
+use crate::units::Bandwidth;
+
+impl State {
+    /// Adds a memory whose server has so many links, on which packets are so large at most.
+    pub(super) fn add_memory(&mut self, bandwidth: Bandwidth, packet: u64, links: usize) {
+        let at_once = packet.saturating_mul(2 * links as u64);
+        let delay = serialisation(at_once, bandwidth);
+        self.lines.push(Line { delay, ..Line::REST });
+        self.credits.add(0, 0);
+        self.load.push(0);
+    }
+}
+
+impl<R: Routing> PacketNetwork<'_, R> {
+    /// Lets a packet that leaves a CPU's memory be complete once it has been read.
+    pub(super) fn read_from_memory(&mut self, index: PacketIndex) {
+        let Packet { message, size, request, complete, .. } = self.packets[index];
+        let from = self.outstanding[message].message.source;
+        if let Some(memory) = self.inside.memory_of(from).filter(|_| !request) {
+            self.packets[index].complete = complete.max(self.move_by_memory(memory, size));
+        }
+    }
+
+    /// Returns when a packet that is at its end has been taken by the memory there, if it has one.
+    pub(super) fn write_to_memory(&mut self, packet: &Packet) -> u64 {
+        let to = self.outstanding[packet.message].message.destination;
+        match self.inside.memory_of(to) {
+            Some(memory) => self.move_by_memory(memory, packet.size),
+            None => self.state.now,
+        }
+    }
+
+    /// Returns when a memory has moved so much, behind what it moves already, or has it in its queues.
+    fn move_by_memory(&mut self, memory: ChannelId, size: u32) -> u64 {
+        let (now, opened) = (self.state.now, self.inside.opened(memory));
+        let line = &mut self.state.lines[memory as usize];
+        let length = opened.map_or(0, |it| serialisation(u64::from(size), it.bandwidth));
+        line.busy = line.busy.max(now).saturating_add(length);
+        line.busy.saturating_sub(line.delay).max(now)
+    }
+}
