@@ -67,6 +67,7 @@ pub const PRESETS: &[Preset] = table! {
     "cubemesh-16": "16 V100 in an irregular cube mesh, from the MAPA paper",
     "titan-z": "one GeForce GTX TITAN Z: 2 GPUs behind a switch on one card",
     "kepler-pair": "a Tesla K40c and a Tesla K20c on PCIe 2",
+    "k80": "4 Tesla K80, each 2 GPUs behind the board's switch, in a server of two sockets",
     "pcie-tree-4": "4 GPUs in pairs on 2 PCIe switches under one host bridge",
     "pcie4-tree-4": "the same tree at PCIe 4",
 };
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn gpus_are_counted_and_numbered() {
-        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 4, 4];
+        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 8, 4, 4];
         for (machine, count) in all().zip(counts) {
             assert_eq!(machine.gpus().len(), count, "{}", machine.name());
             for (index, gpu) in machine.gpus().iter().enumerate() {

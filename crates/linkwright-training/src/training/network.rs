@@ -67,6 +67,7 @@ const FILES: &[(&str, &str)] = files! {
     "inception-v3",
     "resnet-50",
     "resnet-110",
+    "resnet-152",
     "lstm",
     "gpt2-1.5b",
     "llama3-8b",

@@ -43,6 +43,8 @@ fn parameters_are_the_published_ones() {
         // torchvision's resnet50.
         ("resnet-50", 25_557_032),
         ("resnet-50:late-stride", 25_557_032),
+        // torchvision's resnet152.
+        ("resnet-152", 60_192_808),
         // Hugging Face's gpt2-xl.
         ("gpt2-1.5b", 1_557_611_200),
         // Meta's Llama-3.1-8B and -70B.
@@ -66,6 +68,10 @@ fn multiply_adds_are_the_published_ones() {
         ("resnet-50", 3.8, 0.06),
         // torchvision's documentation of resnet50 weights: 4.09 giga-operations.
         ("resnet-50:late-stride", 4.09, 0.005),
+        // He et al. 2016, table 1: 11.3 billion.
+        ("resnet-152", 11.3, 0.06),
+        // torchvision's documentation of resnet152 weights: 11.51.
+        ("resnet-152:late-stride", 11.51, 0.005),
         // torchvision's documentation of vgg16 weights: 15.47.
         ("vgg-16", 15.47, 0.005),
         // torchvision's documentation of inception_v3 weights: 5.71.

@@ -151,6 +151,7 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
     ),
     (ExportFormat::NvidiaSmi, "titan-z", &[GpuModels, OtherNames, PcieLinks]),
     (ExportFormat::NvidiaSmi, "kepler-pair", &[GpuModels, HostBridges, PcieLinks]),
+    (ExportFormat::NvidiaSmi, "k80", &[GpuModels, OtherNames, PcieLinks, Sockets]),
     (ExportFormat::NvidiaSmi, "pcie-tree-4", &[OtherNames, HostBridges, PcieLinks]),
     (ExportFormat::NvidiaSmi, "pcie4-tree-4", &[OtherNames, HostBridges]),
     (
@@ -188,6 +189,7 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
     (ExportFormat::NcclXml, "cubemesh-16", &[OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "titan-z", &[OtherNames, Ids]),
     (ExportFormat::NcclXml, "kepler-pair", &[Ids, Proximity, HostBridges]),
+    (ExportFormat::NcclXml, "k80", &[OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "pcie-tree-4", &[OtherNames, Proximity, HostBridges]),
     (ExportFormat::NcclXml, "pcie4-tree-4", &[OtherNames, Proximity, HostBridges]),
 ];

@@ -75,6 +75,7 @@ files! {
     "k40c",
     "k20c",
     "gtx-titan-z",
+    "k80",
     "p100-sxm2-16gb",
     "p100-pcie-16gb",
     "p100-pcie-12gb",

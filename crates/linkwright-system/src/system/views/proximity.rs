@@ -256,6 +256,7 @@ mod tests {
             ("summit-node", "SYS{NODE{0,1,2},NODE{3,4,5}}"),
             ("titan-z", "PIX{0,1}"),
             ("kepler-pair", "PHB{0,1}"),
+            ("k80", "SYS{NODE{PIX{0,1},PIX{2,3}},NODE{PIX{4,5},PIX{6,7}}}"),
             ("pcie-tree-4", "PHB{PIX{0,1},PIX{2,3}}"),
         ];
         for (name, expected) in cases {
