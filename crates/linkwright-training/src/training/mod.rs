@@ -25,7 +25,9 @@ mod dataset;
 mod derive;
 mod error;
 mod family;
+mod fast;
 mod footprint;
+mod generation;
 mod joins;
 mod layer;
 mod measured;
@@ -47,7 +49,9 @@ pub mod workload;
 pub use dataset::Dataset;
 pub use error::TrainingError;
 pub use family::{LayerFamily, Pass, Passes};
+pub use fast::{FastReach, UnitStride};
 pub use footprint::{Footprint, Holding, Keeping};
+pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use measured::MeasuredLayers;
@@ -59,5 +63,7 @@ pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Representatives, Step, Way, collectives_of};
 pub use task::TrainingTask;
-pub use terms::{Bucketing, FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};
+pub use terms::{
+    Bucketing, FrameworkCosts, GenerationReach, KernelReach, MemoryTerms, Terms, UnifiedMemory,
+};
 pub use workload::{NamedWorkload, UnknownWorkload, Work, Workload, workload_of, workloads};

@@ -270,7 +270,7 @@ impl Training<'_> {
     fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
         let gpu = GpuRates::of(gpu, self.precision)?;
         let FrameworkCosts { kernels, launch, casts_weights, .. } = self.costs;
-        Ok(Roofline { gpu, reach: kernels, launch, casts_weights })
+        Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights })
     }
 }
 

@@ -24,8 +24,12 @@
 //! it saved and the gradients of its outputs, and writes those of its inputs. An update reads a gradient and
 //! the optimizer's state and writes both.
 //!
+//! Generations of GPUs before those whose kernels were measured reach other parts of their peaks
+//! ([`GpuGeneration`](super::GpuGeneration)). On these, convolutions of numbers of 32 bits may take fewer multiplications: each pass
+//! takes the fastest of what `fast.rs` beside this file lists and the above.
+//!
 //! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,
-//! algorithms of convolution that need fewer operations (Winograd) or more memory, clocks that fall under load.
+//! algorithms of convolution that need fewer operations on later GPUs, clocks that fall under load.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +38,8 @@ use crate::units::{Bandwidth, OperationRate, Picoseconds};
 
 use super::error::TrainingError;
 use super::family::{LayerFamily, Pass, Passes};
+use super::fast::{Calculated, FastWork, UnitStride, works};
+use super::generation::GpuGeneration;
 use super::layer::{Layer, LayerKind, Split};
 use super::precision::Precision;
 use super::shape::Shape;
@@ -50,6 +56,7 @@ pub struct GpuRates {
     memory: Bandwidth,
     /// Bytes of a number.
     number: u64,
+    generation: Option<GpuGeneration>,
 }
 
 impl GpuRates {
@@ -76,7 +83,14 @@ impl GpuRates {
             }
         };
         let (units, memory) = (u64::from(model.caches()?.units), model.memory()?.bandwidth);
-        Ok(Self { units, peak, has_matrix_units, memory, number: precision.bytes() })
+        let (number, generation) = (precision.bytes(), GpuGeneration::of(model));
+        Ok(Self { units, peak, has_matrix_units, memory, number, generation })
+    }
+
+    /// Names its generation, where that is one that reaches other parts of its peaks.
+    #[must_use]
+    pub const fn generation(&self) -> Option<GpuGeneration> {
+        self.generation
     }
 }
 
@@ -124,6 +138,8 @@ pub struct LayerWork {
     pub is_matrix: bool,
     /// Whether it reads the network's input alone, which has no gradients.
     pub is_first: bool,
+    /// The points of a convolution whose window moves by one.
+    pub unit_stride: Option<UnitStride>,
 }
 
 impl LayerWork {
@@ -163,6 +179,7 @@ impl LayerWork {
             is_recurrent: matches!(layer.kind, LayerKind::LongShortTermMemory { .. }),
             is_matrix: layer.kind.is_matrix(),
             is_first: layer.inputs.iter().all(Option::is_none),
+            unit_stride: UnitStride::of(&layer.kind, layer.output),
         }
     }
 
@@ -238,13 +255,19 @@ impl Roofline {
             columns: work.columns,
             is_aligned: self.is_aligned(work),
         };
+        let fast = |direct: u64, of: Kernel, pass: Pass, calculated: Calculated| {
+            self.fast(work, calculated, of, samples, pass).map_or(direct, |fast| fast.min(direct))
+        };
         let backward = if work.is_matrix {
-            let of_inputs = Kernel { results: read, columns: work.columns_read, ..forward };
-            let of_inputs = self.kernels(of_inputs, steps, back);
+            let to_inputs = Kernel { results: read, columns: work.columns_read, ..forward };
+            let of_inputs = self.kernels(to_inputs, steps, back);
+            let of_inputs = fast(of_inputs, to_inputs, back, Calculated::InputGradients);
             let inputs = if work.is_first { 0 } else { of_inputs };
             // What has no weights multiplies two inputs, each of which has a gradient.
             let second = if work.weights > 0 {
-                self.kernels(Kernel { results: weights, ..forward }, 1, back)
+                let to_weights = Kernel { results: weights, ..forward };
+                let of_weights = self.kernels(to_weights, 1, back);
+                fast(of_weights, to_weights, back, Calculated::WeightGradients)
             } else {
                 of_inputs
             };
@@ -255,10 +278,10 @@ impl Roofline {
         };
         let beside = if work.is_recurrent { steps } else { 0 };
         let cast = self.cast(work);
+        let direct = self.kernels(forward, steps, ahead);
+        let ahead = fast(direct, forward, ahead, Calculated::Outputs);
         LayerTime {
-            forward: Picoseconds(
-                self.kernels(forward, steps, ahead) + self.least(beside, 1.0) + cast,
-            ),
+            forward: Picoseconds(ahead + self.least(beside, 1.0) + cast),
             backward: Picoseconds(backward + self.least(beside, 2.0) + cast),
             update: self.update(work.parameters, state),
         }
@@ -316,8 +339,48 @@ impl Roofline {
     }
 
     fn kernel(&self, kernel: Kernel, pass: Pass) -> u64 {
-        let memory = self.gpu.memory.0 as f64 * self.reach.memory;
-        let seconds = self.arithmetic(kernel).max(kernel.bytes as f64 / memory) * pass.times;
+        let moved = kernel.bytes as f64 / self.memory();
+        self.started(self.arithmetic(kernel).max(moved) * pass.times, pass)
+    }
+
+    /// Bytes a second that reading and writing reach.
+    fn memory(&self) -> f64 {
+        self.gpu.memory.0 as f64 * self.reach.memory
+    }
+
+    /// A pass of a convolution by the fastest of the algorithms that transform tiles; none where there is none.
+    /// How many times as long as its bound a direct kernel takes says nothing of these.
+    fn fast(
+        &self,
+        work: &LayerWork,
+        calculated: Calculated,
+        direct: Kernel,
+        samples: u128,
+        pass: Pass,
+    ) -> Option<u64> {
+        let reach =
+            self.reach.fast.filter(|_| self.gpu.number > 2 && !self.gpu.has_matrix_units)?;
+        let channels = [work.columns_read, work.columns];
+        let points = work.unit_stride.as_ref()?;
+        let (memory, number) = (self.memory(), self.gpu.number as f64);
+        let time = |it: FastWork| {
+            let FastWork { multiply_adds, results, transformed } = it;
+            let product = self.arithmetic(Kernel { multiply_adds, results, ..direct });
+            let product = product * self.reach.share[0] / reach.product;
+            let seconds = if transformed == 0 {
+                product.max(direct.bytes as f64 / memory)
+            } else {
+                let between = transformed as f64 * number;
+                let moved = (direct.bytes as f64 + between) / (memory * reach.transform);
+                product.max(between / memory) + moved
+            };
+            self.started(seconds, pass)
+        };
+        works(points, calculated, reach.is_fused, samples, channels).map(time).min()
+    }
+
+    /// The picoseconds of a pass that is busy for so many seconds, with the starts of its kernels.
+    fn started(&self, seconds: f64, pass: Pass) -> u64 {
         let started = (self.reach.least.0 as f64 * pass.kernels) as u64;
         let busy = Picoseconds::from_seconds(seconds).0.saturating_add(started);
         // The host launches the next while this one runs.

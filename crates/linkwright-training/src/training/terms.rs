@@ -10,6 +10,9 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::error::TrainingError;
 use super::family::{LayerFamily, Pass, Passes};
+use super::fast::FastReach;
+use super::generation::GpuGeneration;
+use super::roofline::GpuRates;
 
 mod values;
 
@@ -53,6 +56,28 @@ struct Kernel {
     unaligned: Option<Widths<Multiple>>,
     #[serde(default)]
     layers: BTreeMap<LayerFamily, Widths<PassesText>>,
+    #[serde(default)]
+    fast: Option<FastText>,
+    #[serde(default)]
+    generation: BTreeMap<GpuGeneration, GenerationText>,
+}
+
+/// What fast convolutions reach of any GPU that has them.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FastText {
+    product: Share,
+    transform: Share,
+}
+
+/// What GPUs of a generation reach; what is left out is as on any GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GenerationText {
+    plain: Option<Share>,
+    memory: Option<Share>,
+    product: Option<Share>,
+    fused: bool,
 }
 
 /// Something of numbers of 16 bits, and of 32.
@@ -196,6 +221,33 @@ pub struct KernelReach {
     pub unaligned: [f64; 2],
     /// What layers of each family take, in the order of the families, with numbers of 16 bits and of 32.
     pub layers: [[Passes; 2]; LayerFamily::COUNT],
+    /// What GPUs of some generations reach instead, in their order.
+    pub generations: [Option<GenerationReach>; GpuGeneration::COUNT],
+    /// What fast convolutions reach; none on a GPU, or before one is named, that has none.
+    pub fast: Option<FastReach>,
+}
+
+/// What kernels reach of a GPU of a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GenerationReach {
+    /// Part of the peak that products of matrices reach on plain cores.
+    pub plain: f64,
+    /// Part of the peak that the memory reaches.
+    pub memory: f64,
+    /// What fast convolutions reach.
+    pub fast: Option<FastReach>,
+}
+
+impl KernelReach {
+    /// Gives what a kernel reaches of this GPU.
+    #[must_use]
+    pub fn on(self, gpu: &GpuRates) -> Self {
+        let Some(own) = gpu.generation().and_then(|it| self.generations[it as usize]) else {
+            return self;
+        };
+        let share = [own.plain, self.share[1]];
+        Self { share, memory: own.memory, fast: own.fast, ..self }
+    }
 }
 
 /// What a driver takes to move pages of unified memory.
@@ -324,6 +376,18 @@ impl Kernel {
         for (family, passes) in &self.layers {
             layers[*family as usize] = passes.both(PassesText::passes);
         }
+        let mut generations = [None; GpuGeneration::COUNT];
+        for (generation, own) in &self.generation {
+            generations[*generation as usize] = Some(GenerationReach {
+                plain: own.plain.unwrap_or(self.plain).0,
+                memory: own.memory.unwrap_or(self.memory).0,
+                fast: self.fast.map(|fast| FastReach {
+                    product: own.product.unwrap_or(fast.product).0,
+                    transform: fast.transform.0,
+                    is_fused: own.fused,
+                }),
+            });
+        }
         KernelReach {
             least: self.least.0,
             share: [self.plain.0, self.matrix.0],
@@ -335,6 +399,8 @@ impl Kernel {
             cell: self.cell.0,
             unaligned: self.unaligned.map_or([1.0; 2], |it| it.both(|times| times.0)),
             layers,
+            generations,
+            fast: None,
         }
     }
 }

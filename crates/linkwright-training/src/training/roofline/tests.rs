@@ -9,7 +9,7 @@ fn roofline(gpu: &str, precision: Precision, framework: &str) -> Roofline {
     let gpu = GpuRates::of(crate::system::gpus::find(gpu).unwrap(), precision).unwrap();
     let costs = Terms::own().framework(framework).unwrap();
     let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
-    Roofline { gpu, reach: kernels, launch, casts_weights }
+    Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights }
 }
 
 /// A product of so many rows and columns, with sums of so many terms.
@@ -136,6 +136,50 @@ fn every_layer_has_gradients_of_the_weights_that_it_reads() {
         assert_eq!(work.weights, work.parameters + shared, "{}", layer.name);
     }
     assert!(kinds.len() > 15, "{kinds:?}");
+}
+
+/// Gives the passes of every layer of a network, with the library's own choice and with direct convolutions alone.
+fn passes_of(gpu: &str, precision: Precision, network: &str) -> Vec<(LayerWork, [LayerTime; 2])> {
+    let with = roofline(gpu, precision, "pytorch");
+    let mut without = with;
+    without.reach.fast = None;
+    let network = Network::find(network).unwrap();
+    let works = network.layers.iter().map(LayerWork::of);
+    works.map(|work| (work, [with, without].map(|it| it.layer(&work, 64, 1)))).collect()
+}
+
+#[test]
+fn a_library_never_takes_a_slower_algorithm_than_the_direct_one() {
+    for gpu in ["k80", "p100", "v100"] {
+        for network in ["vgg-16", "inception-v3", "alexnet:tensorflow"] {
+            let mut saved = 0;
+            for (work, [with, without]) in passes_of(gpu, Precision::Fp32, network) {
+                assert!(with.forward <= without.forward && with.backward <= without.backward);
+                assert_eq!(with.update, without.update);
+                let is_same = with == without;
+                assert!(is_same || work.unit_stride.is_some());
+                saved += u32::from(!is_same);
+            }
+            assert!(saved >= 3, "{gpu} {network}");
+        }
+    }
+}
+
+#[test]
+fn matrix_units_and_later_gpus_have_no_fast_convolutions() {
+    for (gpu, precision) in [
+        ("v100", Precision::Fp16),
+        ("p100", Precision::Fp16),
+        ("h100", Precision::Fp32),
+        ("a100-sxm4-40gb", Precision::Tf32),
+        ("t4", Precision::Fp32),
+    ] {
+        for (_, [with, without]) in passes_of(gpu, precision, "vgg-16") {
+            assert_eq!(with, without, "{gpu}");
+        }
+    }
+    let costs = Terms::own().framework("pytorch").unwrap();
+    assert_eq!(roofline("h100", Precision::Fp32, "pytorch").reach, costs.kernels);
 }
 
 #[test]
