@@ -112,7 +112,7 @@ mod tests {
     use crate::units::Bytes;
 
     fn dgx() -> System {
-        System::of_server(presets::preset("dgx1-v100").unwrap())
+        System::of_server(presets::preset("dgx1-v100").unwrap().into())
     }
 
     #[test]
