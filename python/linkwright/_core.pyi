@@ -2369,6 +2369,13 @@ class Scenario:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
+    def check_policies(self, policies: Sequence[str]) -> None:
+        """Checks names of policies that jobs are to be played under.
+
+        Raises:
+            AllocationError: If there is no policy of one of these names.
+        """
+
     def simulate(
         self,
         system: System,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linkwright::allocation::Policy;
 use linkwright::diagnostic::{Diagnosis, Named};
 use linkwright::scenario::{
     self, Asked, JobSource, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
@@ -59,6 +60,11 @@ impl Scenario {
         let named = |error| errors::input(of_settings(error, &source.settings));
         let read = read.map_err(named)?;
         Ok(Self(Arc::new(read), source))
+    }
+
+    /// The policy of a name, of those that it knows.
+    fn policy(&self, name: &str) -> PyResult<&'static dyn Policy> {
+        self.0.registries.policies.get(name).map_err(errors::allocation_choice)
     }
 
     fn mix(&self) -> Option<&Mix> {
@@ -359,6 +365,15 @@ impl Scenario {
         Ok((System::new(built.cluster, origin), jobs?, notes))
     }
 
+    /// Checks names of policies that jobs are to be played under.
+    ///
+    /// Raises:
+    ///     AllocationError: If there is no policy of one of these names.
+    #[pyo3(signature = (policies: "Sequence[str]"))]
+    fn check_policies(&self, #[pyo3(from_py_with = given)] policies: Vec<String>) -> PyResult<()> {
+        policies.iter().try_for_each(|name| self.policy(name).map(|_| ()))
+    }
+
     /// Plays jobs of GPUs on an idle system under one policy, by all of the scenario's other choices.
     ///
     /// Args:
@@ -387,8 +402,7 @@ impl Scenario {
             let problem = Diagnosis::of("the scenario runs programs, which no policy places");
             return Err(errors::range(problem.remedy("give it to `replay_scenario`")));
         };
-        let known = &self.0.registries.policies;
-        let policy = known.get(policy).map_err(errors::allocation_choice)?;
+        let policy = self.policy(policy)?;
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }
 

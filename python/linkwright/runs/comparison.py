@@ -116,9 +116,9 @@ def compare_scenario(
         SweepError: If a variant that was begun cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    check_policies(policies)
     loaded = load_scenario(path, settings)
     scenario = loaded.scenario
+    check_policies(scenario, policies)
     given = dict(settings or {})
     is_mix = scenario.kind == "mix"
     if policies is not None and not is_mix:
@@ -130,7 +130,7 @@ def compare_scenario(
     if is_mix:
         known = [*own, *others]
         if reference is not None and reference not in known:
-            check_policies([reference])
+            check_policies(scenario, [reference])
             # Named before the others, so that [compare] stays applied to the same policy.
             own = [reference, *own] if not others else [*own, reference]
         given = {**given, "allocation.policies": own}

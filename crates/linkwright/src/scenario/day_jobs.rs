@@ -14,7 +14,6 @@ use crate::program::Program;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::{Job, Task, WrittenJob};
 use crate::system::System;
-use crate::training::Way;
 
 /// Holds what is to be said of jobs, each a sentence.
 type Notes = Vec<String>;
@@ -27,7 +26,7 @@ impl Programs {
         }
         let is_played = |job: &&JobEntry| match &job.program {
             ProgramSource::Workload(_) => false,
-            ProgramSource::Training(training) => training.way() != Way::AllReduce,
+            ProgramSource::Training(training) => !training.way().is_fluid(),
             ProgramSource::Skeleton { .. }
             | ProgramSource::Goal(_)
             | ProgramSource::Trace { .. } => true,

@@ -17,6 +17,9 @@ use crate::training::{self, NamedWorkload};
 
 /// One registry for each thing that others may add to.
 ///
+/// It is not serialized, unlike a scenario's text: entries are code. Whoever sends a scenario to another
+/// process sends the text ([`Given`](super::Given)), and gives the registries there.
+///
 /// ```
 /// use linkwright::scenario::Registries;
 ///

@@ -234,9 +234,9 @@ settings! {
     "" name: Kind::Text, "none", "what people call the scenario";
     "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated",
         needs Chance;
-    "" fidelity: Kind::Name(Fidelity::names), "packet; for `[jobs]`, flow",
-        "how closely the network is simulated: every packet, or messages as flows; of `[jobs]`, also \
-         each as a fluid with a rate of iterations";
+    "" fidelity: Kind::Name(Fidelity::names), "packet; flow in a day: `[jobs]`, or a `[[job]]` with `gpus`",
+        "how closely the network is simulated: every packet, or messages as flows; the jobs of a day also \
+         as fluids with rates of iterations";
     "" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
          file",

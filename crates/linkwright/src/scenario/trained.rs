@@ -51,7 +51,7 @@ impl Trained {
             let remedy = "remove it, or write `run_time = \"played\"`";
             return Err(jobs.refuse(key, &problem, remedy));
         }
-        if trained.way != Way::AllReduce && fidelity == Some(Fidelity::Fluid) {
+        if !trained.way.is_fluid() && fidelity == Some(Fidelity::Fluid) {
             let problem = "training that moves more than all-reduces, as a fluid";
             let remedy = "write `fidelity = \"flow\"` or `\"packet\"`";
             return Err(jobs.refuse("communication", problem, remedy));

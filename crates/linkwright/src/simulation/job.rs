@@ -7,7 +7,7 @@ use super::error::SimulationError;
 use super::played::IterationSettings;
 use super::written::{Task, WrittenJob};
 use crate::allocation::PatternShape;
-use crate::training::{Network, Way, Work, Workload};
+use crate::training::{Network, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,7 @@ impl Job {
     pub fn is_fluid(&self) -> bool {
         match self.task() {
             None | Some(Task::Workload(_)) => true,
-            Some(Task::Training(task)) => task.way == Way::AllReduce,
+            Some(Task::Training(task)) => task.way.is_fluid(),
             Some(Task::Program(_)) => false,
         }
     }

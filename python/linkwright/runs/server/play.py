@@ -60,23 +60,21 @@ def run_scenario(
         SimulationError: If a job can never start, or the scenario is of programs.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    check_policies(policies)
     loaded = load_scenario(path, settings)
+    check_policies(loaded.scenario, policies)
     return run_loaded(loaded, policies=policies, timeline=timeline, progress=progress)
 
 
-def check_policies(policies: Sequence[str] | None) -> None:
+def check_policies(scenario: Scenario, policies: Sequence[str] | None) -> None:
     """Refuses names that no policy has, and a list of none.
 
     Raises:
         AllocationError: If it is so.
     """
-    known = ", ".join(policy_names())
     if policies is not None and not policies:
+        known = ", ".join(policy_names())
         raise AllocationError("`policies` is empty", f"name some of {known}, or leave it out")
-    for policy in policies or ():
-        if policy not in policy_names():
-            raise AllocationError(f"there is no policy `{policy}`", f"the policies are {known}")
+    scenario.check_policies(policies or ())
 
 
 def run_loaded(

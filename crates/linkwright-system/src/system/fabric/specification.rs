@@ -186,7 +186,8 @@ impl FabricSpecification {
         let links = parameters.whole.links().unwrap_or_default();
         parameters.switch_rate()?;
         let built = self.kind.build(&parameters).map_err(|error| self.blame(error));
-        built.map(|fabric| fabric.with_links(links.link_kind()))
+        let whole = parameters.whole;
+        built.map(|fabric| fabric.with_links(links.link_kind()).with_parameters(whole))
     }
 
     /// An error at the parameters that are given, where it names one that is not.
@@ -287,6 +288,8 @@ mod tests {
         let built = read_specification("a.toml", text).unwrap();
         assert_eq!(built.nodes(), 512);
         assert_eq!(built.channels()[0].latency, Picoseconds(7000));
+        let parameters = built.parameters().unwrap();
+        assert_eq!(["pods", "levels"].map(|key| parameters.count(key)), [Some(2), Some(3)]);
         assert_eq!(built.channels()[0].bandwidth, Bandwidth::gigabytes_per_second(5));
     }
 

@@ -2,7 +2,8 @@
 
 use super::links;
 use super::{
-    ChannelId, End, FabricChannel, FabricError, FabricShape, NodeId, NodeLink, SwitchId, SwitchLink,
+    ChannelId, End, FabricChannel, FabricError, FabricShape, FabricSpecification, NodeId, NodeLink,
+    SwitchId, SwitchLink,
 };
 use crate::system::kinds::LinkKind;
 use crate::units::{Bandwidth, Picoseconds};
@@ -15,6 +16,7 @@ use crate::units::{Bandwidth, Picoseconds};
 pub struct Fabric {
     name: String,
     shape: FabricShape,
+    parameters: Option<Box<FabricSpecification>>,
     nodes: u32,
     switches: u32,
     channels: Vec<FabricChannel>,
@@ -73,6 +75,7 @@ impl Fabric {
         Ok(Self {
             name,
             shape,
+            parameters: None,
             nodes,
             switches,
             channels,
@@ -96,6 +99,20 @@ impl Fabric {
     pub fn with_links(mut self, links: LinkKind) -> Self {
         self.links = links;
         self
+    }
+
+    /// The same fabric with the parameters that its kind made it of.
+    #[must_use]
+    pub(super) fn with_parameters(mut self, parameters: FabricSpecification) -> Self {
+        self.parameters = Some(Box::new(parameters));
+        self
+    }
+
+    /// Gives the parameters that its kind made it of, the preset's included, before any scale. A graph
+    /// that a file lists has none.
+    #[must_use]
+    pub fn parameters(&self) -> Option<&FabricSpecification> {
+        self.parameters.as_deref()
     }
 
     /// What its links are.

@@ -71,6 +71,14 @@ pub enum Way {
     Pipeline,
 }
 
+impl Way {
+    /// Whether all data moves by all-reduces. A fluid takes nothing else.
+    #[must_use]
+    pub const fn is_fluid(self) -> bool {
+        matches!(self, Self::AllReduce)
+    }
+}
+
 impl Named for Way {
     const WHAT: &'static str = "way to communicate";
     const NAMED: &'static [(&'static str, Self)] = &[

@@ -7,7 +7,7 @@ use serde::de::DeserializeSeed;
 use toml::Value;
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
-use crate::diagnostic::{Chosen, InputError, Registry, in_plain_words};
+use crate::diagnostic::{Chosen, InputError, Named as _, Registry, in_plain_words, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::routing::SHORTEST_PATH;
 use crate::network::{PacketSettings, PcieSettings};
@@ -17,7 +17,9 @@ use crate::scenario::demand::is_day;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::Setting;
-use crate::simulation::cluster::{CollectiveChoices, CollectiveMethod, Fidelity};
+use crate::simulation::cluster::{
+    CollectiveChoices, CollectiveMethod, CollectiveProtocol, Fidelity,
+};
 use crate::simulation::played::PlannerChoice;
 use crate::system::fabric::{FabricKind, FabricSpecification, fabric_keys};
 
@@ -157,12 +159,18 @@ fn collectives(
     scenario: &Fields<'_>,
     fields: &Fields<'_>,
 ) -> Result<CollectiveChoices, InputError> {
-    let own = fields.optional::<String>("protocol")?;
-    let own = own.and_then(|name| fields.source.registries.protocols.get(&name).ok());
     let mut read = CollectiveChoices::default();
-    match own {
-        Some(own) => read.own_protocol = Some(Chosen(own)),
-        None => read.protocol = fields.chosen("collectives.protocol")?,
+    if let Some(name) = fields.optional::<String>("protocol")? {
+        let others = &fields.source.registries.protocols;
+        let known = [CollectiveProtocol::names(), others.names()].concat();
+        match (CollectiveProtocol::from_name(&name), others.get(&name)) {
+            (_, Ok(other)) => read.own_protocol = Some(Chosen(other)),
+            (Ok(protocol), _) => read.protocol = protocol,
+            (Err(error), Err(_)) => {
+                let problem = format!("unknown {}", error.what);
+                return Err(fields.refuse("protocol", &problem, instead_of(&name, &known)));
+            }
+        }
     }
     for kind in CollectiveKind::ALL {
         let key = kind.name().replace('-', "_");
