@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
 from statistics import geometric_mean
@@ -11,14 +12,21 @@ import pytest
 from frozen.captured import holds
 from frozen.studies import QUICK_BLINK, quick_blink
 
-from linkwright import System
+from linkwright import NeuralNetwork, System
+from linkwright.recipes import Recipe
+from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.allocations import MACHINES, canonical_form, link_counts, unique
-from linkwright.studies.blink.measure import BASELINES, OF_ITS_TIME, Timed, contestants
+from linkwright.studies.blink.end_to_end import Step, saved
+from linkwright.studies.blink.fragments import day_of_jobs
+from linkwright.studies.blink.measure import BASELINES, OF_ITS_TIME, Timed, contestants, plan_for
 from linkwright.studies.blink.one_server import OnAllocation
 from linkwright.studies.blink.published import measured_pcie, published
+from linkwright.studies.blink.servers_training import one_interface
+from linkwright.studies.blink.switched import LAUNCHES, SHOWN
 from linkwright.studies.blink.training import networks
 from linkwright.studies.study import Study
 from linkwright.studies.tables import Cell, StudyTable, section_markdown
+from linkwright.summaries.steps import collectives_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # In the quick study these have fewer sizes and networks than on the page.
@@ -26,6 +34,10 @@ SHORTENED = (
     "All-reduce on the 16 GPUs",
     "Communication in data-parallel training",
     "Communication in whole steps of training",
+    "Fragments that a day of jobs leaves",
+    "Reusing streams",
+    "Training end to end",
+    "Training on two DGX-1V",
 )
 
 
@@ -139,11 +151,120 @@ def test_one_hop_wins_where_latency_counts_and_only_there(study: Study) -> None:
     rows = table(study, "All-reduce on 16 GPUs").rows
     for row in (rows[0], rows[-1]):
         gained = numbers(row)[-3:]
-        # The launches of sixteen GPUs by one process are in both times.
         low, high = (1.05, 5.0) if row is rows[0] else (0.95, 1.25)
         # The last is NCCL's tree, a chain of sixteen, at any size.
         assert all(low < each < high for each in gained[:-1]), row
         assert gained[-1] > low, row
+
+
+def test_a_process_for_each_gpu_is_the_reading_nearest_to_the_published(study: Study) -> None:
+    claims = table(study, "What one-hop trees gain")
+    found = {
+        (launch, what): (said, ours)
+        for launch, what, against, said, ours, _ in claims.rows
+        if against == OF_ITS_TIME
+    }
+    latency = {launch: ours for (launch, what), (_, ours) in found.items() if "latency" in what}
+    assert list(latency) == list(LAUNCHES)
+    said, ours = found[SHOWN, "latency, least size"]
+    assert said == published()["switched"]["latency_maximum"]
+    assert isinstance(said, float)
+    assert isinstance(ours, float)
+    assert abs(ours / said - 1) < 0.2
+    # Launches are in both times: the longer they take, the less is left of the win.
+    assert numbers(tuple(latency.values())) == sorted(numbers(tuple(latency.values())))
+    assert f"Of the readings {SHOWN} is the nearest" in claims.note
+
+
+def test_a_launch_adds_as_much_at_every_size() -> None:
+    machine = System("dgx2")
+    schedule = plan_for(machine, range(16), "all-reduce", "one-hop", 1 << 20)
+    added = []
+    for size, protocol in ((1 << 10, "LL"), (1 << 20, "Simple")):
+        times = [
+            schedule.time(size, protocol=protocol, processes=processes).time
+            for processes in LAUNCHES.values()
+        ]
+        added.append([time - times[-1] for time in times])
+    assert added[0] == pytest.approx(added[1], rel=1e-6)
+    assert added[0] == pytest.approx([15 * 5.898e-6, (38.04 - 8.4) * 1e-6, 0], rel=1e-6)
+
+
+def test_the_classic_plan_and_the_release_agree_under_the_same_launches(study: Study) -> None:
+    rows = table(study, "nccl-classic beside what NCCL 2.4 chooses").rows
+    for row in (rows[0], rows[-1]):
+        assert numbers(row)[2] == pytest.approx(1, abs=0.05)
+
+
+def test_savings_are_those_of_the_steps() -> None:
+    step = Step(10.0, 4.0), Step(8.0, 2.0)
+    it = saved([step, (Step(10.0, 1.0), Step(10.0, 2.0))])
+    assert (it.most, it.mean) == (2.0, 1.0)
+    assert it.most_of_step == pytest.approx(0.2)
+    assert it.mean_of_step == pytest.approx(1 - 0.8**0.5)
+
+
+def test_blink_saves_most_where_no_ring_of_nvlinks_is(study: Study) -> None:
+    claims = table(study, "What Blink saves of training")
+    published_row = [row for row in claims.rows if row[3] is not None]
+    assert [row[:3] for row in published_row] == [
+        (MACHINES[0], reading, OF_ITS_TIME) for reading in ("while computing", "after computing")
+    ]
+    entry = published()["training"]
+    for row in published_row:
+        assert [row[3], row[5], row[7]] == [entry["maximum"], entry["mean"], entry["step_maximum"]]
+    every = table(study, "Time of a step under nccl-classic")
+    gained = {row[1]: row[-1] for row in every.rows if row[0] == MACHINES[0]}
+    assert gained["0,2,5,6"] == max(numbers(tuple(gained.values())))
+    assert max(numbers(tuple(gained.values()))) > 0.2
+
+
+def test_a_step_without_overlap_leaves_all_of_its_collectives_bare() -> None:
+    recipe = Recipe(NeuralNetwork.find("alexnet"), 96, overlap=False)
+    run = play_step(recipe, System("dgx1-v100"), (0, 1, 2), OF_ITS_TIME).run
+    found = collectives_of(run)
+    assert 0 < found.exposed <= found.running < run.makespan
+    assert found.exposed == pytest.approx(found.running, rel=1e-3)
+    hidden = play_step(replace(recipe, overlap=True), System("dgx1-v100"), (0, 1, 2), OF_ITS_TIME)
+    assert collectives_of(hidden.run).exposed < 0.5 * found.exposed
+
+
+def test_a_server_has_one_interface_where_the_authors_had_one(study: Study) -> None:
+    server, whole = one_interface(), System(MACHINES[0])
+    assert (server.nic_count, server.gpu_count) == (1, 8)
+    assert server.gpu_matrix() == whole.gpu_matrix()
+    rows = [numbers(row) for row in table(study, "A step on two servers").rows]
+    # Three phases are the fastest, and a faster network is no slower.
+    assert all(row[2] <= min(row[3:6]) for row in rows)
+    assert rows[0][2] > rows[1][2]
+
+
+def test_a_day_s_fragments_are_those_of_its_jobs(study: Study) -> None:
+    system, result = day_of_jobs("pack", 60)
+    rows = [row for row in result.jobs() if row["gpu_count"] > 1]
+    held = [sorted(map(system.server_of, row["gpus"])) for row in rows]
+    counts = [servers.count(each) for servers in held for each in sorted(set(servers))]
+    histogram = table(study, "GPUs that jobs of two or more hold in a server")
+    whole, parts = (histogram.columns.index(f"pack, {what} jobs") for what in ("whole", "parts of"))
+    for row in histogram.rows:
+        of_row = (row[whole], row[parts])
+        assert all(isinstance(cell, int) for cell in of_row)
+        assert sum(cell for cell in of_row if isinstance(cell, int)) == counts.count(int(str(row[0])))
+
+
+def test_streams_that_are_reused_cost_nothing(study: Study) -> None:
+    rows = table(study, "What reusing streams gains").rows
+    assert {row[:2] for row in rows} == {
+        (collective, name)
+        for collective in ("broadcast", "all-reduce")
+        for name in contestants()
+    }
+    for row in rows:
+        _, _, most, mean, _, least = row[2:]
+        assert isinstance(most, float)
+        assert isinstance(mean, float)
+        assert isinstance(least, float)
+        assert 0.97 < least <= mean <= most
 
 
 def test_the_networks_are_those_that_send_gradients() -> None:

@@ -38,7 +38,8 @@ use crate::worker::interruptible;
 ///         NVLink or xGMI, else PCIe.
 ///     network_bandwidth: GB/s that a server's network interfaces were measured to reach
 ///         together.
-///     processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other; as
+///     processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other (up
+///         to NCCL 2.8 as a `group`); as
 ///         nccl-tests is usually run if absent: one on a lone server.
 ///     terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
 ///

@@ -43,6 +43,8 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
 ///         where None.
 ///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
 ///         T_dpa); an assumed 0.25 ms for each other GPU where None.
+///     stream_reuse: Whether trees that share a link take turns on it, each in proportion to its
+///         data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 ///
 /// Raises:
 ///     CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
@@ -54,7 +56,7 @@ const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what 
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", *,
     algorithm: "AlgorithmName" = "auto", root: "int | None" = None, links: "LinksName" = "auto",
     size: "int | str | None" = None, protocol: "ProtocolName | None" = None,
-    peer_access_switch: "float | None" = None
+    peer_access_switch: "float | None" = None, stream_reuse: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
@@ -68,6 +70,7 @@ pub fn plan(
     #[pyo3(from_py_with = optional_size)] size: Option<i128>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = given)] peer_access_switch: Option<f64>,
+    #[pyo3(from_py_with = given)] stream_reuse: bool,
 ) -> PyResult<Schedule> {
     let gpus = gpu_ids(&gpus, system)?;
     let links = WantedLinks::named(links)?;
@@ -79,7 +82,7 @@ pub fn plan(
         let protocol = protocol.map(Protocol::named).transpose()?;
         let found = interruptible(py, move || {
             let at = size.unwrap_or(ASSUMED_SIZE);
-            let question = asked(&on, &gpus, wanted, links);
+            let question = asked(&on, &gpus, wanted, links).reusing_streams(stream_reuse);
             let by = |planner: &'static dyn Planner| match links {
                 WantedLinks::Of(_) => planning::timed_plan_for_size(planner, &question, at)
                     .map(|(plan, timing)| (plan, Some(timing))),
@@ -102,7 +105,7 @@ pub fn plan(
         return Err(errors::collective(of_auto.remedy("give it to `Schedule.time`")));
     }
     let plan = interruptible(py, move || {
-        let question = asked(&on, &gpus, wanted, links);
+        let question = asked(&on, &gpus, wanted, links).reusing_streams(stream_reuse);
         match (links, size) {
             (WantedLinks::Of(_), None) => planning::plan(chosen, &question),
             (WantedLinks::Of(_), Some(size)) => planning::plan_for_size(chosen, &question, size),
@@ -138,6 +141,7 @@ fn asked<'a>(
 ///     algorithm: One of `algorithm_names`.
 ///     root: As for `plan`.
 ///     links: As for `plan`, but for `hybrid`.
+///     stream_reuse: As for `plan`.
 ///
 /// Returns:
 ///     For each size a plan that is fast for it. Trees are packed once for all.
@@ -148,7 +152,8 @@ fn asked<'a>(
 #[pyfunction]
 #[pyo3(signature = (
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int | str]", *,
-    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "str" = "auto"
+    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "str" = "auto",
+    stream_reuse: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan_for_sizes(
@@ -160,6 +165,7 @@ pub fn plan_for_sizes(
     #[pyo3(from_py_with = given)] algorithm: &str,
     #[pyo3(from_py_with = given)] root: Option<i128>,
     #[pyo3(from_py_with = given)] links: &str,
+    #[pyo3(from_py_with = given)] stream_reuse: bool,
 ) -> PyResult<Vec<Schedule>> {
     let gpus = gpu_ids(&gpus, system)?;
     let links = Links::named(links)?;
@@ -168,7 +174,8 @@ pub fn plan_for_sizes(
     let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(system.core());
     let plans = interruptible(py, move || {
-        planning::plan_for_sizes(chosen, &Question::new(&on, &gpus, wanted).over(links), &sizes)
+        let question = Question::new(&on, &gpus, wanted).over(links).reusing_streams(stream_reuse);
+        planning::plan_for_sizes(chosen, &question, &sizes)
     })?;
     let plans = plans.map_err(errors::collective)?;
     Ok(plans.into_iter().map(|plan| Schedule::planned(plan, Vec::new(), system.clone())).collect())

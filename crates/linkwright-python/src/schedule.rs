@@ -438,6 +438,9 @@ impl Schedule {
     ///     chunk: The longest run of bytes that one step moves; where None it is found as Blink
     ///         does (MIAD), and `Timing.chunk_trials` says what was tried.
     ///     protocol: `LL`, `LL128` or `Simple`; its own where None.
+    ///     processes: How ranks are launched: `each` a process; `one` with all GPUs, one after
+    ///         another; `group`, one that launches all at once, as NCCL up to 2.8 does. Where None,
+    ///         `one` within a server, unless its calibration says otherwise, and `each` between servers.
     ///
     /// Raises:
     ///     CollectiveError: If the size does not divide into shards, the system has no path for a
@@ -445,8 +448,9 @@ impl Schedule {
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
         size: "int | str", *, system: "System | None" = None, chunk: "int | str | None" = None,
-        protocol: "ProtocolName | None" = None
+        protocol: "ProtocolName | None" = None, processes: "ProcessesName | None" = None
     ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn time(
         &self,
         py: Python<'_>,
@@ -454,8 +458,10 @@ impl Schedule {
         #[pyo3(from_py_with = given)] system: Option<&System>,
         #[pyo3(from_py_with = optional_size)] chunk: Option<i128>,
         #[pyo3(from_py_with = given)] protocol: Option<&str>,
+        #[pyo3(from_py_with = given)] processes: Option<&str>,
     ) -> PyResult<Timing> {
-        timing::time_schedule(py, &self.source, size, self.system_or(system)?, chunk, protocol)
+        let on = self.system_or(system)?;
+        timing::time_schedule(py, &self.source, size, on, chunk, protocol, processes)
     }
 
     /// The file that MSCCL's executors load.

@@ -17,6 +17,7 @@ use crate::timing::{divided, time_schedule};
 ///     sizes: Bytes, as nccl-tests counts them.
 ///     chunk: The longest run of bytes that one step moves; found for each size where None.
 ///     protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
+///     processes: As for `Schedule.time`.
 ///     progress: Called after each size with the number that is done and their number.
 ///
 /// Returns:
@@ -30,9 +31,10 @@ use crate::timing::{divided, time_schedule};
 #[pyfunction]
 #[pyo3(signature = (
     schedule: "Schedule", system: "System | None", sizes: "Sequence[int | str]", *, chunk: "int | str | None" = None,
-    protocol: "ProtocolName | None" = None,
+    protocol: "ProtocolName | None" = None, processes: "ProcessesName | None" = None,
     progress: "Callable[[int, int], object] | None" = None
 ))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn time_sweep(
     py: Python<'_>,
     #[pyo3(from_py_with = given)] schedule: &Schedule,
@@ -40,6 +42,7 @@ pub fn time_sweep(
     #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
     #[pyo3(from_py_with = optional_size)] chunk: Option<i128>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] processes: Option<&str>,
     #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
     for size in &sizes {
@@ -48,7 +51,8 @@ pub fn time_sweep(
     let (source, on) = (schedule.source(), schedule.system_or(system)?);
     let mut timings = Vec::with_capacity(sizes.len());
     for (index, size) in sizes.iter().enumerate() {
-        timings.push(time_schedule(py, &source, *size, on, chunk, protocol)?.timing);
+        let timing = time_schedule(py, &source, *size, on, chunk, protocol, processes)?.timing;
+        timings.push(timing);
         if let Some(call) = &progress {
             call.call1(py, (index + 1, sizes.len()))?;
         }

@@ -4,7 +4,9 @@ use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
 use linkwright::collectives::plan::assumed_peer_access_switch;
-use linkwright::collectives::time::{self, ChunkTrial, NcclProtocol, TimeError, choose_chunk};
+use linkwright::collectives::time::{
+    self, ChunkTrial, NcclProtocol, Processes, TimeError, choose_chunk,
+};
 use linkwright::collectives::{self, Protocol, tables};
 use linkwright::system;
 use linkwright::units::{Bytes, Picoseconds};
@@ -146,6 +148,7 @@ pub fn time_schedule(
     system: &System,
     chunk: Option<i128>,
     protocol: Option<&str>,
+    processes: Option<&str>,
 ) -> PyResult<Timing> {
     let schedule = source.schedule();
     let size = divided(schedule, size)?;
@@ -154,9 +157,10 @@ pub fn time_schedule(
     let protocol = protocol.unwrap_or(schedule.protocol);
     // It delays nothing but PCIe beside NVLink.
     let switch = peer_access_time(None, schedule.ranks())?;
-    let usual = time::protocol_as(schedule, protocol, system.core());
-    let usual = usual.map_err(errors::collective)?;
-    let costs = NcclProtocol { peer_access_switch: switch, ..usual };
+    let processes = processes.map(Processes::named).transpose()?;
+    let costs = time::protocol_launched(schedule, protocol, processes, system.core());
+    let costs = costs.map_err(errors::collective)?;
+    let costs = NcclProtocol { peer_access_switch: switch, ..costs };
     let (source, on) = (Arc::clone(source), Arc::clone(system.core()));
     let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;
     let (timing, trials) = found.map_err(errors::collective)?;

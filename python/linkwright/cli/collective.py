@@ -17,7 +17,9 @@ from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
+    NoStreamReuse,
     On,
+    Processes,
     Protocol,
     Root,
     Servers,
@@ -69,6 +71,8 @@ def plan(
     root: Root = None,
     chunk: Chunk = None,
     protocol: Protocol = None,
+    processes: Processes = None,
+    no_stream_reuse: NoStreamReuse = False,
     servers: Servers = 1,
     network: NetworkName = None,
     export: Annotated[
@@ -95,7 +99,15 @@ def plan(
     whole = machine_of(machine, servers, network)
     wanted = parse_size(size)
     schedule = plan_on(
-        whole, collective, gpus, algorithm, links, root, size=wanted, protocol=protocol
+        whole,
+        collective,
+        gpus,
+        algorithm,
+        links,
+        root,
+        size=wanted,
+        protocol=protocol,
+        stream_reuse=not no_stream_reuse,
     )
     data, rounded = divided(schedule, wanted)
     rounded += network_notes(whole, schedule.gpus, network)
@@ -109,9 +121,12 @@ def plan(
         output.notes("Notes", schedule.notes + remarks, stderr=True)
         if to is None:
             return
-    timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol)
+    timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol, processes=processes)
     is_named = not schedule.tried and chunk is None
-    faster = faster_than(timing, schedule, whole, links) if is_named else None
+    faster = None
+    if is_named:
+        reuse = not no_stream_reuse
+        faster = faster_than(timing, schedule, whole, links, processes, stream_reuse=reuse)
     if json:
         fields = {
             "timing": timing_fields(timing, whole, schedule.gpus),

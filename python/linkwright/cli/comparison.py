@@ -19,8 +19,10 @@ from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
+    NoStreamReuse,
     On,
     Plot,
+    Processes,
     Root,
     Servers,
     Size,
@@ -56,6 +58,8 @@ def compare(
     ] = None,
     links: Links = "auto",
     root: Root = None,
+    processes: Processes = None,
+    no_stream_reuse: NoStreamReuse = False,
     servers: Servers = 1,
     network: NetworkName = None,
     plot: Plot = None,
@@ -82,10 +86,18 @@ def compare(
                 progress(name, done, len(tried))
             try:
                 schedule = plan_on(
-                    whole, collective, gpus, name, links, root, size=wanted, show_progress=False
+                    whole,
+                    collective,
+                    gpus,
+                    name,
+                    links,
+                    root,
+                    size=wanted,
+                    stream_reuse=not no_stream_reuse,
+                    show_progress=False,
                 )
                 data, rounded = divided(schedule, wanted)
-                timing = schedule.time(data)
+                timing = schedule.time(data, processes=processes)
             except CollectiveError as error:
                 refusals[name] = error
                 continue

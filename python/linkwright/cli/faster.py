@@ -51,7 +51,13 @@ class Faster:
 
 
 def faster_than(
-    timing: Timing, schedule: Schedule, machine: System, links: names.LinksName
+    timing: Timing,
+    schedule: Schedule,
+    machine: System,
+    links: names.LinksName,
+    processes: names.ProcessesName | None,
+    *,
+    stream_reuse: bool,
 ) -> Faster | None:
     """The fastest other algorithm at the size of a timing that it beats.
 
@@ -76,8 +82,9 @@ def faster_than(
                 links=links,
                 root=schedule.root,
                 size=timing.size,
+                stream_reuse=stream_reuse,
             )
-            taken = other.time(timing.size).time
+            taken = other.time(timing.size, processes=processes).time
         except CollectiveError:
             continue
         if taken < (limit if best is None else best.time):

@@ -44,8 +44,10 @@ __all__ = [
     "LeastSize",
     "Links",
     "MostSize",
+    "NoStreamReuse",
     "On",
     "Plot",
+    "Processes",
     "Protocol",
     "Root",
     "Servers",
@@ -219,6 +221,21 @@ Protocol = Annotated[
     names.ProtocolName | None,
     typer.Option(help="Whose latencies and losses to count; the schedule's own if absent."),
 ]
+Processes = Annotated[
+    names.ProcessesName | None,
+    typer.Option(
+        help="How the ranks are launched: each a process; one with all GPUs, one after another, as "
+        "on a lone server if absent; or group, one as NCCL up to 2.8 does, all at once."
+    ),
+]
+NoStreamReuse = Annotated[
+    bool,
+    typer.Option(
+        "--no-stream-reuse",
+        help="Trees that share a link get equal parts of it, instead of turns by their data as "
+        "Blink's streams take them.",
+    ),
+]
 Servers = Annotated[
     int, typer.Option(min=1, max=1024, help="Join so many of the machine by a network.")
 ]
@@ -270,6 +287,7 @@ def plan_on(
     *,
     size: int | None = None,
     protocol: names.ProtocolName | None = None,
+    stream_reuse: bool = True,
     show_progress: bool = True,
 ) -> Schedule:
     """Plans what the options of a command say, to be fast at a size if one is given."""
@@ -296,6 +314,7 @@ def plan_on(
             size=size,
             # It is part of what `auto` chooses; a named algorithm's plan is any protocol's.
             protocol=protocol if algorithm == AUTO else None,
+            stream_reuse=stream_reuse,
         )
 
 

@@ -20,8 +20,10 @@ from linkwright.cli.schedules import (
     LeastSize,
     Links,
     MostSize,
+    NoStreamReuse,
     On,
     Plot,
+    Processes,
     Protocol,
     Root,
     Servers,
@@ -53,6 +55,8 @@ def time(
     factor: Factor = 2,
     chunk: Chunk = None,
     protocol: Protocol = None,
+    processes: Processes = None,
+    no_stream_reuse: NoStreamReuse = False,
     servers: Servers = 1,
     network: NetworkName = None,
     plot: Plot = None,
@@ -66,8 +70,9 @@ def time(
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     sizes = _sizes(parse_size(least), parse_size(most), factor)
-    schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes)
-    rows = _sweep(schedules, sizes, chunk_of(chunk), protocol)
+    reuse = not no_stream_reuse
+    schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes, reuse)
+    rows = _sweep(schedules, sizes, chunk_of(chunk), protocol, processes)
     schedule = schedules[-1]
     notes = schedule.notes + network_notes(whole, schedule.gpus, network)
     bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows])
@@ -118,11 +123,22 @@ def _plans(
     links: names.LinksName,
     root: int | None,
     sizes: list[int],
+    stream_reuse: bool,
 ) -> list[Schedule]:
     """For each size the plan that is the fastest there."""
     if links == "hybrid":
         return [
-            plan_on(machine, collective, gpus, algorithm, links, root, size=size) for size in sizes
+            plan_on(
+                machine,
+                collective,
+                gpus,
+                algorithm,
+                links,
+                root,
+                size=size,
+                stream_reuse=stream_reuse,
+            )
+            for size in sizes
         ]
     return plan_for_sizes(
         machine,
@@ -132,6 +148,7 @@ def _plans(
         algorithm=algorithm,
         root=root,
         links=links,
+        stream_reuse=stream_reuse,
     )
 
 
@@ -140,6 +157,7 @@ def _sweep(
     sizes: list[int],
     chunk: int | None,
     protocol: names.ProtocolName | None,
+    processes: names.ProcessesName | None,
 ) -> list[dict[str, Any]]:
     rows: dict[int, dict[str, Any]] = {}
     with output.progress_bar() as show:
@@ -151,7 +169,7 @@ def _sweep(
             size = wanted // unit * unit
             if size == 0 or size in rows:
                 continue
-            timing = schedule.time(size, chunk=chunk, protocol=protocol)
+            timing = schedule.time(size, chunk=chunk, protocol=protocol, processes=processes)
             rows[size] = {
                 "size": size,
                 "chunk": timing.chunk,

@@ -16,6 +16,7 @@ from linkwright.studies.blink.measure import Progress, contestants
 from linkwright.studies.blink.one_server import one_server
 from linkwright.studies.blink.servers import two_servers
 from linkwright.studies.blink.servers_training import training_on_two_servers
+from linkwright.studies.blink.streams import streams
 from linkwright.studies.blink.switched import switched
 from linkwright.studies.blink.training import training
 from linkwright.studies.study import Study
@@ -51,6 +52,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
         one_server("broadcast", names, progress),
         one_server("all-reduce", names, progress),
         switched(quick=quick, progress=progress),
+        streams(names, quick=quick, progress=progress),
         hybrid(progress),
         two_servers(progress),
         training(names, quick=quick, progress=progress),

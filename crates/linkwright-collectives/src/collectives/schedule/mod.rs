@@ -389,6 +389,9 @@ pub enum Pacing {
     /// gets a link in proportion to its data; in chunks of whatever size is the fastest.
     #[default]
     InTurns,
+    /// Connections between two GPUs share links equally, whatever their data, as streams of their own
+    /// do; in chunks of whatever size is the fastest.
+    InParallel,
     /// Blocks run side by side and share their links equally, as NCCL's do.
     SideBySide {
         /// The longest run that a step moves.

@@ -2,7 +2,10 @@
 
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::NcclBaseline;
-use linkwright::collectives::plan::{Links, Packing, Plan, Planner, Question, plan, plan_for_size};
+use linkwright::collectives::plan::{
+    Blink, Links, OneHop, Packing, Plan, Planner, Question, plan, plan_for_size, plan_hybrid,
+};
+use linkwright::collectives::schedule::{Pacing, Schedule};
 use linkwright::collectives::time::{NcclProtocol, TimeError, choose_chunk, protocol_of, time};
 use linkwright::system::System;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -28,6 +31,34 @@ fn turns_on_shared_links_bring_trees_near_their_rate() {
     let (equally, in_turns) = (reached(false), reached(true));
     assert!((100.0..108.0).contains(&equally), "{equally}");
     assert!((109.0..137.0).contains(&in_turns), "{in_turns}");
+}
+
+/// Two channels for a tree, PCIe beside NVLink, and trees of one hop are plans, too.
+#[test]
+fn without_stream_reuse_a_plan_differs_in_nothing_but_its_pacing() {
+    let (machine, gpus, size) = (alone("dgx1-v100"), [0, 1, 2, 3], Bytes(1 << 20));
+    let reusing = Question::new(&machine, &gpus, Collective::AllReduce);
+    let shared = reusing.reusing_streams(false);
+    let planners: [&dyn Planner; 3] = [&Packing, &Blink, &OneHop];
+    for planner in planners {
+        let (first, second) = (plan(planner, &reusing).unwrap(), plan(planner, &shared).unwrap());
+        assert_eq!(first.schedule.pacing, Pacing::InTurns);
+        let schedule = Schedule { pacing: Pacing::InParallel, ..first.schedule };
+        assert_eq!(second, Plan { schedule, ..first }, "{planner:?}");
+        assert!(!protocol_of(&second.schedule, &machine).unwrap().stream_reuse);
+        let sized = plan_for_size(planner, &shared, size).unwrap();
+        assert_eq!(sized.schedule.pacing, Pacing::InParallel, "{planner:?}");
+    }
+    let hybrid = plan_hybrid(&Packing, &shared, Bytes(1 << 29), Picoseconds(0)).unwrap();
+    assert_eq!(hybrid.schedule.pacing, Pacing::InParallel);
+    // NCCL's blocks share links as they are, which both ways of planning it say.
+    for baseline in [NcclBaseline::Classic, NcclBaseline::Ring] {
+        let first = plan_for_size(&baseline, &reusing, size).unwrap();
+        let mut second = plan_for_size(&baseline, &shared, size).unwrap();
+        let note = second.notes.pop().unwrap();
+        assert!(note.contains("no streams to reuse"), "{note}");
+        assert_eq!(first, second);
+    }
 }
 
 /// A single tree on one channel would wait at every GPU that passes its chunks on.

@@ -110,7 +110,8 @@ pub fn plan_hybrid(
         lost * 100.0
     ));
     let (algorithm, links) = (Cow::Borrowed(planner.name()), fabric.links);
-    let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+    let mut hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+    question.pace(&mut hybrid);
     let hybrid = fastest(hybrid, planner.protocols(), wiring, size, peer_access_switch)?;
     // The equation leaves out how long trees take to fill, and gathers and scatters may go by
     // better ways than trees on NVLink.

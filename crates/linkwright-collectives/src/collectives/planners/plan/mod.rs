@@ -113,6 +113,7 @@ pub fn plan(planner: &dyn Planner, question: &Question<'_>) -> Result<Plan, Plan
 fn answer(planner: &(impl Planner + ?Sized), question: &Question<'_>) -> Result<Plan, PlanError> {
     question.check_for(planner)?;
     let mut plan = planner.plan(question)?;
+    question.pace(&mut plan);
     let is_held_up = question.wiring().fabric_paths().is_some();
     if plan.links == LinkClass::Network && is_held_up && plan.optimum.is_some() {
         plan.optimum = None;

@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::ground::{Ground, choose_links};
-use super::{PlanError, Planner, by_rule_alone};
+use super::{Plan, PlanError, Planner, by_rule_alone};
 use crate::collectives::planners::link_graph::check_gpus;
+use crate::collectives::schedule::Pacing;
 use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::Named;
 use crate::graph::arborescences::Preference;
@@ -64,6 +65,9 @@ pub struct Question<'a> {
     pub links: Links,
     /// Which is taken of plans of the highest rate.
     pub preference: Preference,
+    /// Says whether trees that share a link take turns on it by their data, as Blink makes them by
+    /// reusing CUDA streams; else they share it equally.
+    pub stream_reuse: bool,
     wiring: OnceCell<Arc<Wiring>>,
 }
 
@@ -77,6 +81,7 @@ impl<'a> Question<'a> {
             collective,
             links: Links::Auto,
             preference: Preference::FewTrees,
+            stream_reuse: true,
             wiring: OnceCell::new(),
         }
     }
@@ -85,6 +90,29 @@ impl<'a> Question<'a> {
     #[must_use]
     pub fn over(&self, links: Links) -> Self {
         Self { links, ..self.clone() }
+    }
+
+    /// Asks the same of streams that are reused, or not.
+    #[must_use]
+    pub fn reusing_streams(&self, stream_reuse: bool) -> Self {
+        Self { stream_reuse, ..self.clone() }
+    }
+
+    /// Gives a plan the pacing that was asked for. Blocks that run side by side share links anyway.
+    pub(super) fn pace(&self, plan: &mut Plan) {
+        match plan.schedule.pacing {
+            Pacing::InTurns if !self.stream_reuse => plan.schedule.pacing = Pacing::InParallel,
+            Pacing::SideBySide { .. } => {
+                plan.notes.extend(self.note_without_streams(&plan.algorithm))
+            }
+            _ => {}
+        }
+    }
+
+    /// Says of one whose blocks run side by side that it has no streams to reuse, where none should be.
+    pub(super) fn note_without_streams(&self, algorithm: &str) -> Option<String> {
+        let told = "shares links equally as NCCL's blocks do; it has no streams to reuse";
+        (!self.stream_reuse).then(|| format!("{algorithm} {told}"))
     }
 
     /// Asks the same for trees that are as shallow as possible.

@@ -76,6 +76,7 @@ enum Open {
         gpus: Vec<usize>,
         collective: Collective,
         optimum: Option<Bandwidth>,
+        note: Option<String>,
     },
 }
 
@@ -122,7 +123,8 @@ impl Candidates {
             // All else is said of settings, and there are none.
             _ => by_rule_alone("nccl-ring", collective),
         })?);
-        let open = Open::Nccl { chooser, gpus: gpus.to_vec(), collective, optimum: None };
+        let gpus = gpus.to_vec();
+        let open = Open::Nccl { chooser, gpus, collective, optimum: None, note: None };
         let wiring = Arc::clone(question.shared_wiring());
         Ok(Self { wiring, protocols: &Protocol::ALL, open })
     }
@@ -149,10 +151,11 @@ impl Candidates {
             Open::Plans(plans) => {
                 fastest_of((plans, protocols), wiring, size, Picoseconds(0), known)
             }
-            Open::Nccl { chooser, gpus, collective, optimum } => {
+            Open::Nccl { chooser, gpus, collective, optimum, note } => {
                 let choice = chooser.choose(size.0);
                 let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
-                let BaselinePlan { schedule, links, trees, notes } = chosen;
+                let BaselinePlan { schedule, links, trees, mut notes } = chosen;
+                notes.extend(note.clone());
                 let rate = steady_rate(&schedule, wiring)?;
                 let costs = protocol_on(&schedule, wiring);
                 let timing = fastest_on(&schedule, wiring, size, &costs, known)?;
@@ -190,7 +193,8 @@ pub(super) fn offer_of_library(
         .then(|| in_switch_rate(wiring, gpus, collective))
         .flatten();
     let (chooser, gpus) = (Box::new(chooser), gpus.to_vec());
-    Some(Offer(Open::Nccl { chooser, gpus, collective, optimum }))
+    let note = question.note_without_streams(planner_of(wanted));
+    Some(Offer(Open::Nccl { chooser, gpus, collective, optimum, note }))
 }
 
 /// As [`plan_for_size`], on GPUs that have been checked.
@@ -244,6 +248,7 @@ fn on_two_channels(plan: &Plan) -> Plan {
         plan.trees.iter().flat_map(|tree| [tree.clone(), tree.clone()]).collect();
     let mut schedule = schedule_of_trees(name, *collective, gpus, &halves);
     schedule.routes.clone_from(&plan.schedule.routes);
+    schedule.pacing = plan.schedule.pacing;
     let mut whole = plan.trees.clone();
     whole.iter_mut().for_each(|tree| tree.chunks *= 2);
     Plan { schedule, trees: whole, ..plan.clone() }

@@ -34,7 +34,9 @@ pub(in crate::collectives) use miad::{choose_chunk_on, fastest_by, fastest_on};
 pub use paths::resources;
 pub(in crate::collectives) use play::Player;
 pub use play::{LinkLoad, Timing, time};
-pub use terms::{CollectiveTerms, KernelSetting, Processes, protocol_as, protocol_of};
+pub use terms::{
+    CollectiveTerms, KernelSetting, Processes, protocol_as, protocol_launched, protocol_of,
+};
 pub(in crate::collectives) use terms::{protocol_for, protocol_on};
 
 use crate::network::Routes;

@@ -44,8 +44,8 @@ pub enum Processes {
 
 impl Named for Processes {
     const WHAT: &'static str = "choice of processes";
-    /// [`Self::Group`] follows from NCCL's version, and is asked for by no name.
-    const NAMED: &'static [(&'static str, Self)] = &[("each", Self::Each), ("one", Self::Shared)];
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("each", Self::Each), ("one", Self::Shared), ("group", Self::Group)];
 }
 
 impl Processes {
@@ -297,8 +297,23 @@ pub fn protocol_as(
     protocol: Protocol,
     system: &System,
 ) -> Result<NcclProtocol, TimeError> {
+    protocol_launched(schedule, protocol, None, system)
+}
+
+/// As [`protocol_as`], with ranks that are launched so; as usual where nothing is said.
+///
+/// # Errors
+/// As [`protocol_of`].
+pub fn protocol_launched(
+    schedule: &Schedule,
+    protocol: Protocol,
+    processes: Option<Processes>,
+    system: &System,
+) -> Result<NcclProtocol, TimeError> {
     let wiring = wiring_of(schedule, system)?;
-    Ok(protocol_for(schedule, protocol, &wiring))
+    let usual = KernelSetting::usual(schedule, &wiring);
+    let setting = KernelSetting { processes: processes.unwrap_or(usual.processes), ..usual };
+    Ok(CollectiveTerms::shipped().protocol(protocol, setting))
 }
 
 /// As [`protocol_of`], on the servers of the schedule's GPUs.

@@ -77,7 +77,9 @@ impl Kernels {
             let (first, lowered) = &kernels.opened[at];
             let call = match pacing {
                 Pacing::SideBySide { chunk } => lowered.call(whole, chunk, *first)?,
-                Pacing::InTurns => lowered.call_in_pieces(whole, timing.pieces, *first),
+                Pacing::InTurns | Pacing::InParallel => {
+                    lowered.call_in_pieces(whole, timing.pieces, *first)
+                }
             };
             kernels.calls.insert(*size, call);
             kernels.take(Taken { algorithm, rate, notes });

@@ -1,8 +1,9 @@
 use super::*;
-use crate::collectives::nccl::baselines::ExpectedAlgorithm;
 use crate::collectives::nccl::baselines::plans::plan_choice;
+use crate::collectives::nccl::baselines::{ExpectedAlgorithm, NcclBaseline};
+use crate::collectives::planners::plan::{Question, plan};
 use crate::collectives::schedule::Protocol;
-use crate::collectives::schedule::time::{protocol_of, resources};
+use crate::collectives::schedule::time::{choose_chunk, protocol_launched, protocol_of, resources};
 use crate::system::test_support::{alone, on_one_switch};
 use crate::system::{LinkKind, presets};
 
@@ -95,6 +96,30 @@ fn small_data_goes_by_ll_and_costs_a_latency() {
     let alone = expect(&machine, &gpus, Collective::AllReduce, &sizes(), &each).unwrap();
     assert!(alone.rows[0].time < first.time);
     assert!((20e-6..60e-6).contains(&first.time.as_seconds()), "{}", first.time);
+}
+
+/// Between these sizes the release takes more channels than the plan has rings.
+#[test]
+fn with_the_same_launches_the_classic_plan_takes_as_long_as_nccl_2_4() {
+    let (collective, version) = (Collective::AllReduce, Some("2.4".parse().unwrap()));
+    for (name, gpus) in [("dgx2", 16), ("dgx1-v100", 8)] {
+        let (machine, gpus) = (alone(name), (0..gpus).collect::<Vec<usize>>());
+        let planned = plan(&NcclBaseline::Classic, &Question::new(&machine, &gpus, collective));
+        let schedule = planned.unwrap().schedule;
+        for processes in [Processes::Each, Processes::Group] {
+            let processes = Some(processes);
+            let settings = Settings { version, processes, ..Settings::default() };
+            for (size, protocol) in [(1 << 10, Protocol::LL), (64 << 20, Protocol::Simple)] {
+                let found = expect(&machine, &gpus, collective, &[Bytes(size)], &settings).unwrap();
+                let expected = found.rows[0];
+                assert_eq!(expected.choice.protocol, protocol);
+                let costs = protocol_launched(&schedule, protocol, processes, &machine).unwrap();
+                let (timing, _) = choose_chunk(&schedule, &machine, Bytes(size), &costs).unwrap();
+                let ratio = timing.time.as_seconds() / expected.time.as_seconds();
+                assert!((0.96..1.04).contains(&ratio), "{name} {size} {processes:?}: {ratio}");
+            }
+        }
+    }
 }
 
 #[test]
