@@ -91,6 +91,7 @@ calibrate: install
 calibrate-training: install
 	$(BIN)/python scripts/calibrate_training.py
 	$(BIN)/python scripts/calibrate_kernels.py
+	$(BIN)/python scripts/calibrate_convolutions.py
 
 # Asks the model about every row that was measured, and writes docs/accuracy.md: under a minute.
 accuracy: install

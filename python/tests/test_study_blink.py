@@ -20,7 +20,7 @@ from linkwright.studies.blink.end_to_end import Step, saved
 from linkwright.studies.blink.fragments import day_of_jobs
 from linkwright.studies.blink.measure import BASELINES, OF_ITS_TIME, Timed, contestants, plan_for
 from linkwright.studies.blink.one_server import OnAllocation
-from linkwright.studies.blink.published import measured_pcie, published
+from linkwright.studies.blink.published import benchmarks, measured_pcie, published
 from linkwright.studies.blink.servers_training import one_interface
 from linkwright.studies.blink.switched import LAUNCHES, SHOWN
 from linkwright.studies.blink.training import networks
@@ -315,3 +315,20 @@ def test_the_brief_figures_are_the_study_s(study: Study, collective: str) -> Non
     readings = [(classic[4], classic[7]), (classic[5], classic[8]), (ring[4], ring[7])]
     figures = " | ".join(f"{most:.2f}x, mean {mean:.2f}x" for most, mean in readings)
     assert f"| {figures} |" in (ROOT / "docs" / "studies" / "index.md").read_text("utf-8")
+
+
+def test_one_gpu_trains_four_networks_nearly_as_fast_as_measured() -> None:
+    rows = benchmarks()
+    assert [row.network for row in rows] == [
+        "vgg-16",
+        "alexnet:tensorflow",
+        "resnet-50",
+        "inception-v3",
+    ]
+    for row in rows:
+        network, system = NeuralNetwork.find(row.network), System(row.machine)
+        recipe = Recipe(network, row.samples, host_copies=False)
+        played = play_step(recipe, system, [0])
+        assert 0.88 < played.rate / row.rate < 1.12, row
+        assert played.parts.exposed == 0
+        assert play_step(Recipe(network, row.samples), system, [0]).rate < played.rate

@@ -1,7 +1,7 @@
 //! Convolutions by fewer multiplications, as cuDNN has them for numbers of 32 bits on plain cores.
 //!
-//! **The model.** A window that moves by one point lets a library transform tiles of pictures and the filters, multiply
-//! number by number, and transform back. Each of a tile's numbers is a product of matrices of its own, over channels:
+//! **The model.** Where a window moves by one point, a library can transform tiles of pictures and the filters. It
+//! multiplies number by number, and transforms back. Each of a tile's numbers is a product of matrices of its own, over channels:
 //!
 //! ```text
 //! multiplications = tiles x products of a tile x channels in x channels out
@@ -14,14 +14,14 @@
 //! | Winograd | 3 x 3 | 4 x 4 | 36 | 36, 4 times fewer |
 //! | Fourier, tiles of 32 x 32 | 5 or more | 33 less the window | 1,088 | 2,176 |
 //!
-//! The transform of real numbers leaves 32 x 17 complex ones, each product of which takes four multiply-adds. A fused
+//! The transform of real numbers leaves 32 x 17 complex ones, and a complex product takes four multiply-adds. A fused
 //! kernel keeps what it transforms on the chip, and is not there for gradients of weights. Tiles reach beyond a
 //! picture whose size they do not divide: 7 x 7 points take 8 x 8. The library's own search takes the fastest for each
 //! pass of each layer, the direct one included, and so does [`Roofline::layer`](super::Roofline::layer).
 //!
-//! Sources: Lavin and Gray, Fast algorithms for convolutional neural networks, CVPR 2016; Vasilache et al., Fast
-//! convolutional nets with fbfft, ICLR 2015; cuDNN's API reference for what each algorithm takes. That Kepler has no fused
-//! kernel is said by their names, `maxwell_scudnn_winograd` the eldest.
+//! Winograd's tiles are those of Lavin and Gray, Fast algorithms for convolutional neural networks, CVPR 2016. Fourier's
+//! are those of Vasilache et al., Fast convolutional nets with fbfft, ICLR 2015. cuDNN's API reference says what each
+//! algorithm takes. The eldest fused kernel is called `maxwell_scudnn_winograd`: Kepler has none.
 //!
 //! **What it leaves out.** Work space that lacks, Winograd for larger windows, operations of the transforms themselves.
 
@@ -35,25 +35,25 @@ const FOURIER: u64 = 32;
 /// The least window, each way, that is worth it.
 const LEAST_FOURIER: u64 = 5;
 
-/// What fast convolutions reach of a GPU.
+/// Says how much of a GPU fast convolutions reach.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FastReach {
-    /// Part of the peak that products of transformed numbers reach.
+    /// Says which part of the peak products of transformed numbers reach.
     pub product: f64,
-    /// Part of what reading and writing reach that the transforms reach.
+    /// Says how much of the bandwidth that reading and writing reach is left for transforms.
     pub transform: f64,
-    /// Whether a kernel transforms and multiplies at once.
+    /// Says whether there is a kernel that transforms and multiplies at once.
     pub is_fused: bool,
 }
 
 /// Points of a convolution whose window moves by one point at a time: heights, then widths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitStride {
-    /// The window.
+    /// Measures the window.
     pub kernel: [u64; 2],
-    /// What it reads.
+    /// Measures the pictures that it reads.
     pub input: [u64; 2],
-    /// What it writes.
+    /// Measures the pictures that it writes.
     pub output: [u64; 2],
     /// Into how many groups channels are cut.
     pub groups: u64,
@@ -95,12 +95,12 @@ struct Tile {
     results: [u64; 2],
     /// Numbers of a tile, and of a filter, once transformed.
     numbers: u64,
-    /// Multiply-adds of a tile for each pair of channels.
+    /// Counts the multiply-adds of a tile for each pair of channels.
     products: u64,
     is_fused: bool,
 }
 
-/// What one pass of a convolution takes by an algorithm.
+/// Counts the work of one pass of a convolution by an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FastWork {
     pub multiply_adds: u128,
@@ -110,7 +110,7 @@ pub(super) struct FastWork {
     pub transformed: u128,
 }
 
-/// The algorithms for a window and a pass, besides the direct one.
+/// Lists the algorithms for a window and a pass, besides the direct one.
 fn tiles(kernel: [u64; 2], pass: Calculated, is_fused: bool) -> Vec<Tile> {
     let winograd = |results: u64, is_fused| {
         let numbers = (results + 2) * (results + 2);
@@ -137,7 +137,7 @@ fn tiles(kernel: [u64; 2], pass: Calculated, is_fused: bool) -> Vec<Tile> {
     }]
 }
 
-/// Lists what a pass takes by each algorithm besides the direct one: so many samples, channels of a group read and written.
+/// Lists the work of a pass by each algorithm besides the direct one. Channels are those of a group, read and written.
 pub(super) fn works(
     points: &UnitStride,
     pass: Calculated,

@@ -1,4 +1,4 @@
-//! Generations of NVIDIA's GPUs that multiply numbers of 32 bits on plain cores alone.
+//! Finds the generation of GPUs that multiply numbers of 32 bits on plain cores alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::system::gpus::GpuModel;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GpuGeneration {
-    /// Compute capability 3: 192 cores for each multiprocessor, of which four schedulers feed 128 without pairs of instructions.
+    /// Has compute capability 3: its four schedulers feed 128 of a multiprocessor's 192 cores without pairs of instructions.
     Kepler,
-    /// Compute capability 6.
+    /// Has compute capability 6.
     Pascal,
-    /// Compute capability 7.0 and 7.2, without Turing's 7.5.
+    /// Has compute capability 7.0 or 7.2; Turing's is 7.5.
     Volta,
 }
 

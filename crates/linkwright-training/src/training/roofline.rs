@@ -25,11 +25,11 @@
 //! the optimizer's state and writes both.
 //!
 //! Generations of GPUs before those whose kernels were measured reach other parts of their peaks
-//! ([`GpuGeneration`](super::GpuGeneration)). On these, convolutions of numbers of 32 bits may take fewer multiplications: each pass
-//! takes the fastest of what `fast.rs` beside this file lists and the above.
+//! ([`GpuGeneration`](super::GpuGeneration)). On these, convolutions of numbers of 32 bits may take fewer multiplications
+//! (`fast.rs` beside this file). Each pass takes the fastest way.
 //!
 //! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,
-//! algorithms of convolution that need fewer operations on later GPUs, clocks that fall under load.
+//! algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load are left out, too.
 
 use serde::{Deserialize, Serialize};
 
@@ -343,13 +343,13 @@ impl Roofline {
         self.started(self.arithmetic(kernel).max(moved) * pass.times, pass)
     }
 
-    /// Bytes a second that reading and writing reach.
+    /// Gives the bytes a second that reading and writing reach.
     fn memory(&self) -> f64 {
         self.gpu.memory.0 as f64 * self.reach.memory
     }
 
-    /// A pass of a convolution by the fastest of the algorithms that transform tiles; none where there is none.
-    /// How many times as long as its bound a direct kernel takes says nothing of these.
+    /// Gives the picoseconds of a pass of a convolution by the fastest algorithm that transforms tiles, if there is one.
+    /// The times by which direct kernels exceed their bounds say nothing of these.
     fn fast(
         &self,
         work: &LayerWork,
@@ -379,7 +379,7 @@ impl Roofline {
         works(points, calculated, reach.is_fused, samples, channels).map(time).min()
     }
 
-    /// The picoseconds of a pass that is busy for so many seconds, with the starts of its kernels.
+    /// Adds the starts of a pass's kernels to the seconds that it is busy, in picoseconds.
     fn started(&self, seconds: f64, pass: Pass) -> u64 {
         let started = (self.reach.least.0 as f64 * pass.kernels) as u64;
         let busy = Picoseconds::from_seconds(seconds).0.saturating_add(started);

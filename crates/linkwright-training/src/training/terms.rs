@@ -62,7 +62,7 @@ struct Kernel {
     generation: BTreeMap<GpuGeneration, GenerationText>,
 }
 
-/// What fast convolutions reach of any GPU that has them.
+/// Says what fast convolutions reach of any GPU that has them.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FastText {
@@ -70,7 +70,7 @@ struct FastText {
     transform: Share,
 }
 
-/// What GPUs of a generation reach; what is left out is as on any GPU.
+/// Says what GPUs of a generation reach; absent terms are as on any GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GenerationText {
@@ -221,20 +221,20 @@ pub struct KernelReach {
     pub unaligned: [f64; 2],
     /// What layers of each family take, in the order of the families, with numbers of 16 bits and of 32.
     pub layers: [[Passes; 2]; LayerFamily::COUNT],
-    /// What GPUs of some generations reach instead, in their order.
+    /// Says what GPUs of some generations reach instead, in their order.
     pub generations: [Option<GenerationReach>; GpuGeneration::COUNT],
-    /// What fast convolutions reach; none on a GPU, or before one is named, that has none.
+    /// Says what fast convolutions reach; none before a GPU is named, or on one that has none.
     pub fast: Option<FastReach>,
 }
 
-/// What kernels reach of a GPU of a generation.
+/// Says what kernels reach of a GPU of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GenerationReach {
-    /// Part of the peak that products of matrices reach on plain cores.
+    /// Says which part of the peak products of matrices reach on plain cores.
     pub plain: f64,
-    /// Part of the peak that the memory reaches.
+    /// Says which part of its peak the memory reaches.
     pub memory: f64,
-    /// What fast convolutions reach.
+    /// Says what fast convolutions reach.
     pub fast: Option<FastReach>,
 }
 

@@ -1,4 +1,4 @@
-//! Fast convolutions: what each algorithm saves, by counting tiles one by one.
+//! Holds fast convolutions against tiles that are counted one by one.
 
 use super::*;
 use crate::training::Network;
