@@ -42,6 +42,7 @@ class Recipe:
         overlap: Whether gradients are reduced while others are computed.
         bucket: Bytes of gradients that are reduced at once; the framework's where absent.
         micro_batches: Parts of the batch that follow one another through a pipeline.
+        host_copies: Whether samples are copied from the host in every step.
         terms: What kernels reach and frameworks cost; Linkwright's own where absent.
         measured: Times of layers that replace the model's, as comma-separated values.
     """
@@ -55,6 +56,7 @@ class Recipe:
     overlap: bool = True
     bucket: int | None = None
     micro_batches: int | None = None
+    host_copies: bool = True
     terms: str | None = field(default=None, repr=False)
     measured: str | None = field(default=None, repr=False)
 
@@ -81,6 +83,7 @@ class Recipe:
             overlap=self.overlap,
             bucket=self.bucket,
             micro_batches=self.micro_batches,
+            host_copies=self.host_copies,
             terms=self.terms,
             measured=self.measured,
         )
@@ -100,6 +103,7 @@ class Recipe:
             "overlap": self.overlap,
             "bucket": self.bucket,
             "micro_batches": self.micro_batches,
+            "host_copies": self.host_copies,
             "terms": terms,
             "measured": measured,
             "linkwright": __version__,

@@ -36,6 +36,7 @@ __all__ = ["train"]
     overlap=truth,
     bucket=bytes_of,
     micro_batches=whole,
+    host_copies=truth,
 )
 def train(
     network: NeuralNetwork | PathOrName,
@@ -56,6 +57,7 @@ def train(
     overlap: bool = True,
     bucket: int | str | None = None,
     micro_batches: int | None = None,
+    host_copies: bool = True,
     terms: PathOrName | None = None,
     measured: PathOrName | None = None,
 ) -> TrainingRun:
@@ -84,6 +86,7 @@ def train(
             every layer's apart; the framework's where absent.
         micro_batches: Parts of the batch that follow one another through a pipeline; four times
             the GPUs where absent.
+        host_copies: Whether samples are copied from the host in every step; synthetic ones are not.
         terms: What kernels reach and frameworks cost: a file, or the TOML itself, like that of
             `training_terms`.
         measured: Times of layers that replace the model's, of the samples that one GPU computes
@@ -119,6 +122,7 @@ def train(
         overlap,
         cast("int | None", bucket),
         micro_batches,
+        host_copies,
         _held(given["<terms>"]),
         _held(given["<measured>"]),
     )

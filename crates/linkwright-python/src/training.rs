@@ -267,6 +267,7 @@ impl TrainingStep {
     ///         framework's where absent.
     ///     micro_batches: Parts of the batch that follow one another through a pipeline; four times
     ///         the GPUs where absent.
+    ///     host_copies: Whether samples are copied from the host in every step.
     ///     terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
     ///         which counts where absent.
     ///     measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
@@ -283,7 +284,7 @@ impl TrainingStep {
         way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
         gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
-        terms: "str | None" = None, measured: "str | None" = None
+        host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -299,6 +300,7 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] overlap: bool,
         #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
         #[pyo3(from_py_with = given)] micro_batches: Option<i128>,
+        #[pyo3(from_py_with = given)] host_copies: bool,
         #[pyo3(from_py_with = given)] terms: Option<&str>,
         #[pyo3(from_py_with = given)] measured: Option<&str>,
     ) -> PyResult<Self> {
@@ -329,7 +331,7 @@ impl TrainingStep {
             way,
             overlaps: overlap,
             micro_batches,
-            copies_samples: true,
+            copies_samples: host_copies,
             measured: &BTreeMap::new(),
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;

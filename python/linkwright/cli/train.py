@@ -135,6 +135,9 @@ def train_command(
             metavar="N", min=1, help="Parts of a pipeline's batch; four times the GPUs if absent."
         ),
     ] = None,
+    host_copies: Annotated[
+        bool, typer.Option(help="Copy samples from the host in every step.")
+    ] = True,
     scaling: Annotated[
         bool | None,
         typer.Option(help="Play the same on 1, 2, 4, ... GPUs, too; up to 16 if absent."),
@@ -190,6 +193,7 @@ def train_command(
             overlap=overlap,
             bucket=_bucket(bucket),
             micro_batches=micro_batches,
+            host_copies=host_copies,
             terms=terms,
             measured=measured,
         )
