@@ -205,7 +205,7 @@ def test_savings_are_those_of_the_steps() -> None:
 
 
 def test_blink_saves_most_where_no_ring_of_nvlinks_is(study: Study) -> None:
-    claims = table(study, "What Blink saves of training")
+    claims = table(study, "Savings of training")
     published_row = [row for row in claims.rows if row[3] is not None]
     assert [row[:3] for row in published_row] == [
         (MACHINES[0], reading, OF_ITS_TIME) for reading in ("while computing", "after computing")
@@ -249,15 +249,15 @@ def test_a_day_s_fragments_are_those_of_its_jobs(study: Study) -> None:
     for row in histogram.rows:
         of_row = (row[whole], row[parts])
         assert all(isinstance(cell, int) for cell in of_row)
-        assert sum(cell for cell in of_row if isinstance(cell, int)) == counts.count(int(str(row[0])))
+        assert sum(cell for cell in of_row if isinstance(cell, int)) == counts.count(
+            int(str(row[0]))
+        )
 
 
 def test_streams_that_are_reused_cost_nothing(study: Study) -> None:
-    rows = table(study, "What reusing streams gains").rows
+    rows = table(study, "Gain by reusing streams").rows
     assert {row[:2] for row in rows} == {
-        (collective, name)
-        for collective in ("broadcast", "all-reduce")
-        for name in contestants()
+        (collective, name) for collective in ("broadcast", "all-reduce") for name in contestants()
     }
     for row in rows:
         _, _, most, mean, _, least = row[2:]

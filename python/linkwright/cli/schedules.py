@@ -224,8 +224,8 @@ Protocol = Annotated[
 Processes = Annotated[
     names.ProcessesName | None,
     typer.Option(
-        help="How the ranks are launched: each a process; one with all GPUs, one after another, as "
-        "on a lone server if absent; or group, one as NCCL up to 2.8 does, all at once."
+        help="How ranks are launched: each a process, by one on GPU after GPU, or by one as a "
+        "group (NCCL up to 2.8). On a lone server it is one if absent."
     ),
 ]
 NoStreamReuse = Annotated[

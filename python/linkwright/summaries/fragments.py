@@ -17,13 +17,13 @@ __all__ = ["Fragments", "fragments"]
 
 @dataclass(frozen=True)
 class Fragments:
-    """Counts the jobs, and the parts of jobs, that held so many GPUs in a server.
+    """Counts the jobs, and the parts of jobs, that held a number of GPUs in a server.
 
     Attributes:
-        gpu_count: How many GPUs.
-        whole: Jobs that had all of theirs in one server.
-        parts: Parts of jobs that had others in other servers.
-        share: Both, as a part of all whole jobs and parts.
+        gpu_count: That number.
+        whole: Jobs with all of theirs there.
+        parts: Parts of other jobs.
+        share: Both, of all.
     """
 
     gpu_count: int
@@ -36,8 +36,8 @@ def fragments(result: SimulationResult, system: System) -> list[Fragments]:
     """Counts for each number of GPUs, up to the most that was held; jobs of one GPU do not count.
 
     Args:
-        result: What was played.
-        system: On what.
+        result: The jobs.
+        system: The servers that they ran on.
     """
     whole, parts = Counter[int](), Counter[int]()
     for row in job_rows(result):

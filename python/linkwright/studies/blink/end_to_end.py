@@ -1,4 +1,4 @@
-"""What Blink saves of whole steps of training, on every unique allocation of a DGX-1."""
+"""Compares steps of training under Blink with those under NCCL, on every unique allocation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Saved", "Step", "end_to_end", "saved", "step_on"]
 BLINK = "blink"
 # How frameworks reduce gradients: in buckets while others are computed, or all at the end.
 READINGS = {"while computing": True, "after computing": False}
-# One allocation of so many is played where the study is quick.
+# A quick study plays each sixteenth allocation.
 QUICK_EVERY = 16
 
 
@@ -47,13 +47,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Saved:
-    """Compares steps under Blink with the same under a baseline.
+    """Compares steps under Blink with the same under a baseline. Means are geometric.
 
     Attributes:
-        most: The most times less communication.
-        mean: The geometric mean of that.
-        most_of_step: The largest part of a step's time that is saved.
-        mean_of_step: The same in the geometric mean of the steps' ratios.
+        most: Times less communication.
+        mean: The same.
+        most_of_step: Part of a step's time.
+        mean_of_step: The same.
     """
 
     most: float
@@ -86,7 +86,7 @@ def saved(pairs: Iterable[tuple[Step, Step]]) -> Saved:
 
 
 def end_to_end(*, quick: bool = False, progress: Progress | None = None) -> Section:
-    """The section on training end to end.
+    """Makes the section on training end to end.
 
     Args:
         quick: One network and few allocations.
@@ -136,7 +136,7 @@ def _claims(networks: Sequence[str], every: _Places) -> StudyTable:
                 cells = [said[0], it.most, said[1], it.mean, said[2], it.most_of_step]
                 rows.append((preset, reading, baseline, *cells, it.mean_of_step))
     return StudyTable(
-        title="What Blink saves of training: most and geometric mean, published beside reproduced",
+        title="Savings of training: most and geometric mean, published beside reproduced",
         columns=(
             "machine",
             "gradients",
@@ -173,12 +173,12 @@ def _note(networks: Sequence[str], every: _Places) -> str:
         if values
     )
     return (
-        f"Where ours part and why: against `{OF_ITS_TIME}` on `{preset}` communication is so many "
-        f"times less in the mean: {told}. What a step gains is bounded by what its computation "
-        f"does not hide; an all-reduce runs in {min(shares):.0%} to {max(shares):.0%} of a step "
-        f"under `{OF_ITS_TIME}`. The paper's batches are not said, and fewer pictures on a GPU "
-        "leave a greater share to communication. Over PCIe NCCL reached less than the model gives "
-        "it, which the tables on all-reduce show."
+        f"Where ours part and why: against `{OF_ITS_TIME}` on `{preset}` communication is less by "
+        f"these factors in the mean: {told}. A step gains no more than its computation leaves "
+        f"bare. Under `{OF_ITS_TIME}` an all-reduce runs in {min(shares):.0%} to "
+        f"{max(shares):.0%} of a step. The paper's batches are not said, and fewer pictures on a "
+        "GPU leave a greater share to communication. Over PCIe NCCL reached less than the model "
+        "gives it, which the tables on all-reduce show."
     )
 
 

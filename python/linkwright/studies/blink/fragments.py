@@ -1,4 +1,4 @@
-"""What fragments a day of jobs leaves on servers of eight GPUs, by the choice of servers."""
+"""Counts the fragments that a day of jobs leaves on servers of eight GPUs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def day_of_jobs(choice: ServerChoiceName, count: int) -> tuple[System, Simulatio
 
 
 def fragments_of_a_day(*, quick: bool = False, progress: Progress | None = None) -> Section:
-    """The section on fragments.
+    """Makes the section on fragments.
 
     Args:
         quick: Fewer jobs and choices of servers.
@@ -89,7 +89,9 @@ def _histogram(results: _Results) -> StudyTable:
             cells += [0, 0, 0.0] if row is None else [row.whole, row.parts, row.share]
         rows.append((gpus, *cells))
     heads = [
-        f"{choice}, {what}" for choice in counts for what in ("whole jobs", "parts of jobs", "share")
+        f"{choice}, {what}"
+        for choice in counts
+        for what in ("whole jobs", "parts of jobs", "share")
     ]
     return StudyTable(
         title="GPUs that jobs of two or more hold in a server, reproduced",
@@ -115,7 +117,7 @@ def _shapes(results: _Results) -> StudyTable:
         share = ringless / len(several) if several else None
         rows.append((choice, len(several), share, of_eight[str(LARGEST)], told or "none"))
     return StudyTable(
-        title="What becomes of rings and of jobs of eight GPUs, reproduced",
+        title="Sets without a ring, and jobs of eight GPUs, reproduced",
         columns=(
             "choice of servers",
             "sets of three or more GPUs in a server",
@@ -126,15 +128,15 @@ def _shapes(results: _Results) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", ".0%", "", ""),
         note=(
-            f"A set that no ring of NVLinks joins is what `{OF_ITS_TIME}` reduces over PCIe, and "
-            "what Blink's trees are for. The figure's jobs are those of a cloud; ours are uniform, "
+            f"`{OF_ITS_TIME}` reduces over PCIe where no ring of NVLinks joins a set. There "
+            "Blink's trees help. The figure's jobs are those of a cloud; ours are uniform, "
             "so that sizes other than powers of two are frequent from the outset."
         ),
     )
 
 
 def _by_server(system: System, gpus: Sequence[int]) -> list[tuple[int, ...]]:
-    """A job's GPUs in each of its servers, by their ids there."""
+    """Gives a job's GPUs in each of its servers, by their ids there."""
     first = [sum(system.gpus_per_server[:server]) for server in range(system.server_count)]
     found: dict[int, list[int]] = {}
     for gpu in gpus:

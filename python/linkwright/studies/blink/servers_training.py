@@ -1,4 +1,4 @@
-"""Training on two servers with parts of a job and one network interface each."""
+"""Plays training on two servers with parts of a job and one network interface each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def step_between(network: str, rate: str, planner: str) -> Step:
 
 
 def training_on_two_servers(*, quick: bool = False, progress: Progress | None = None) -> Section:
-    """The section on training on two servers.
+    """Makes the section on training on two servers.
 
     Args:
         quick: One network and the first and the last rate.
@@ -85,8 +85,8 @@ def training_on_two_servers(*, quick: bool = False, progress: Progress | None = 
                 rows=tuple(rows),
                 formats=("", "", ".0f", ".0%", *(".1f",) * len(PLANNERS), *(".1%",) * len(RIVALS)),
                 note=(
-                    "The published gain is known by a figure only: 40 Gb/s was measured, 100 and "
-                    "400 are the authors' projection, to show what Blink gains there. "
+                    "The published gain is known by a figure only. 40 Gb/s was measured, and 100 "
+                    "and 400 are the authors' projection. "
                     "Here PCIe 3 between a GPU and its interface holds up what goes beyond 100 "
                     "Gb/s, so that nothing gains from 400."
                 ),

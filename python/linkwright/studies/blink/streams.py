@@ -1,4 +1,4 @@
-"""What reusing streams gains, by which trees that share a link take turns on it."""
+"""Compares trees that take turns on a link, by streams that are reused, with such that do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["streams"]
 
 MACHINE = MACHINES[0]
 COLLECTIVES: tuple[CollectiveName, ...] = ("broadcast", "all-reduce")
-# One allocation of so many is played where the study is quick.
+# A quick study plays each twelfth allocation.
 QUICK_EVERY = 12
 # Below this nothing is gained.
 LEVEL = 1.005
@@ -23,7 +23,7 @@ LEVEL = 1.005
 def streams(
     contestants: Sequence[AlgorithmName], *, quick: bool = False, progress: Progress | None = None
 ) -> Section:
-    """The section on reusing streams.
+    """Makes the section on reusing streams.
 
     Args:
         contestants: Who packs trees.
@@ -54,15 +54,15 @@ def streams(
     return Section(
         title="Reusing streams",
         text=[
-            "Blink's code generator gives trees that share a link the same CUDA stream, so that "
-            "they take turns on it, each in proportion to its data. With a stream for each, as "
+            "Blink's code generator gives trees that share a link the same CUDA stream. So they "
+            "take turns on it, each in proportion to its data. With a stream for each, as "
             "under `--no-stream-reuse` of `linkwright collective plan`, `time` and `compare`, they "
             f"get equal parts of it. {LARGE >> 20} MiB on {len(places)} allocations of "
             f"`{MACHINE}`; each way has the best of its plans and chunks.",
         ],
         tables=[
             StudyTable(
-                title="What reusing streams gains, reproduced: times as fast as without",
+                title="Gain by reusing streams, reproduced: times as fast as without",
                 columns=(
                     "collective",
                     "algorithm",

@@ -25,8 +25,8 @@ RIVALS: tuple[AlgorithmName, ...] = ("nccl-classic", "nccl-ring", "nccl-tree")
 PROTOCOLS: dict[ProtocolName, int] = {"LL": 4 << 20, "LL128": 16 << 20, "Simple": 1 << 62}
 # LL128 came with NCCL 2.5.
 NOT_OF_ITS_TIME = "LL128"
-# How sixteen GPUs are launched: by one thread, one after another; by it at once, as NCCL up to 2.8
-# does; by a process for each, as frameworks and MPI run them.
+# Sixteen GPUs are launched by one thread, one after another or (NCCL up to 2.8) at once. Or a
+# process for each launches it, as frameworks and MPI run them.
 LAUNCHES: dict[str, ProcessesName] = {
     "one process": "one",
     "a group launch": "group",
@@ -42,9 +42,9 @@ class Times:
     """Holds what algorithms take, in seconds, by how they are launched.
 
     Attributes:
-        sizes: Bytes of the data.
-        best: By launch, algorithm and size, with the protocol that is the fastest.
-        simple: By launch and size, of `one-hop` with Simple.
+        sizes: Bytes.
+        best: By launch, algorithm and size, with the fastest protocol.
+        simple: By launch and size, of `one-hop` in Simple.
     """
 
     sizes: Sequence[int]
@@ -118,9 +118,9 @@ def switched(*, quick: bool = False, progress: Progress | None = None) -> Sectio
         text=[
             "One star of one hop for each GPU, each with a sixteenth of the data, against NCCL's "
             "rings and chains. Every NCCL takes the fastest of its protocols at each size (LL, "
-            "LL128, Simple; `nccl-classic` has no LL128). For `one-hop` there are two readings: "
-            "with the fastest protocol, as a schedule that is exported to MSCCL gets it, and "
-            "with Simple, which is nearer to the copies that Blink issues.",
+            "LL128, Simple; `nccl-classic` has no LL128). For `one-hop` there are two readings. "
+            "A schedule that is exported to MSCCL gets the fastest protocol. Simple is nearer to "
+            "the copies that Blink issues.",
             "How long small data takes depends on how sixteen GPUs are launched, which the talk "
             "does not say. There are three readings, of both sides. One process launches on one "
             "GPU after another, or on all as a group, as NCCL up to 2.8 does. Or each GPU has a "
@@ -148,7 +148,9 @@ def _claims(times: Times) -> StudyTable:
     for launch in LAUNCHES:
         for rival in RIVALS:
             claims = [times.claims(launch, rival, simple=simple) for simple in (False, True)]
-            for (what, said), cells in zip(published_of.items(), zip(*claims, strict=True), strict=True):
+            for (what, said), cells in zip(
+                published_of.items(), zip(*claims, strict=True), strict=True
+            ):
                 rows.append((launch, what, rival, said if rival == RIVALS[0] else None, *cells))
     return StudyTable(
         title="What one-hop trees gain, published beside reproduced: times as fast at most",
@@ -175,11 +177,11 @@ def _note(times: Times, said: Sequence[float]) -> str:
     largest = times.sizes[-1]
     return (
         f"Of the readings {nearest} is the nearest to both figures together: {latency:.2f} and "
-        f"{throughput:.2f} beside {said[0]:.2f} and {said[1]:.2f}. The nearest to the latency alone "
-        f"is {by_claim[0]} ({found[by_claim[0]][0]:.2f}), to the throughput alone {by_claim[1]} "
-        f"({found[by_claim[1]][1]:.2f}). The win is one of latency, a ring taking thirty steps "
-        "where a star takes two, and it shrinks with size. With long data nothing is left (at "
-        f"{_binary(largest)} {times.gains(SHOWN, RIVALS[1])[largest]:.2f} against "
+        f"{throughput:.2f} beside {said[0]:.2f} and {said[1]:.2f}. The nearest to the latency "
+        f"alone is {by_claim[0]} ({found[by_claim[0]][0]:.2f}), to the throughput alone "
+        f"{by_claim[1]} ({found[by_claim[1]][1]:.2f}). The win is one of latency, a ring taking "
+        "thirty steps where a star takes two, and it shrinks with size. With long data nothing is "
+        f"left (at {_binary(largest)} {times.gains(SHOWN, RIVALS[1])[largest]:.2f} against "
         f"`{RIVALS[1]}`): rings use all bandwidth of a switched machine, too."
     )
 
@@ -197,7 +199,9 @@ def _times(times: Times) -> StudyTable:
         if launch != SHOWN
     )
     return StudyTable(
-        title=f"All-reduce on 16 GPUs by size, {SHOWN}, reproduced: microseconds, and times as fast",
+        title=(
+            f"All-reduce on 16 GPUs by size, {SHOWN}, reproduced: microseconds, and times as fast"
+        ),
         columns=(
             "size",
             f"{ONE_HOP} in Simple",
@@ -240,13 +244,13 @@ def _beside_the_release(times: Times) -> StudyTable:
         rows=tuple(rows),
         formats=("", ".1f", ".1f", "", "", ".2f", ".2f"),
         note=(
-            f"`{RIVALS[0]}` is the plan of that time's rings, with as many channels as rings at every "
-            f"size, and `linkwright collective expect --nccl {RELEASE}` what the release chooses: from "
-            "one channel for the least data to all for long. With the same launches both agree where "
-            "data is least and where it is long. Between them the choice of channels is the better. "
-            f"Where nobody says how ranks are launched they differ: every plan, `{RIVALS[0]}` "
-            f"included, is launched as others are, so that plans compare, and NCCL {RELEASE} as a "
-            "group, as it was. `--processes group` makes them one."
+            f"`{RIVALS[0]}` has as many channels as that time's rings at every size. `linkwright "
+            f"collective expect --nccl {RELEASE}` has what the release chooses, from one channel "
+            "for the least data to all for long. With the same launches both agree where data is "
+            "least and where it is long; between, the choice of channels is the better. Where "
+            f"nobody says how ranks are launched they differ: `{RIVALS[0]}` is launched as all "
+            f"plans are, so that plans compare, and NCCL {RELEASE} as the group that it launches. "
+            "`--processes group` makes them one."
         ),
     )
 

@@ -65,8 +65,8 @@ pub struct Question<'a> {
     pub links: Links,
     /// Which is taken of plans of the highest rate.
     pub preference: Preference,
-    /// Says whether trees that share a link take turns on it by their data, as Blink makes them by
-    /// reusing CUDA streams; else they share it equally.
+    /// Says whether trees that share a link take turns on it by their data (Blink reuses CUDA streams
+    /// for that); else they share it equally.
     pub stream_reuse: bool,
     wiring: OnceCell<Arc<Wiring>>,
 }
