@@ -164,14 +164,13 @@ def _claims(times: Times) -> StudyTable:
 def _note(times: Times, said: Sequence[float]) -> str:
     found = {launch: times.claims(launch, RIVALS[0]) for launch in LAUNCHES}
 
-    def apart(launch: str) -> float:
-        pairs = zip(found[launch], said, strict=True)
-        return sum(abs(math.log(ours / theirs)) for ours, theirs in pairs)
+    def off(launch: str, at: int) -> float:
+        return abs(math.log(found[launch][at] / said[at]))
 
-    nearest = min(LAUNCHES, key=apart)
+    nearest = min(LAUNCHES, key=lambda launch: off(launch, 0) + off(launch, 1))
     by_claim = [
-        min(LAUNCHES, key=lambda launch, at=at: abs(math.log(found[launch][at] / said[at])))
-        for at in range(len(said))
+        min(LAUNCHES, key=lambda launch: off(launch, 0)),
+        min(LAUNCHES, key=lambda launch: off(launch, 1)),
     ]
     latency, throughput = found[nearest]
     largest = times.sizes[-1]
