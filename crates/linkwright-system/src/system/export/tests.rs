@@ -83,7 +83,7 @@ const ALWAYS: [(ExportFormat, &[Aspect]); 3] = [
 ];
 
 /// Lists what each preset loses besides: exactly that, in each format that can say it.
-const LOST: [(ExportFormat, &str, &[Aspect]); 34] = [
+const LOST: [(ExportFormat, &str, &[Aspect]); 36] = [
     (
         ExportFormat::NvidiaSmi,
         "dgx1-p100",
