@@ -172,7 +172,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(DGX1, [0, -1], "all-reduce"), "no GPU -1"),
     (lambda: plan(DGX1, [0, 0], "all-reduce"), "GPU 0 is given twice"),
     (lambda: plan(DGX1, [0], "all-reduce"), "at least two GPUs"),
-    (lambda: plan(DGX1, [0, 1], "reduce-all"), "no collective `reduce-all`; did you mean `reduce`? there are broadcast"),  # type: ignore[arg-type]
+    (
+        lambda: plan(DGX1, [0, 1], "reduce-all"),  # type: ignore[arg-type]
+        "no collective `reduce-all`; did you mean `reduce`? there are broadcast",
+    ),
     (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; there are"),  # type: ignore[arg-type]
     (lambda: plan(DGX1, [0, 1], "all-reduce", links="x"), "no choice of links `x`"),  # type: ignore[arg-type]
     (lambda: plan(DGX1, [4, 5], "broadcast", root=0), "GPU 0, and the job has GPUs 4,5"),
