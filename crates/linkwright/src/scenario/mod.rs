@@ -34,6 +34,7 @@
 
 mod build;
 mod compare;
+pub mod comparison;
 mod day_jobs;
 mod demand;
 mod facts;
@@ -74,7 +75,7 @@ pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
 pub use play::{PlayError, PlayedPrograms, PlayedScenario, Run, play};
 pub use program_job::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
 pub use programs::Programs;
-pub use read::{Asked, Given, Scenario, read_network};
+pub use read::{Asked, Given, MOST_SEEDS, Scenario, read_network};
 pub use registries::Registries;
 pub use servers::ServerEntry;
 pub use settings::{Kind, Setting, settings};

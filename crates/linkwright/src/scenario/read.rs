@@ -124,7 +124,7 @@ impl Scenario {
 pub(super) type Differences = Vec<(String, Entry)>;
 
 /// The most seeds of a comparison.
-const MOST_SEEDS: u32 = 1_000;
+pub const MOST_SEEDS: u32 = 1_000;
 
 /// What a scenario says of its comparison.
 #[derive(Default)]

@@ -13,6 +13,7 @@ mod job_formats;
 pub mod played;
 pub mod queue;
 pub mod sensitivity;
+pub mod summary;
 pub mod tables;
 mod written;
 

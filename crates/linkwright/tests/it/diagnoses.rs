@@ -25,6 +25,7 @@ use linkwright::program::skeletons::SkeletonError;
 use linkwright::program::trace::{CallFault, TraceError};
 use linkwright::program::workload::MixError;
 use linkwright::runtime::RuntimeError;
+use linkwright::scenario::comparison::ComparisonError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
@@ -51,6 +52,7 @@ fn told(errors: &[&dyn Diagnose]) -> String {
 fn every_error_says_problem_and_remedy_apart() {
     let found = [
         allocation_error(),
+        comparison_error(),
         schedule_fault(),
         execute_error(),
         export_error(),
@@ -537,5 +539,13 @@ fn training_error() -> String {
             remedies: Vec::new(),
         },
         &TrainingError::Overlap { way: "fsdp", why: "it gathers" },
+    ])
+}
+
+fn comparison_error() -> String {
+    told(&[
+        &ComparisonError::NoJobs,
+        &ComparisonError::OfPrograms,
+        &ComparisonError::Reference { wanted: "x".to_owned(), known: vec!["y".to_owned()] },
     ])
 }

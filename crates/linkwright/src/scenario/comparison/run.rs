@@ -1,0 +1,128 @@
+//! Plays one run of a comparison, and sums it up.
+
+use thiserror::Error;
+
+use super::twister::MersenneTwister;
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
+use crate::engine::Hook;
+use crate::scenario::build::ReadyJobs;
+use crate::scenario::files::Files;
+use crate::scenario::mix::JobSource;
+use crate::scenario::play::{PlayError, PlayedScenario, Run, play};
+use crate::scenario::read::{Asked, Scenario};
+use crate::simulation::cluster::tables::makespan;
+use crate::simulation::summary::DayMeasures;
+use crate::simulation::{Job, SimulationError};
+
+/// Holds what a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ComparedOutcome {
+    /// Jobs of GPUs come to these measures.
+    Day(DayMeasures),
+    /// It holds the times of jobs of ranks.
+    Programs(ProgramTimes),
+}
+
+/// Holds the times of programs in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramTimes {
+    /// It is when the last job ended.
+    pub makespan: f64,
+    /// Each job has its name and the time that it took.
+    pub jobs: Vec<(String, f64)>,
+}
+
+/// Tells why a comparison cannot be had.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum ComparisonError {
+    /// No reader accepts a scenario, a variant or a file; it has the place.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A run cannot be played.
+    #[error(transparent)]
+    Play(#[from] PlayError),
+    /// No plan says what a day's links carry.
+    #[error(transparent)]
+    Day(#[from] SimulationError),
+    /// A day has no job that ran.
+    NoJobs,
+    /// Programs have no seeds and no machines.
+    OfPrograms,
+    /// The reference is no variant.
+    Reference {
+        /// It was asked for.
+        wanted: String,
+        /// The scenario has these.
+        known: Vec<String>,
+    },
+}
+
+impl Diagnose for ComparisonError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Input(error) => error.diagnosis(),
+            Self::Play(error) => error.diagnosis(),
+            Self::Day(error) => error.diagnosis(),
+            Self::NoJobs => {
+                Diagnosis::of("a run without jobs has no summary").remedy("give at least one job")
+            }
+            Self::OfPrograms => {
+                let problem = "programs are compared on their own seed and system";
+                Diagnosis::of(problem).remedy("say what differs below [compare.NAME]")
+            }
+            Self::Reference { wanted, known } => {
+                let problem = format!("there is no variant `{}`", shown(wanted));
+                Diagnosis::of(problem).remedy(format!("there are {}", known.join(", ")))
+            }
+        }
+    }
+}
+
+/// Plays a scenario as the run of a comparison, and sums it up. Jobs of GPUs are played under its first policy.
+///
+/// `draw` is the index of the seed. From the second on the jobs of a file are drawn of them, as many with replacement.
+/// They arrive when the file's jobs do.
+///
+/// # Errors
+/// It refuses what [`Scenario::build`] and [`play`] do, and a day without jobs.
+pub fn outcome(
+    scenario: &Scenario,
+    files: &Files,
+    draw: usize,
+    hook: Hook<'_>,
+) -> Result<ComparedOutcome, ComparisonError> {
+    let mut built = scenario.build(files)?;
+    if let (Asked::Mix(mix), ReadyJobs::Mix(jobs)) = (&scenario.asked, &mut built.work)
+        && let (Some(JobSource::File(_)), 1..) = (&mix.jobs, draw)
+    {
+        *jobs = drawn(jobs, scenario.seed);
+    }
+    match (play(scenario, &built, Run::default(), hook)?, &scenario.asked, &built.work) {
+        (PlayedScenario::Day(day), Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
+            let system = &built.cluster.system;
+            let found = DayMeasures::of(system, &mix.choices, jobs, &day.records)?;
+            found.map(ComparedOutcome::Day).ok_or(ComparisonError::NoJobs)
+        }
+        (PlayedScenario::Programs(played), ..) => {
+            let names = played.jobs.iter().map(|job| job.name.clone());
+            let times = played.outcome.jobs.jobs.iter().map(|job| job.time().as_seconds());
+            Ok(ComparedOutcome::Programs(ProgramTimes {
+                makespan: makespan(&played.outcome).as_seconds(),
+                jobs: names.zip(times).collect(),
+            }))
+        }
+        _ => unreachable!("a day has jobs of GPUs"),
+    }
+}
+
+/// Draws as many jobs of a list, with replacement, that arrive when its jobs do.
+fn drawn(jobs: &[Job], seed: u64) -> Vec<Job> {
+    let mut random = MersenneTwister::new(seed);
+    let again = |(at, slot): (usize, &Job)| {
+        let job = &jobs[random.index(jobs.len())];
+        let name = format!("{:04}-{}", at + 1, job.name);
+        Job { name, arrival: slot.arrival, ..job.clone() }
+    };
+    jobs.iter().enumerate().map(again).collect()
+}
