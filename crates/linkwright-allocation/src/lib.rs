@@ -3,6 +3,7 @@
 
 use linkwright_graph::graph;
 use linkwright_ground::{diagnostic, units};
+use linkwright_network::network;
 use linkwright_runtime::program;
 use linkwright_system::system;
 

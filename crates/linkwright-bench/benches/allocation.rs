@@ -86,6 +86,34 @@ fn decide_others(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// One decision for patterns that are judged by their edges, for a sensitive job by preserve, once the machine is prepared: on
+/// the idle machine, and with every third GPU busy.
+fn decide_by_edges(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide-by-edges");
+    let preserve = POLICIES.into_iter().find(|policy| policy.name() == "preserve").unwrap();
+    for name in ["dgx1-v100", "hgx-h100", "dgx2", "torus2d-16", "cubemesh-16"] {
+        let machine = prepared(name, BandwidthModel::Sound);
+        let idle = GpuSet::first(machine.gpu_count());
+        let third = (0..machine.gpu_count()).step_by(3).collect();
+        for (state, free) in [("idle", idle), ("busy", idle.without(third))] {
+            for shape in [PatternShape::Chain, PatternShape::Star, PatternShape::AllToAll] {
+                for size in [4, 5, 8].into_iter().filter(|size| *size <= free.len()) {
+                    let pattern = Pattern::new(shape, size).unwrap();
+                    let request = Request { pattern: &pattern, sensitive: true };
+                    let id = BenchmarkId::new(format!("{name}/{state}/{}", shape.name()), size);
+                    group.bench_function(id, |bencher| {
+                        bencher.iter(|| {
+                            let effort = &mut Effort::new();
+                            preserve.choose(&machine, black_box(&request), free, effort)
+                        });
+                    });
+                }
+            }
+        }
+    }
+    group.finish();
+}
+
 /// The paper's mix of 300 jobs under all four policies, preparation included.
 fn mix(criterion: &mut Criterion) {
     let jobs = generate(&MixOptions { seed: 7, ..MixOptions::default() }).unwrap();
@@ -114,6 +142,6 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(50))
         .measurement_time(Duration::from_millis(300));
-    targets = prepare, decide_rings, decide_others, mix, import_paste
+    targets = prepare, decide_rings, decide_others, decide_by_edges, mix, import_paste
 }
 criterion_main!(benches);

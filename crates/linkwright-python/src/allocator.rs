@@ -89,7 +89,11 @@ impl Match {
         self.selection.chosen.aggregated_bandwidth.as_gigabytes_per_second()
     }
 
-    /// Predicted bus bandwidth of an all-reduce, in GB/s; None for one GPU.
+    /// Predicted bandwidth of the pattern, in GB/s; None where it has no edges.
+    ///
+    /// Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
+    /// all-reduce; of another under the sound model the rate of the edge with the largest share,
+    /// while all edges carry theirs at once, both ways.
     #[getter]
     fn effective_bandwidth(&self) -> Option<f64> {
         self.selection.chosen.effective_bandwidth

@@ -290,6 +290,7 @@ macro_rules! tuples {
 tuples!(
     "a pair", "pairs": A 0, B 1;
     "a triple", "triples": A 0, B 1, C 2;
+    "a quadruple", "quadruples": A 0, B 1, C 2, D 3;
 );
 
 /// Holds bytes, from a whole number or a text.

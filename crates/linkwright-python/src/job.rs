@@ -31,7 +31,8 @@ impl Job {
     ///     name: A name of its own.
     ///     workload: One of `workload_names`.
     ///     gpus: How many GPUs it asks for.
-    ///     pattern: One of `pattern_names`.
+    ///     pattern: One of `pattern_names`; of a ring, a tree or both the GPUs all-reduce, of another
+    ///         every edge carries what they would reduce, both ways.
     ///     sensitive: Whether allocation treats it as bandwidth sensitive.
     ///     arrival: When it enters the queue, in seconds.
     ///     iterations: Its work, in iterations of the workload.
@@ -98,7 +99,7 @@ impl Job {
         self.0.gpus
     }
 
-    /// Its pattern's name.
+    /// Its pattern's name; `custom` where it has edges of its own.
     #[getter]
     fn pattern(&self) -> &'static str {
         self.0.pattern.name()
@@ -274,15 +275,18 @@ pub fn write_jobs(py: Python<'_>, #[pyo3(from_py_with = given)] jobs: Vec<Job>) 
 ///         are named; they are trained layer by layer.
 ///     samples_per_gpu: Samples of each GPU in an iteration of these.
 ///     iterations: Of every job; as many as the workload's where absent.
+///     patterns: What to draw patterns of communication from; a ring for all where absent.
 ///
 /// Raises:
+///     AllocationError: If a pattern is unknown.
 ///     SimulationError: If a workload or network is unknown or nothing can be drawn.
 #[pyfunction]
 #[pyo3(signature = (
     seed: "int" = 0, count: "int" = 300, max_gpus: "int" = 5, *,
     workloads: "Sequence[WorkloadName] | None" = None,
     mean_interarrival: "float | None" = None, train: "Sequence[str] | None" = None,
-    samples_per_gpu: "int" = 32, iterations: "int | None" = None
+    samples_per_gpu: "int" = 32, iterations: "int | None" = None,
+    patterns: "Sequence[PatternName] | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn generate_jobs(
@@ -295,6 +299,7 @@ pub fn generate_jobs(
     #[pyo3(from_py_with = given)] train: Option<Vec<String>>,
     #[pyo3(from_py_with = given)] samples_per_gpu: i128,
     #[pyo3(from_py_with = given)] iterations: Option<i128>,
+    #[pyo3(from_py_with = given)] patterns: Option<Vec<String>>,
 ) -> PyResult<Vec<Job>> {
     let default = MixOptions::default();
     let time = |mean| number::time("the mean interarrival", mean);
@@ -314,6 +319,12 @@ pub fn generate_jobs(
         workloads: workloads.unwrap_or(all),
         train: train.unwrap_or_default(),
         samples_per_gpu: samples as u32,
+        patterns: patterns
+            .unwrap_or_default()
+            .iter()
+            .map(|name| PatternShape::from_name(name))
+            .collect::<Result<_, _>>()
+            .map_err(errors::allocation_choice)?,
         iterations,
         mean_interarrival: mean,
     };

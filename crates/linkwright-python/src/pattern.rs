@@ -1,8 +1,9 @@
 //! `linkwright.Pattern`.
 
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
+use linkwright::allocation::shares::WHOLE;
 use linkwright::allocation::traffic::traffic_of_program;
-use linkwright::allocation::{self, PatternShape};
+use linkwright::allocation::{self, EdgeShare, PatternShape};
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use pyo3::prelude::*;
 
@@ -51,20 +52,38 @@ impl Pattern {
         #[pyo3(from_py_with = given)] edges: Vec<(i128, i128)>,
     ) -> PyResult<Self> {
         let size = pattern_size(size)?;
-        let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
-        let edge = |(a, b): &(i128, i128)| {
-            vertex(*a).zip(vertex(*b)).ok_or_else(|| {
-                errors::allocation_choice(Diagnosis::of(format!(
-                    "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
-                    size.saturating_sub(1)
-                )))
-            })
-        };
+        let edge = |(a, b): &(i128, i128)| edge_of(size, *a, *b);
         let edges: Vec<(usize, usize)> = edges.iter().map(edge).collect::<PyResult<_>>()?;
         allocation::Pattern::from_edges(size, &edges).map(Self).map_err(errors::allocation)
     }
 
+    /// A pattern of its own whose edges carry shares of its traffic.
+    ///
+    /// Args:
+    ///     size: The number of its vertices.
+    ///     edges: Two vertices each, what goes from the first to the second, and what goes back, in
+    ///         any one unit; those of one pair add up.
+    ///
+    /// Raises:
+    ///     AllocationError: If an edge is no edge of such a graph, or a share is negative or no number.
+    #[staticmethod]
+    #[pyo3(signature = (size: "int", edges: "Sequence[tuple[int, int, float, float]]"))]
+    fn with_shares(
+        #[pyo3(from_py_with = given)] size: i128,
+        #[pyo3(from_py_with = given)] edges: Vec<(i128, i128, f64, f64)>,
+    ) -> PyResult<Self> {
+        let size = pattern_size(size)?;
+        let edge = |(a, b, forth, back): &(i128, i128, f64, f64)| {
+            let (a, b) = edge_of(size, *a, *b)?;
+            Ok(EdgeShare { a, b, forth: *forth, back: *back })
+        };
+        let edges: Vec<EdgeShare> = edges.iter().map(edge).collect::<PyResult<_>>()?;
+        allocation::Pattern::with_shares(size, &edges).map(Self).map_err(errors::allocation)
+    }
+
     /// Reads a line per edge: two vertex numbers from zero, `#` for comments.
+    ///
+    /// Behind them may stand what the edge carries of the traffic, both ways, or forth and back.
     ///
     /// Raises:
     ///     InputError: If a line is no edge, with its place.
@@ -153,10 +172,35 @@ impl Pattern {
         self.0.edges().to_vec()
     }
 
+    /// What each edge carries from its lower vertex to the other and back, as a part of the most.
+    #[getter]
+    fn shares(&self) -> Vec<(f64, f64)> {
+        let part = |share: u32| f64::from(share) / f64::from(WHOLE);
+        let of = |edge| self.0.share(edge).map(part);
+        (0..self.0.edges().len()).map(of).map(|[forth, back]| (forth, back)).collect()
+    }
+
+    /// Whether it stands for an all-reduce: a ring, a tree, or both, as NCCL uses them.
+    #[getter]
+    fn is_collective(&self) -> bool {
+        self.0.is_collective()
+    }
+
     fn __repr__(&self) -> String {
         let (shape, size, edges) = (self.shape(), self.size(), self.0.edges().len());
         format!("<Pattern {shape:?}: {size} GPUs, {edges} edges>")
     }
+}
+
+/// The vertices of an edge.
+fn edge_of(size: usize, a: i128, b: i128) -> PyResult<(usize, usize)> {
+    let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
+    vertex(a).zip(vertex(b)).ok_or_else(|| {
+        errors::allocation_choice(Diagnosis::of(format!(
+            "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
+            size.saturating_sub(1)
+        )))
+    })
 }
 
 /// The number of a pattern's GPUs; the core says which it takes.

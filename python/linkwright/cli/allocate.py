@@ -70,7 +70,10 @@ def allocate(
     ] = "ring",
     edges: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Instead, a file with a line per pair, like 0 1."),
+        typer.Option(
+            metavar="FILE",
+            help="Instead, a file with a line per pair, like 0 1, or 0 1 2.5 with its share.",
+        ),
     ] = None,
     counters: Annotated[
         tuple[Path, Path] | None,
@@ -167,12 +170,13 @@ def allocate(
         "ties": ties,
     }
     best = limit if explain else None
+    by_edges = bandwidth_model == "sound" and not wanted.is_collective
     worth: list[Table] = []
 
     def prepare() -> Callable[[], None]:
         # Remarks are worked out before the answer, too: who has printed one must not fail.
         if not json and not is_quiet():
-            worth.append(_ranking_table(_ranking(match, why), server_machine))
+            worth.append(_ranking_table(_ranking(match, why), server_machine, by_edges))
         return _answer(server_machine, policy, job, match, why, json)
 
     if state is None:
@@ -197,7 +201,7 @@ def allocate(
         # Others need not wait for the packing rate, nor for whoever reads the answer.
         server.tell(prepare, lambda: stored.withdraw(job, server_machine))
     for made in worth:
-        _print_remarks(made, match, why, server_machine)
+        _print_remarks(made, match, why, server_machine, by_edges)
 
 
 def _answer(
@@ -378,9 +382,10 @@ def _ranking(match: Match, why: Explanation | None) -> list[Match]:
     return [match] if why is None else why.ranking
 
 
-def _ranking_table(ranking: list[Match], machine: System) -> Table:
+def _ranking_table(ranking: list[Match], machine: System, by_edges: bool) -> Table:
     """Makes the table that says how much the GPUs are worth, and the other candidates."""
-    heads = ["GPUs", "links", "effective\nbusbw", "packing\nbusbw", "aggregated", "preserved"]
+    bandwidth = "pattern\nbandwidth" if by_edges else "effective\nbusbw"
+    heads = ["GPUs", "links", bandwidth, "packing\nbusbw", "aggregated", "preserved"]
     made = output.table(heads, left=["GPUs", "links"])
     for match in ranking:
         effective = match.effective_bandwidth
@@ -396,7 +401,9 @@ def _ranking_table(ranking: list[Match], machine: System) -> Table:
     return made
 
 
-def _print_remarks(made: Table, match: Match, why: Explanation | None, machine: System) -> None:
+def _print_remarks(
+    made: Table, match: Match, why: Explanation | None, machine: System, by_edges: bool
+) -> None:
     console = output.console(stderr=True)
     ranking = _ranking(match, why)
     if why is not None:
@@ -405,7 +412,12 @@ def _print_remarks(made: Table, match: Match, why: Explanation | None, machine: 
         console.print()
     output.print_table(made, stderr=True)
     console.print(f"{_competition(ranking)}; bandwidths in GB/s.")
-    if len(ranking[0].gpus) > 1:
+    if by_edges:
+        console.print(
+            "The pattern's bandwidth is that of each edge, both ways, while all carry their shares at "
+            "once; packing busbw is the most that an all-reduce on these links can come to."
+        )
+    elif len(ranking[0].gpus) > 1:
         console.print(
             "busbw is the bus bandwidth of an all-reduce: effective as predicted of what is "
             "reached, packing the most that plans on these links can come to."

@@ -57,11 +57,8 @@ impl PreparedMachine {
         {
             return found;
         }
-        let (mut sets, all) = match &self.tables {
-            Some(tables) => {
-                let sets = tables.subsets.of_size(size).iter().map(|set| GpuSet(u128::from(*set)));
-                (sets.filter(|set| set.is_subset_of(free)).collect(), true)
-            }
+        let (mut sets, all) = match self.sets_of(size, free) {
+            Some(sets) => (sets, true),
             None if self.can_try_all(free.len(), size, objective) => {
                 (combinations(free, size).collect(), true)
             }
@@ -82,6 +79,13 @@ impl PreparedMachine {
         let compared = primaries.len() as u64;
         let sets = sets.into_iter().take(primaries.len()).collect();
         Candidates { sets, compared, primaries, complete, limit: None }
+    }
+
+    /// All sets of so many free GPUs of a machine whose subsets are tabulated, lowest ids first.
+    pub(super) fn sets_of(&self, size: usize, free: GpuSet) -> Option<Vec<GpuSet>> {
+        let sets = self.tables.as_ref()?.subsets.of_size(size).iter();
+        let sets = sets.map(|set| GpuSet(u128::from(*set)));
+        Some(sets.filter(|set| set.is_subset_of(free)).collect())
     }
 
     /// Sorts sets that stand lowest ids first as ties between them are decided.

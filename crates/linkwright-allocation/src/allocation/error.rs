@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::links::LinkCounts;
-use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName, shown};
 use crate::system::SystemError;
 
 /// Any failure of the allocation layer.
@@ -34,6 +34,20 @@ pub enum AllocationError {
         b: usize,
         /// The pattern's size.
         size: usize,
+    },
+    /// A word that is no edge with its shares.
+    EdgeText {
+        /// The word.
+        word: String,
+    },
+    /// A share of an edge that nothing can carry.
+    Share {
+        /// One end.
+        a: usize,
+        /// The other end.
+        b: usize,
+        /// What was given.
+        share: String,
     },
     /// A machine with more GPUs than the layer handles.
     TooManyGpus {
@@ -122,6 +136,12 @@ impl Diagnose for AllocationError {
                     "{bandwidth} GB/s on ({double}, {single}, {pcie}) links is no sample"
                 ))
                 .remedy("give a bus bandwidth of 0 to 1e9 GB/s and at most 8,128 links of a class")
+            }
+            Self::EdgeText { word } => Diagnosis::of(format!("`{}` is no edge", shown(word)))
+                .remedy("write edges such as `0-1`, `0-1:3`, or `0-1:3/0.5` with what goes forth and back"),
+            Self::Share { a, b, share } => {
+                Diagnosis::of(format!("edge {a}-{b} cannot carry a share of {share}"))
+                    .remedy("give a number from zero, such as 1 or 2.5")
             }
             Self::TooManyGpus { gpus } => Diagnosis::of(format!("the machine has {gpus} GPUs"))
                 .remedy("a machine may have at most 128 to be allocated"),

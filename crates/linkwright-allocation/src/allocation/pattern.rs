@@ -3,14 +3,16 @@
 //! A pattern is MAPA's application graph (Section 3.1, Fig. 8): vertices are the GPUs that
 //! the job asks for, edges say that two of them communicate. Weights play no part.
 
-use std::collections::BTreeSet;
-
 use super::error::AllocationError;
 use super::gpu_set::MAX_GPUS;
+use super::shares::{EdgeShare, ShareTable};
 use crate::diagnostic::{InputError, Named as _, Position};
 use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+
+/// The most edges of a list: any pair of 128 GPUs in both directions, several times.
+pub const MOST_EDGES: usize = 100_000;
 
 /// The shape of a pattern, by its name in job files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -38,6 +40,22 @@ impl PatternShape {
     pub const ALL: [Self; 6] =
         [Self::Ring, Self::Chain, Self::Tree, Self::Star, Self::AllToAll, Self::RingTree];
 
+    /// The shape that it is on so many GPUs: of few, several are a ring.
+    #[must_use]
+    pub const fn on(self, size: usize) -> Self {
+        match self {
+            Self::Chain | Self::Tree | Self::Star | Self::AllToAll if size <= 2 => Self::Ring,
+            Self::AllToAll | Self::RingTree if size == 3 => Self::Ring,
+            other => other,
+        }
+    }
+
+    /// Whether it stands for an all-reduce, as NCCL uses a ring, a tree, or both.
+    #[must_use]
+    pub const fn is_collective(self) -> bool {
+        matches!(self, Self::Ring | Self::Tree | Self::RingTree)
+    }
+
     /// The name in job files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -59,6 +77,9 @@ pub struct Pattern {
     shape: PatternShape,
     size: usize,
     edges: Vec<(usize, usize)>,
+    /// What each edge carries, from its lower vertex and back; empty where all carry the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shares: Vec<[u32; 2]>,
 }
 
 impl Pattern {
@@ -103,7 +124,8 @@ impl Pattern {
     }
 
     /// The pattern of a program: an edge between each two ranks that exchange data, by messages, by copies, or as
-    /// neighbours in what a collective makes of its ranks.
+    /// neighbours in what a collective makes of its ranks. Edges carry shares as their bytes do, a main loop counted once;
+    /// a ring stands for an all-reduce, whatever goes round it.
     ///
     /// A collective that combines or spreads data is NCCL's ring over its communicator (MAPA, Section 3.1); one with
     /// a part for each rank at a root is a star, an all-to-all joins all, a scan is a chain. What carries no data, as a
@@ -116,10 +138,10 @@ impl Pattern {
         if size == 0 || size > MAX_GPUS {
             return Err(AllocationError::PatternSize { size });
         }
-        let mut edges = BTreeSet::new();
-        let mut join = |a: Rank, b: Rank| {
-            if a != b {
-                edges.insert((a.min(b) as usize, a.max(b) as usize));
+        let mut traffic = ShareTable::new(size);
+        let mut join = |from: Rank, to: Rank, bytes: f64| {
+            if from != to {
+                traffic.add(from as usize, to as usize, bytes);
             }
         };
         for (rank, operations) in (0..).zip(&program.ranks) {
@@ -127,18 +149,24 @@ impl Pattern {
                 if operation.size() == Bytes(0) {
                     continue;
                 }
+                let bytes = operation.size().0 as f64;
                 match *operation {
-                    Operation::Send { to, .. } => join(rank, to),
-                    Operation::Copy { direction: CopyDirection::Peer(to), .. } => join(rank, to),
+                    Operation::Send { to, .. } => join(rank, to, bytes),
+                    Operation::Copy { direction: CopyDirection::Peer(to), .. } => {
+                        join(rank, to, bytes);
+                    }
                     Operation::Collective { kind, root, communicator, .. } => {
+                        // Each rank calls it; the first one's call counts for all.
                         let ranks = &program.communicators[communicator as usize];
-                        joined(kind, root, ranks, &mut join);
+                        if ranks.first() == Some(&rank) {
+                            joined(kind, (root, bytes), ranks, &mut join);
+                        }
                     }
                     _ => {}
                 }
             }
         }
-        Self::from_edges(size, &edges.into_iter().collect::<Vec<_>>())
+        traffic.of_what_runs()
     }
 
     fn with_shape(shape: PatternShape, size: usize, mut edges: Vec<(usize, usize)>) -> Self {
@@ -151,27 +179,20 @@ impl Pattern {
         let shape = match shape {
             PatternShape::Custom if is_cycle_or_edge(size, &edges) => PatternShape::Ring,
             PatternShape::Custom if edges.len() == size * (size - 1) / 2 => PatternShape::AllToAll,
-            PatternShape::Chain
-            | PatternShape::Tree
-            | PatternShape::Star
-            | PatternShape::AllToAll
-                if size <= 2 =>
-            {
-                PatternShape::Ring
-            }
-            PatternShape::AllToAll | PatternShape::RingTree if size == 3 => PatternShape::Ring,
-            other => other,
+            other => other.on(size),
         };
-        Self { shape, size, edges }
+        Self { shape, size, edges, shares: Vec::new() }
     }
 
-    /// Reads an edge list: a line per edge, two vertex numbers from zero, `#` for comments.
+    /// Reads an edge list: a line per edge, two vertex numbers from zero, `#` for comments. Behind them may stand what
+    /// the edge carries both ways, or two numbers: what goes from the first to the second, and back; one where
+    /// nothing stands.
     ///
     /// # Errors
-    /// Anything else on a line, an edge to itself, or a number that is skipped: the vertices
-    /// must be `0..size` without a gap.
+    /// Anything else on a line, an edge to itself, more than [`MOST_EDGES`] edges, shares that are no numbers from zero,
+    /// or a number that is skipped: the vertices must be `0..size` without a gap.
     pub fn read_edge_list(file: &str, text: &str) -> Result<Self, AllocationError> {
-        let mut edges = Vec::new();
+        let mut edges: Vec<EdgeShare> = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let content = line.split('#').next().unwrap_or_default();
             let fields: Vec<&str> = content.split_whitespace().collect();
@@ -186,22 +207,42 @@ impl Pattern {
                 let remedy = "write two different vertex numbers from zero, as in `0 1`";
                 InputError::at(file, position(field), problem, field, remedy)
             };
-            let [a, b] = fields[..] else {
-                let at = fields.get(2).unwrap_or(&fields[0]);
-                return Err(refuse(at, "not an edge").into());
+            let [a, b, ref shares @ ..] = fields[..] else {
+                return Err(refuse(fields[0], "not an edge").into());
             };
+            if edges.len() == MOST_EDGES {
+                let remedy = "write each pair once; 128 GPUs have 8,128";
+                let problem = "more edges than a pattern has";
+                return Err(InputError::at(file, position(a), problem, content, remedy).into());
+            }
             let vertex = |field: &str| match field.parse::<usize>() {
                 Ok(vertex) if vertex < MAX_GPUS => Ok(vertex),
                 _ => Err(refuse(field, "not a vertex number below 128")),
             };
-            let edge = (vertex(a)?, vertex(b)?);
-            if edge.0 == edge.1 {
+            let (from, to) = (vertex(a)?, vertex(b)?);
+            if from == to {
                 return Err(refuse(b, "an edge from a vertex to itself").into());
             }
-            edges.push(edge);
+            let share = |field: &str| match field.parse::<f64>() {
+                Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
+                _ => {
+                    let remedy = "write a number from zero, such as `2.5`, or none";
+                    Err(InputError::at(file, position(field), "not a share", field, remedy))
+                }
+            };
+            edges.push(match shares {
+                [] => EdgeShare::both(from, to, 1.0),
+                [both] => EdgeShare::both(from, to, share(both)?),
+                [forth, back] => {
+                    EdgeShare { a: from, b: to, forth: share(forth)?, back: share(back)? }
+                }
+                [_, _, more, ..] => {
+                    return Err(refuse(more, "more than an edge and its two shares").into());
+                }
+            });
         }
-        let size = edges.iter().map(|(a, b)| a.max(b) + 1).max().unwrap_or(0);
-        let used = |vertex: &usize| edges.iter().any(|(a, b)| a == vertex || b == vertex);
+        let size = edges.iter().map(|edge| edge.a.max(edge.b) + 1).max().unwrap_or(0);
+        let used = |vertex: &usize| edges.iter().any(|it| it.a == *vertex || it.b == *vertex);
         if let Some(gap) = (0..size.max(1)).find(|vertex| !used(vertex)) {
             let problem = if size == 0 { "no edge in the file" } else { "a vertex without edges" };
             let remedy = "number the vertices from zero without a gap";
@@ -209,7 +250,20 @@ impl Pattern {
             let error = InputError::at(file, start, problem, &gap.to_string(), remedy);
             return Err(error.into());
         }
-        Self::from_edges(size, &edges)
+        Self::of_list(size, &edges)
+    }
+
+    /// The same with what each edge carries; nothing where all carry the same.
+    pub(super) fn carrying(self, shares: Vec<[u32; 2]>) -> Self {
+        let shape = if shares.is_empty() { self.shape } else { PatternShape::Custom };
+        Self { shape, shares, ..self }
+    }
+
+    /// What each edge carries, from its lower vertex and back, of [`WHOLE`](super::shares::WHOLE); empty where all
+    /// carry the same.
+    #[must_use]
+    pub fn shares(&self) -> &[[u32; 2]] {
+        &self.shares
     }
 
     /// The shape; an edge list that is a ring counts as one.
@@ -231,28 +285,41 @@ impl Pattern {
     }
 }
 
-/// Joins what a collective of data makes neighbours of.
-fn joined(kind: CollectiveKind, root: Rank, ranks: &[Rank], join: &mut impl FnMut(Rank, Rank)) {
+/// Joins what a collective of so many bytes makes neighbours of, with what each sends.
+fn joined(
+    kind: CollectiveKind,
+    (root, bytes): (Rank, f64),
+    ranks: &[Rank],
+    join: &mut impl FnMut(Rank, Rank, f64),
+) {
     let chain = ranks.windows(2);
+    let count = ranks.len() as f64;
     match kind {
         CollectiveKind::Barrier => {}
-        CollectiveKind::Gather | CollectiveKind::Scatter => {
-            ranks.iter().for_each(|rank| join(root, *rank));
-        }
+        CollectiveKind::Gather => ranks.iter().for_each(|rank| join(*rank, root, bytes)),
+        CollectiveKind::Scatter => ranks.iter().for_each(|rank| join(root, *rank, bytes)),
         CollectiveKind::AllToAll => {
-            for (at, a) in ranks.iter().enumerate() {
-                ranks[at + 1..].iter().for_each(|b| join(*a, *b));
+            for from in ranks {
+                ranks.iter().for_each(|to| join(*from, *to, bytes));
             }
         }
-        CollectiveKind::Scan => chain.for_each(|pair| join(pair[0], pair[1])),
+        CollectiveKind::Scan => chain.for_each(|pair| join(pair[0], pair[1], bytes)),
         CollectiveKind::Broadcast
         | CollectiveKind::Reduce
         | CollectiveKind::AllReduce
         | CollectiveKind::AllGather
         | CollectiveKind::ReduceScatter => {
-            chain.for_each(|pair| join(pair[0], pair[1]));
+            // What a rank of a ring sends to the next.
+            let sent = match kind {
+                CollectiveKind::AllReduce => bytes * 2.0 * (count - 1.0) / count,
+                CollectiveKind::AllGather | CollectiveKind::ReduceScatter => {
+                    bytes * (count - 1.0) / count
+                }
+                _ => bytes,
+            };
+            chain.for_each(|pair| join(pair[0], pair[1], sent));
             if let [first, .., last] = ranks {
-                join(*first, *last);
+                join(*last, *first, sent);
             }
         }
     }
@@ -357,7 +424,10 @@ mod tests {
     fn bad_edge_lists_name_the_place() {
         for (text, place) in [
             ("0 1\n1 x\n", "2:3"),
-            ("0 1 2\n", "1:5"),
+            ("0 1 2 3 4\n", "1:9"),
+            ("0 1 -2\n", "1:5"),
+            ("0 1 2 nan\n", "1:7"),
+            ("0 1 much\n", "1:5"),
             ("0\n", "1:1"),
             ("1 1\n", "1:3"),
             ("0 2\n", "1:1"),

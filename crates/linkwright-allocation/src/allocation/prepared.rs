@@ -7,11 +7,11 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::bandwidth::{published::Regression, sound::SoundModel};
+use super::bandwidth::{copies::Copies, published::Regression, sound::SoundModel};
 use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
@@ -53,7 +53,8 @@ pub struct Match {
     pub links: LinkCounts,
     /// Eq. 1: total bandwidth of the pairs that the pattern uses.
     pub aggregated_bandwidth: Bandwidth,
-    /// Predicted bus bandwidth of an all-reduce, GB/s; `None` for one GPU, which has none.
+    /// The bandwidth of the pattern as predicted, GB/s: of a collective its bus bandwidth, of another pattern under the
+    /// sound model what the edge with the largest share has; `None` for a pattern without edges, which has none.
     pub effective_bandwidth: Option<f64>,
     /// Eq. 3: total bandwidth between the GPUs that stay free.
     pub preserved_bandwidth: Bandwidth,
@@ -100,6 +101,7 @@ impl Tables {
 #[derive(Debug, Clone)]
 pub struct PreparedMachine {
     name: String,
+    server: Arc<Server>,
     graph: GpuGraph,
     tree: HostTree,
     model: BandwidthModel,
@@ -109,6 +111,8 @@ pub struct PreparedMachine {
     pub(super) tables: Option<Tables>,
     /// Heaviest rings of a machine of 17 to 20 GPUs, made when first needed.
     rings: OnceLock<RingTable>,
+    /// What copies take, made when a pattern is first judged by its edges.
+    copies: OnceLock<Copies>,
     ties: Ties,
     pub(super) distances: HostDistances,
 }
@@ -156,10 +160,9 @@ impl PreparedMachine {
                 nearness: distances.tabulate(),
             }
         });
-        let (name, rings) = (machine.name().to_owned(), OnceLock::new());
-        let ties = Ties::default();
         Ok(Self {
-            name,
+            name: machine.name().to_owned(),
+            server: Arc::new(machine.clone()),
             graph,
             tree,
             model,
@@ -167,8 +170,9 @@ impl PreparedMachine {
             pairs,
             sound,
             tables,
-            rings,
-            ties,
+            rings: OnceLock::new(),
+            copies: OnceLock::new(),
+            ties: Ties::default(),
             distances,
         })
     }
@@ -218,6 +222,22 @@ impl PreparedMachine {
             return Some(self.rings.get_or_init(|| made));
         }
         self.rings.get()
+    }
+
+    /// What copies between the GPUs take of the machine's channels.
+    pub(super) fn copies(&self) -> &Copies {
+        self.copies.get_or_init(|| Copies::new(&self.server))
+    }
+
+    /// The bandwidth of a pattern on these GPUs, one for each of its vertices, under the sound model, GB/s. A
+    /// collective's is that of an all-reduce on the set; any other pattern's that of its edges.
+    #[must_use]
+    pub fn pattern_bandwidth(&self, pattern: &Pattern, placement: &[usize]) -> f64 {
+        if pattern.is_collective() {
+            self.sound_bandwidth(placement.iter().copied().collect())
+        } else {
+            self.copies().bandwidth(pattern, placement)
+        }
     }
 
     /// The machine's name.
@@ -327,12 +347,12 @@ impl PreparedMachine {
         let gpus: GpuSet = placement.iter().copied().collect();
         let effective = match self.model {
             BandwidthModel::Published => self.regression.effective_bandwidth(links),
-            BandwidthModel::Sound => self.sound_bandwidth(gpus),
+            BandwidthModel::Sound => self.pattern_bandwidth(pattern, &placement),
         };
         Match {
             links,
             aggregated_bandwidth: Bandwidth(aggregated),
-            effective_bandwidth: (pattern.size() > 1).then_some(effective),
+            effective_bandwidth: (!pattern.edges().is_empty()).then_some(effective),
             preserved_bandwidth: self.bandwidth_inside(free.without(gpus)),
             placement,
         }

@@ -48,7 +48,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    fn new(chosen: Match, candidates: u64, gap: Option<f64>) -> Self {
+    pub(super) fn new(chosen: Match, candidates: u64, gap: Option<f64>) -> Self {
         Self { chosen, candidates, optimal: gap == Some(0.0), gap }
     }
 }
@@ -75,6 +75,9 @@ impl PreparedMachine {
         }
         if let (Some(tables), PatternShape::Ring) = (&self.tables, pattern.shape()) {
             return self.best_ring(tables, pattern, free, objective);
+        }
+        if self.goes_by_edges(pattern, objective) {
+            return self.best_by_edges(pattern, free, effort);
         }
         let found = self.candidates(pattern.size(), free, objective, effort);
         let (candidates, complete) = (found.compared, found.complete);
@@ -139,7 +142,9 @@ impl PreparedMachine {
             }
             return RunnersUp { matches, certain: !effort.is_spent() };
         };
-        let mut found = self.candidates(pattern.size(), free, objective, effort);
+        let by_edges = self.goes_by_edges(pattern, objective);
+        let by_sets = if by_edges { Objective::Aggregated } else { objective };
+        let mut found = self.candidates(pattern.size(), free, by_sets, effort);
         let complete = found.complete;
         if let Some(at) = found.sets.iter().position(|set| *set == chosen) {
             found.sets.remove(at);
@@ -154,7 +159,10 @@ impl PreparedMachine {
                 best.map(|set| self.ring(tables, pattern, set.0 as u16, objective)).collect()
             }
             _ => {
-                let found = self.searched(pattern, found, objective, count, effort);
+                let found = match by_edges {
+                    true => self.searched_by_edges(&Plan::new(pattern), &found, count, effort),
+                    false => self.searched(pattern, found, objective, count, effort),
+                };
                 found.placements.into_iter().map(|placement| placement.gpus).collect()
             }
         };

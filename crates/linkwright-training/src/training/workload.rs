@@ -7,7 +7,8 @@
 //! run time = iterations x (compute + 2 (k - 1) / k x bytes / effective bandwidth)
 //! ```
 //!
-//! for *k* GPUs; one GPU only computes. The factor is what each GPU sends in a ring
+//! for *k* GPUs; one GPU only computes. In a pattern that stands for no all-reduce, such as a star, every edge carries
+//! its share of the buffer both ways instead, in bytes / bandwidth of the pattern. The factor is what each GPU sends in a ring
 //! all-reduce, the convention by which nccl-tests turn a time into a bus bandwidth, so that
 //! an effective bandwidth as MAPA measures and predicts it is the right divisor. A net's
 //! compute time is 3 x 2 x multiply-adds x images / 7.85 Tera-operations per second: the
@@ -16,8 +17,7 @@
 //! The images of a GPU and iteration are fixed (weak scaling).
 //!
 //! **What it leaves out.** The overlap of communication with the backward pass, the start-up
-//! of each collective call, reading of images, and any difference between the patterns of
-//! communication: the effective bandwidth alone stands for the links.
+//! of each collective call, and reading of images: the bandwidth alone stands for the links.
 //!
 //! The numbers and their sources are in `workloads.toml` beside this file; the batch sizes
 //! there are calibrated to MAPA's published execution times, not predicted.
@@ -354,14 +354,29 @@ impl Workload {
         effective_bandwidth: Bandwidth,
     ) -> Option<Picoseconds> {
         let gpus = u128::from(gpus);
-        let communication = if gpus < 2 {
-            0
-        } else {
-            let sent_times_gpus = 2 * (gpus - 1) * u128::from(self.bytes_per_iteration().0);
-            sent_times_gpus
-                .saturating_mul(u128::from(Picoseconds::SECOND.0))
-                .checked_div(gpus * u128::from(effective_bandwidth.0))?
-        };
+        if gpus < 2 {
+            return self.repeated(iterations, 0);
+        }
+        let sent_times_gpus = 2 * (gpus - 1) * u128::from(self.bytes_per_iteration().0);
+        let communication = sent_times_gpus
+            .saturating_mul(u128::from(Picoseconds::SECOND.0))
+            .checked_div(gpus * u128::from(effective_bandwidth.0))?;
+        self.repeated(iterations, communication)
+    }
+
+    /// Time of a run in which, in place of an all-reduce, the edges of a pattern carry the buffer both ways, over the
+    /// bandwidth of the pattern; `None` as [`Self::run_time`] says.
+    #[must_use]
+    pub fn run_time_by_edges(&self, iterations: u64, bandwidth: Bandwidth) -> Option<Picoseconds> {
+        let bytes = u128::from(self.bytes_per_iteration().0);
+        let communication = bytes
+            .saturating_mul(u128::from(Picoseconds::SECOND.0))
+            .checked_div(u128::from(bandwidth.0))?;
+        self.repeated(iterations, communication)
+    }
+
+    /// So many iterations that communicate for so many picoseconds each.
+    fn repeated(&self, iterations: u64, communication: u128) -> Option<Picoseconds> {
         let iteration = u128::from(self.compute_per_iteration().0).saturating_add(communication);
         let run = iteration.saturating_mul(u128::from(iterations));
         u64::try_from(run).ok().map(Picoseconds)

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::demand::Demand;
 use super::files::Files;
 use super::program_job::{JobEntry, ProgramSource};
 use super::programs::{Made, Programs};
@@ -44,7 +45,7 @@ impl Programs {
 
     /// Whether the policy of all places any of them.
     pub(super) fn asks_policy(&self) -> bool {
-        self.jobs.iter().any(|job| job.demand.is_some_and(|demand| demand.policy.is_none()))
+        self.jobs.iter().any(|job| job.demand.as_ref().is_some_and(|it| it.policy.is_none()))
     }
 
     /// Gives the jobs as a day has them, with notes that say what is assumed of them. The system has the GPUs for
@@ -65,7 +66,7 @@ impl Programs {
         for (((entry, made), name), gpus) in self.jobs.iter().zip(made).zip(names).zip(&mut placed)
         {
             let ranks = made.ranks();
-            if let Some(demand) = entry.demand.filter(|demand| demand.gpus != ranks) {
+            if let Some(demand) = entry.demand.as_ref().filter(|demand| demand.gpus != ranks) {
                 let problem = format!("a program of {ranks} ranks on another number of GPUs");
                 let remedy = format!("write `gpus = {ranks}`");
                 let written = demand.gpus.to_string();
@@ -75,7 +76,7 @@ impl Programs {
             let written = WrittenJob {
                 task,
                 gpus: gpus.take().map(Arc::from),
-                policy: entry.demand.and_then(|demand| demand.policy),
+                policy: entry.demand.as_ref().and_then(|demand| demand.policy),
                 computation_scale: entry.computation_scale,
                 priority: entry.priority,
                 deadline: entry.deadline,
@@ -88,7 +89,7 @@ impl Programs {
 
     fn check_demands(&self, scenario: &str, healthy: usize) -> Result<(), InputError> {
         for job in &self.jobs {
-            if let Some(demand) = job.demand
+            if let Some(demand) = &job.demand
                 && demand.gpus as usize > healthy
             {
                 let problem = format!("a job of {} GPUs, and {healthy} are healthy", demand.gpus);
@@ -143,8 +144,18 @@ impl JobEntry {
         })
     }
 
-    /// The job of a day. MAPA's scores take one that is no workload for a ring that is sensitive, as training is.
+    /// The job of a day, with the pattern that it says it has.
     fn job(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
+        let job = self.in_a_ring(name, gpus, written);
+        match &self.demand {
+            Some(Demand { edges: Some(edges), .. }) => job.with_edges(edges.clone()),
+            Some(Demand { pattern, .. }) => Job { pattern: *pattern, ..job },
+            None => job,
+        }
+    }
+
+    /// The same with a ring. MAPA's scores take one that is no workload for sensitive, as training is.
+    fn in_a_ring(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
         let (iterations, time_limit) = (u64::from(self.iterations.get()), self.time_limit);
         let written = Some(Box::new(written));
         match &self.program {
@@ -157,6 +168,7 @@ impl JobEntry {
                 workload: self.source_name().to_owned(),
                 gpus,
                 pattern: PatternShape::Ring,
+                edges: None,
                 sensitive: true,
                 profiled: false,
                 arrival: self.start,

@@ -4,33 +4,41 @@
 //! [[job]]
 //! train = "resnet-50"
 //! gpus = 4                        # by a policy, when it arrives; `ranks` are mapped instead
+//! pattern = "star"                # which of them talk to which; or edges = "0-1 1-2:3 2-3:1/0.5", with shares of traffic
 //! policy = "preserve"             # that of `[allocation]` where absent
 //! time_limit = "7200 s"             # how long it runs at most, which backfilling goes by
 //! ```
 
 use super::fields::Fields;
-use crate::allocation::ChosenPolicy;
-use crate::diagnostic::InputError;
+use crate::allocation::{ChosenPolicy, Pattern, PatternShape};
+use crate::diagnostic::{InputError, Named as _};
 use crate::simulation::cluster::Fidelity;
 use crate::units::Picoseconds;
 
 /// Says what a job asks a policy for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
     /// Counts the GPUs.
     pub gpus: u32,
     /// Names its own policy; that of all where absent.
     pub policy: Option<ChosenPolicy>,
+    /// Which of them talk to which.
+    pub pattern: PatternShape,
+    /// The same by edges of its own.
+    pub edges: Option<Pattern>,
 }
 
 /// Reads what a job asks for by its number; None where a mapping names its GPUs.
 pub(super) fn demand(fields: &Fields<'_>) -> Result<Option<Demand>, InputError> {
     let Some(gpus) = fields.optional::<u32>("gpus")? else {
-        if fields.has("policy") {
-            let remedy = "write `gpus` in place of `ranks`, or remove `policy`";
-            return Err(fields.refuse("policy", "a policy of a job that is mapped", remedy));
-        }
-        return Ok(None);
+        return match ["policy", "pattern", "edges"].into_iter().find(|key| fields.has(key)) {
+            None => Ok(None),
+            Some(key) => {
+                let problem = format!("`{key}` of a job that is mapped");
+                let remedy = format!("write `gpus` in place of `ranks`, or remove `{key}`");
+                Err(fields.refuse(key, &problem, remedy))
+            }
+        };
     };
     if gpus == 0 {
         return Err(fields.refuse("gpus", "this cannot be zero", "write at least 1"));
@@ -42,7 +50,22 @@ pub(super) fn demand(fields: &Fields<'_>) -> Result<Option<Demand>, InputError> 
     }
     let known = &fields.source.registries.policies;
     let policy = fields.named("policy", |name| known.get(name))?;
-    Ok(Some(Demand { gpus, policy: policy.map(ChosenPolicy) }))
+    let (pattern, edges) = pattern(fields, gpus as usize)?;
+    Ok(Some(Demand { gpus, policy: policy.map(ChosenPolicy), pattern, edges }))
+}
+
+/// Reads which of a job's GPUs talk to which: a ring where nothing is said.
+fn pattern(
+    fields: &Fields<'_>,
+    gpus: usize,
+) -> Result<(PatternShape, Option<Pattern>), InputError> {
+    let shape = fields.named("pattern", PatternShape::from_name)?;
+    let edges = fields.named("edges", |text| Pattern::read_edges(gpus, text))?;
+    if shape.is_some() && edges.is_some() {
+        let remedy = "remove `edges` or `pattern`";
+        return Err(fields.refuse("edges", "edges beside a pattern", remedy));
+    }
+    Ok((shape.unwrap_or(PatternShape::Ring), edges))
 }
 
 /// How many ranks a job says it has, and the key that says so.

@@ -7,7 +7,8 @@
 
 use super::fields::Fields;
 use super::mix::names;
-use crate::diagnostic::{Diagnose, InputError};
+use crate::allocation::PatternShape;
+use crate::diagnostic::{Diagnose, InputError, Named as _};
 use crate::simulation::{MOST_JOBS, MixOptions};
 use crate::training::{MOST_SAMPLES, Network};
 
@@ -33,9 +34,18 @@ pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, Input
         workloads: workloads.unwrap_or(all),
         train: train.unwrap_or_default(),
         samples_per_gpu,
+        patterns: patterns(table)?,
         iterations: iterations.map(u64::from),
         mean_interarrival: table.optional("mean_interarrival")?,
     })
+}
+
+/// The patterns to draw from; none where the key is not there.
+fn patterns(table: &Fields<'_>) -> Result<Vec<PatternShape>, InputError> {
+    let known = PatternShape::names();
+    let named = names(table, "patterns", "pattern", &known)?.unwrap_or_default();
+    let shape = |name: &String| PatternShape::from_name(name).ok();
+    Ok(named.iter().filter_map(shape).collect())
 }
 
 /// The networks to train; at least one where the key is there.

@@ -12,7 +12,7 @@ use toml::Value;
 use super::needs::Needs;
 use super::recorded::MOST_DAYS;
 use super::registries::Registries;
-use crate::allocation::{BandwidthModel, Ties, policies};
+use crate::allocation::{BandwidthModel, PatternShape, Ties, policies};
 use crate::collectives::plan::planners;
 use crate::diagnostic::Named;
 use crate::network::packet::{MOST_BUFFER_PACKETS, NicRule, Switching, arbiters, nic_rules};
@@ -373,6 +373,8 @@ settings! {
         needs Training;
     "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network",
         "iterations of every job";
+    "jobs.generate" patterns: Kind::Names(PatternShape::names), "a ring for all",
+        "patterns of communication to draw from, each with the same chance";
     "jobs.generate" mean_interarrival: Kind::Time, "all arrive at zero",
         "mean time between arrivals, exponentially distributed";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
@@ -394,6 +396,10 @@ settings! {
     "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training or of a workload";
     "job" gpus: COUNT, "as many as its ranks, by a mapping",
         "in place of `ranks`: how many GPUs a policy chooses for it when it arrives, each for a rank";
+    "job" pattern: Kind::Name(PatternShape::names), "ring",
+        "of a job with `gpus`: which of them talk to which, as its policy sees it";
+    "job" edges: Kind::Text, "those of `pattern`",
+        "of a job with `gpus`: pairs of them from 0, each with its share of the traffic, such as \"0-1 1-2:3\"";
     "job" policy: Kind::Name(|| policies().names()), "that of the run", "of a job with `gpus`: who chooses them";
     "job" time_limit: Kind::Time, "none",
         "of a job in a day: how long it runs at most, which backfilling goes by where no workload says it",

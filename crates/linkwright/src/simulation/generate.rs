@@ -11,6 +11,7 @@ use std::num::NonZeroU64;
 
 use super::error::SimulationError;
 use super::job::Job;
+use crate::allocation::PatternShape;
 use crate::diagnostic::Registry;
 use crate::engine::Random;
 use crate::training::{NamedWorkload, Network, Workload, workload_of, workloads};
@@ -19,6 +20,9 @@ use crate::units::Picoseconds;
 /// The stream of a seed from which arrivals are drawn, apart from the jobs' own, so that
 /// one seed gives the same jobs whether they arrive at once or not.
 const ARRIVALS: u64 = 1;
+
+/// The stream from which patterns are drawn, apart from both.
+const PATTERNS: u64 = 2;
 
 /// The most jobs of a mix, and of a job file: more than three years of one a minute. Each takes
 /// some 200 bytes before it runs, and more when it has.
@@ -39,6 +43,8 @@ pub struct MixOptions {
     pub train: Vec<String>,
     /// Samples of each GPU in an iteration of these.
     pub samples_per_gpu: u32,
+    /// The patterns to draw from, each with the same chance; a ring for all where there is none.
+    pub patterns: Vec<PatternShape>,
     /// Iterations of every job; as many as the workload's where absent.
     pub iterations: Option<u64>,
     /// The mean time between arrivals, exponentially distributed, the first job at
@@ -56,13 +62,14 @@ impl Default for MixOptions {
             workloads: Workload::all().iter().map(|workload| workload.name.clone()).collect(),
             train: Vec::new(),
             samples_per_gpu: 32,
+            patterns: Vec::new(),
             iterations: None,
             mean_interarrival: None,
         }
     }
 }
 
-/// Draws a mix of jobs, named `job-001` and so on, each with a ring.
+/// Draws a mix of jobs, named `job-001` and so on, each with a ring or one of the patterns.
 ///
 /// # Errors
 /// More than [`MOST_JOBS`] jobs, no workload, a workload or network that there is not, no GPU, and
@@ -100,6 +107,7 @@ pub fn generate_from(
     let largest = NonZeroU64::new(options.max_gpus.into()).ok_or(SimulationError::NoGpus)?;
     let mut mix = Random::new(options.seed);
     let mut gaps = Random::stream(options.seed, ARRIVALS);
+    let mut shapes = Random::stream(options.seed, PATTERNS);
     let mut arrival = Picoseconds(0);
     let mut jobs = Vec::new();
     for number in 1..=options.count {
@@ -117,7 +125,8 @@ pub fn generate_from(
                 }
             })?;
         }
-        jobs.push(Job { arrival, iterations, ..job });
+        let pattern = shapes.choose(&options.patterns).copied().unwrap_or(job.pattern);
+        jobs.push(Job { arrival, iterations, pattern, ..job });
     }
     Ok(jobs)
 }

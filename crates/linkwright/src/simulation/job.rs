@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::error::SimulationError;
 use super::played::IterationSettings;
 use super::written::{Task, WrittenJob};
-use crate::allocation::PatternShape;
+use crate::allocation::{AllocationError, Pattern, PatternShape};
 use crate::training::{Network, Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,10 @@ pub struct Job {
     pub gpus: u32,
     /// Its pattern of communication, by name.
     pub pattern: PatternShape,
+    /// Edges of its own, which [`PatternShape::Custom`] stands for; the edge with the largest share carries what the
+    /// job's GPUs reduce in an iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Box<Pattern>>,
     /// Whether allocation should treat it as bandwidth sensitive.
     pub sensitive: bool,
     /// Whether the links that it can get say so, in place of a label:
@@ -71,6 +75,7 @@ impl Job {
             workload: workload.name.clone(),
             gpus,
             pattern: PatternShape::Ring,
+            edges: None,
             sensitive: workload.sensitive,
             profiled: false,
             arrival: Picoseconds(0),
@@ -151,13 +156,63 @@ impl Job {
         Ok(Cow::Owned(Workload { work, ..published.into_owned() }))
     }
 
-    /// How long the job runs on GPUs of this effective bandwidth; see
-    /// [`Workload::run_time`].
+    /// The same with edges of its own.
+    #[must_use]
+    pub fn with_edges(self, edges: Pattern) -> Self {
+        let pattern = edges.shape();
+        let edges = (pattern == PatternShape::Custom).then(|| Box::new(edges));
+        Self { pattern, edges, ..self }
+    }
+
+    /// Its pattern on so many of its GPUs: of edges of its own, those between the first of them.
+    ///
+    /// # Errors
+    /// More GPUs than a pattern has.
+    pub fn pattern_on(&self, size: usize) -> Result<Pattern, AllocationError> {
+        match &self.edges {
+            Some(edges) if size == edges.size() => Ok(Pattern::clone(edges)),
+            Some(edges) => edges.first(size),
+            None => Pattern::new(self.pattern, size),
+        }
+    }
+
+    /// Whether its pattern stands for an all-reduce. Else each edge carries its share of what the job's GPUs reduce, both
+    /// ways.
+    #[must_use]
+    pub fn is_collective(&self) -> bool {
+        self.edges.is_none() && self.pattern.on(self.gpus as usize).is_collective()
+    }
+
+    /// How long the job runs on GPUs of this effective bandwidth, which is that of its pattern; see
+    /// [`Workload::run_time`] and [`Workload::run_time_by_edges`].
     ///
     /// # Errors
     /// A workload that the table does not hold; a run of more than 213 days.
     pub fn run_time(&self, effective_bandwidth: Bandwidth) -> Result<Picoseconds, SimulationError> {
-        let run_time = self.work()?.run_time(self.gpus, self.iterations, effective_bandwidth);
+        self.run_time_of(effective_bandwidth, self.is_collective())
+    }
+
+    /// As [`Self::run_time`], by all-reduces whatever its pattern, at their bus bandwidth.
+    ///
+    /// # Errors
+    /// As [`Self::run_time`].
+    pub fn run_time_of_all_reduces(
+        &self,
+        effective_bandwidth: Bandwidth,
+    ) -> Result<Picoseconds, SimulationError> {
+        self.run_time_of(effective_bandwidth, true)
+    }
+
+    fn run_time_of(
+        &self,
+        effective_bandwidth: Bandwidth,
+        is_collective: bool,
+    ) -> Result<Picoseconds, SimulationError> {
+        let (work, iterations) = (self.work()?, self.iterations);
+        let run_time = match is_collective {
+            true => work.run_time(self.gpus, iterations, effective_bandwidth),
+            false => work.run_time_by_edges(iterations, effective_bandwidth),
+        };
         run_time.ok_or_else(|| SimulationError::RunTooLong {
             job: self.name.clone(),
             bandwidth: effective_bandwidth,

@@ -14,7 +14,8 @@
 //! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
 //! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
 //! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
-//! backfilling expects the job to have ended. Lines that start with `#`, and blank lines, are
+//! backfilling expects the job to have ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own: pairs of the
+//! job's GPUs from 0, each with its share of the traffic both ways, or forth and back. Lines that start with `#`, and blank lines, are
 //! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use super::error::SimulationError;
 use super::generate::MOST_JOBS;
 use super::job::Job;
 use super::job_formats::other_format;
-use crate::allocation::PatternShape;
+use crate::allocation::{Pattern, PatternShape};
 use crate::diagnostic::fields::{Field, quote, split};
 use crate::diagnostic::{
     Diagnose, Diagnosis, InputError, Named as _, Position, Registry, instead_of,
@@ -47,10 +48,11 @@ enum Column {
     Bytes,
     Samples,
     TimeLimit,
+    Edges,
 }
 
 /// The names of the columns, in the order in which they are written.
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "job",
     "arrival",
     "workload",
@@ -62,6 +64,7 @@ const COLUMNS: [&str; 11] = [
     "bytes_per_iteration",
     "samples_per_gpu",
     "time_limit",
+    "edges",
 ];
 /// What stands for a sensitivity that is measured on the machine.
 const MEASURED: &str = "measured";
@@ -69,6 +72,8 @@ const MEASURED: &str = "measured";
 const COMMON: usize = 7;
 /// How many of them there were before a job could give a time limit.
 const WITHOUT_LIMIT: usize = 10;
+/// How many of them there were before a job could have edges of its own.
+const WITHOUT_EDGES: usize = 11;
 const REQUIRED: [Column; 3] = [Column::Job, Column::Workload, Column::Gpus];
 
 impl Column {
@@ -229,6 +234,18 @@ impl<'a> Row<'a> {
                 self.refuse(field, "unknown pattern", remedy)
             })?;
         }
+        if let Some(field) = self.optional(Column::Edges) {
+            if self.optional(Column::Pattern).is_some() {
+                let remedy = "leave `pattern` empty, or `edges`".to_owned();
+                return Err(self.refuse(field, "a pattern beside edges of the job's own", remedy));
+            }
+            let edges = Pattern::read_edges(gpus as usize, &field.value).map_err(|error| {
+                let Diagnosis { problem, remedy } = error.diagnosis();
+                let write = "write edges between the job's GPUs from 0, such as `0-1 1-2:3`";
+                self.refuse(field, &problem, remedy.unwrap_or_else(|| write.to_owned()))
+            })?;
+            job = job.with_edges(edges);
+        }
         if let Some(field) = self.optional(Column::Sensitive) {
             job.profiled = field.value == MEASURED;
             if !job.profiled {
@@ -380,11 +397,14 @@ pub fn write(jobs: &[Job]) -> String {
         is_measured || job.samples_per_gpu.is_some()
     };
     let has_limits = jobs.iter().any(|job| job.time_limit.is_some());
+    let has_edges = jobs.iter().any(|job| job.edges.is_some());
+    let has_limits = has_limits || has_edges;
     let has_own = has_limits || jobs.iter().any(is_own);
     let columns = match (has_own, has_limits) {
         (false, _) => COMMON,
         (true, false) => WITHOUT_LIMIT,
-        (true, true) => COLUMNS.len(),
+        (true, true) if has_edges => COLUMNS.len(),
+        (true, true) => WITHOUT_EDGES,
     };
     let mut text = COLUMNS[..columns].join(",");
     text.push('\n');
@@ -392,7 +412,7 @@ pub fn write(jobs: &[Job]) -> String {
         let Job { gpus, sensitive, iterations, .. } = job;
         let arrival = seconds(job.arrival);
         let (name, workload) = (quote(&job.name), quote(&job.workload));
-        let pattern = job.pattern.name();
+        let pattern = if job.edges.is_some() { "" } else { job.pattern.name() };
         let sensitive = if job.profiled { MEASURED.to_owned() } else { sensitive.to_string() };
         let _ =
             write!(text, "{name},{arrival},{workload},{gpus},{pattern},{sensitive},{iterations}");
@@ -406,6 +426,10 @@ pub fn write(jobs: &[Job]) -> String {
         if has_limits {
             let limit = job.time_limit.map(seconds).unwrap_or_default();
             let _ = write!(text, ",{limit}");
+        }
+        if has_edges {
+            let edges = job.edges.as_ref().map(|edges| edges.edges_text()).unwrap_or_default();
+            let _ = write!(text, ",{edges}");
         }
         text.push('\n');
     }

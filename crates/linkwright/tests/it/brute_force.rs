@@ -19,6 +19,9 @@ struct Best {
     aggregated: u64,
     /// Published effective bandwidth, and the aggregated bandwidth of the matches that have it.
     published: (f64, u64),
+    /// Bandwidth of the pattern by its edges, and the most aggregated bandwidth of the matches that have it; of
+    /// patterns that are judged so.
+    by_edges: (f64, u64),
 }
 
 fn class(link: PairLink) -> PairClass {
@@ -40,8 +43,9 @@ fn permute(items: &mut Vec<usize>, at: usize, visit: &mut dyn FnMut(&[usize])) {
     }
 }
 
-fn best_on(graph: &GpuGraph, pattern: &Pattern, gpus: GpuSet) -> Best {
-    let mut best = Best { aggregated: 0, published: (f64::NEG_INFINITY, 0) };
+fn best_on((graph, sound): (&GpuGraph, &PreparedMachine), pattern: &Pattern, gpus: GpuSet) -> Best {
+    let none = (f64::NEG_INFINITY, 0);
+    let mut best = Best { aggregated: 0, published: none, by_edges: none };
     permute(&mut gpus.iter().collect(), 0, &mut |placement| {
         let pairs = pattern.edges().iter().map(|(a, b)| (placement[*a], placement[*b]));
         let pairs = pairs.map(|(a, b)| graph.pair(a, b).unwrap());
@@ -49,6 +53,12 @@ fn best_on(graph: &GpuGraph, pattern: &Pattern, gpus: GpuSet) -> Best {
         let links = pairs.fold(LinkCounts::default(), |sum, pair| sum.plus(class(pair.link)));
         let published = (published::effective_bandwidth(links), aggregated);
         best.aggregated = best.aggregated.max(aggregated);
+        if !pattern.is_collective() {
+            let by_edges = (sound.pattern_bandwidth(pattern, placement), aggregated);
+            if by_edges > best.by_edges {
+                best.by_edges = by_edges;
+            }
+        }
         if published > best.published {
             best.published = published;
         }
@@ -86,7 +96,8 @@ fn compare_on(
         let mut sets: Vec<GpuSet> =
             (0..1_u128 << graph.len()).map(GpuSet).filter(|set| set.len() == size).collect();
         sets.sort_by_key(|set| set.lowest_ids_key());
-        let bests: Vec<Best> = sets.iter().map(|set| best_on(&graph, &pattern, *set)).collect();
+        let both = (&graph, &models[1]);
+        let bests: Vec<Best> = sets.iter().map(|set| best_on(both, &pattern, *set)).collect();
         for free in frees.iter().copied().map(GpuSet) {
             for (prepared, objective) in models.iter().flat_map(|model| {
                 [Objective::Aggregated, Objective::Effective, Objective::Preserved]
@@ -98,6 +109,9 @@ fn compare_on(
                         (inside(&graph, free.without(*set)) as f64, best.aggregated)
                     }
                     (Objective::Effective, BandwidthModel::Published) => best.published,
+                    (Objective::Effective, BandwidthModel::Sound) if !pattern.is_collective() => {
+                        best.by_edges
+                    }
                     (Objective::Effective, BandwidthModel::Sound) => {
                         (prepared.sound_bandwidth(*set), best.aggregated)
                     }

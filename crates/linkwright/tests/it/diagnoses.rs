@@ -96,6 +96,8 @@ fn allocation_error() -> String {
         &AllocationError::UnknownPolicy(policy("x").err().unwrap()),
         &AllocationError::PatternSize { size: 3 },
         &AllocationError::PatternEdge { a: 3, b: 3, size: 3 },
+        &AllocationError::EdgeText { word: "x".to_owned() },
+        &AllocationError::Share { a: 3, b: 3, share: "x".to_owned() },
         &AllocationError::TooManyGpus { gpus: 3 },
         &AllocationError::NoSamples,
         &AllocationError::Sample { links: LinkCounts::default(), bandwidth: "x".to_owned() },

@@ -22,7 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("network", &["engine", "system"]),
     ("program", &["engine", "network"]),
     ("runtime", &["engine", "system", "network", "program"]),
-    ("allocation", &["graph", "system", "program"]),
+    ("allocation", &["graph", "system", "network", "program"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
     ("memory", &["engine", "system", "network"]),
     ("thermal", &[]),

@@ -23,6 +23,7 @@ mod one_kind;
 mod otf2;
 mod packet_reference;
 mod packet_settings;
+mod patterns_by_edges;
 mod pcie;
 mod pcie_days;
 mod played;

@@ -12,6 +12,7 @@ from linkwright.studies.mapa.decision_time import decision_time
 from linkwright.studies.mapa.fragmentation import fragmentation
 from linkwright.studies.mapa.links import all_reduce_by_size, data_of_networks, speedup_by_link
 from linkwright.studies.mapa.mix import Progress, play
+from linkwright.studies.mapa.patterns import other_patterns
 from linkwright.studies.mapa.readings import READINGS, ReadingName
 from linkwright.studies.mapa.regression import regression
 from linkwright.studies.mapa.speedup import speedup
@@ -58,6 +59,7 @@ def run(
                 readings(seeds, progress),
                 effective_bandwidth(runs),
                 by_bandwidth(runs, chosen),
+                other_patterns(seeds, chosen, progress),
             ]
         else:
             gap = MEAN_INTERARRIVAL[reading]

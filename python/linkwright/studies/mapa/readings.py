@@ -15,10 +15,11 @@ from typing import Any, Literal, cast
 import pyarrow
 
 from linkwright import Job, generate_jobs, published_effective_bandwidth, workload_names, workloads
-from linkwright.names import DisciplineName, RunTimeName, WorkloadName
+from linkwright.names import DisciplineName, PatternName, RunTimeName, WorkloadName
 from linkwright.studies.mapa.published import published
 
 __all__ = [
+    "JOBS",
     "LARGEST",
     "READINGS",
     "Reading",
@@ -122,6 +123,7 @@ def as_read(job: Job, chosen: Reading) -> Job:
         job.name,
         cast(WorkloadName, job.workload),
         job.gpus,
+        pattern=cast(PatternName, job.pattern),
         arrival=job.arrival,
         compute_per_iteration=compute,
         bytes_per_iteration=size,

@@ -1,5 +1,6 @@
 //! What bandwidth an allocation reaches.
 
+pub mod copies;
 pub mod fit;
 pub mod published;
 pub mod sound;

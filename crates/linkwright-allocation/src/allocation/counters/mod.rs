@@ -17,6 +17,7 @@ use self::matching::{Matching, match_ends};
 use self::snapshot::{LinkReading, Snapshot};
 use super::error::AllocationError;
 use super::pattern::Pattern;
+use super::shares::ShareTable;
 use crate::diagnostic::{InputError, Position};
 use crate::system::{DeviceKind, Server};
 use crate::units::Bytes;
@@ -265,8 +266,12 @@ fn derive(ends: &[End], matched: &[(usize, usize)]) -> Result<DerivedPattern, Al
             bytes_b_to_a: Bytes(*down),
         })
         .collect();
-    let edges: Vec<(usize, usize)> = traffic.iter().map(|edge| (edge.a, edge.b)).collect();
-    Ok(DerivedPattern { pattern: Pattern::from_edges(gpus.len(), &edges)?, gpus, traffic })
+    let mut shares = ShareTable::new(gpus.len());
+    for EdgeTraffic { a, b, bytes_a_to_b, bytes_b_to_a } in &traffic {
+        shares.add(*a, *b, bytes_a_to_b.0 as f64);
+        shares.add(*b, *a, bytes_b_to_a.0 as f64);
+    }
+    Ok(DerivedPattern { pattern: shares.of_what_runs()?, gpus, traffic })
 }
 
 #[cfg(test)]

@@ -82,9 +82,7 @@ impl<S: MatchScore> Guesser<'_, S> {
     }
 
     fn rank(&self, gpus: &[usize]) -> Rank {
-        let edges = self.plan.pattern().edges().iter();
-        let add = |sum, (a, b): &(usize, usize)| self.score.add(sum, gpus[*a], gpus[*b]);
-        self.score.rank(edges.fold(self.score.start(), add))
+        self.score.rank_of(self.plan.pattern(), gpus)
     }
 
     /// The first vertex on that GPU, every next where it ranks best beside those placed.
@@ -94,9 +92,13 @@ impl<S: MatchScore> Guesser<'_, S> {
         let mut of_vertex = vec![0; gpus.len()];
         for step in self.plan.steps() {
             let rank = |gpu: &usize| {
-                let ends = step.neighbours.iter().map(|before| placed[*before]);
-                let start = self.score.start();
-                self.score.rank(ends.fold(start, |sum, end| self.score.add(sum, end, *gpu)))
+                let mut sum = self.score.start();
+                for (before, edge, is_upper) in &step.neighbours {
+                    let other = placed[*before];
+                    let ends = if *is_upper { [other, *gpu] } else { [*gpu, other] };
+                    self.score.add(&mut sum, *edge, ends);
+                }
+                self.score.rank(&sum)
             };
             let first = if placed.is_empty() { Some(start) } else { None };
             let Some(gpu) = first.or_else(|| rest.iter().max_by_key(rank)) else { break };

@@ -1,5 +1,6 @@
 //! Finding matches of a pattern in the machine: tables for rings, pruned search for the rest.
 
+pub mod by_edges;
 pub mod ceiling;
 pub mod guess;
 pub mod long_ring;

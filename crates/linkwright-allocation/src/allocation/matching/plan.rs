@@ -12,8 +12,8 @@ pub struct Plan<'a> {
 pub struct Step {
     /// The vertex.
     pub vertex: usize,
-    /// Earlier steps that it has edges to.
-    pub neighbours: Vec<usize>,
+    /// Earlier steps that it has edges to, each with the edge's number and whether this vertex is its upper one.
+    pub neighbours: Vec<(usize, usize, bool)>,
     /// The last earlier step whose vertex could change places with this one.
     pub twin: Option<usize>,
     /// After it: earlier steps, and itself, with edges still to come, and how many.
@@ -49,10 +49,13 @@ impl<'a> Plan<'a> {
             let alone = |v: usize| GpuSet::EMPTY.with(v);
             let is_twin = |other: &usize| {
                 own.without(alone(*other)) == neighbours[*other].without(alone(vertex))
+                    && pattern.may_change_places(vertex, *other)
             };
             let earlier = order.iter().enumerate();
-            let of_own = earlier.clone().filter(|(_, other)| own.contains(**other));
-            let step_neighbours = of_own.map(|(step, _)| step).collect();
+            let joined = |(step, other): (usize, &usize)| {
+                Some((step, pattern.edge_between(*other, vertex)?, vertex > *other))
+            };
+            let step_neighbours = earlier.clone().filter_map(joined).collect();
             let twin = earlier.rev().find(|(_, other)| is_twin(other)).map(|(step, _)| step);
             order.push(vertex);
             placed = placed.with(vertex);

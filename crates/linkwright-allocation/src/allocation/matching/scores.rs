@@ -6,28 +6,37 @@ use super::plan::Plan;
 use super::rank::{Primary, Rank};
 use super::ring::{MAX_EXACT, RingTable, in_ring_order};
 use super::search::Placement;
-use crate::allocation::GpuSet;
 use crate::allocation::bandwidth::published::Regression;
 use crate::allocation::effort::Effort;
 use crate::allocation::links::{LinkCounts, PairClass, PairTable};
+use crate::allocation::{GpuSet, Pattern};
 
 /// A score of the matches on one set of GPUs.
 pub trait MatchScore {
     /// Partial sums over the edges placed so far.
-    type Sum: Copy;
+    type Sum: Clone;
     /// Nothing placed.
     fn start(&self) -> Self::Sum;
-    /// With one more edge, between two GPUs.
-    fn add(&self, sum: Self::Sum, a: usize, b: usize) -> Self::Sum;
+    /// Adds one more edge of the pattern, by its number, with the GPU of its lower vertex and that of the other.
+    fn add(&self, sum: &mut Self::Sum, edge: usize, gpus: [usize; 2]);
     /// The rank of a finished match.
-    fn rank(&self, sum: Self::Sum) -> Rank;
+    fn rank(&self, sum: &Self::Sum) -> Rank;
     /// A rank that no match with the edges still to come exceeds; its work is charged.
-    fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank;
+    fn bound(&self, sum: &Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank;
+
+    /// The rank of a match that is whole.
+    fn rank_of(&self, pattern: &Pattern, gpus: &[usize]) -> Rank {
+        let mut sum = self.start();
+        for (edge, (a, b)) in pattern.edges().iter().enumerate() {
+            self.add(&mut sum, edge, [gpus[*a], gpus[*b]]);
+        }
+        self.rank(&sum)
+    }
 
     /// A rank that no match of the pattern on these GPUs exceeds; its work is charged.
     fn most(&self, plan: &Plan<'_>, gpus: GpuSet, effort: &mut Effort<'_>) -> Rank {
         let everything = Ahead::everything(plan.pattern().edges().len(), gpus);
-        self.bound(self.start(), &everything, effort)
+        self.bound(&self.start(), &everything, effort)
     }
 
     /// Whether [`Self::ring`] finds rings.
@@ -108,7 +117,7 @@ impl<'a> Aggregated<'a> {
     }
 
     /// The most bandwidth that a match with so much can come to.
-    fn still(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> u64 {
+    pub fn still(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> u64 {
         effort.spend((ahead.open.len() * ahead.rest.len()) as u64 / 64);
         let from = |(step, edges): &(usize, usize)| {
             let gpu = ahead.placed[*step];
@@ -135,21 +144,21 @@ impl MatchScore for Aggregated<'_> {
         0
     }
 
-    fn add(&self, sum: u64, a: usize, b: usize) -> u64 {
-        sum + self.pairs.weight(a, b)
+    fn add(&self, sum: &mut u64, _: usize, [a, b]: [usize; 2]) {
+        *sum += self.pairs.weight(a, b);
     }
 
-    fn rank(&self, sum: u64) -> Rank {
-        Rank { primary: self.primary, aggregated: sum }
+    fn rank(&self, sum: &u64) -> Rank {
+        Rank { primary: self.primary, aggregated: *sum }
     }
 
-    fn bound(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
-        self.rank(self.still(sum, ahead, effort))
+    fn bound(&self, sum: &u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
+        self.rank(&self.still(*sum, ahead, effort))
     }
 
     fn most(&self, plan: &Plan<'_>, gpus: GpuSet, effort: &mut Effort<'_>) -> Rank {
         effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
-        self.rank(most_aggregated(plan, self.pairs, gpus))
+        self.rank(&most_aggregated(plan, self.pairs, gpus))
     }
 
     fn knows_rings(&self) -> bool {
@@ -167,7 +176,7 @@ impl MatchScore for Aggregated<'_> {
         let pattern = plan.pattern();
         let found = |ring: &[usize], weight, bound| {
             let gpus = in_ring_order(pattern, ring);
-            Some((Placement { gpus, rank: self.rank(weight) }, self.rank(bound)))
+            Some((Placement { gpus, rank: self.rank(&weight) }, self.rank(&bound)))
         };
         let steps = if size <= MAX_EXACT { (size * size) << size >> 9 } else { usize::MAX };
         if steps as u64 <= effort.left() / 2 {
@@ -225,17 +234,18 @@ impl MatchScore for Published<'_> {
         (LinkCounts::default(), 0)
     }
 
-    fn add(&self, (links, weight): Self::Sum, a: usize, b: usize) -> Self::Sum {
-        (links.plus(self.pairs.class(a, b)), weight + self.pairs.weight(a, b))
+    fn add(&self, (links, weight): &mut Self::Sum, _: usize, [a, b]: [usize; 2]) {
+        *links = links.plus(self.pairs.class(a, b));
+        *weight += self.pairs.weight(a, b);
     }
 
-    fn rank(&self, (links, aggregated): Self::Sum) -> Rank {
-        let primary = Primary::of_prediction(self.regression.effective_bandwidth(links));
-        Rank { primary, aggregated }
+    fn rank(&self, (links, aggregated): &Self::Sum) -> Rank {
+        let primary = Primary::of_prediction(self.regression.effective_bandwidth(*links));
+        Rank { primary, aggregated: *aggregated }
     }
 
-    fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
-        let (links, weight) = sum;
+    fn bound(&self, sum: &Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
+        let (links, weight) = *sum;
         let limit = match &self.aggregated {
             Some(aggregated) => aggregated.still(weight, ahead, effort),
             None => u64::MAX,
@@ -263,7 +273,7 @@ impl MatchScore for Published<'_> {
                     pcie: links.pcie + pcie,
                 };
                 let heaviest = weight + of_doubles + of_singles + pcies[pcie];
-                most = most.max(self.rank((all, heaviest.min(limit))));
+                most = most.max(self.rank(&(all, heaviest.min(limit))));
             }
         }
         effort.spend(tried / 8);

@@ -138,7 +138,7 @@ fn guess_on_the_first<S: MatchScore>(
 ///
 /// # Panics
 /// If the set's size is not the pattern's.
-fn search_set<S: MatchScore>(
+pub fn search_set<S: MatchScore>(
     plan: &Plan<'_>,
     gpus: GpuSet,
     score: &S,
@@ -149,8 +149,7 @@ fn search_set<S: MatchScore>(
     assert_eq!(gpus.len(), pattern.size(), "one GPU per vertex");
     let by_ids = || {
         let gpus: Vec<usize> = gpus.iter().collect();
-        let add = |sum, (a, b): &(usize, usize)| score.add(sum, gpus[*a], gpus[*b]);
-        let rank = score.rank(pattern.edges().iter().fold(score.start(), add));
+        let rank = score.rank_of(pattern, &gpus);
         Placement { gpus, rank }
     };
     if plan.is_symmetric() {
@@ -210,7 +209,7 @@ impl<S: MatchScore> Search<'_, '_, S> {
         let depth = self.placed.len();
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
-            let rank = self.score.rank(sum);
+            let rank = self.score.rank(&sum);
             if self.floor.admits(rank) {
                 self.best = Some((self.placed.clone(), rank));
                 self.floor = Floor::Above(rank);
@@ -222,16 +221,18 @@ impl<S: MatchScore> Search<'_, '_, S> {
         let after = step.twin.map(|twin| self.placed[twin]);
         for gpu in rest.iter().take(candidates).filter(|gpu| after.is_none_or(|twin| *gpu > twin)) {
             self.effort.spend(1);
-            let mut next = sum;
-            for neighbour in &step.neighbours {
-                next = self.score.add(next, self.placed[*neighbour], gpu);
+            let mut next = sum.clone();
+            for (neighbour, edge, is_upper) in &step.neighbours {
+                let other = self.placed[*neighbour];
+                let ends = if *is_upper { [other, gpu] } else { [gpu, other] };
+                self.score.add(&mut next, *edge, ends);
             }
             let rest = rest.without(GpuSet::EMPTY.with(gpu));
             self.placed.push(gpu);
             let Step { open, inner, edges, .. } = step;
             let placed = &self.placed;
             let ahead = Ahead { edges: *edges, inner: *inner, open, placed, rest };
-            let bound = self.score.bound(next, &ahead, self.effort);
+            let bound = self.score.bound(&next, &ahead, self.effort);
             if self.floor.admits(bound) {
                 if self.effort.is_spent() {
                     self.open = self.open.max(Some(bound));

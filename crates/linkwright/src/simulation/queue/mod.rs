@@ -72,6 +72,14 @@ pub struct Sharing<'a> {
     pub unhealthy: &'a [(usize, usize)],
 }
 
+/// A pattern by its shape, its size, and the job whose own it is, if its edges are.
+type PatternKey = (PatternShape, usize, Option<usize>);
+
+/// The pattern of a job on so many of its GPUs.
+fn pattern_key(jobs: &[Job], job: usize, size: usize) -> PatternKey {
+    (jobs[job].pattern, size, jobs[job].edges.is_some().then_some(job))
+}
+
 /// The end of a job that nobody knows.
 const UNKNOWN: Picoseconds = Picoseconds(u64::MAX);
 
@@ -105,14 +113,14 @@ pub(super) struct Queue<'a> {
     jobs: &'a [Job],
     policy: &'a dyn Policy,
     /// Of every shape and size that a job may have within a server.
-    patterns: BTreeMap<(PatternShape, usize), Pattern>,
+    patterns: BTreeMap<PatternKey, Pattern>,
     choice: ServerChoice,
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
     /// Most aggregated bandwidth on an idle server, by its machine's name, the pattern's shape and its
     /// size.
-    ideal: BTreeMap<(String, PatternShape, usize), Bandwidth>,
+    ideal: BTreeMap<(String, PatternKey), Bandwidth>,
     finished: u64,
     ends: Ends,
     /// The healthy GPUs of the server that has the most.
@@ -139,9 +147,9 @@ impl<'a> Queue<'a> {
             return Err(SimulationError::UnhealthyGpu { job: jobs[job].name.clone(), gpu });
         }
         let mut queue = Self::new(machines, jobs, sharing, ends)?;
-        for (shape, size) in named.sizes(jobs) {
-            if let Entry::Vacant(entry) = queue.patterns.entry((shape, size)) {
-                entry.insert(Pattern::new(shape, size)?);
+        for (job, size) in named.sizes() {
+            if let Entry::Vacant(entry) = queue.patterns.entry(pattern_key(jobs, job, size)) {
+                entry.insert(jobs[job].pattern_on(size)?);
             }
         }
         Ok(Self { between: between(system), named, ..queue })
@@ -165,7 +173,7 @@ impl<'a> Queue<'a> {
         let (largest, all) = (healthy.clone().max().unwrap_or(0), healthy.sum::<usize>());
         let mut patterns = BTreeMap::new();
         let mut names = BTreeSet::new();
-        for job in jobs {
+        for (index, job) in jobs.iter().enumerate() {
             if !names.insert(&job.name) {
                 return Err(SimulationError::DuplicateJob { job: job.name.clone() });
             }
@@ -180,8 +188,8 @@ impl<'a> Queue<'a> {
             }
             let is_split = size > largest || choice.may_split() && ends == Ends::Played;
             for size in if is_split { 1 } else { size }..=size.min(largest) {
-                if let Entry::Vacant(entry) = patterns.entry((job.pattern, size)) {
-                    entry.insert(Pattern::new(job.pattern, size)?);
+                if let Entry::Vacant(entry) = patterns.entry(pattern_key(jobs, index, size)) {
+                    entry.insert(job.pattern_on(size)?);
                 }
             }
         }
@@ -267,8 +275,7 @@ impl<'a> Queue<'a> {
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Option<Choice>, SimulationError> {
         if let Some(wanted) = self.named.get(job) {
-            let shape = self.jobs[job].pattern;
-            return Ok(named::choice(wanted, &self.servers, |size| &self.patterns[&(shape, size)]));
+            return Ok(named::choice(wanted, &self.servers, |size| self.pattern(job, size)));
         }
         let size = self.jobs[job].gpus as usize;
         for server in self.choice.order(self.free(), size) {
@@ -287,6 +294,18 @@ impl<'a> Queue<'a> {
             parts.push((server, selection));
         }
         Ok((!parts.is_empty()).then_some(Choice { parts }))
+    }
+
+    /// The pattern of a job on so many of its GPUs.
+    fn pattern(&self, job: usize, size: usize) -> &Pattern {
+        &self.patterns[&pattern_key(self.jobs, job, size)]
+    }
+
+    /// The bandwidth by the sound model of what a job got of a server, GB/s.
+    fn sound_bandwidth(&self, job: usize, (server, selection): &(usize, Selection)) -> f64 {
+        let placement = &selection.chosen.placement;
+        let pattern = self.pattern(job, placement.len());
+        self.servers[*server].0.pattern_bandwidth(pattern, placement)
     }
 
     /// Whether a job may have GPUs of several servers.
@@ -309,8 +328,8 @@ impl<'a> Queue<'a> {
         size: usize,
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Option<Selection>, SimulationError> {
-        let Job { pattern, sensitive, .. } = &self.jobs[job];
-        let request = Request { pattern: &self.patterns[&(*pattern, size)], sensitive: *sensitive };
+        let sensitive = self.jobs[job].sensitive;
+        let request = Request { pattern: self.pattern(job, size), sensitive };
         let done = self.done();
         let (machine, state) = &self.servers[server];
         let mut go_on = || scheduler.ask(done);
@@ -364,11 +383,12 @@ impl<'a> Queue<'a> {
             return Err(SimulationError::NoFormula { job: self.jobs[job].name.clone() });
         }
         let bandwidth = |sound: f64| Bandwidth((sound * 1e9).round() as u64);
-        let within = |(server, selection): &(usize, Selection)| match self.ends {
+        let within = |part: &(usize, Selection)| match self.ends {
             Ends::ByFormula(BandwidthModel::Published) => {
-                bandwidth(published::effective_bandwidth(selection.chosen.links))
+                bandwidth(published::effective_bandwidth(part.1.chosen.links))
             }
-            _ => bandwidth(self.servers[*server].0.sound_bandwidth(selection.chosen.gpus())),
+            Ends::ByFormula(BandwidthModel::Sound) => bandwidth(self.sound_bandwidth(job, part)),
+            Ends::Played => bandwidth(self.servers[part.0].0.sound_bandwidth(part.1.chosen.gpus())),
         };
         let effective = match &choice.parts[..] {
             [part] => within(part),
@@ -377,7 +397,13 @@ impl<'a> Queue<'a> {
                 several.map(within).fold(self.between, Bandwidth::min)
             }
         };
-        let run_time = self.jobs[job].run_time(effective)?;
+        let run_time = match self.ends {
+            Ends::ByFormula(BandwidthModel::Sound) => self.jobs[job].run_time(effective)?,
+            // The regression knows all-reduces alone, and jobs that are played make them.
+            Ends::ByFormula(BandwidthModel::Published) | Ends::Played => {
+                self.jobs[job].run_time_of_all_reduces(effective)?
+            }
+        };
         now.checked_add(run_time).ok_or_else(|| SimulationError::end_too_late(&self.jobs[job].name))
     }
 
@@ -390,8 +416,8 @@ impl<'a> Queue<'a> {
         let start = scheduler.now();
         let finish = self.finish_time(job, &choice, start)?;
         let sound_bandwidth = match &choice.parts[..] {
-            [(server, selection)] if selection.chosen.placement.len() > 1 => {
-                Some(self.servers[*server].0.sound_bandwidth(selection.chosen.gpus()))
+            [part] if !self.pattern(job, part.1.chosen.placement.len()).edges().is_empty() => {
+                Some(self.sound_bandwidth(job, part))
             }
             _ => None,
         };
@@ -400,7 +426,7 @@ impl<'a> Queue<'a> {
         for (server, selection) in choice.parts {
             self.servers[server].1.allocate(&key(job), &selection.chosen.placement)?;
             let size = selection.chosen.placement.len();
-            ideal += self.ideal(self.jobs[job].pattern, size, server, scheduler)?.0;
+            ideal += self.ideal((job, size), server, scheduler)?.0;
             candidates = candidates.saturating_mul(selection.candidates);
             optimal &= selection.optimal;
             parts.push(Part { server: server as u32, chosen: selection.chosen });
@@ -421,13 +447,13 @@ impl<'a> Queue<'a> {
     /// The most aggregated bandwidth that a pattern can have on an idle server.
     fn ideal<E>(
         &mut self,
-        shape: PatternShape,
-        size: usize,
+        (job, size): (usize, usize),
         server: usize,
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Bandwidth, SimulationError> {
         let (machine, _) = &self.servers[server];
-        let key = (machine.name().to_owned(), shape, size);
+        let of = pattern_key(self.jobs, job, size);
+        let key = (machine.name().to_owned(), of);
         if let Some(known) = self.ideal.get(&key) {
             return Ok(*known);
         }
@@ -435,7 +461,7 @@ impl<'a> Queue<'a> {
         let done = self.done();
         let mut go_on = || scheduler.ask(done);
         let mut effort = Effort::interruptible(&mut go_on);
-        let pattern = &self.patterns[&(shape, size)];
+        let pattern = &self.patterns[&of];
         let best = machine.best(pattern, idle, Objective::Aggregated, &mut effort);
         if effort.is_stopped() {
             return Err(self.interrupted());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Choice;
 use crate::allocation::{
-    AllocationError, GpuSet, Pattern, PatternShape, PreparedMachine, Selection, ServerState,
+    AllocationError, GpuSet, Pattern, PreparedMachine, Selection, ServerState,
 };
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
@@ -45,13 +45,11 @@ impl NamedGpus {
         self.0.get(&job).map(Vec::as_slice)
     }
 
-    /// Says how many GPUs these jobs ask for of one server, with their patterns.
-    pub(super) fn sizes<'a>(
-        &'a self,
-        jobs: &'a [Job],
-    ) -> impl Iterator<Item = (PatternShape, usize)> + 'a {
-        let of = |(job, wanted): (&'a usize, &'a Vec<Wanted>)| {
-            wanted.iter().map(|(_, gpus)| (jobs[*job].pattern, gpus.len()))
+    /// Says which jobs these are, and how many GPUs each asks for of one server.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = (usize, usize)> {
+        let of = |(job, wanted): (&usize, &Vec<Wanted>)| {
+            let job = *job;
+            wanted.iter().map(move |(_, gpus)| (job, gpus.len())).collect::<Vec<_>>()
         };
         self.0.iter().flat_map(of)
     }

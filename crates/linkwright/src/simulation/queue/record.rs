@@ -26,7 +26,7 @@ pub struct JobRecord {
     pub finish: Picoseconds,
     /// What it held of each of its servers, at least one, in the order of the servers.
     pub parts: Vec<Part>,
-    /// Effective bandwidth by the sound model, GB/s, which a run time by the formula followed; `None`
+    /// Bandwidth of its pattern by the sound model, GB/s, which a run time by the formula followed; `None`
     /// for one GPU, and for GPUs of several servers, of which the model knows nothing.
     pub sound_bandwidth: Option<f64>,
     /// The most aggregated bandwidth that its pattern could have on idle servers, split as it is.

@@ -1,0 +1,92 @@
+//! The score of patterns that are judged by their edges: the bandwidth of the pattern, then aggregated bandwidth.
+
+use super::ceiling::most_aggregated;
+use super::plan::Plan;
+use super::rank::{Primary, Rank};
+use super::scores::{Aggregated, Ahead, MatchScore};
+use crate::allocation::bandwidth::copies::{Copies, Load};
+use crate::allocation::effort::Effort;
+use crate::allocation::links::PairTable;
+use crate::allocation::{GpuSet, Pattern};
+
+/// The bandwidth of a pattern, then aggregated bandwidth.
+pub struct ByEdges<'a> {
+    pattern: &'a Pattern,
+    copies: &'a Copies,
+    pairs: &'a PairTable,
+    aggregated: Aggregated<'a>,
+    /// How long the pattern takes at least on these GPUs.
+    least: u64,
+}
+
+impl<'a> ByEdges<'a> {
+    /// The score on these GPUs, on which no match takes less than a time; its work is charged.
+    #[must_use]
+    pub fn new(
+        pattern: &'a Pattern,
+        (copies, pairs): (&'a Copies, &'a PairTable),
+        (gpus, least): (GpuSet, u64),
+        effort: &mut Effort<'_>,
+    ) -> Self {
+        let aggregated = Aggregated::new(pairs, gpus, Primary::NONE, effort);
+        Self { pattern, copies, pairs, aggregated, least }
+    }
+}
+
+/// A time as a primary score: the bandwidth at which a whole share takes it.
+#[must_use]
+pub fn primary_of(time: u64) -> Primary {
+    Primary::of_prediction(Copies::of_time(time))
+}
+
+/// A time that no match of a pattern is below on exactly these GPUs.
+#[must_use]
+pub fn least_time(
+    plan: &Plan<'_>,
+    degrees: &[(usize, usize)],
+    copies: &Copies,
+    gpus: GpuSet,
+) -> u64 {
+    let pattern = plan.pattern();
+    if pattern.edges().is_empty() {
+        return 0;
+    }
+    if pattern.shares().is_empty() {
+        copies.least_time(degrees, gpus)
+    } else {
+        copies.least_alone(gpus)
+    }
+}
+
+impl MatchScore for ByEdges<'_> {
+    type Sum = (Load, u64);
+
+    fn start(&self) -> Self::Sum {
+        (self.copies.empty(), 0)
+    }
+
+    fn add(&self, (load, weight): &mut Self::Sum, edge: usize, gpus: [usize; 2]) {
+        self.copies.add(load, gpus, self.pattern.share(edge));
+        *weight += self.pairs.weight(gpus[0], gpus[1]);
+    }
+
+    fn rank(&self, (load, weight): &Self::Sum) -> Rank {
+        Rank { primary: primary_of(load.time()), aggregated: *weight }
+    }
+
+    fn bound(
+        &self,
+        (load, weight): &Self::Sum,
+        ahead: &Ahead<'_>,
+        effort: &mut Effort<'_>,
+    ) -> Rank {
+        let primary = primary_of(load.time().max(self.least));
+        Rank { primary, aggregated: self.aggregated.still(*weight, ahead, effort) }
+    }
+
+    fn most(&self, plan: &Plan<'_>, gpus: GpuSet, effort: &mut Effort<'_>) -> Rank {
+        effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
+        let aggregated = most_aggregated(plan, self.pairs, gpus);
+        Rank { primary: primary_of(self.least), aggregated }
+    }
+}
