@@ -3559,6 +3559,7 @@ class TrainingStep:
         overlap: bool = True,
         bucket: int | str | None = None,
         micro_batches: int | None = None,
+        host_copies: bool = True,
         terms: str | None = None,
         measured: str | None = None,
     ) -> TrainingStep:
@@ -3580,6 +3581,7 @@ class TrainingStep:
                 framework's where absent.
             micro_batches: Parts of the batch that follow one another through a pipeline; four times
                 the GPUs where absent.
+            host_copies: Whether samples are copied from the host in every step.
             terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
                 which counts where absent.
             measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
