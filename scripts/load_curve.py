@@ -20,12 +20,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from linkwright import share_saved
 from linkwright.files import sha256
 from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.server.play import simulated
-from linkwright.summaries.intervals import Estimate, estimate, saved
+from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.measures import gpus_in_order
-from linkwright.summaries.policies import job_rows
 from linkwright.summaries.time_parts import time_parts
 from linkwright.sweeps import Sweep, local_processes, run_sweep
 
@@ -72,7 +72,7 @@ def play(scenario: str, settings: Mapping[str, object], seed: int) -> Parts:
     system, jobs, _ = scenario_file.build()
     of = scenario_file.scenario
     result = simulated(of, system, jobs, of.policies[0])
-    return asdict(time_parts(job_rows(result), gpus_in_order(system, of)))
+    return asdict(time_parts(result, gpus_in_order(system, of)))
 
 
 def played(
@@ -147,7 +147,7 @@ def saving(runs: Mapping[str, Sequence[Parts]], over: str, part: str) -> Estimat
     """Gives the share of a part under another stack that the papers' choices save."""
     less = part != "throughput"
     both = zip(runs[over], runs[PAPERS], strict=True)
-    known = estimate([saved(before[part], after[part], less) for before, after in both])
+    known = estimate([share_saved(before[part], after[part], less) for before, after in both])
     assert known is not None
     return known
 

@@ -2353,6 +2353,55 @@ class Scenario:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
+    def comparison(
+        self,
+        *,
+        reference: str | None = None,
+        seeds: int | None = None,
+        machines: Sequence[tuple[str, str]] = ...,
+    ) -> dict[str, Any]:
+        """Lists what a comparison of its variants plays.
+
+        Each of the `variants` has a `name` for people, a `variant` for the scenario, and a `choice`. This is its key
+        where it is one choice alone. `reference` is a name. There are no `seeds` where variants are played as they
+        are. Each of the `runs` is an index of a variant, a seed, and which of the seeds it is. The `settings` are put
+        over the scenario so that it has all variants.
+
+        Args:
+            reference: The others are compared with this variant. If not given, the scenario names it.
+            seeds: The variants are played on as many. If not given, the scenario says it.
+            machines: These servers take the place of variants. Each has a name for people, and one for the scenario.
+
+        Raises:
+            InputError: If a variant is not as it should be.
+            SimulationError: If there is no such reference; if programs are to have seeds or machines.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def seeded(self, seed: int) -> Scenario:
+        """Gives the same on another seed, from which generated jobs are drawn, too.
+
+        Raises:
+            InputError: If it is no scenario then.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def outcome(self, files: dict[str, bytes] = ..., draw: int = 0) -> str:
+        """Plays its jobs of GPUs under the first of its policies, and gives what they come to as JSON.
+
+        It has each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the GPUs there.
+        `job_times` and `waits` are seconds at every fortieth part of the jobs.
+
+        Args:
+            files: The content of each file that it names, by the name as written.
+            draw: Which of a comparison's seeds it is, from zero. From the second on a file's jobs are drawn of it.
+
+        Raises:
+            InputError: If a file is missing or is not what it should be, or the jobs do not fit.
+            SimulationError: If a job can never start, there is no job, or the scenario is of programs.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[Any], list[str]]:
         """The system, the jobs, and notes.
 
@@ -2792,6 +2841,18 @@ class SimulationResult:
 
         Columns: gpu_count, parts, share. A job that held 8 and 4 GPUs is a part of each. There are no rows where
         every job ran in one server.
+        """
+
+    def time_parts(self, gpus: int) -> dict[str, Any] | None:
+        """Gives where the time of the jobs goes, by the names of `TimeParts`; None where no job ran.
+
+        Args:
+            gpus: How many GPUs of the system are in order.
+        """
+
+    def summary(self) -> dict[str, Any] | None:
+        """Gives what the policy made of the jobs, by the names of `PolicySummary`, quartiles as five numbers; None where
+        no job ran.
         """
 
     def links(
@@ -3818,6 +3879,44 @@ def choice_names() -> dict[str, list[str]]:
     collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
     litmus_test, mapping, nccl_algorithm, network, optimizer, pattern, planner, policy, precision,
     processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
+    """
+
+def comparison_gains(
+    names: Sequence[str], found: str, reference: str, choices: Sequence[str]
+) -> list[tuple[str, str, tuple[float, float | None, float | None]]]:
+    """Gives by how much variants of a scenario are better than one of them, in each measure.
+
+    Each is a name, a measure, the mean over seeds and the ends of its interval. Choices that were played alone come
+    first, then their sum and what is left over.
+
+    Args:
+        names: Name the variants. The scenario as written is the first.
+        found: Is JSON of `Scenario.outcome`. Each variant has a list by seed.
+        reference: Is the one to compare with.
+        choices: Are those of one choice.
+
+    Raises:
+        SimulationError: If `found` is of another version, or has no reference.
+    """
+
+def comparison_measures() -> list[tuple[str, str, str, bool | None]]:
+    """Lists what runs of a comparison come to.
+
+    Each has a name, a name for people, a unit, and whether less is better. This is None where nothing is.
+    """
+
+def mean_over_seeds(
+    values: Sequence[float | None],
+) -> tuple[float, float | None, float | None] | None:
+    """Gives the mean of a value for each seed and the ends of its bootstrap interval; these are None of one seed.
+
+    None where a seed has no value, or there is no seed.
+    """
+
+def share_saved(before: float | None, after: float | None, less_is_better: bool) -> float | None:
+    """Gives by how much something is better, as a share of what it was; below zero where it is worse.
+
+    None where that cannot be said: of nothing that has become something.
     """
 
 def reduction_names() -> list[ReductionName]:

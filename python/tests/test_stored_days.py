@@ -16,7 +16,6 @@ import pytest
 from linkwright.files import sha256
 from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.server.play import simulated
-from linkwright.runs.variants import alone
 from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.over_seeds import OverSeeds
 from linkwright.summaries.policies import job_rows
@@ -51,7 +50,8 @@ def test_what_is_stored_is_of_the_example_as_it_is(name: str) -> None:
     assert day["sha256"] == sha256(path.read_bytes())
     loaded = load_scenario(path)
     assert day["seeds"] == [*range(1, 21)]
-    choices = {each.name: each.choice for each in alone(loaded, "default")}
+    listed = loaded.scenario.comparison(reference="default", seeds=20)["variants"]
+    choices = {each["name"]: each["choice"] for each in listed if each["choice"]}
     assert day["choices"] == choices
     assert list(day["runs"]) == ["preserve", *choices, "default"]
     assert all(len(runs) == 20 for runs in day["runs"].values())

@@ -1,4 +1,4 @@
-"""Tests where the time of a day's jobs goes, by hand and in the words of `compare`."""
+"""Tests where the time of a day's jobs goes, in the words of `compare`; the core has it by hand."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from pathlib import Path
 
 import pytest
 from commands import linkwright, parsed
-from hypothesis import given
-from hypothesis import strategies as st
 from test_cli_json import check, schema
 
 from linkwright import compare_scenario
 from linkwright.runs.server.run import ScenarioRun
-from linkwright.summaries.policies import job_rows
 from linkwright.summaries.time_parts import time_parts
 
 DAY = """\
@@ -30,46 +27,6 @@ policies = ["baseline", "preserve"]
 """
 
 
-def row(arrival: float, start: float, finish: float, gpus: int) -> dict[str, float]:
-    return {
-        "arrival": arrival,
-        "wait": start - arrival,
-        "run_time": finish - start,
-        "finish": finish,
-        "gpu_count": gpus,
-    }
-
-
-def test_two_jobs_by_hand() -> None:
-    # On four GPUs the second job waits 6 s for the first, which has two of them. The last
-    # arrival is at 4 s.
-    rows = [row(0.0, 0.0, 10.0, 2), row(4.0, 10.0, 16.0, 3)]
-    parts = time_parts(rows, 4)
-    assert asdict(parts) == {
-        "wait": 3.0,  # (0 + 6) / 2
-        "run_time": 8.0,  # (10 + 6) / 2
-        "job_time": 11.0,  # (10 + 12) / 2
-        "throughput": 450.0,  # 2 jobs in 16 s
-        "gpu_seconds": 38.0,  # 2 * 10 + 3 * 6
-        "load": 2.375,  # 38 / (4 GPUs * 4 s)
-    }
-    assert time_parts(rows, 2).load == 4.75
-    at_once = time_parts([row(0.0, 0.0, 0.0, 1)], 4)
-    assert (at_once.load, at_once.throughput) == (None, None)
-
-
-times = st.floats(0, 1e6)
-
-
-@given(st.lists(st.tuples(times, times, times, st.integers(1, 8)), min_size=1, max_size=20))
-def test_job_time_is_waiting_and_running(jobs: list[tuple[float, float, float, int]]) -> None:
-    rows = [row(at, at + wait, at + wait + run, gpus) for at, wait, run, gpus in jobs]
-    parts = time_parts(rows, 8)
-    assert parts.job_time == pytest.approx(parts.wait + parts.run_time, rel=1e-9, abs=1e-6)
-    if parts.load is not None:
-        assert time_parts(rows, 16).load == pytest.approx(parts.load / 2)
-
-
 def test_compare_prints_the_parts_of_every_policy(tmp_path: Path) -> None:
     path = tmp_path / "day.toml"
     path.write_text(DAY, encoding="utf-8")
@@ -80,7 +37,7 @@ def test_compare_prints_the_parts_of_every_policy(tmp_path: Path) -> None:
     assert [it["policy"] for it in found["parts"]] == ["baseline", "preserve"]
     for told, result in zip(found["parts"], played.results, strict=True):
         # One of the eight GPUs is out of order.
-        assert told == {"policy": result.policy, **asdict(time_parts(job_rows(result), 7))}
+        assert told == {"policy": result.policy, **asdict(time_parts(result, 7))}
     shown = linkwright("compare", path).stdout
     above, below = next(
         (above.split(), below.split())

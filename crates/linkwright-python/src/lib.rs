@@ -13,6 +13,7 @@ mod choice_names;
 mod choices;
 mod cluster_job;
 mod cluster_run;
+mod comparison;
 mod errors;
 mod execution;
 mod expectation;
@@ -69,6 +70,8 @@ mod _core {
     use crate::cluster_job::ClusterJob;
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;
+    #[pymodule_export]
+    use crate::comparison::{comparison_gains, comparison_measures, mean_over_seeds, share_saved};
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]

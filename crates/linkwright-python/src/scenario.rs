@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use linkwright::allocation::Policy;
 use linkwright::diagnostic::{Diagnosis, Named};
+use linkwright::scenario::comparison::{
+    self, ComparedOutcome, Comparison, ComparisonError, ComparisonOptions,
+};
 use linkwright::scenario::{
-    self, Asked, JobSource, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
+    self, Asked, JobSource, MOST_SEEDS, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
 use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{RunTime, generate};
@@ -16,12 +19,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use toml::{Table, Value};
+use toml::Table;
 
 use crate::argument::{callback, given};
 use crate::cluster_job::ClusterJob;
+use crate::comparison::refused;
 use crate::errors;
 use crate::job::Job;
+use crate::number;
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
@@ -65,6 +70,11 @@ impl Scenario {
     /// The policy of a name, of those that it knows.
     fn policy(&self, name: &str) -> PyResult<&'static dyn Policy> {
         self.0.registries.policies.get(name).map_err(errors::allocation_choice)
+    }
+
+    /// Tells why a comparison of it, or one of its runs, cannot be had.
+    fn refused(&self, error: ComparisonError) -> PyErr {
+        refused(error, |error| errors::input(of_settings(error, &self.1.settings)))
     }
 
     fn mix(&self) -> Option<&Mix> {
@@ -317,13 +327,106 @@ impl Scenario {
         py: Python<'_>,
         #[pyo3(from_py_with = given)] settings: Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        // What was read as a table once is one still.
-        let mut table: Table = self.1.settings.parse().unwrap_or_default();
-        for (path, value) in values::table(Some(&settings))? {
-            let keys: Vec<&str> = path.split('.').collect();
-            put(&mut table, &keys, value);
+        let given = self.1.given().with(values::table(Some(&settings))?);
+        Self::read(py, Source { settings: given.settings, ..self.1.clone() })
+    }
+
+    /// Lists what a comparison of its variants plays.
+    ///
+    /// Each of the `variants` has a `name` for people, a `variant` for the scenario, and a `choice`. This is its key
+    /// where it is one choice alone. `reference` is a name. There are no `seeds` where variants are played as they
+    /// are. Each of the `runs` is an index of a variant, a seed, and which of the seeds it is. The `settings` are put
+    /// over the scenario so that it has all variants.
+    ///
+    /// Args:
+    ///     reference: The others are compared with this variant. If not given, the scenario names it.
+    ///     seeds: The variants are played on as many. If not given, the scenario says it.
+    ///     machines: These servers take the place of variants. Each has a name for people, and one for the scenario.
+    ///
+    /// Raises:
+    ///     InputError: If a variant is not as it should be.
+    ///     SimulationError: If there is no such reference; if programs are to have seeds or machines.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        *, reference: "str | None" = None, seeds: "int | None" = None,
+        machines: "Sequence[tuple[str, str]]" = Vec::new()
+    ) -> "dict[str, Any]", text_signature = "($self, *, reference=None, seeds=None, machines=())")]
+    fn comparison<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = given)] reference: Option<String>,
+        #[pyo3(from_py_with = given)] seeds: Option<i128>,
+        #[pyo3(from_py_with = given)] machines: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let text = self.1.given();
+        let seeds = seeds.map(|seeds| number::whole("seeds", seeds, MOST_SEEDS)).transpose()?;
+        let options = ComparisonOptions { reference, seeds, machines };
+        let listed = worker::interruptible(py, move || Comparison::new(text, options))?;
+        let listed = listed.map_err(|error| self.refused(error))?;
+        let made = PyDict::new(py);
+        let variants = listed.variants.iter().map(|it| {
+            let variant = PyDict::new(py);
+            variant.set_item("name", &it.name)?;
+            variant.set_item("variant", &it.variant)?;
+            variant.set_item("choice", &it.choice)?;
+            Ok(variant)
+        });
+        made.set_item("variants", variants.collect::<PyResult<Vec<_>>>()?)?;
+        made.set_item("reference", &listed.variants[listed.reference].name)?;
+        made.set_item("seeds", &listed.seeds)?;
+        let runs = listed.runs().map(|run| (run.variant, run.seed, run.draw));
+        made.set_item("runs", runs.collect::<Vec<_>>())?;
+        let settings: Table =
+            listed.variants.iter().filter_map(|variant| variant.settings.clone()).collect();
+        made.set_item("settings", values::dictionary(py, &settings)?)?;
+        Ok(made)
+    }
+
+    /// Gives the same on another seed, from which generated jobs are drawn, too.
+    ///
+    /// Raises:
+    ///     InputError: If it is no scenario then.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (seed: "int"))]
+    fn seeded(&self, py: Python<'_>, #[pyo3(from_py_with = given)] seed: u64) -> PyResult<Self> {
+        let given = self.1.given().seeded(&self.0, seed);
+        Self::read(py, Source { settings: given.settings, ..self.1.clone() })
+    }
+
+    /// Plays its jobs of GPUs under the first of its policies, and gives what they come to as JSON.
+    ///
+    /// It has each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the GPUs there.
+    /// `job_times` and `waits` are seconds at every fortieth part of the jobs.
+    ///
+    /// Args:
+    ///     files: The content of each file that it names, by the name as written.
+    ///     draw: Which of a comparison's seeds it is, from zero. From the second on a file's jobs are drawn of it.
+    ///
+    /// Raises:
+    ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit.
+    ///     SimulationError: If a job can never start, there is no job, or the scenario is of programs.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (files: "dict[str, bytes]" = BTreeMap::new(), draw: "int" = 0))]
+    fn outcome(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] files: BTreeMap<String, Vec<u8>>,
+        #[pyo3(from_py_with = given)] draw: i128,
+    ) -> PyResult<String> {
+        let draw = number::whole("draw", draw, usize::MAX)?;
+        let played = worker::watched(
+            py,
+            |_, _| Ok(()),
+            |hook| comparison::outcome(&self.0, &files, draw, hook),
+        )?;
+        match played.map_err(|error| self.refused(error))? {
+            ComparedOutcome::Day(day) => serde_json::to_string(&day)
+                .map_err(|error| errors::range(Diagnosis::of(error.to_string()))),
+            ComparedOutcome::Programs(_) => {
+                let problem = Diagnosis::of("the scenario runs programs, which no policy places");
+                Err(errors::range(problem.remedy("give it to `replay_scenario`")))
+            }
         }
-        Self::read(py, Source { settings: table.to_string(), ..self.1.clone() })
     }
 
     /// The system, the jobs, and notes.
@@ -418,23 +521,6 @@ impl Scenario {
 /// The server of a system that has no other.
 fn lone(system: &CoreSystem) -> Option<Arc<linkwright::system::Server>> {
     system.fabric().is_none().then(|| Arc::clone(system.kinds()[0].server()))
-}
-
-/// Puts a value where its keys lead.
-fn put(table: &mut Table, keys: &[&str], value: Value) {
-    match keys {
-        [] => {}
-        [key] => drop(table.insert((*key).to_owned(), value)),
-        [key, rest @ ..] => {
-            let inner = table.entry(*key).or_insert_with(|| Value::Table(Table::new()));
-            if !inner.is_table() {
-                *inner = Value::Table(Table::new());
-            }
-            if let Value::Table(inner) = inner {
-                put(inner, rest, value);
-            }
-        }
-    }
 }
 
 /// The error with the path of the setting that it is of: nobody sees the text of settings.

@@ -7,6 +7,7 @@ use linkwright::engine::Progress;
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice, carried};
 use linkwright::simulation::sensitivity::measure;
+use linkwright::simulation::summary::{JobTimes, PolicySummary, Quartiles, TimeParts};
 use linkwright::simulation::{
     self, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice, play_day,
     tables,
@@ -14,6 +15,7 @@ use linkwright::simulation::{
 use linkwright::system::{self, BandwidthProfile};
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::argument::{callback, given, optional_size};
 use crate::choices::Choice;
@@ -85,6 +87,47 @@ impl SimulationResult {
     /// every job ran in one server.
     fn gpus_per_server(&self) -> PyResult<Table> {
         Table::new(tables::gpus_per_server(&self.records))
+    }
+
+    /// Gives where the time of the jobs goes, by the names of `TimeParts`; None where no job ran.
+    ///
+    /// Args:
+    ///     gpus: How many GPUs of the system are in order.
+    #[pyo3(signature = (gpus: "int") -> "dict[str, Any] | None")]
+    fn time_parts<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = given)] gpus: i128,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let gpus = number::whole("gpus", gpus, usize::MAX)?;
+        let each = self.records.iter().map(|it| JobTimes::of(&self.jobs[it.job], it));
+        let Some(parts) = TimeParts::of(&each.collect::<Vec<_>>(), gpus) else { return Ok(None) };
+        let made = PyDict::new(py);
+        made.set_item("wait", parts.wait)?;
+        made.set_item("run_time", parts.run_time)?;
+        made.set_item("job_time", parts.job_time)?;
+        made.set_item("throughput", parts.throughput)?;
+        made.set_item("gpu_seconds", parts.gpu_seconds)?;
+        made.set_item("load", parts.load)?;
+        Ok(Some(made))
+    }
+
+    /// Gives what the policy made of the jobs, by the names of `PolicySummary`, quartiles as five numbers; None where
+    /// no job ran.
+    #[pyo3(signature = () -> "dict[str, Any] | None")]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(found) = PolicySummary::of(&self.jobs, &self.records) else { return Ok(None) };
+        let five = |it: Quartiles| (it.minimum, it.lower, it.median, it.upper, it.maximum);
+        let made = PyDict::new(py);
+        made.set_item("jobs", found.jobs)?;
+        made.set_item("one_gpu_jobs", found.one_gpu_jobs)?;
+        made.set_item("makespan", found.makespan)?;
+        made.set_item("throughput", found.throughput)?;
+        made.set_item("run_time", found.run_time.map(five))?;
+        made.set_item("wait", five(found.wait))?;
+        made.set_item("effective_bandwidth", found.effective_bandwidth.map(five))?;
+        made.set_item("sound_bandwidth", found.sound_bandwidth.map(five))?;
+        Ok(Some(made))
     }
 
     /// What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.

@@ -170,7 +170,7 @@ def compare_scenario(
     built, found = play_variants(
         play_variant,
         loaded,
-        scenario.variants,
+        scenario.comparison(reference=chosen),
         given,
         workers=workers,
         checkpoint=checkpoint,

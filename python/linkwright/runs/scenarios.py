@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,17 +60,41 @@ class ScenarioFile:
         """
         return replace(self, **_with_files(self.path, self.scenario.variant(name)))
 
+    def seeded(self, seed: int) -> ScenarioFile:
+        """The same on another seed, from which generated jobs are drawn, too.
+
+        Raises:
+            InputError: If it is no scenario then.
+        """
+        return replace(self, **_with_files(self.path, self.scenario.seeded(seed)))
+
+    def outcome(self, draw: int) -> Any:
+        """Plays its jobs of GPUs on one of a comparison's seeds, as `Scenario.outcome`.
+
+        Raises:
+            InputError: If a file is not what it should be, or the jobs do not fit.
+            SimulationError: If a job can never start, or there is none.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+        with self._placed():
+            return json.loads(self.scenario.outcome(dict(self.files), draw))
+
     def build(self) -> tuple[System, list[Any], list[str]]:
         """The system, the jobs and notes, as `Scenario.build`.
 
         Raises:
             InputError: If a file is not what it should be, or the jobs do not fit.
         """
-        try:
+        with self._placed():
             return self.scenario.build(dict(self.files))
+
+    @contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Names a file that is refused as it can be opened from here."""
+        try:
+            yield
         except InputError as error:
             if self.scenario.kind == "mix" and error.file in self.files:
-                # As it can be opened from here.
                 file = printable(str(self.path.parent / error.file))
                 found = (error.line, error.column, error.problem, error.value, error.remedy)
                 raise InputError(file, *found) from error

@@ -20,7 +20,7 @@ class OverSeeds:
     """What variants of a scenario came to on the same seeds, set against one of them.
 
     Attributes:
-        found: What each variant came to on each seed, as `measured` says.
+        found: What each variant came to on each seed, as `Scenario.outcome` says.
         seeds: The seeds.
         reference: The variant that the others are compared with.
         together: The scenario as written, under the first of its policies.
@@ -44,7 +44,7 @@ class OverSeeds:
     @cached_property
     def gains(self) -> list[Gain]:
         """By how much each variant is better; of choices their sum and what is left over, too."""
-        return gains(self.found, self.reference, self.together, list(self.choices))
+        return gains(self.found, self.reference, list(self.choices))
 
     def name_of(self, variant: str) -> str:
         """A variant as tables call it."""

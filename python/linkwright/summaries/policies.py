@@ -90,26 +90,14 @@ def summarise(result: SimulationResult) -> PolicySummary:
     Raises:
         SimulationError: If the run had no jobs.
     """
-    rows = job_rows(result)
-    if not rows:
+    found = result.summary()
+    if found is None:
         raise SimulationError("a run without jobs has no summary", "give at least one job")
-    felt = [row for row in rows if row["sensitive"] and row["gpu_count"] > 1]
-    return PolicySummary(
-        policy=result.policy,
-        jobs=len(rows),
-        one_gpu_jobs=sum(row["gpu_count"] == 1 for row in rows),
-        makespan=result.makespan,
-        throughput=_ratio(3600 * len(rows), result.makespan),
-        run_time=_quartiles(felt, "run_time"),
-        wait=Quartiles.of(row["wait"] for row in rows),
-        effective_bandwidth=_quartiles(felt, "effective_bandwidth"),
-        sound_bandwidth=_quartiles(felt, "sound_bandwidth"),
-    )
-
-
-def _quartiles(rows: Sequence[dict[str, Any]], column: str) -> Quartiles | None:
-    values = [row[column] for row in rows if row[column] is not None]
-    return Quartiles.of(values) if values else None
+    five = {
+        name: None if found[name] is None else Quartiles(*found[name])
+        for name in ("run_time", "wait", "effective_bandwidth", "sound_bandwidth")
+    }
+    return PolicySummary(policy=result.policy, **{**found, **five})
 
 
 def speedups(summaries: Sequence[PolicySummary], baseline: str = "baseline") -> list[Speedup]:

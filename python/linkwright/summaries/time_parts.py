@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from linkwright import SimulationResult
+from linkwright.errors import SimulationError
 
 __all__ = ["PARTS_NOTE", "SECONDS_PER_HOUR", "TimeParts", "time_parts"]
 
@@ -39,25 +40,17 @@ class TimeParts:
     load: float | None
 
 
-def time_parts(rows: Sequence[Mapping[str, Any]], gpus: int) -> TimeParts:
-    """Gives the parts of at least one job's time.
+def time_parts(result: SimulationResult, gpus: int) -> TimeParts:
+    """Gives the parts of the time of a result's jobs.
 
     Args:
-        rows: A row for each job, with the columns of `SimulationResult.jobs`.
+        result: Holds the jobs.
         gpus: How many GPUs of the system are in order.
+
+    Raises:
+        SimulationError: If the run had no jobs.
     """
-    count = len(rows)
-    # Sorted, so that sums do not hang on the order of the list.
-    times = sorted(row["finish"] - row["arrival"] for row in rows)
-    waits = sorted(row["wait"] for row in rows)
-    last_end = max(row["finish"] for row in rows)
-    gpu_seconds = sum(row["gpu_count"] * row["run_time"] for row in rows)
-    offered = gpus * max(row["arrival"] for row in rows)
-    return TimeParts(
-        wait=sum(waits) / count,
-        run_time=sum(sorted(row["run_time"] for row in rows)) / count,
-        job_time=sum(times) / count,
-        throughput=SECONDS_PER_HOUR * count / last_end if last_end else None,
-        gpu_seconds=gpu_seconds,
-        load=gpu_seconds / offered if offered else None,
-    )
+    found = result.time_parts(gpus)
+    if found is None:
+        raise SimulationError("a run without jobs has no summary", "give at least one job")
+    return TimeParts(**found)

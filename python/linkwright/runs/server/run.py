@@ -120,7 +120,7 @@ class ScenarioRun(Run):
         """
         own = [gpus_in_order(self.system, self.scenario)] * len(self.results)
         each = zip(self.results, self.gpus_in_order or own, strict=True)
-        return [time_parts(job_rows(result), gpus) for result, gpus in each]
+        return [time_parts(result, gpus) for result, gpus in each]
 
     @property
     def named_parts(self) -> list[dict[str, object]]:

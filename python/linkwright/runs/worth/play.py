@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
-from random import Random
 from typing import Any
 
 from linkwright import Job, Scenario, System
@@ -18,8 +17,6 @@ from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
 from linkwright.runs.speeds import OWN_SPEED, own_speed_of, warnings_of
 from linkwright.runs.variants import (
-    Played,
-    alone,
     errors_of,
     machines_of,
     notes_of,
@@ -27,7 +24,6 @@ from linkwright.runs.variants import (
 )
 from linkwright.runs.worth.run import Worth
 from linkwright.summaries.links import Day
-from linkwright.summaries.measures import measured
 from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Told
 
@@ -46,21 +42,19 @@ def play_seed(
         seed: What its jobs are drawn from.
         draw: Which of the seeds it is, from zero, of which a file's jobs are drawn.
     """
-    return measured(_played(*_ready(scenario, variant, settings, seed, draw)))
+    return dict(_seeded(scenario, variant, settings, seed).outcome(draw))
+
+
+def _seeded(path: str, variant: str, settings: Mapping[str, object], seed: int) -> ScenarioFile:
+    return load_scenario(path, settings).seeded(seed).variant(variant)
 
 
 # A scenario with what it plays: the system and the jobs.
 _Ready = tuple[Scenario, System, Sequence[Job]]
 
 
-def _ready(path: str, variant: str, settings: Mapping[str, object], seed: int, draw: int) -> _Ready:
-    seeded: dict[str, object] = {**settings, "seed": seed}
-    if load_scenario(path, settings).scenario.jobs_seed is not None:
-        seeded["jobs.generate.seed"] = seed
-    loaded = load_scenario(path, seeded).variant(variant)
+def _ready(loaded: ScenarioFile) -> _Ready:
     system, jobs, _ = loaded.build()
-    if isinstance(loaded.scenario.jobs, str) and draw:
-        jobs = _drawn(jobs, seed)
     return loaded.scenario, system, jobs
 
 
@@ -72,16 +66,6 @@ def _days(named: Sequence[tuple[str, _Ready]]) -> list[Day]:
     """Plays days, each under the name that people give it."""
     days = [(name, _played(*ready)) for name, ready in named]
     return [replace(day, result=day.result.named(name)) for name, day in days]
-
-
-def _drawn(jobs: Sequence[Job], seed: int) -> list[Job]:
-    """As many jobs of a list, with replacement, that arrive when its jobs do."""
-    random = Random(seed)
-    drawn = random.choices(jobs, k=len(jobs))
-    return [
-        job.again(f"{at:04}-{job.name}", slot.arrival)
-        for at, (slot, job) in enumerate(zip(jobs, drawn, strict=True), start=1)
-    ]
 
 
 def compare_over_seeds(
@@ -125,37 +109,32 @@ def compare_over_seeds(
         settings = {**settings, **OWN_SPEED}
         loaded = load_scenario(loaded.path, settings)
     scenario = loaded.scenario
-    if machines:
-        played = machines_of(loaded, machines)
-        reference = played[0].name
-    else:
-        played = [Played(name, name, {}) for name in scenario.variants]
-        played[1:1] = alone(loaded, reference)
-    beside: dict[str, object] = dict(settings)
-    for each in played:
-        beside |= each.settings
-    first = scenario.jobs_seed if scenario.jobs_seed is not None else scenario.seed
-    draws = [{"seed": first + draw, "draw": draw} for draw in range(seeds)]
+    listed = scenario.comparison(
+        reference=reference, seeds=seeds, machines=machines_of(loaded, machines)
+    )
+    reference = listed["reference"]
+    variants = listed["variants"]
+    beside: dict[str, object] = {**settings, **listed["settings"]}
     with_all = load_scenario(loaded.path, beside)
     built, found = play_variants(
         play_seed,
         with_all,
-        [each.variant for each in played],
+        listed,
         beside,
-        draws,
         workers=workers,
         checkpoint=checkpoint,
         progress=progress,
         forecast=forecast,
         what="runs",
     )
-    together = played[0].name
+    names = [each["name"] for each in variants]
+    together, first = names[0], listed["seeds"][0]
     shown = [
-        (each.name, _ready(str(loaded.path), each.variant, beside, **draws[0]))
-        for each in played
-        if machines or each.name in (reference, together)
+        (each["name"], _ready(_seeded(str(loaded.path), each["variant"], beside, first)))
+        for each in variants
+        if machines or each["name"] in (reference, together)
     ]
-    system, jobs, _ = built[next(it.variant for it in played if it.name == reference)]
+    system, jobs, _ = built[next(it["variant"] for it in variants if it["name"] == reference)]
     cautions = [
         caution
         for name, (of_variant, its_jobs, _) in built.items()
@@ -164,8 +143,6 @@ def compare_over_seeds(
             *warnings_of(with_all.scenario.variant(name), of_variant, its_jobs),
         )
     ]
-    listed = [draw["seed"] for draw in draws]
-    names = [each.name for each in played]
     return Worth(
         path=loaded.path,
         system=system,
@@ -173,12 +150,12 @@ def compare_over_seeds(
         job_count=len(jobs),
         reference=reference,
         together=together,
-        choices={each.name: each.choice for each in played if each.choice},
+        choices={each["name"]: each["choice"] for each in variants if each["choice"]},
         machines=list(machines),
-        seeds=listed,
-        found={name: found[at :: len(played)] for at, name in enumerate(names)},
+        seeds=listed["seeds"],
+        found={name: found[at :: len(names)] for at, name in enumerate(names)},
         first_days=partial(_days, shown),
-        manifest=of_comparison(loaded, settings, {"seeds": listed}, names, reference),
+        manifest=of_comparison(loaded, settings, {"seeds": listed["seeds"]}, names, reference),
         notes=[*own_speed, *notes_of(built)],
         cautions=list(dict.fromkeys(cautions)),
         known_errors=errors_of(built, with_all),
