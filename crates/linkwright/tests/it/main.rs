@@ -3,6 +3,7 @@
 mod brute_force;
 mod collective_timing;
 mod collectives;
+mod comparison;
 mod copies;
 mod crates;
 mod cycles;

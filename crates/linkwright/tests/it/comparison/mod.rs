@@ -1,0 +1,112 @@
+//! Scenarios are compared without Python, and come to what its tables said when Python listed and summed up.
+//!
+//! The tables beside this file are of that time. Every number of theirs comes out again to the last bit.
+
+use std::ops::ControlFlow;
+
+use linkwright::scenario::comparison::{
+    ComparedOutcome, ComparedRun, Comparison, ComparisonError, ComparisonOptions, OverSeeds,
+};
+use linkwright::scenario::{Files, Given};
+use linkwright::table::{Column, Table};
+
+fn compared(text: &str, options: ComparisonOptions) -> Result<Comparison, ComparisonError> {
+    let (file, text) = ("s.toml".to_owned(), text.to_owned());
+    Comparison::new(Given { file, text, ..Given::default() }, options)
+}
+
+fn played(comparison: &Comparison, run: ComparedRun, files: &Files) -> ComparedOutcome {
+    comparison.play(run, files, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn summed_up(text: &str, files: &Files) -> OverSeeds {
+    let comparison = compared(text, ComparisonOptions::default()).unwrap();
+    let days = comparison.runs().map(|run| match played(&comparison, run, files) {
+        ComparedOutcome::Day(day) => day,
+        other => panic!("no day: {other:?}"),
+    });
+    comparison.sum_up(days.collect())
+}
+
+/// Whether a table has the cells of a text, whose numbers are those to the last bit.
+fn check(table: &Table, text: &str) {
+    let mut lines = text.lines();
+    let names: Vec<&str> = table.columns().iter().map(|column| column.name).collect();
+    assert_eq!(lines.next().unwrap(), names.join(","));
+    assert_eq!(table.row_count(), text.lines().count() - 1);
+    for (row, line) in lines.enumerate() {
+        for (column, cell) in table.columns().iter().zip(line.split(',')) {
+            let number = |value: Option<f64>| {
+                let wanted = (!cell.is_empty()).then(|| cell.parse::<f64>().unwrap());
+                assert_eq!(value.map(f64::to_bits), wanted.map(f64::to_bits), "{line}");
+            };
+            match &column.values {
+                Column::Utf8(values) => assert_eq!(values[row], cell),
+                Column::UInt64(values) => assert_eq!(values[row].to_string(), cell),
+                Column::OptionalUInt64(values) => {
+                    assert_eq!(values[row].unwrap().to_string(), cell);
+                }
+                Column::OptionalFloat64(values) => number(values[row]),
+                other => panic!("a column of {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn choices_over_seeds_come_to_what_python_s_tables_said() {
+    let found = summed_up(include_str!("day.toml"), &Files::new());
+    let names: Vec<&str> = found.variants.iter().map(|(name, _)| name.as_str()).collect();
+    let alone = ["allocation.policies = preserve", "collectives.planner = packing"];
+    assert_eq!(names, ["preserve", alone[0], alone[1], "default", "backfilled"]);
+    assert_eq!(found.seeds, [3, 4, 5]);
+    check(&found.runs_table(), include_str!("day-runs.csv"));
+    check(&found.gains_table(), include_str!("day-gains.csv"));
+    check(&found.held_table(), include_str!("day-held.csv"));
+}
+
+#[test]
+fn days_that_are_drawn_of_a_file_come_to_what_python_s_tables_said() {
+    let jobs = include_bytes!("recorded.csv").to_vec();
+    let files = Files::from([("recorded.csv".to_owned(), jobs)]);
+    let found = summed_up(include_str!("recorded.toml"), &files);
+    check(&found.runs_table(), include_str!("recorded-runs.csv"));
+    check(&found.gains_table(), include_str!("recorded-gains.csv"));
+    check(&found.held_table(), include_str!("recorded-held.csv"));
+}
+
+#[test]
+fn machines_take_the_place_of_variants() {
+    let machines = ["dgx1-v100", "dgx2"].map(|name| (name.to_owned(), name.to_owned())).to_vec();
+    let options = ComparisonOptions { machines, ..ComparisonOptions::default() };
+    let few = include_str!("day.toml").split("[compare]").next().unwrap();
+    let comparison = compared(few, options).unwrap();
+    let names: Vec<_> = comparison.variants.iter().map(|it| it.variant.as_str()).collect();
+    assert_eq!((names, comparison.reference), (vec!["preserve", "machine-2"], 0));
+    let runs: Vec<ComparedRun> = comparison.runs().collect();
+    assert_eq!(runs, [0, 1].map(|variant| ComparedRun { variant, seed: Some(3), draw: 0 }));
+    let servers = runs.iter().map(|run| {
+        let scenario = comparison.scenario_of(*run).unwrap();
+        scenario.network.servers[0].kind.name.clone()
+    });
+    assert_eq!(servers.collect::<Vec<_>>(), ["dgx1-v100", "dgx2"]);
+}
+
+#[test]
+fn programs_are_compared_on_their_own_seed() {
+    let text = "[[job]]\nprogram = \"stencil4d\"\nranks = 16\n[compare.a]\nseed = 4\n";
+    let comparison = compared(text, ComparisonOptions::default()).unwrap();
+    let runs: Vec<ComparedRun> = comparison.runs().collect();
+    assert_eq!(runs, [0, 1].map(|variant| ComparedRun { variant, seed: None, draw: 0 }));
+    let ComparedOutcome::Programs(times) = played(&comparison, runs[0], &Files::new()) else {
+        panic!("no programs")
+    };
+    assert_eq!(times.jobs.len(), 1);
+    assert!(times.makespan > 0.0 && times.makespan == times.jobs[0].1);
+    let seeds = ComparisonOptions { seeds: Some(2), ..ComparisonOptions::default() };
+    assert!(matches!(compared(text, seeds), Err(ComparisonError::OfPrograms)));
+    let reference = Some("none".to_owned());
+    let unknown = ComparisonOptions { reference, ..ComparisonOptions::default() };
+    let refused = compared(text, unknown).unwrap_err().to_string();
+    assert_eq!(refused, "there is no variant `none`; there are as-written, a");
+}
