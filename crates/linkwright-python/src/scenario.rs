@@ -67,7 +67,7 @@ impl Scenario {
         Ok(Self(Arc::new(read), source))
     }
 
-    /// The policy of a name, of those that it knows.
+    /// Finds the policy of a name, of those that it knows.
     fn policy(&self, name: &str) -> PyResult<&'static dyn Policy> {
         self.0.registries.policies.get(name).map_err(errors::allocation_choice)
     }

@@ -101,7 +101,7 @@ impl Fabric {
         self
     }
 
-    /// The same fabric with the parameters that its kind made it of.
+    /// Keeps the parameters that its kind made it of.
     #[must_use]
     pub(super) fn with_parameters(mut self, parameters: FabricSpecification) -> Self {
         self.parameters = Some(Box::new(parameters));
