@@ -98,6 +98,6 @@ def _one_gpu() -> StudyTable:
         formats=("", "", "", ".0f", ".0f", ".2f"),
         note="Pictures are synthetic and lie in the GPU's memory. cuDNN's convolutions by fewer "
         "multiplications save VGG-16 and AlexNet most of their arithmetic. Winograd's take "
-        "windows of 3 x 3 points, Fourier's those of 5 x 5. Without them ours trained VGG-16 at 63 pictures a "
-        "second.",
+        "windows of 3 x 3 points, Fourier's those of 5 x 5. Without them ours trained VGG-16 at "
+        "63 pictures a second.",
     )
