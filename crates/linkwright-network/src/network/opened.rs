@@ -27,14 +27,14 @@ pub(in crate::network) struct PacketChannels {
     place: Vec<u32>,
     /// For each device, those that enter it.
     pub(in crate::network) entering: Vec<Vec<ServerChannel>>,
-    /// The CPUs whose memory can hold something up, in order, each with that memory's channel.
+    /// Lists the CPUs whose memory can hold something up, in order, each with that memory's channel.
     memories: Vec<(DeviceId, ServerChannel)>,
 }
 
 impl PacketChannels {
     fn new(kind: &ServerKind) -> Self {
         let server = kind.server();
-        // Behind those of links, as in `Routes`, of which a memory uses the first of two.
+        // Behind those of links, as in `Routes`: a memory uses the first of two.
         let behind = (0..).map(|at| 2 * (server.links().len() as ServerChannel + at));
         let memories: Vec<_> = server.host_memories().map(|it| it.cpu).zip(behind).collect();
         let mut place = vec![NONE; 2 * (server.links().len() + memories.len())];
@@ -193,13 +193,13 @@ impl<'a> Insides<'a> {
         Some(own)
     }
 
-    /// The link of a server's channel; None of a memory.
+    /// Gives the link of a server's channel; None of a memory.
     pub(in crate::network) fn link(&self, at: ServerPlace) -> Option<&'a Link> {
         self.system.kind_of(at.server).server().links().get(at.index as usize / 2)
     }
 
-    /// The channel that the memory of a CPU is, whose server's channels have been made, where it can
-    /// hold something up.
+    /// Finds the channel of a CPU's memory, where that can hold something up. Its server's channels have
+    /// been made.
     pub(in crate::network) fn memory_of(&self, device: DeviceIndex) -> Option<ChannelId> {
         if !self.has_memories {
             return None;

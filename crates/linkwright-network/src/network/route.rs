@@ -110,7 +110,7 @@ impl Diagnose for RouteError {
 ///
 /// The wire with index `i` in [`Wiring::wires`] is the resource `2 * i` from its end `a` to
 /// its end `b`, and `2 * i + 1` back; those of [`Wiring::inner_wires`] follow, then those of
-/// [`Wiring::memories`], of which all use the first of two. Devices are named by
+/// [`Wiring::memories`]. Of a memory's two, all use the first. Devices are named by
 /// their indices in [`Wiring::devices`], which in a whole system are their numbers there.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
@@ -409,7 +409,7 @@ impl<'a> Routes<'a> {
         Route { uses, latency: latency[place(from)], hops: distance, bandwidth }
     }
 
-    /// The resource of a device's memory, where that is the memory of a CPU and can hold something up.
+    /// Finds the resource of a CPU's memory, where that can hold something up.
     pub(super) fn memory_of(&self, device: WiredId) -> Option<ResourceId> {
         let at = self.wiring.memories().iter().position(|memory| memory.a == device)?;
         Some(2 * (self.wiring.wires().len() + self.wiring.inner_wires().len() + at))

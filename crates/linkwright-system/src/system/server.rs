@@ -42,7 +42,7 @@ pub struct Device {
     /// The memory behind a CPU. A GPU's is that of its model, and stands there alone.
     #[serde(skip)]
     pub host_memory: Option<Bytes>,
-    /// What that memory carries in a second, reading and writing together, by its data sheet.
+    /// Holds the bandwidth of that memory by its data sheet, reading and writing together.
     #[serde(skip)]
     pub host_memory_bandwidth: Option<Bandwidth>,
     /// How fast the port of a network interface is, where that is given; `adapters::port_speed` also
@@ -87,7 +87,7 @@ impl Device {
         self.host_memory.or_else(of_model)
     }
 
-    /// What its memory carries in a second: a GPU's by its model, a CPU's where it is given.
+    /// Gives the bandwidth of its memory: a GPU's by its model, a CPU's where it is given.
     #[must_use]
     pub fn memory_bandwidth(&self) -> Option<Bandwidth> {
         let of_model = || Some(self.gpu_model()?.memory().ok()?.bandwidth);
@@ -144,12 +144,12 @@ impl Link {
     }
 }
 
-/// The memory of a CPU as a channel: all that is read and written there shares it.
+/// Describes the memory of a CPU as a channel: all that is read and written there shares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostMemory {
-    /// The CPU.
+    /// Names the CPU.
     pub cpu: DeviceId,
-    /// What its data sheet says, reading and writing together.
+    /// Holds the peak by its data sheet, reading and writing together.
     pub bandwidth: Bandwidth,
 }
 
@@ -388,8 +388,8 @@ impl Server {
         &self.links
     }
 
-    /// The memories of CPUs that can hold something up, in the order of their CPUs: those whose
-    /// bandwidth is known, and is less than what all links of the CPU carry in both directions.
+    /// Lists the memories of CPUs that can hold something up, in the order of their CPUs. The bandwidth
+    /// of such is known, and less than all links of the CPU carry in both directions.
     pub fn host_memories(&self) -> impl Iterator<Item = HostMemory> + '_ {
         self.devices.iter().enumerate().filter_map(|(cpu, device)| {
             let bandwidth = device.host_memory_bandwidth?;

@@ -12,6 +12,8 @@ from linkwright.studies.pcie.dependence import dependence, own_kernels
 from linkwright.studies.pcie.eight import eight_tasks, faster_resnet, fit
 from linkwright.studies.pcie.layouts import LAYOUTS, QUICK
 from linkwright.studies.pcie.published import published
+from linkwright.studies.pcie.readback import read_backs
+from linkwright.studies.pcie.readings import readings
 from linkwright.studies.pcie.runs import Progress, perform
 from linkwright.studies.pcie.sections import each_layout, each_pair, longer, statements, workloads
 from linkwright.studies.study import Study
@@ -28,10 +30,12 @@ INTRODUCTION = (
     "policies.",
     "What can be compared is limited by what was published: Table 1's sizes, and the sentences on "
     "Figs. 3, 5 and 6. The paper says neither how long kernels take nor how fast copies are. "
-    "Kernel times here are from an open cycle-level R9 Nano model at Table 1's sizes, with those "
-    "of Linkwright's own beside them; copies reach 26 GB/s behind 0.5 µs, as over PCIe 4; only "
-    "inputs are copied, since the table has one size for each workload. None of these is fitted "
-    "to a result; for Fig. 3, of which less is said, one number is, to one point.",
+    "Kernel times here are those of the R9 Nano of MGPUSim v4.2.0 at Table 1's sizes. The paper "
+    "extends that simulator. Those of Linkwright's own stand beside them. Copies reach 26 GB/s "
+    "behind 0.5 µs, as over PCIe 4. Only inputs are copied, since the table has one size for each "
+    "workload. A section has other readings of these beside the paper, and one has results copied "
+    "back. None is fitted to a result; for Fig. 3, of which less is said, one number is, to one "
+    "point.",
     "The paper measures for 0.3 seconds, in which 81.75 iterations are done in the mean. "
     "Iterations of Table 1's sizes take 8 to 70 µs: in 0.3 seconds there would be thousands. 0.3 "
     "milliseconds are of the right order, and are what is measured here unless `--window` says "
@@ -53,7 +57,7 @@ def run(
     """Runs the study.
 
     Args:
-        quick: Two of the eight layouts, and no longer window.
+        quick: Two of the eight layouts, no other readings and no longer window.
         progress: Called with the stage, the pairs done, and the pairs in all.
         window: Seconds in which iterations are counted; where absent, 0.3 ms.
         batch: Images of a step of ResNet-50, of the eight tasks of Fig. 3.
@@ -68,10 +72,12 @@ def run(
         statements(found, seconds),
         each_layout(found),
         each_pair(found),
+        read_backs(),
         eight_tasks(fit(batch, progress), batch),
     ]
     if not quick:
         sections += [
+            readings(found, seconds, progress),
             dependence(found, seconds, progress),
             longer(seconds, progress),
             faster_resnet(batch, progress),

@@ -25,6 +25,7 @@ from linkwright.studies.pcie.runs import SPANS, done_within
 
 __all__ = [
     "BATCH",
+    "DATA_SHEET",
     "DIN",
     "RESNET",
     "SERVERS",
@@ -49,6 +50,8 @@ BATCH = 32
 DRAWS = 20
 # Steps of ResNet-50 in which iterations are counted.
 STEPS = 24
+# Gigabytes per second of a socket's memory: DDR4-2400 on four channels, of a Xeon E5-2698 v4.
+DATA_SHEET = 76.8
 # DeepInterest's share of copying is fitted in such parts.
 PARTS = 1000
 
@@ -61,17 +64,24 @@ class Server:
         name: In words.
         root: Whether one link leads from the host to all switches; else each has its own.
         sharing: How many other GPUs share a GPU's link to the host.
+        memory: Gigabytes per second of each socket's memory; where absent, those of its data sheet.
     """
 
     name: str
     root: bool
     sharing: int
+    memory: float | None = None
 
     def system(self) -> System:
         """It, with packets in turn."""
         bus = {"payload": f"{PAYLOAD} B", "header": f"{HEADER} B", "arbitration": "round-robin"}
         network = {"pcie": bus}
-        return System(_one_root() if self.root else "dgx1-v100", network=network)
+        server = _one_root() if self.root else System("dgx1-v100")
+        if self.memory is not None:
+            known = f'memory_bandwidth = "{DATA_SHEET:g} GB/s"'
+            text = server.to_toml().replace(known, f'memory_bandwidth = "{self.memory:g} GB/s"')
+            server = System.from_text(text)
+        return System(server, network=network)
 
 
 # What is known of such servers, and the most that could be shared.
@@ -91,7 +101,7 @@ name = "eight-on-one-root"
 source = "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU Systems, Section 2"
 device = [
   {{ kind = "gpu", names = {gpus} }},
-  {{ kind = "cpu", names = ["CPU0"] }},
+  {{ kind = "cpu", names = ["CPU0"], memory_bandwidth = "{DATA_SHEET:g} GB/s" }},
   {{ kind = "host-bridge", names = ["HB0"] }},
   {{ kind = "pcie-switch", names = {[*switches, "ROOT"]} }},
 ]

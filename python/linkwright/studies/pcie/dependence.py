@@ -89,9 +89,8 @@ def dependence(found: Found, window: float, progress: Progress | None) -> Sectio
         ("published", "", None, None, *(None if it is None else it / 100 for it in numbers))
     ]
     for layout in QUICK:
-        link = layout.name.partition(";")[0]
         times = (("preset", found), ("ours", ours), ("preset, doubled", longer))
-        rows += [(name, link, *_headline(which[layout])) for name, which in times]
+        rows += [(name, layout.link, *_headline(which[layout])) for name, which in times]
     return Section(
         title="How the answer depends on the kernels",
         text=[

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from linkwright.studies.pcie.charts import by_mix
 from linkwright.studies.pcie.contention import (
     BATCH,
+    DATA_SHEET,
     DIN,
     RESNET,
     SERVERS,
@@ -26,6 +28,8 @@ from linkwright.studies.tables import Cell, Section, StudyTable
 
 __all__ = ["eight_tasks", "faster_resnet", "fit", "resnet_at"]
 
+# Gigabytes per second of each socket's memory: the data sheet's, and much less.
+MEMORIES = (DATA_SHEET, 9.6, 4.8, 2.4, 1.2)
 # How many times as fast ResNet-50 computes, where more is asked of the links.
 SPEEDS = (1.0, 4.0, 8.0, 16.0)
 
@@ -61,6 +65,7 @@ def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
         on = server.system()
         tasks[server] = tasks_of(on, batch, share)
         found[server] = mixes(on, tasks[server])
+    memories = _memories(shares[SERVERS[0]], batch)
     kinds = (("ResNet-50", RESNET), ("DeepInterest", DIN))
     lines = [
         {"mix": _name(mix), "task": f"{task}, {server.name}", "slower": by}
@@ -83,11 +88,13 @@ def eight_tasks(shares: Shares, batch: int = BATCH) -> Section:
             "same for each mix. Known error of the flow model: where a mix of the two was played "
             "in packets, too, each task lost the same within one point.",
             _verdict(tasks, found),
+            _of_memory(memories),
         ],
         tables=[
             _said(shares, found),
             _every_mix(found),
             _asked(tasks),
+            _memory_table(memories),
         ],
         figures={"pcie-mixes": by_mix(lines)},
     )
@@ -114,8 +121,59 @@ def _verdict(
         f"but copy could not lose more than {limits[0]:.1%} with a link for each two GPUs, or "
         f"{limits[1]:.1%} if one link led to all eight. In this model DeepInterest suffers from "
         "other DeepInterests, the more of them there are; as published it loses as much beside "
-        "ResNet-50s. The paper says that tasks had cores of their own; what else they share of a "
-        "host, its memory for one, this model leaves out."
+        "ResNet-50s."
+    )
+
+
+def _memories(share: float, batch: int) -> dict[float, tuple[float, Mix]]:
+    """Plays seven ResNet-50s beside one DeepInterest, by the memory of each socket."""
+    found = {}
+    for memory in MEMORIES:
+        on = replace(SERVERS[0], memory=memory).system()
+        tasks = tasks_of(on, batch, share)
+        found[memory] = tasks[RESNET].copying, mixes(on, tasks, [1])[0]
+    return found
+
+
+def _of_memory(found: Mapping[float, tuple[float, Mix]]) -> str:
+    said = published()["contention"]["din_beside_seven"] / 100
+    beside = {memory: mix.slower[DIN] or 0.0 for memory, (_, mix) in found.items()}
+    enough = max(memory for memory, by in beside.items() if by > said)
+    return (
+        "**The host's memory does not explain it either.** Copies read it, and it is a channel of "
+        f"the model, of {DATA_SHEET:g} GB/s for each socket by the data sheet of its CPU. With it "
+        f"DeepInterest loses {beside[DATA_SHEET]:.1%} beside seven ResNet-50s, as it does with "
+        "links alone: four GPUs on two links of PCIe 3 ask for a third of it at most. For "
+        f"the published loss a socket would have to copy from memory at {enough:g} GB/s, a "
+        f"{_ordinal(DATA_SHEET / enough)} of that. So neither PCIe, which the paper blames, nor "
+        "memory holds the tasks up by what they copy. The rest of what a host does for training, "
+        "such as decoding images on cores that share caches and memory, is not modelled."
+    )
+
+
+def _ordinal(times: float) -> str:
+    return f"{round(times)}th"
+
+
+def _memory_table(found: Mapping[float, tuple[float, Mix]]) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = [
+        (memory, copying, mix.slower[DIN], mix.slower[RESNET])
+        for memory, (copying, mix) in found.items()
+    ]
+    return StudyTable(
+        title="Slower than alone, by what each socket's memory carries",
+        columns=(
+            "memory (GB/s)",
+            "ResNet-50 copies",
+            "DeepInterest beside seven",
+            "seven ResNet-50s beside one",
+        ),
+        rows=tuple(rows),
+        formats=("g", ".1%", ".1%", ".1%"),
+        note=(
+            f"A port for each switch. {DATA_SHEET:g} GB/s are the data sheet's; DeepInterest "
+            "copies for the same share of its time alone in each row."
+        ),
     )
 
 

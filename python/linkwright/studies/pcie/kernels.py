@@ -54,7 +54,7 @@ def size_of(name: str) -> int:
 
 
 def preset() -> dict[str, float]:
-    """The times that an open simulator gives, and that the study plays unless it says otherwise."""
+    """Gives the times of MGPUSim v4.2.0, which the study plays unless it says otherwise."""
     entry = published()["kernels"]
     return {name: float(entry[name]) for name in SIMULATED}
 

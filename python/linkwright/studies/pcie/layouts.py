@@ -33,21 +33,33 @@ class Layout:
         root: Whether one link leads from the root to both switches; else each has its own.
         gpus: The GPUs of each task.
         split: Whether each task's GPUs (or, of one each, the tasks) are below different switches.
+        copied: Gigabytes that copies reach in a second; where absent, those of PCIe 4.
     """
 
     root: bool
     gpus: int
     split: bool
+    copied: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Gives the bytes that copies reach in a second."""
+        known: float = published()["copies"]["bandwidth"]
+        return (known if self.copied is None else self.copied) * 1e9
+
+    @property
+    def link(self) -> str:
+        """Says in words what leads to the host."""
+        return "one x16 to the root" if self.root else "a port for each switch"
 
     @property
     def name(self) -> str:
         """In words."""
-        link = "one x16 to the root" if self.root else "a port for each switch"
         if self.gpus == 2:
             place = "each task on both switches" if self.split else "each task on its switch"
         else:
             place = "on two switches" if self.split else "on one switch"
-        return f"{link}; {self.gpus} GPU{'s' if self.gpus > 1 else ''} a task, {place}"
+        return f"{self.link}; {self.gpus} GPU{'s' if self.gpus > 1 else ''} a task, {place}"
 
     @property
     def mappings(self) -> tuple[list[int], list[int]]:
@@ -79,7 +91,7 @@ QUICK = (Layout(root=True, gpus=2, split=True), Layout(root=False, gpus=2, split
 def system(layout: Layout, policy: str) -> System:
     """The server under a policy."""
     copies = published()["copies"]
-    rate = round(copies["bandwidth"] * 1e9 / COPIED)
+    rate = round(layout.rate / COPIED)
     # The latency of a copy, over as many links as lead to a GPU.
     steps = 3 if layout.root else 2
     latency = round((copies["latency"] * 1e3 - ON_DIE) / steps)

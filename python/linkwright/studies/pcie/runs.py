@@ -43,6 +43,7 @@ class Alone:
         kernel: Microseconds that it computes.
         iteration: Seconds that it takes.
         copy: Seconds that its copy takes.
+        rate: Bytes that copies reach in a second.
     """
 
     name: str
@@ -50,12 +51,12 @@ class Alone:
     kernel: float
     iteration: float
     copy: float
+    rate: float
 
     @property
     def demand(self) -> float:
         """What a GPU asks of a link, as a share of what copies reach."""
-        rate: float = published()["copies"]["bandwidth"] * 1e9
-        return self.size / self.iteration / rate
+        return self.size / self.iteration / self.rate
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def alone(layout: Layout, name: str, kernel: float) -> Alone:
     run = system(layout, "round-robin").replay([_job(name, kernel, [0], 8)], timeline=SPANS)
     copies = pyarrow.table(run.copies())
     [first, *_] = [end - start for start, end in _spans(copies)]
-    return Alone(name, size_of(name), kernel, run.makespan / 8, first)
+    return Alone(name, size_of(name), kernel, run.makespan / 8, first, layout.rate)
 
 
 def done_within(window: float, start: float, ends: Sequence[float]) -> float:
@@ -164,6 +165,7 @@ def perform(
     *,
     kernels: Kernels | None = None,
     chosen: Sequence[tuple[str, str]] | None = None,
+    policies: Sequence[str] = tuple(POLICIES),
     progress: Progress | None = None,
     stage: str = "pairs on a bus",
 ) -> list[Pair]:
@@ -174,6 +176,7 @@ def perform(
         window: Seconds in which iterations are counted.
         kernels: How long kernels take; the preset times where absent.
         chosen: Which pairs; all where absent.
+        policies: Which policies, serving in turn among them.
         progress: Called with the stage, the pairs done, and the pairs in all.
         stage: What is done.
     """
@@ -181,7 +184,7 @@ def perform(
     played = pairs() if chosen is None else chosen
     names = dict.fromkeys(name for pair in played for name in pair)
     by_name = {name: alone(layout, name, times[name]) for name in names}
-    systems = {policy: system(layout, policy) for policy in POLICIES}
+    systems = {policy: system(layout, policy) for policy in policies}
     found = []
     for done, (small, large) in enumerate(played, 1):
         both = by_name[small], by_name[large]

@@ -1,4 +1,4 @@
-//! The memories of CPUs: what copies share there, and what they do not notice.
+//! Copies share the memories of CPUs, and do not notice one that is wide.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::system::toml_format::read;
 use crate::system::{System, Wire};
 use crate::units::{Bytes, Picoseconds};
 
-/// Four GPUs, each on a port of its own, and two CPUs, of memories of a bandwidth.
+/// Makes a server of four GPUs, each on a port of its own, and two CPUs with a memory.
 fn server(memory: &str) -> System {
     let text = format!(
         "name = \"m\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\", \"C\", \"D\"]\n\
@@ -43,7 +43,7 @@ fn settings(switching: Switching, bus: Option<PcieArbitration>) -> PacketSetting
     }
 }
 
-/// When each message arrives, by its token.
+/// Tells when each message arrives, by its token.
 fn arrivals(network: &mut impl Transport, messages: &[(u64, Message)]) -> Vec<u64> {
     let mut traffic = Traffic::new(network);
     messages.iter().for_each(|(time, message)| traffic.send_at(Picoseconds(*time), *message));
@@ -56,7 +56,7 @@ fn arrivals(network: &mut impl Transport, messages: &[(u64, Message)]) -> Vec<u6
     times
 }
 
-/// The same in packets, as flows and on connections.
+/// Gives the same in packets, as flows and on connections.
 fn all(system: &System, settings: PacketSettings, messages: &[(u64, Message)]) -> [Vec<u64>; 3] {
     let (routing, nic) = (|| AnyRouting::of(Nowhere), NicPolicy::FCFS);
     let mut packets = PacketNetwork::new(system, settings, routing(), nic, &TurnByTurn).unwrap();
@@ -92,8 +92,8 @@ fn all_that_is_read_and_written_shares_the_memory() {
         &[(A, X)],
     ];
     for ends in cases {
-        // Nothing else holds these up: a port carries 22 GB/s, or more, each way. What queues of the
-        // memory hold at the end counts as written, a twentieth at most.
+        // Nothing else holds these up: a port carries 22 GB/s, or more, each way. The
+        // memory's queues hold the last of it, a twentieth at most, which counts as written.
         let least = ends.len() as f64 * size as f64 / 20e9 * 1e12;
         for bus in [None, Some(PcieArbitration::RoundRobin), Some(PcieArbitration::Throughput)] {
             let found = all(&system, settings(Switching::CutThrough, bus), &copies(ends, size));
@@ -103,7 +103,7 @@ fn all_that_is_read_and_written_shares_the_memory() {
             }
         }
     }
-    // What goes from one memory to the other is read in one and written in the other.
+    // A copy from one memory to the other is read in one and written in the other.
     let both = copies(&[(X, Y), (Y, X), (X, A)], size);
     for times in all(&system, settings(Switching::CutThrough, None), &both) {
         let last = *times.iter().max().unwrap() as f64;

@@ -115,7 +115,7 @@ impl DeviceGroup {
         }
     }
 
-    /// What the memory of a group of CPUs carries, of each.
+    /// Reads the bandwidth of the memory of each CPU of a group.
     fn host_memory_bandwidth(&self, source: &Source) -> Result<Option<Bandwidth>, InputError> {
         let Some(memory) = &self.memory_bandwidth else { return Ok(None) };
         let refuse = |problem, remedy| Err(source.refuse(memory.span(), problem, remedy));

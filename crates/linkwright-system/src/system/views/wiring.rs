@@ -7,8 +7,8 @@
 //! links may hold up what ports send, they are wires of the crossbar to itself, which no route
 //! searches, and over which [`FabricPaths`] divides whatever passes. GPUs that meet their interface
 //! without a channel have a wire to it that is as wide as the interface's port, and belongs to no channel.
-//! The memory of a CPU that can hold something up is a wire of the CPU to itself, which no route
-//! searches, and which all that begins or ends there shares.
+//! The memory of a CPU that can hold something up is a wire of the CPU to itself. No route searches
+//! it, and all that begins or ends there shares it.
 //!
 //! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
 
@@ -334,8 +334,8 @@ impl Wiring {
         &self.inner
     }
 
-    /// The memories of CPUs that can hold something up, from the CPU to itself, in the order of the CPUs.
-    /// What is read and what is written share one.
+    /// Lists the memories of CPUs that can hold something up, each from its CPU to itself. Reads and
+    /// writes share it.
     #[must_use]
     pub fn memories(&self) -> &[Wire] {
         &self.memories
@@ -412,7 +412,7 @@ impl Wiring {
     }
 }
 
-/// What joins a device to itself, or to another that it meets without a channel of the system.
+/// Joins a device to itself, or to another that it meets without a channel of the system.
 fn meeting(bandwidth: Bandwidth) -> Wire {
     Wire {
         a: 0,

@@ -1,11 +1,11 @@
-//! The memories of CPUs that packets are read from and written to.
+//! Packets are read from the memories of CPUs and written to them.
 //!
-//! What it represents: a memory moves one packet after another at its data sheet's rate, whoever reads
-//! or writes. A packet leaves a CPU once it has been read, and the buffer before one once it has been
-//! written. Queues of the memory take what all channels of its server may bring at one time, so that nothing
-//! waits where those bring no more than it carries.
+//! A memory moves one packet after another at its data sheet's rate, whoever reads or writes. A packet
+//! leaves a CPU once it has been read, and the buffer before one once it has been written. Queues of the
+//! memory take one packet of each channel of its server. So nothing waits where all channels together
+//! bring no more than it carries.
 //!
-//! What it leaves out: banks, pages that are open, and turns between reading and writing.
+//! Banks, open pages, and turns between reading and writing are left out.
 
 use super::super::packets::{Packet, PacketIndex};
 use super::super::settings::serialisation;
@@ -16,7 +16,7 @@ use crate::system::fabric::ChannelId;
 use crate::units::Bandwidth;
 
 impl State {
-    /// Adds a memory whose server has so many links, on which packets are so large at most.
+    /// Adds a memory, by its bandwidth, the largest packet and the number of its server's links.
     pub(super) fn add_memory(&mut self, bandwidth: Bandwidth, packet: u64, links: usize) {
         let at_once = packet.saturating_mul(2 * links as u64);
         let delay = serialisation(at_once, bandwidth);
@@ -45,7 +45,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    /// Returns when a memory has moved so much, behind what it moves already, or has it in its queues.
+    /// Returns when a memory has a packet in its queues, behind what it moves already.
     fn move_by_memory(&mut self, memory: ChannelId, size: u32) -> u64 {
         let (now, opened) = (self.state.now, self.inside.opened(memory));
         let line = &mut self.state.lines[memory as usize];
