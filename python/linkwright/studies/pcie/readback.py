@@ -24,8 +24,8 @@ class Case:
 
     Attributes:
         name: In words.
-        to_peer: Whether the writer sends to a GPU behind the other switch, not from the host.
-        sizes: Bytes of a copy of each.
+        to_peer: Whether the writer sends to a GPU behind the other switch.
+        sizes: Bytes of a copy.
     """
 
     name: str
@@ -97,8 +97,8 @@ def read_backs() -> Section:
         text=[
             "Table 1 has one size for each workload, and above only inputs are copied. Here "
             f"{COPIES} copies of a writer and of a reader follow one another. Their GPUs are below "
-            f"one switch, at {COPIED:g} GB/s. A read is a request that goes down without data, and responses "
-            "that come up with it.",
+            f"one switch, at {COPIED:g} GB/s. A read is a request that goes down without data, and "
+            "responses that come up with it.",
             "**TOS makes a reader wait for a writer with which it shares no data's way.** Inputs "
             "fill the link down, results the link up. Under round-robin both take little more than "
             f"alone: the reader {down[0]:.3f} ms. Under TOS it takes {down[1]:.3f} ms. Its "
@@ -106,8 +106,8 @@ def read_backs() -> Section:
             "only when the writer pauses, or by the bound on waiting. Fewer bytes do not help: of "
             f"a tenth of the data it takes {small[0]:.3f} ms under round-robin and "
             f"{small[1]:.3f} ms under TOS.",
-            "**Response first counts where a peer's data go up.** Copies from one GPU to another "
-            "are requests with data, and share the way up with responses. Under TOS the reader "
+            "**Response first counts where a peer's data go up.** Copies from a GPU to another "
+            "are requests with data. They share the way up with responses. Under TOS the reader "
             f"takes {up[1]:.3f} ms and the writer waits; under round-robin it takes {up[0]:.3f}.",
             "Whether Eqs. 1 to 3 say so: Eqs. 1 and 2 do, as they are written. A read's request "
             "and its response have the same ID_D and differ in ID_T, so that they are two classes. "
