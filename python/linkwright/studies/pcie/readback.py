@@ -52,7 +52,7 @@ def _writer(case: Case) -> ClusterJob:
         return _host_copies("writer", 0, "input", size)
     builder = ProgramBuilder(2)
     for _ in range(COPIES):
-        builder.copy(0, "device-to-device", f"{size} B", peer=1)
+        builder.copy(0, "peer", f"{size} B", peer=1)
     # Behind the other switch, so that it crosses the reader's link to the host.
     return ClusterJob(builder.build(), name="writer", mapping=[0, 2])
 
