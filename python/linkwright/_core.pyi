@@ -2676,6 +2676,7 @@ class Schedule:
         system: System | None = None,
         chunk: int | str | None = None,
         protocol: ProtocolName | None = None,
+        processes: ProcessesName | None = None,
     ) -> Timing:
         """How long it takes on a system's links.
 
@@ -2685,6 +2686,9 @@ class Schedule:
             chunk: The longest run of bytes that one step moves; where None it is found as Blink
                 does (MIAD), and `Timing.chunk_trials` says what was tried.
             protocol: `LL`, `LL128` or `Simple`; its own where None.
+            processes: How ranks are launched: `each` a process; `one` with all GPUs, one after
+                another; `group`, one that launches all at once, as NCCL up to 2.8 does. Where None,
+                `one` within a server, unless its calibration says otherwise, and `each` between servers.
 
         Raises:
             CollectiveError: If the size does not divide into shards, the system has no path for a
@@ -3960,7 +3964,8 @@ def expect(
             NVLink or xGMI, else PCIe.
         network_bandwidth: GB/s that a server's network interfaces were measured to reach
             together.
-        processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other; as
+        processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other (up
+            to NCCL 2.8 as a `group`); as
             nccl-tests is usually run if absent: one on a lone server.
         terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
 
@@ -4250,6 +4255,7 @@ def plan(
     size: int | str | None = None,
     protocol: ProtocolName | None = None,
     peer_access_switch: float | None = None,
+    stream_reuse: bool = True,
 ) -> Schedule:
     """Plans a collective on the links that a job really has.
 
@@ -4271,6 +4277,8 @@ def plan(
             where None.
         peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
             T_dpa); an assumed 0.25 ms for each other GPU where None.
+        stream_reuse: Whether trees that share a link take turns on it, each in proportion to its
+            data, as Blink makes them by reusing CUDA streams. Else each gets an equal part.
 
     Raises:
         CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
@@ -4333,6 +4341,7 @@ def plan_for_sizes(
     algorithm: AlgorithmName = "packing",
     root: int | None = None,
     links: str = "auto",
+    stream_reuse: bool = True,
 ) -> list[Schedule]:
     """Plans a collective for each of several sizes, as `plan` does for one.
 
@@ -4344,6 +4353,7 @@ def plan_for_sizes(
         algorithm: One of `algorithm_names`.
         root: As for `plan`.
         links: As for `plan`, but for `hybrid`.
+        stream_reuse: As for `plan`.
 
     Returns:
         For each size a plan that is fast for it. Trees are packed once for all.
@@ -4497,6 +4507,7 @@ def time_sweep(
     *,
     chunk: int | str | None = None,
     protocol: ProtocolName | None = None,
+    processes: ProcessesName | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:
     """Times a schedule for each of several sizes.
@@ -4507,6 +4518,7 @@ def time_sweep(
         sizes: Bytes, as nccl-tests counts them.
         chunk: The longest run of bytes that one step moves; found for each size where None.
         protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
+        processes: As for `Schedule.time`.
         progress: Called after each size with the number that is done and their number.
 
     Returns:

@@ -169,7 +169,7 @@ PlannerName: TypeAlias = Literal[
 ]
 PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"]
 PrecisionName: TypeAlias = Literal["fp32", "tf32", "fp16", "bf16"]
-ProcessesName: TypeAlias = Literal["each", "one"]
+ProcessesName: TypeAlias = Literal["each", "one", "group"]
 ProtocolName: TypeAlias = Literal["LL", "LL128", "Simple"]
 ReductionName: TypeAlias = Literal["sum", "product", "min", "max"]
 RoutingName: TypeAlias = Literal[
