@@ -76,9 +76,9 @@ def streams(
                 rows=tuple(rows),
                 formats=("", "", "", "", ".3f", ".3f", "", ".3f"),
                 note=(
-                    "The paper gives no figure for it. Equal parts cost nothing where the trees on "
-                    "a link have as much data, as most of Blink's have: they cost where shares "
-                    "differ."
+                    "The paper gives no figure for it. Equal parts hold up the tree that has most "
+                    "of a link's data. Turns help trees of equal data, too: a chunk that has the "
+                    "link alone arrives sooner, and is passed on sooner."
                 ),
             )
         ],

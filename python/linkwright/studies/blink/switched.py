@@ -249,8 +249,8 @@ def _beside_the_release(times: Times) -> StudyTable:
             f"collective expect --nccl {RELEASE}` has what the release chooses, from one channel "
             "for the least data to all for long. With the same launches they are "
             f"{apart[0]:.0%} apart at the least size and {apart[-1]:.0%} at the largest, where "
-            "more channels than rings fill the gaps; between, the choice of channels is the better. "
-            f"Where nobody says how ranks are launched, `{RIVALS[0]}` is launched as all plans "
+            "more channels than rings fill the gaps; between, the choice of channels is the "
+            f"better. Where nobody says how ranks are launched, `{RIVALS[0]}` is launched as all plans "
             f"are, so that plans compare, and NCCL {RELEASE} as the group that it launches. "
             "`--processes group` launches both so."
         ),
