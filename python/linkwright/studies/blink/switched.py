@@ -250,9 +250,9 @@ def _beside_the_release(times: Times) -> StudyTable:
             "for the least data to all for long. With the same launches they are "
             f"{apart[0]:.0%} apart at the least size and {apart[-1]:.0%} at the largest, where "
             "more channels than rings fill the gaps; between, the choice of channels is the "
-            f"better. Where nobody says how ranks are launched, `{RIVALS[0]}` is launched as all plans "
-            f"are, so that plans compare, and NCCL {RELEASE} as the group that it launches. "
-            "`--processes group` launches both so."
+            f"better. Where nobody says how ranks are launched, `{RIVALS[0]}` is launched as all "
+            f"plans are, so that plans compare, and NCCL {RELEASE} as the group that it "
+            "launches. `--processes group` launches both so."
         ),
     )
 
