@@ -117,7 +117,7 @@ format: $(INSTALLED)
 
 # Resolves for every platform from Python 3.11 on; the lock names no index.
 lock: $(INSTALLED)
-	$(BIN)/uv pip compile pyproject.toml --extra plot --group dev --universal --python-version 3.11 --upgrade \
+	$(BIN)/uv pip compile pyproject.toml --extra plot --extra source --group dev --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
 		--output-file requirements.lock
 

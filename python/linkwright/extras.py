@@ -21,6 +21,11 @@ EXTRAS = {
     "numpy": "arrow",
     "otf2": "otf2",
     "pyarrow": "arrow",
+    "tree_sitter": "source",
+    "tree_sitter_c": "source",
+    "tree_sitter_cpp": "source",
+    "tree_sitter_cuda": "source",
+    "tree_sitter_python": "source",
     "vl_convert": "plot",
 }
 

@@ -1,0 +1,87 @@
+"""Parses sources by tree-sitter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tree_sitter
+import tree_sitter_c
+import tree_sitter_cpp
+import tree_sitter_cuda
+import tree_sitter_python
+
+from linkwright.errors import InputError, brief, printable
+from linkwright.sources import LANGUAGES
+from linkwright.sources.statements import Place
+
+__all__ = ["parse", "place_of", "refuse", "text_of"]
+
+GRAMMARS = {
+    "C": tree_sitter_c.language,
+    "C++": tree_sitter_cpp.language,
+    "CUDA C++": tree_sitter_cuda.language,
+    "Python": tree_sitter_python.language,
+}
+
+# The depth of a tree that is read; people nest no deeper.
+DEEPEST = 250
+
+
+def parse(path: Path, content: bytes) -> tree_sitter.Node:
+    """Gives the tree of a source.
+
+    Raises:
+        InputError: If it does not parse or is nested too deeply, with the first place.
+    """
+    language = LANGUAGES[path.suffix]
+    parser = tree_sitter.Parser(tree_sitter.Language(GRAMMARS[language]()))
+    tree = parser.parse(content)
+    _check(path, language, tree)
+    return tree.root_node
+
+
+def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
+    cursor = tree.walk()
+    depth = 0
+    while True:
+        node = cursor.node
+        assert node is not None, "a cursor of a tree is at a node"
+        if node.is_error or node.is_missing:
+            raise refuse(
+                path,
+                node,
+                f"this does not parse as {language}",
+                "mend it, run its preprocessor first, or write its pattern as --edges",
+            )
+        if depth > DEEPEST:
+            raise refuse(
+                path,
+                node,
+                f"this is nested deeper than {DEEPEST} levels",
+                "leave it out, or write its pattern as --edges",
+            )
+        if cursor.goto_first_child():
+            depth += 1
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+            depth -= 1
+
+
+def refuse(path: Path, node: tree_sitter.Node, problem: str, remedy: str) -> InputError:
+    """Holds an error at a node."""
+    place = place_of(node)
+    lines = text_of(node).splitlines()
+    value = brief(lines[0]) if lines else ""
+    return InputError(printable(str(path)), place.line, place.column, problem, value, remedy)
+
+
+def place_of(node: tree_sitter.Node) -> Place:
+    """Where a node begins."""
+    return Place(node.start_point[0] + 1, node.start_point[1] + 1)
+
+
+def text_of(node: tree_sitter.Node | None) -> str:
+    """The text of a node; empty where there is none."""
+    return "" if node is None or node.text is None else node.text.decode(errors="replace")
