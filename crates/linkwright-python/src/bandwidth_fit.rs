@@ -1,4 +1,4 @@
-//! `linkwright.BandwidthFit`.
+//! Tells Python of `linkwright.BandwidthFit`.
 
 use linkwright::allocation::bandwidth::fit::{Fit, Sample};
 use linkwright::allocation::links::LinkCounts;
@@ -8,7 +8,7 @@ use crate::argument::given;
 use crate::errors;
 use crate::number;
 
-/// The links of a sample, double and single NVLinks and PCIe, and the bandwidth in GB/s.
+/// Gives the links of a sample, double and single NVLinks and PCIe, and the bandwidth in GB/s.
 type Measured = ((i128, i128, i128), f64);
 
 /// Holds MAPA's Eq. 2 with coefficients of its own, and how far it misses its samples.
@@ -23,8 +23,8 @@ impl BandwidthFit {
     /// Fits the fourteen terms to samples by least squares.
     ///
     /// Args:
-    ///     samples: Of each, how many double NVLinks, single NVLinks and PCIe links the pattern used
-    ///         (`Match.links`), and the bus bandwidth that an all-reduce reached, in GB/s.
+    ///     samples: Links by class, as `Match.links` counts them, with the bus bandwidth that an
+    ///         all-reduce reached, in GB/s.
     ///
     /// Raises:
     ///     AllocationError: If there is no sample, or one is negative or no number.
@@ -63,7 +63,7 @@ impl BandwidthFit {
         self.0.to_toml()
     }
 
-    /// Predicts the effective bandwidth on so many links of each class, in GB/s.
+    /// Gives the effective bandwidth that it predicts for these links, in GB/s.
     ///
     /// Raises:
     ///     AllocationError: If a number is negative.
@@ -84,7 +84,7 @@ impl BandwidthFit {
         Ok(self.0.coefficients.0.effective_bandwidth(links))
     }
 
-    /// Its coefficients, in the order of the paper's Table 2.
+    /// Gives its coefficients, in the order of the paper's Table 2.
     #[getter]
     fn coefficients(&self) -> Vec<f64> {
         self.0.coefficients.into()
@@ -102,19 +102,19 @@ impl BandwidthFit {
         self.0.terms
     }
 
-    /// The root of the mean squared error on the samples.
+    /// Gives the root of the mean squared error on the samples.
     #[getter]
     fn root_mean_square_error(&self) -> f64 {
         self.0.root_mean_square_error
     }
 
-    /// The mean of the absolute errors on the samples.
+    /// Gives the mean of the absolute errors on the samples.
     #[getter]
     fn mean_absolute_error(&self) -> f64 {
         self.0.mean_absolute_error
     }
 
-    /// The root mean square error of each sample's prediction by a fit to all others.
+    /// Gives the root mean square error of each sample's prediction by a fit to all others.
     ///
     /// It is over the samples that the others can predict; None where there are none.
     #[getter]

@@ -235,8 +235,7 @@ pub fn read_jobs(
 ///     job: The job; the sets are those of its size.
 ///
 /// Returns:
-///     Seconds on the best set and on the worst by the sound model, by the formula of run times, and
-///     whether the worst exceeds the best by more than 3 %.
+///     Seconds on the best set, seconds on the worst, and whether they differ by more than 3 %.
 ///
 /// Raises:
 ///     SimulationError: If no formula knows the job, or the server has more GPUs.

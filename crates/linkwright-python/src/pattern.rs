@@ -109,7 +109,7 @@ impl Pattern {
         allocation::Pattern::of_program(&program.0).map(Self).map_err(errors::allocation)
     }
 
-    /// What the ranks of a program send each other over the edges of its pattern.
+    /// Says what the ranks of a program send each other over the edges of its pattern.
     ///
     /// Returns:
     ///     For each edge of `from_program` both vertices and the bytes that go from the first to the

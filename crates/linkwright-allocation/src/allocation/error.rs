@@ -94,13 +94,13 @@ pub enum AllocationError {
         /// The job.
         job: String,
     },
-    /// A fit of Eq. 2 to nothing.
+    /// Holds a fit of Eq. 2 to nothing.
     NoSamples,
     /// A sample that no all-reduce can have given.
     Sample {
         /// The links it was measured on.
         links: LinkCounts,
-        /// The bandwidth, GB/s.
+        /// Gives the bandwidth, GB/s.
         bandwidth: String,
     },
     /// A decision that its caller ended.

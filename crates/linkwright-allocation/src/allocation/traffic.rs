@@ -1,4 +1,4 @@
-//! What the ranks of a program send each other: the shares of its pattern's edges.
+//! Says what the ranks of a program send each other: the shares of its pattern's edges.
 //!
 //! Messages and copies count as they are. A collective counts as the ways of [`Pattern::of_program`] carry it: a ring
 //! passes an all-reduce of `n` ranks on as `2 (n - 1) / n` of each rank's data. A main loop counts once.

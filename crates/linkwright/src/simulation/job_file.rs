@@ -66,7 +66,7 @@ const COLUMNS: [&str; 12] = [
     "time_limit",
     "edges",
 ];
-/// What stands for a sensitivity that is measured on the machine.
+/// Says what stands for a sensitivity that is measured on the machine.
 const MEASURED: &str = "measured";
 /// How many of them every job has; the others are a job's own numbers, of which most have none.
 const COMMON: usize = 7;
@@ -561,7 +561,7 @@ mod tests {
                 job.compute_per_iteration = own.0.map(Picoseconds);
                 job.bytes_per_iteration = own.1.map(Bytes);
                 job.time_limit = own.2.map(Picoseconds);
-                // What is measured has the workload's label until then.
+                // A job that is measured has the workload's label until then.
                 let (profiled, label) = (iterations % 3 == 0, job.sensitive);
                 let sensitive = if profiled { label } else { sensitive };
                 let arrival = Picoseconds(arrival);

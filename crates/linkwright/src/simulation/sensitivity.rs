@@ -1,9 +1,9 @@
-//! Whether bandwidth matters to a job, measured and not labelled.
+//! Says whether bandwidth matters to a job, measured and not labelled.
 //!
-//! MAPA takes the label of a job as given, and names profiling "execution time vs allocated links" as a way to it
+//! MAPA takes the label of a job as given. It names profiling "execution time vs allocated links" as a way to it
 //! (SC'21, Section 3.5). It held Jacobi to be insensitive since its time got less than 3 % better (Section 4). Here the
-//! two times are the formula's, on the sets of GPUs of the job's size with the least and the most effective bandwidth by
-//! the sound model. What it leaves out: other jobs, and patterns other than an all-reduce.
+//! two times are the formula's. The sets of the job's size are those with the least and the most bandwidth by the sound
+//! model. It leaves out other jobs, and patterns other than an all-reduce.
 
 use super::error::SimulationError;
 use super::job::Job;
@@ -32,7 +32,7 @@ impl Profile {
         self.worst.0 as f64 / self.best.0.max(1) as f64 - 1.0
     }
 
-    /// Whether bandwidth matters to the job.
+    /// Says whether bandwidth matters to the job.
     #[must_use]
     pub fn is_sensitive(self) -> bool {
         self.excess() > SENSITIVE_ABOVE
@@ -84,7 +84,7 @@ impl Profiler {
 /// Settles the sensitivity of jobs that have it measured, on the system's first kind of server that has the GPUs.
 ///
 /// # Errors
-/// What [`Profiler`] refuses; a system without servers.
+/// Whatever [`Profiler`] refuses; a system without servers.
 pub fn measure(jobs: &mut [Job], system: &System) -> Result<(), SimulationError> {
     let mut profilers: Vec<Option<Profiler>> = system.kinds().iter().map(|_| None).collect();
     let size = |kind: usize| system.kinds()[kind].server().gpus().len();

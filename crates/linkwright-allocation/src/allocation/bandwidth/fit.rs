@@ -1,7 +1,7 @@
-//! Eq. 2 fitted anew: the regression of MAPA (SC'21, Section 3.4.3) on samples of one's own.
+//! Fits Eq. 2 anew: the regression of MAPA (SC'21, Section 3.4.3) on samples of one's own.
 //!
 //! The fourteen terms are fixed, so that least squares give their coefficients. Some mixes of links cannot tell all
-//! terms apart, such as those of a machine without single NVLinks. A term that the others explain gets zero, which
+//! terms apart: a machine without single NVLinks has such. A term that the others explain gets zero, which
 //! changes no prediction on the samples' mixes.
 
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ use crate::diagnostic::{InputError, from_toml};
 
 /// Bounds samples and coefficients, GB/s: far above what any link carries.
 const MOST: f64 = 1e9;
-/// The most links of a class in a sample: those between 128 GPUs.
+/// Gives the most links of a class in a sample: those between 128 GPUs.
 const MOST_LINKS: usize = 8128;
-/// A column of which less than this share is left is explained by those before it.
+/// The columns before one explain it where less than this share of it is left.
 const EXPLAINED: f64 = 1e-9;
 
 /// Holds a measured effective bandwidth on a mix of links.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// The links that the pattern used.
+    /// Gives the links that the pattern used.
     pub links: LinkCounts,
     /// The bus bandwidth that was reached, GB/s.
     pub bandwidth: f64,
@@ -31,15 +31,15 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
-    /// GB/s, in the order of the paper's Table 2.
+    /// Holds GB/s in the order of the paper's Table 2.
     pub coefficients: Coefficients,
     /// How many samples there were.
     pub samples: usize,
     /// How many of the terms the samples tell apart; the others have a coefficient of zero.
     pub terms: usize,
-    /// The root of the mean squared error, GB/s.
+    /// Gives the root of the mean squared error, GB/s.
     pub root_mean_square_error: f64,
-    /// The mean of the errors' absolute values, GB/s.
+    /// Gives the mean of the errors' absolute values, GB/s.
     pub mean_absolute_error: f64,
     /// The root mean square error of each sample's prediction by a fit to all others, GB/s. It is over the samples that
     /// the others can predict; absent where there are none.
@@ -49,7 +49,7 @@ pub struct Fit {
     pub deciding: usize,
 }
 
-/// Fourteen finite numbers.
+/// Holds fourteen finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Coefficients(pub Regression);
@@ -161,16 +161,16 @@ fn root_mean_square(errors: &[f64]) -> Option<f64> {
 
 /// An orthogonal basis of what the terms can say of the samples.
 struct Basis {
-    /// Unit vectors over the samples.
+    /// Holds unit vectors over the samples.
     directions: Vec<Vec<f64>>,
-    /// Of each direction, the term that it came from, and what every term has of it.
+    /// Holds the term that each direction came from, with the part of each term along it.
     parts: Vec<(usize, [f64; TERMS])>,
-    /// The length of each term's values over the samples.
+    /// Gives the length of each term's values over the samples.
     lengths: [f64; TERMS],
 }
 
 impl Basis {
-    /// Takes the term of which most is left, again and again, and its direction out of the others.
+    /// Takes the largest remainder of a term, again and again, and its direction out of the others.
     fn of(samples: &[Sample]) -> Self {
         let rows: Vec<[f64; TERMS]> = samples.iter().map(|sample| terms(sample.links)).collect();
         let column = |term: usize| rows.iter().map(|row| row[term]).collect::<Vec<f64>>();
@@ -209,7 +209,7 @@ impl Basis {
         basis
     }
 
-    /// The coefficients that come nearest to the values of the samples.
+    /// Gives the coefficients that come nearest to the values of the samples.
     fn coefficients(&self, values: &[f64]) -> [f64; TERMS] {
         let mut wanted: Vec<f64> = self.directions.iter().map(|it| dot(it, values)).collect();
         let mut found = [0.0; TERMS];

@@ -36,7 +36,7 @@ pub const THETA: [f64; TERMS] = [
     -46.973_900_71,
 ];
 
-/// The terms of Eq. 2 for a match with these links.
+/// Gives the terms of Eq. 2 for a match with these links.
 #[must_use]
 pub fn terms(links: LinkCounts) -> [f64; TERMS] {
     let (x, y, z) = (links.double as f64, links.single as f64, links.pcie as f64);
@@ -66,14 +66,14 @@ impl Regression {
     /// Holds those of the paper.
     pub const PUBLISHED: Self = Self(THETA);
 
-    /// Predicts the effective bandwidth of a match with these links, GB/s.
+    /// Gives the effective bandwidth that they predict of a match with these links, GB/s.
     #[must_use]
     pub fn effective_bandwidth(&self, links: LinkCounts) -> f64 {
         self.0.iter().zip(terms(links)).map(|(theta, term)| theta * term).sum()
     }
 }
 
-/// Predicted effective bandwidth in GB/s of a match with these links.
+/// Gives the effective bandwidth in GB/s that the paper predicts of a match with these links.
 #[must_use]
 pub fn effective_bandwidth(links: LinkCounts) -> f64 {
     Regression::PUBLISHED.effective_bandwidth(links)
