@@ -51,6 +51,7 @@ __all__ = [
     "MOST_PAIRED_GPUS",
     "MOST_PLANNED_GPUS",
     "Allocator",
+    "BandwidthFit",
     "CheckReport",
     "ClusterJob",
     "ClusterRun",
@@ -118,6 +119,7 @@ __all__ = [
     "planning_seconds",
     "policy_names",
     "preset_names",
+    "profile_sensitivity",
     "published_effective_bandwidth",
     "random_mixes",
     "read_jobs",
@@ -154,6 +156,7 @@ class Allocator:
         bandwidth_model: BandwidthModelName = "sound",
         bandwidth_profile: BandwidthProfileName | None = None,
         ties: TieName = "nearest",
+        bandwidth_fit: BandwidthFit | None = None,
         state: str | None = None,
         state_file: str = "<state>",
         lost: Sequence[int] | None = None,
@@ -167,6 +170,7 @@ class Allocator:
             bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
             ties: `nearest` or `published`: what decides between matches that tie in the policy's
                 scores.
+            bandwidth_fit: Coefficients in place of the published; for `published` alone.
             state: What `save` returned earlier.
             state_file: The state's name in errors.
             lost: GPUs that the machine has lost since the state was saved, by their ids then;
@@ -420,6 +424,78 @@ class Match:
         """
 
     def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class BandwidthFit:
+    """Holds MAPA's Eq. 2 with coefficients of its own, and how far it misses its samples.
+
+    `Allocator` takes it in place of the published coefficients. Bandwidths are in GB/s.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(cls, samples: Sequence[tuple[tuple[int, int, int], float]]) -> BandwidthFit:
+        """Fits the fourteen terms to samples by least squares.
+
+        Args:
+            samples: Links by class, as `Match.links` counts them, with the bus bandwidth that an
+                all-reduce reached, in GB/s.
+
+        Raises:
+            AllocationError: If there is no sample, or one is negative or no number.
+        """
+
+    @staticmethod
+    def from_toml(text: str, file: str = "<text>") -> BandwidthFit:
+        """Reads what `to_toml` wrote; `file` names the text in errors.
+
+        Raises:
+            InputError: If the text is no such file or lacks a coefficient, with line and column.
+        """
+
+    def to_toml(self) -> str:
+        """Writes it as TOML, which `allocate --bandwidth-model` takes."""
+
+    def effective_bandwidth(self, double: int, single: int, pcie: int) -> float:
+        """Gives the effective bandwidth that it predicts for these links, in GB/s.
+
+        Raises:
+            AllocationError: If a number is negative.
+        """
+
+    @property
+    def coefficients(self) -> list[float]:
+        """Gives its coefficients, in the order of the paper's Table 2."""
+
+    @property
+    def samples(self) -> int:
+        """How many samples it was fitted to."""
+
+    @property
+    def terms(self) -> int:
+        """How many of the terms the samples tell apart; the others are zero."""
+
+    @property
+    def root_mean_square_error(self) -> float:
+        """Gives the root of the mean squared error on the samples."""
+
+    @property
+    def mean_absolute_error(self) -> float:
+        """Gives the mean of the absolute errors on the samples."""
+
+    @property
+    def left_out_error(self) -> float | None:
+        """Gives the root mean square error of each sample's prediction by a fit to all others.
+
+        It is over the samples that the others can predict; None where there are none.
+        """
+
+    @property
+    def deciding(self) -> int:
+        """How many samples the others cannot predict, since each alone decides a term."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -1735,6 +1811,18 @@ class Pattern:
 
         Messages and copies between GPUs join two ranks; a collective joins the neighbours in NCCL's
         ring over its ranks, or all of them where each has a part for each.
+
+        Raises:
+            AllocationError: If the program has more than 128 ranks.
+        """
+
+    @staticmethod
+    def traffic_of_program(program: Program) -> list[tuple[int, int, int, int]]:
+        """Says what the ranks of a program send each other over the edges of its pattern.
+
+        Returns:
+            For each edge of `from_program` both vertices and the bytes that go from the first to the
+            second and back. A collective counts as its ring, star or chain carries it, a main loop once.
 
         Raises:
             AllocationError: If the program has more than 128 ranks.
@@ -4126,6 +4214,20 @@ def generate_jobs(
 
     Raises:
         SimulationError: If a workload or network is unknown or nothing can be drawn.
+    """
+
+def profile_sensitivity(system: System, job: Job) -> tuple[float, float, bool]:
+    """Times a job on the GPUs of a server that suit it least and most, to see whether bandwidth matters.
+
+    Args:
+        system: The server, of at most 16 GPUs.
+        job: The job; the sets are those of its size.
+
+    Returns:
+        Seconds on the best set, seconds on the worst, and whether they differ by more than 3 %.
+
+    Raises:
+        SimulationError: If no formula knows the job, or the server has more GPUs.
     """
 
 def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:

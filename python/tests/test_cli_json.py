@@ -36,6 +36,7 @@ CASES: dict[str, list[str]] = {
     "jobs generate": ["--count", "3"],
     "jobs workloads": [],
     "allocate": ["-m", "dgx1-v100", "-k", "2", "--explain"],
+    "fit": ["-m", "dgx1-v100", "--size", "1MiB"],
     "state show": STATE,
     "state release": ["a", *STATE],
     "state reconcile": ["--none", *STATE],

@@ -16,9 +16,7 @@ from linkwright import (
     Match,
     Owner,
     Pattern,
-    Program,
     System,
-    applications,
     bus_factor,
     packing_rate,
     pattern_names,
@@ -34,6 +32,7 @@ from linkwright.cli.options import (
     PolicyName,
     Ties,
     among,
+    bandwidth_choices,
     gpu_count,
     gpu_ids,
     named,
@@ -42,6 +41,7 @@ from linkwright.cli.program import NotNowError
 from linkwright.cli.standard_input import given_machine
 from linkwright.cli.streams import is_quiet
 from linkwright.cli.tables import Table
+from linkwright.cli.wanted import Wanted, is_sensitive, wanted_of
 from linkwright.errors import printable
 from linkwright.names import PatternName
 from linkwright.texts import counted
@@ -86,18 +86,31 @@ def allocate(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="Instead, what the job runs: a trace (OTF2, GOAL), an application, or a network "
-            "that is trained; the last two on --gpus.",
+            help="Instead, what the job runs: a source (C, C++, CUDA, Python) or a trace (OTF2, "
+            "GOAL). On --gpus, an application, or a network that is trained.",
         ),
     ] = None,
     communication: Annotated[
         str,
         typer.Option(metavar="NAME", help="How a network's training moves data, as for train."),
     ] = "nccl",
+    batch: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Samples of a network's step, over all GPUs."),
+    ] = None,
     sensitive: Annotated[
         bool,
         typer.Option("--sensitive/--insensitive", help="Whether bandwidth matters to the job."),
     ] = True,
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="measured",
+            help="Play what --program runs on the best and the worst GPUs, to see whether "
+            "bandwidth matters.",
+            callback=among("sensitivity", ["measured"]),
+        ),
+    ] = None,
     policy: PolicyName = "preserve",
     bandwidth_model: BandwidthModel = "sound",
     bandwidth_profile: BandwidthProfile = None,
@@ -156,28 +169,37 @@ def allocate(
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
     server_machine = given_machine(machine)
     if program is None:
-        wanted = _pattern(pattern, gpus, edges, counters, server_machine)
+        if batch is not None:
+            raise typer.BadParameter("--batch is of a network that --program trains.")
+        wanted = Wanted(_pattern(pattern, gpus, edges, counters, server_machine))
     elif edges is not None or counters is not None:
         raise typer.BadParameter(
             "--program, --edges and --counters each say who talks to whom; give one."
         )
     else:
-        wanted = _pattern_of(program, gpus, communication, server_machine)
+        wanted = wanted_of(program, gpus, communication, batch, server_machine)
+        if gpus not in (None, wanted.pattern.size):
+            joined = counted(wanted.pattern.size, "GPU")
+            raise typer.BadParameter(f"`{program}` runs on {joined} and --gpus asks for {gpus}.")
+    if sensitivity is not None:
+        sensitive, told = is_sensitive(wanted, server_machine)
+        wanted.fields["sensitive"] = sensitive
+        wanted.remarks.append(f"{told}: {'sensitive' if sensitive else 'insensitive'}.")
     choices: dict[str, Any] = {
         "policy": policy,
-        "bandwidth_model": bandwidth_model,
+        **bandwidth_choices(bandwidth_model),
         "bandwidth_profile": bandwidth_profile,
         "ties": ties,
     }
     best = limit if explain else None
-    by_edges = bandwidth_model == "sound" and not wanted.is_collective
+    by_edges = bandwidth_model == "sound" and not wanted.pattern.is_collective
     worth: list[Table] = []
 
     def prepare() -> Callable[[], None]:
         # Remarks are worked out before the answer, too: who has printed one must not fail.
         if not json and not is_quiet():
             worth.append(_ranking_table(_ranking(match, why), server_machine, by_edges))
-        return _answer(server_machine, policy, job, match, why, json)
+        return _answer(server_machine, policy, job, match, why, wanted.fields, json)
 
     if state is None:
         allocator = Allocator(server_machine, **choices)
@@ -186,7 +208,7 @@ def allocate(
         others = set(range(server_machine.gpu_count)) - set(wanted_ids)
         for gpu in [*gpu_ids(busy), *sorted(others)]:
             allocator.mark_unhealthy(gpu)
-        match, why = _decide(allocator, "job", wanted, sensitive, best)
+        match, why = _decide(allocator, "job", wanted.pattern, sensitive, best)
         prepare()()
     else:
         assert job is not None, "checked above"
@@ -196,11 +218,14 @@ def allocate(
 
         owner = asking(parse_duration(lease))
         with server.stored(state, server_machine, wait=wait, **choices) as stored:
-            match, why = _decide(stored.allocator, job, wanted, sensitive, best, owner)
+            pattern_of_job = wanted.pattern
+            match, why = _decide(stored.allocator, job, pattern_of_job, sensitive, best, owner)
             stored.commit()
         # Others need not wait for the packing rate, nor for whoever reads the answer.
         server.tell(prepare, lambda: stored.withdraw(job, server_machine))
     for made in worth:
+        for remark in wanted.remarks:
+            output.say(remark, stderr=True)
         _print_remarks(made, match, why, server_machine, by_edges)
 
 
@@ -210,12 +235,14 @@ def _answer(
     job: str | None,
     match: Match,
     why: Explanation | None,
+    program: dict[str, object],
     json: bool,
 ) -> Callable[[], None]:
     """What prints the answer."""
     if json:
         document = {"machine": machine.name, "policy": policy, "job": job}
         fields = _fields(match, machine) | _places(match, machine) | _explained(why, machine)
+        fields |= {"program": program} if program else {}
         return lambda: output.print_json(document | fields)
     lines = [f"{name}={value}\n" for name, value in _environment(match).items()]
     return lambda: output.document("".join(lines))
@@ -245,37 +272,6 @@ def _pattern(
         joined = counted(pattern.size, "GPU")
         raise typer.BadParameter(f"{source} {joined} and --gpus asks for {size}.")
     return pattern
-
-
-def _pattern_of(name: str, gpus: int | None, communication: str, machine: System) -> Pattern:
-    """The pattern of what a job runs: a trace, an application, or a network that is trained."""
-    # What a decision by a pattern's name does not need.
-    from linkwright.programs import load_program
-
-    is_trained = gpus is not None and not Path(name).exists() and name not in _applications()
-    made = (
-        _training(name, gpus, communication, machine)
-        if is_trained and gpus is not None
-        else load_program(name, ranks=gpus if name in _applications() else None)
-    )
-    pattern = Pattern.from_program(made)
-    if gpus not in (None, pattern.size):
-        joined = counted(pattern.size, "GPU")
-        raise typer.BadParameter(f"`{name}` runs on {joined} and --gpus asks for {gpus}.")
-    return pattern
-
-
-def _applications() -> list[str]:
-    return [name for name, _, _ in applications()]
-
-
-def _training(name: str, gpus: int, communication: str, machine: System) -> Program:
-    """A step of training on the first of a machine's GPUs: others change no pattern of ranks."""
-    from linkwright.recipes import Recipe, load_network
-
-    network, _ = load_network(name)
-    step, _ = Recipe(network, batch=gpus).step(machine, range(gpus), communication, gpus)
-    return step.program
 
 
 def _decide(

@@ -21,6 +21,7 @@ COMMANDS = {
     "machine": "linkwright.cli.machine:app",
     "jobs": "linkwright.cli.jobs:app",
     "allocate": "linkwright.cli.allocate:allocate",
+    "fit": "linkwright.cli.fit:fit",
     "state": "linkwright.cli.state:app",
     "collective": "linkwright.cli.collective:app",
     "replay": "linkwright.cli.replay:replay",

@@ -10,10 +10,20 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from linkwright import Fabric, fabric_names, names, policy_names, preset_names
+from linkwright import (
+    BandwidthFit,
+    Fabric,
+    choice_names,
+    fabric_names,
+    names,
+    policy_names,
+    preset_names,
+)
 from linkwright.cli.durations import parse_duration
 from linkwright.cli.settings import among, of_setting
 from linkwright.cli.streams import is_quiet
+from linkwright.errors import printable
+from linkwright.files import read_text
 from linkwright.systems import SPEED
 
 __all__ = [
@@ -32,6 +42,7 @@ __all__ = [
     "Ties",
     "WorkerCount",
     "among",
+    "bandwidth_choices",
     "gpu_count",
     "gpu_ids",
     "named",
@@ -40,6 +51,8 @@ __all__ = [
 
 
 Name = TypeVar("Name", bound=str)
+# These predict effective bandwidth, by name.
+MODELS = choice_names()["bandwidth_model"]
 # Far more than any server has; what a machine lacks, it refuses by its own count.
 MOST_GPUS = 65_535
 
@@ -50,6 +63,20 @@ def picked(given: Sequence[str] | None, known: Sequence[Name]) -> list[Name] | N
         return None
     of = {str(name): name for name in known}
     return [of[name] for name in given]
+
+
+def bandwidth_choices(model: str) -> dict[str, object]:
+    """Gives `Allocator` a bandwidth model by its name, or by the file of a fit.
+
+    Raises:
+        typer.BadParameter: If there is neither such a model nor such a file.
+        InputError: If the file is no fit, with its place.
+    """
+    if model in MODELS or not Path(model).exists():
+        among("bandwidth model", MODELS)(model)
+        return {"bandwidth_model": model}
+    fit = BandwidthFit.from_toml(read_text(model), printable(model))
+    return {"bandwidth_model": "published", "bandwidth_fit": fit}
 
 
 def named(name: str | None) -> str | None:
@@ -178,7 +205,13 @@ PolicyNames = Annotated[
     ),
 ]
 BandwidthModel = Annotated[
-    names.BandwidthModelName, of_setting("allocation.bandwidth_model", defaults=True)
+    str,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="Predicts effective bandwidth: the sound model, MAPA's Eq. 2 as published, or a file "
+        "that fit wrote (sound, published).",
+        autocompletion=lambda: list(MODELS),
+    ),
 ]
 BandwidthProfile = Annotated[
     names.BandwidthProfileName | None, of_setting("allocation.bandwidth_profile")

@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from linkwright import Allocator, FileError, LinkwrightError, System
+from linkwright import Allocator, BandwidthFit, FileError, LinkwrightError, System
 from linkwright.cli import output
 from linkwright.cli.durations import duration_text
 from linkwright.cli.program import BusyError
@@ -145,6 +145,7 @@ def stored(
     policy: str = "preserve",
     bandwidth_model: str = "sound",
     bandwidth_profile: str | None = None,
+    bandwidth_fit: BandwidthFit | None = None,
     ties: str = "nearest",
     lost: Sequence[int] = (),
     wait: float | None = None,
@@ -166,6 +167,7 @@ def stored(
             "policy": policy,
             "bandwidth_model": bandwidth_model,
             "bandwidth_profile": bandwidth_profile,
+            "bandwidth_fit": bandwidth_fit,
             "ties": ties,
         }
         allocator = _restored(file, before, machine, lost, **choices)
