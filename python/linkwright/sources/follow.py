@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TypeAlias
 
 from linkwright.sources.statements import (
@@ -144,9 +145,9 @@ class Follower:
                 self._enter(function, dict.fromkeys(function.parameters, UNKNOWN))
 
     def _enter(self, function: Function, given: Mapping[str, object]) -> object:
-        self.entered.add(function.name)
-        if self.depth >= DEEPEST_CALL:
+        if self.depth >= DEEPEST_CALL or (self.steps < 0 and function.name in self.entered):
             return UNKNOWN
+        self.entered.add(function.name)
         values = {name: self._value(default, {}) for name, default in function.defaults}
         values |= given
         self.depth += 1
@@ -174,13 +175,10 @@ class Follower:
             case Loop():
                 self._loop(statement, values)
             case Over(variable, items, body):
-                listed = self._value(items, values)
-                known = isinstance(listed, list | range | tuple) and len(listed) <= MOST_TURNS
-                if not known or self.steps < 0:
-                    self._forget(statement.body, values)
-                    listed = [UNKNOWN]
-                assert isinstance(listed, list | range | tuple), "what is known is a list"
-                for item in listed:
+                listed = self._items(self._value(items, values))
+                if listed is None:
+                    self._forget(body, values)
+                for item in [UNKNOWN] if listed is None else listed:
                     if variable is not None:
                         self._assign(variable, item, values)
                     self._block(body, values)
@@ -188,6 +186,13 @@ class Follower:
                 raise _ReturnedError(self._value(value, values))
             case Function():
                 self.functions.setdefault(statement.name, statement)
+
+    def _items(self, listed: object) -> Sequence[object] | None:
+        """Gives the items to go through, or None where they are not known or too many."""
+        if not isinstance(listed, list | range | tuple) or self.steps < 0:
+            return None
+        # The length of a long range has no number.
+        return None if any(True for _ in islice(listed, MOST_TURNS, None)) else listed
 
     def _assign(self, name: str, value: object, values: Values) -> None:
         # Attributes are of the whole source, as are its own variables.
@@ -277,8 +282,9 @@ class Follower:
         if base == Name("os.environ"):
             return self._environment(index)
         listed = self._value(base, values)
-        if isinstance(listed, list | tuple | range) and isinstance(index, int):
-            return listed[index] if -len(listed) <= index < len(listed) else UNKNOWN
+        known = self._items(listed)
+        if known is not None and isinstance(index, int):
+            return known[index] if -len(known) <= index < len(known) else UNKNOWN
         if isinstance(base, Name) and listed is UNKNOWN and isinstance(index, int):
             # Of an array of communicators, which rank it is.
             return Indexed(index)
@@ -290,11 +296,11 @@ class Follower:
         return self.ranks if name in SIZES_SET else UNKNOWN
 
     def _comprehension(self, expression: Comprehension, values: Values) -> object:
-        listed = self._value(expression.items, values)
-        known = isinstance(listed, list | range | tuple) and len(listed) <= MOST_TURNS
+        listed = self._items(self._value(expression.items, values))
+        known = listed is not None
         found: list[object] = []
         inner = dict(values)
-        for item in listed if known and isinstance(listed, list | range | tuple) else [UNKNOWN]:
+        for item in [UNKNOWN] if listed is None else listed:
             self.steps -= 1
             if expression.variable is not None:
                 inner[expression.variable] = item
@@ -320,12 +326,14 @@ class Follower:
             is_decided = bool(rest[0]) == (operator == "||")
             return rest[0] if is_decided else UNKNOWN
         found = [first, *rest]
-        if operator == "+" and all(isinstance(value, list) for value in found):
-            return [item for value in found if isinstance(value, list) for item in value]
+        lists = [value for value in found if isinstance(value, list)]
+        if operator == "+" and len(lists) == len(found):
+            return UNKNOWN if sum(map(len, lists)) > MOST_TURNS else list(chain(*lists))
         if operator in ("in", "not in") and len(found) == 2:
-            if not isinstance(found[1], list | range | tuple) or UNKNOWN in (found[0], *found[1]):
+            items = self._items(found[1])
+            if items is None or UNKNOWN in (found[0], *items):
                 return UNKNOWN
-            return (found[0] in found[1]) == (operator == "in")
+            return (found[0] in items) == (operator == "in")
         if UNKNOWN in found or operator == ",":
             return UNKNOWN
         if operator in ("==", "!=", "is", "is not") and len(found) == 2:
@@ -436,8 +444,9 @@ class Follower:
             if len(known) < len(arguments) or (len(known) > 2 and known[2] == 0):
                 return (UNKNOWN,)
             return (range(*known),)
-        if name == "len" and arguments and isinstance(arguments[0], list | range | tuple):
-            return (len(arguments[0]),)
+        if name == "len" and arguments:
+            items = self._items(arguments[0])
+            return (UNKNOWN if items is None else len(items),)
         return None
 
     def _write(self, call: Call, values: Values, known: Mapping[int, object]) -> None:

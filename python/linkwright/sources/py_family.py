@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from tree_sitter import Node
 
@@ -176,7 +177,9 @@ class _Lowering:
             return Constant(UNKNOWN)
         kind = node.type
         if kind == "integer":
-            return Constant(int(text_of(node).replace("_", ""), 0))
+            with suppress(ValueError):
+                return Constant(int(text_of(node), 0))
+            return Constant(UNKNOWN)
         if kind == "string":
             inner = [child for child in node.named_children if child.type == "string_content"]
             return Constant("".join(map(text_of, inner)))
