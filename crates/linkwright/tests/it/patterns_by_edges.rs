@@ -44,15 +44,26 @@ fn mappings(gpus: &[usize], size: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// What a gigabyte from each GPU to each takes of the channels, in seconds.
+type Paths = Vec<Vec<Vec<(usize, f64)>>>;
+
+fn paths(server: &Server) -> Paths {
+    let system = System::of_server(Arc::new(server.clone()));
+    let routes = Routes::new(&system, Wire::reached_share).unwrap();
+    let gpus: Vec<usize> = (0..server.gpus().len()).map(|gpu| routes.wiring().gpu(gpu)).collect();
+    let between = |from: usize, to: usize| {
+        let uses = routes.route(from, to, RouteClass::Any).unwrap().uses.into_iter();
+        uses.map(|(at, share)| (at, share * 1e9 / routes.copied(at).0 as f64)).collect()
+    };
+    gpus.iter().map(|from| gpus.iter().map(|to| between(*from, *to)).collect()).collect()
+}
+
 /// The seconds that the fullest channel takes for a gigabyte on each edge, both ways, by its definition.
-fn seconds(routes: &Routes<'_>, pattern: &Pattern, gpus: &[usize]) -> f64 {
-    let mut load = vec![0.0; routes.capacities().len()];
+fn seconds(paths: &Paths, pattern: &Pattern, gpus: &[usize]) -> f64 {
+    let mut load = vec![0.0; 512];
     for (a, b) in pattern.edges() {
         for (from, to) in [(gpus[*a], gpus[*b]), (gpus[*b], gpus[*a])] {
-            let [from, to] = [from, to].map(|gpu| routes.wiring().gpu(gpu));
-            for (channel, share) in routes.route(from, to, RouteClass::Any).unwrap().uses {
-                load[channel] += share * 1e9 / routes.copied(channel).0 as f64;
-            }
+            paths[from][to].iter().for_each(|(channel, time)| load[*channel] += time);
         }
     }
     load.into_iter().fold(0.0, f64::max)
@@ -62,8 +73,7 @@ fn seconds(routes: &Routes<'_>, pattern: &Pattern, gpus: &[usize]) -> f64 {
 type Bests = Vec<(GpuSet, (f64, u64))>;
 
 fn bests(machine: &PreparedMachine, server: &Server, pattern: &Pattern) -> Bests {
-    let system = System::of_server(Arc::new(server.clone()));
-    let routes = Routes::new(&system, Wire::reached_share).unwrap();
+    let paths = paths(server);
     let all: Vec<usize> = (0..machine.gpu_count()).collect();
     let mut bests: std::collections::BTreeMap<u128, (f64, u64)> = Default::default();
     for mapping in mappings(&all, pattern.size()) {
@@ -75,7 +85,7 @@ fn bests(machine: &PreparedMachine, server: &Server, pattern: &Pattern) -> Bests
         let value = match pattern.is_collective() {
             true => (machine.sound_bandwidth(set), aggregated),
             // Rounded, so that sums in another order are the same number.
-            false => ((1e6 / seconds(&routes, pattern, &mapping)).round() / 1e6, aggregated),
+            false => ((1e6 / seconds(&paths, pattern, &mapping)).round() / 1e6, aggregated),
         };
         let known = bests.entry(set.0).or_insert(value);
         if value > *known {
