@@ -401,7 +401,12 @@ class Match:
 
     @property
     def effective_bandwidth(self) -> float | None:
-        """Predicted bus bandwidth of an all-reduce, in GB/s; None for one GPU."""
+        """Predicted bandwidth of the pattern, in GB/s; None where it has no edges.
+
+        Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
+        all-reduce; of another under the sound model the rate of the edge with the largest share,
+        while all edges carry theirs at once, both ways.
+        """
 
     @property
     def preserved_bandwidth(self) -> float:
@@ -1609,7 +1614,8 @@ class Job:
             name: A name of its own.
             workload: One of `workload_names`.
             gpus: How many GPUs it asks for.
-            pattern: One of `pattern_names`.
+            pattern: One of `pattern_names`; of a ring, a tree or both the GPUs all-reduce, of another
+                every edge carries what they would reduce, both ways.
             sensitive: Whether allocation treats it as bandwidth sensitive.
             arrival: When it enters the queue, in seconds.
             iterations: Its work, in iterations of the workload.
@@ -1635,7 +1641,7 @@ class Job:
 
     @property
     def pattern(self) -> str:
-        """Its pattern's name."""
+        """Its pattern's name; `custom` where it has edges of its own."""
 
     @property
     def sensitive(self) -> bool:
@@ -1798,8 +1804,23 @@ class Pattern:
         """
 
     @staticmethod
+    def with_shares(size: int, edges: Sequence[tuple[int, int, float, float]]) -> Pattern:
+        """A pattern of its own whose edges carry shares of its traffic.
+
+        Args:
+            size: The number of its vertices.
+            edges: Two vertices each, what goes from the first to the second, and what goes back, in
+                any one unit; those of one pair add up.
+
+        Raises:
+            AllocationError: If an edge is no edge of such a graph, or a share is negative or no number.
+        """
+
+    @staticmethod
     def from_edge_list(text: str, file: str = "<text>") -> Pattern:
         """Reads a line per edge: two vertex numbers from zero, `#` for comments.
+
+        Behind them may stand what the edge carries of the traffic, both ways, or forth and back.
 
         Raises:
             InputError: If a line is no edge, with its place.
@@ -1859,6 +1880,14 @@ class Pattern:
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Its edges, each once, lower vertex first."""
+
+    @property
+    def shares(self) -> list[tuple[float, float]]:
+        """What each edge carries from its lower vertex to the other and back, as a part of the most."""
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether it stands for an all-reduce: a ring, a tree, or both, as NCCL uses them."""
 
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -4198,6 +4227,7 @@ def generate_jobs(
     train: Sequence[str] | None = None,
     samples_per_gpu: int = 32,
     iterations: int | None = None,
+    patterns: Sequence[PatternName] | None = None,
 ) -> list[Job]:
     """The paper's uniform mix, or one like it.
 
@@ -4211,8 +4241,10 @@ def generate_jobs(
             are named; they are trained layer by layer.
         samples_per_gpu: Samples of each GPU in an iteration of these.
         iterations: Of every job; as many as the workload's where absent.
+        patterns: What to draw patterns of communication from; a ring for all where absent.
 
     Raises:
+        AllocationError: If a pattern is unknown.
         SimulationError: If a workload or network is unknown or nothing can be drawn.
     """
 

@@ -410,8 +410,8 @@ def _print_remarks(
     console.print(f"{_competition(ranking)}; bandwidths in GB/s.")
     if by_edges:
         console.print(
-            "The pattern's bandwidth is that of each edge, both ways, while all carry their shares at "
-            "once; packing busbw is the most that an all-reduce on these links can come to."
+            "The pattern's bandwidth is that of each edge while all carry their shares, both ways. "
+            "Packing busbw is the most that an all-reduce on these links can come to."
         )
     elif len(ranking[0].gpus) > 1:
         console.print(

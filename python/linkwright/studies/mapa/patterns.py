@@ -1,8 +1,8 @@
-"""Patterns other than rings, policy by policy, in a day of mixed patterns.
+"""Plays a day of mixed patterns, policy by policy.
 
-The paper's title promises allocation by the pattern; its evaluation has NCCL's rings alone, of which
-it prints every number. This section plays the other patterns of Section 3.1, each judged by the
-bandwidth that its edges have on the GPUs that a policy gives it.
+The paper's title promises allocation by the pattern, and its evaluation has NCCL's rings alone.
+This section plays the other patterns of Section 3.1. Each is judged by the bandwidth that its edges
+have on the GPUs that a policy gives it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Rows = Sequence[dict[str, Any]]
 def other_patterns(
     seeds: Sequence[int], chosen: Reading, progress: Progress | None = None
 ) -> Section:
-    """The section on patterns other than rings."""
+    """Makes the section on patterns other than rings."""
     machine = System(MACHINE)
     by_policy: dict[str, list[Rows]] = {policy: [] for policy in POLICIES}
     for done, seed in enumerate(seeds, start=1):
@@ -49,8 +49,8 @@ def other_patterns(
         text=[
             f"{JOBS} jobs on `{MACHINE}`, uniform over the six networks, one to {LARGEST} GPUs and "
             f"four patterns: {', '.join(PATTERNS)}. All wait from the start. A ring all-reduces, "
-            "and is judged by that; of a chain, a star and all-to-all each edge carries the "
-            "gradients both ways, and the pattern's bandwidth is the common rate at which all "
+            "and is judged by that. Of a chain, a star and all-to-all each edge carries the "
+            "gradients both ways. The pattern's bandwidth is the common rate at which all "
             "edges do so at once. The paper prints no number of these patterns.",
         ],
         tables=[_bandwidth_table(by_policy), _run_time_table(by_policy)],
