@@ -364,8 +364,8 @@ impl Workload {
         self.repeated(iterations, communication)
     }
 
-    /// Time of a run in which, in place of an all-reduce, the edges of a pattern carry the buffer both ways, over the
-    /// bandwidth of the pattern; `None` as [`Self::run_time`] says.
+    /// Gives the time of a run in which edges carry the buffer both ways in place of an all-reduce, over the bandwidth of
+    /// their pattern; `None` as [`Self::run_time`] says.
     #[must_use]
     pub fn run_time_by_edges(&self, iterations: u64, bandwidth: Bandwidth) -> Option<Picoseconds> {
         let bytes = u128::from(self.bytes_per_iteration().0);
@@ -375,7 +375,7 @@ impl Workload {
         self.repeated(iterations, communication)
     }
 
-    /// So many iterations that communicate for so many picoseconds each.
+    /// Gives the time of a number of iterations, each with its picoseconds of communication.
     fn repeated(&self, iterations: u64, communication: u128) -> Option<Picoseconds> {
         let iteration = u128::from(self.compute_per_iteration().0).saturating_add(communication);
         let run = iteration.saturating_mul(u128::from(iterations));

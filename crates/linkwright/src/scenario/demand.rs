@@ -22,9 +22,9 @@ pub struct Demand {
     pub gpus: u32,
     /// Names its own policy; that of all where absent.
     pub policy: Option<ChosenPolicy>,
-    /// Which of them talk to which.
+    /// Says which of them talk to which.
     pub pattern: PatternShape,
-    /// The same by edges of its own.
+    /// Says the same by edges of its own.
     pub edges: Option<Pattern>,
 }
 

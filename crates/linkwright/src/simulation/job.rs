@@ -156,7 +156,7 @@ impl Job {
         Ok(Cow::Owned(Workload { work, ..published.into_owned() }))
     }
 
-    /// The same with edges of its own.
+    /// Gives the job edges of its own.
     #[must_use]
     pub fn with_edges(self, edges: Pattern) -> Self {
         let pattern = edges.shape();
@@ -164,7 +164,7 @@ impl Job {
         Self { pattern, edges, ..self }
     }
 
-    /// Its pattern on so many of its GPUs: of edges of its own, those between the first of them.
+    /// Gives its pattern on some of its GPUs: of edges of its own, those between the first of them.
     ///
     /// # Errors
     /// More GPUs than a pattern has.
@@ -192,7 +192,7 @@ impl Job {
         self.run_time_of(effective_bandwidth, self.is_collective())
     }
 
-    /// As [`Self::run_time`], by all-reduces whatever its pattern, at their bus bandwidth.
+    /// Answers as [`Self::run_time`], by all-reduces whatever its pattern, at their bus bandwidth.
     ///
     /// # Errors
     /// As [`Self::run_time`].

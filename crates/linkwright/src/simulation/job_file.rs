@@ -14,7 +14,7 @@
 //! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
 //! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
 //! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
-//! backfilling expects the job to have ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own: pairs of the
+//! backfilling expects the job to have ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own. They are pairs of the
 //! job's GPUs from 0, each with its share of the traffic both ways, or forth and back. Lines that start with `#`, and blank lines, are
 //! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 

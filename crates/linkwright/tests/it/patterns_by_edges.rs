@@ -1,4 +1,4 @@
-//! Patterns that are judged by their edges: against all mappings, against copies that are played, and what may not help.
+//! Holds patterns that are judged by their edges against all mappings and against copies that are played.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn prepared(server: &Server) -> PreparedMachine {
     PreparedMachine::new(server, profile, BandwidthModel::Sound).unwrap()
 }
 
-/// All orders of so many of these GPUs.
+/// Lists all orders of a number of these GPUs.
 fn mappings(gpus: &[usize], size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -44,7 +44,7 @@ fn mappings(gpus: &[usize], size: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// What a gigabyte from each GPU to each takes of the channels, in seconds.
+/// Says how long a gigabyte from each GPU to each keeps the channels busy, in seconds.
 type Paths = Vec<Vec<Vec<(usize, f64)>>>;
 
 fn paths(server: &Server) -> Paths {
@@ -69,7 +69,7 @@ fn seconds(paths: &Paths, pattern: &Pattern, gpus: &[usize]) -> f64 {
     load.into_iter().fold(0.0, f64::max)
 }
 
-/// What each set of GPUs can have: the rank of its best mapping.
+/// Holds the rank of the best mapping on each set of GPUs.
 type Bests = Vec<(GpuSet, (f64, u64))>;
 
 fn bests(machine: &PreparedMachine, server: &Server, pattern: &Pattern) -> Bests {
@@ -115,7 +115,7 @@ fn best(machine: &PreparedMachine, pattern: &Pattern, free: GpuSet) -> Option<Se
     machine.best(pattern, free, Objective::Effective, &mut Effort::new())
 }
 
-/// Two hundred states of eight GPUs, some busy; the same on every machine.
+/// Gives two hundred states of eight GPUs, some busy; they are the same on every machine.
 fn states() -> impl Iterator<Item = GpuSet> {
     let mut word: u64 = 42;
     (0..200).map(move |_| {
@@ -238,7 +238,7 @@ fn copies_that_are_played_take_the_time_of_the_bandwidth() {
     assert!(compared > 40, "{compared}");
 }
 
-/// Eight GPUs below two sockets, some pairs with NVLinks.
+/// Makes a server of eight GPUs below two sockets, some pairs with NVLinks.
 fn eight(links: &[u32]) -> Server {
     let mut builder = ServerBuilder::new("eight", "test");
     let bridges = [0, 1]
@@ -280,7 +280,7 @@ proptest! {
         };
         let before = prepared(&eight(&links));
         let with: Vec<_> = patterns.iter().map(|it| bandwidth(&before, it)).collect();
-        // What the edges take for their shares, of which the largest is the unit of the bandwidth.
+        // The bandwidth is that of the largest share; this is how long a unit of share takes.
         let time = |shares: &[u32]| {
             let pattern = Pattern::with_shares(4, &carried(shares)).unwrap();
             let largest = *shares[..6].iter().max().unwrap();
@@ -297,7 +297,7 @@ proptest! {
     }
 }
 
-/// The complete graph of four vertices with these shares.
+/// Gives the complete graph of four vertices these shares.
 fn carried(shares: &[u32]) -> Vec<EdgeShare> {
     let pairs = (0..4).flat_map(|b| (0..b).map(move |a| (a, b)));
     pairs.zip(shares).map(|((a, b), share)| EdgeShare::both(a, b, f64::from(*share))).collect()

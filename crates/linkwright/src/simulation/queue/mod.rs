@@ -75,7 +75,7 @@ pub struct Sharing<'a> {
 /// A pattern by its shape, its size, and the job whose own it is, if its edges are.
 type PatternKey = (PatternShape, usize, Option<usize>);
 
-/// The pattern of a job on so many of its GPUs.
+/// Names the pattern of a job on a number of its GPUs.
 fn pattern_key(jobs: &[Job], job: usize, size: usize) -> PatternKey {
     (jobs[job].pattern, size, jobs[job].edges.is_some().then_some(job))
 }
@@ -296,12 +296,12 @@ impl<'a> Queue<'a> {
         Ok((!parts.is_empty()).then_some(Choice { parts }))
     }
 
-    /// The pattern of a job on so many of its GPUs.
+    /// Gives the pattern of a job on a number of its GPUs.
     fn pattern(&self, job: usize, size: usize) -> &Pattern {
         &self.patterns[&pattern_key(self.jobs, job, size)]
     }
 
-    /// The bandwidth by the sound model of what a job got of a server, GB/s.
+    /// Gives the bandwidth by the sound model of what a job got of a server, GB/s.
     fn sound_bandwidth(&self, job: usize, (server, selection): &(usize, Selection)) -> f64 {
         let placement = &selection.chosen.placement;
         let pattern = self.pattern(job, placement.len());
