@@ -1,7 +1,7 @@
 //! The best matches of patterns that are judged by their edges.
 //!
 //! A quick bound of each set says which come first. Of sets that tie only those are searched that are nearer than the
-//! best so far, so that a machine on which all sets are alike costs no more than one.
+//! best so far, so that alike sets cost no more than one.
 
 use std::cmp::Ordering;
 
@@ -19,13 +19,13 @@ use super::proof::gap;
 use super::selection::{Objective, Selection};
 
 impl PreparedMachine {
-    /// Whether an objective judges a pattern by its edges.
+    /// Says whether an objective judges a pattern by its edges.
     pub(super) fn goes_by_edges(&self, pattern: &Pattern, objective: Objective) -> bool {
         let is_sound = self.model() == BandwidthModel::Sound;
         objective == Objective::Effective && is_sound && !pattern.is_collective()
     }
 
-    /// The best match by the pattern's edges among enough free GPUs.
+    /// Gives the best match by the pattern's edges among enough free GPUs.
     pub(super) fn best_by_edges(
         &self,
         pattern: &Pattern,
@@ -51,7 +51,7 @@ impl PreparedMachine {
         Some(Selection::new(self.score(pattern, best.gpus, free), candidates, gap))
     }
 
-    /// The best placement on each of the `count` best candidates, best first.
+    /// Gives the best placement on each of the `count` best candidates, best first.
     pub(super) fn searched_by_edges(
         &self,
         plan: &Plan<'_>,

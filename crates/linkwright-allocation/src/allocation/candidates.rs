@@ -81,7 +81,7 @@ impl PreparedMachine {
         Candidates { sets, compared, primaries, complete, limit: None }
     }
 
-    /// All sets of so many free GPUs of a machine whose subsets are tabulated, lowest ids first.
+    /// Lists all sets of free GPUs, `size` each, of a machine whose subsets are tabulated, lowest ids first.
     pub(super) fn sets_of(&self, size: usize, free: GpuSet) -> Option<Vec<GpuSet>> {
         let sets = self.tables.as_ref()?.subsets.of_size(size).iter();
         let sets = sets.map(|set| GpuSet(u128::from(*set)));

@@ -11,7 +11,7 @@ use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// The most edges of a list: any pair of 128 GPUs in both directions, several times.
+/// Bounds the edges of a list: any pair of 128 GPUs in both directions, several times.
 pub const MOST_EDGES: usize = 100_000;
 
 /// The shape of a pattern, by its name in job files.
@@ -40,7 +40,7 @@ impl PatternShape {
     pub const ALL: [Self; 6] =
         [Self::Ring, Self::Chain, Self::Tree, Self::Star, Self::AllToAll, Self::RingTree];
 
-    /// The shape that it is on so many GPUs: of few, several are a ring.
+    /// Gives the shape that it is on a number of GPUs: of few, several are a ring.
     #[must_use]
     pub const fn on(self, size: usize) -> Self {
         match self {
@@ -285,7 +285,7 @@ impl Pattern {
     }
 }
 
-/// Joins what a collective of so many bytes makes neighbours of, with what each sends.
+/// Joins what a collective of some bytes makes neighbours of, with what each sends.
 fn joined(
     kind: CollectiveKind,
     (root, bytes): (Rank, f64),

@@ -1,4 +1,4 @@
-//! What each edge of a pattern carries of its traffic.
+//! Says how much each edge of a pattern carries of its traffic.
 //!
 //! MAPA's weights play no part in matching. Here an edge's share says how much of the job's data crosses it, from its
 //! lower vertex to the other and back: as much on all edges, or what counters, a program or a person say.
@@ -9,19 +9,19 @@ use super::pattern::Pattern;
 /// The share of the edge that carries the most, in the direction in which it does.
 pub const WHOLE: u32 = 1 << 16;
 
-/// Shares of at least so much beside a whole one are taken for equal where they were counted.
+/// Shares of at least this beside a whole one are taken for equal where they were counted.
 const EVEN: u32 = WHOLE / 100 * 98;
 
 /// How much crosses an edge between two vertices, in any unit that all edges of a pattern have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EdgeShare {
-    /// One vertex.
+    /// Names one vertex.
     pub a: usize,
-    /// The other.
+    /// Names the other.
     pub b: usize,
-    /// What goes from the first to the second.
+    /// Counts what goes from the first to the second.
     pub forth: f64,
-    /// What goes back.
+    /// Counts what goes back.
     pub back: f64,
 }
 
@@ -32,13 +32,13 @@ impl EdgeShare {
         Self { a, b, forth: share, back: share }
     }
 
-    /// Whether something may be said to carry so much.
+    /// Says whether something may carry it.
     fn is_sound(share: f64) -> bool {
         share.is_finite() && share >= 0.0
     }
 }
 
-/// The sums of directed shares between vertices, by rows.
+/// Holds the sums of directed shares between vertices, by rows.
 #[derive(Debug, Clone)]
 pub(super) struct ShareTable {
     size: usize,
@@ -126,7 +126,7 @@ impl Pattern {
         Self::from_edges(size, &pairs)
     }
 
-    /// Reads the edges of a pattern of so many vertices from one line: `0-1 1-2:3 2-3:1/0.5`, each with what it carries
+    /// Reads the edges of a pattern from one line, between vertices below `size`: `0-1 1-2:3 2-3:1/0.5`, each with what it carries
     /// both ways, or forth and back; one where nothing is said.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl Pattern {
         words.join(" ")
     }
 
-    /// What of it lies between its first so many vertices.
+    /// Gives the part between its first vertices, `size` in number.
     ///
     /// # Errors
     /// As [`Self::from_edges`].
@@ -175,13 +175,13 @@ impl Pattern {
         table.pattern()
     }
 
-    /// What an edge carries from its lower vertex to the other and back, of [`WHOLE`].
+    /// Gives what an edge carries from its lower vertex to the other and back, of [`WHOLE`].
     #[must_use]
     pub fn share(&self, edge: usize) -> [u32; 2] {
         self.shares().get(edge).copied().unwrap_or([WHOLE; 2])
     }
 
-    /// Whether two vertices carry the same to and from all others, and between them the same in both directions.
+    /// Says whether two vertices carry the same to and from all others, and between them the same in both directions.
     #[must_use]
     pub(super) fn may_change_places(&self, a: usize, b: usize) -> bool {
         if self.shares().is_empty() {
@@ -192,14 +192,14 @@ impl Pattern {
         forth == back && others.into_iter().all(|it| self.carried(a, it) == self.carried(b, it))
     }
 
-    /// What goes from one vertex to another and back.
+    /// Gives what goes from one vertex to another and back.
     fn carried(&self, from: usize, to: usize) -> [u32; 2] {
         let Some(edge) = self.edge_between(from, to) else { return [0; 2] };
         let [forth, back] = self.share(edge);
         if from < to { [forth, back] } else { [back, forth] }
     }
 
-    /// The number of the edge between two vertices.
+    /// Finds the number of the edge between two vertices.
     #[must_use]
     pub(super) fn edge_between(&self, a: usize, b: usize) -> Option<usize> {
         self.edges().binary_search(&(a.min(b), a.max(b))).ok()

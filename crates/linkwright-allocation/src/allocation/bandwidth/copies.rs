@@ -1,11 +1,11 @@
-//! The bandwidth of a pattern: at what common rate all its edges carry their shares at once.
+//! Finds the bandwidth of a pattern: at what common rate all its edges carry their shares at once.
 //!
-//! What it represents: every edge moves its share in both directions, each over the path that a copy between these two
+//! It represents edges that move their shares in both directions. Each goes over the path that a copy between these two
 //! GPUs takes: its link, else PCIe and the host. A channel that several edges cross carries all of theirs, and the
 //! fullest channel of the system sets the rate. Channels carry what long copies reach of them, as in the runtime, which
 //! takes as long to play the copies. The bandwidth is that of the edge with the largest share, in its fuller direction.
 //!
-//! What it leaves out: latencies; copies of other jobs; copy engines; that a job's edges take turns.
+//! It leaves out latencies; copies of other jobs; copy engines; that a job's edges take turns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::allocation::{GpuSet, Pattern};
 use crate::network::{RouteClass, Routes};
 use crate::system::{Server, System, Wire};
 
-/// Times are of so many bytes for a whole share, so that those of slow channels fit 64 bits.
+/// Times are of this number of bytes for a whole share, so that those of slow channels fit 64 bits.
 const BYTES: f64 = 16e6;
 
 /// A channel, and how long it is busy with [`BYTES`] of a copy, in picoseconds.
 type Use = (u32, u64);
 
-/// What copies between a machine's GPUs take of its channels.
+/// Knows how copies between a machine's GPUs fill its channels.
 #[derive(Debug, Clone)]
 pub struct Copies {
     count: usize,
@@ -43,7 +43,7 @@ struct Port {
     time: u64,
 }
 
-/// What edges take of the channels.
+/// Holds how full edges make the channels.
 #[derive(Debug, Clone)]
 pub struct Load {
     shared: Vec<u64>,
@@ -148,7 +148,7 @@ impl Copies {
         others
     }
 
-    /// Nothing on any channel.
+    /// Gives a load with nothing on any channel.
     #[must_use]
     pub fn empty(&self) -> Load {
         Load { shared: vec![0; self.channels], fullest: 0 }
@@ -189,15 +189,15 @@ impl Copies {
         BYTES * f64::from(WHOLE) * 1e3 / time as f64
     }
 
-    /// A time that no match of a pattern with equal shares is below on exactly these GPUs, of which `degrees` gives the
-    /// numbers of edges of its vertices, each with how many vertices have it, ascending.
+    /// Gives a time that no match of a pattern with equal shares is below on exactly these GPUs. `degrees` are the numbers
+    /// of edges of its vertices, each with how many vertices have it, ascending.
     #[must_use]
     pub fn least_time(&self, degrees: &[(usize, usize)], gpus: GpuSet) -> u64 {
         let mut least = 0;
         let mut above = 0;
         for (degree, vertices) in degrees.iter().rev().filter(|(degree, _)| *degree > 0) {
             above += vertices;
-            // Each of so many vertices has a GPU of its own: the last of them is no faster than that.
+            // Each of these vertices has a GPU of its own: the last of them is no faster than that.
             let mut times = [u64::MAX; 128];
             for (at, gpu) in gpus.iter().enumerate() {
                 times[at] = self.least_at(*degree, gpu, gpus);
@@ -208,7 +208,7 @@ impl Copies {
         least.saturating_mul(u64::from(WHOLE))
     }
 
-    /// How long a vertex of so many edges takes on a GPU at least, where the others are on these.
+    /// Says how long a vertex of some edges takes on a GPU at least, where the others are on these.
     fn least_at(&self, degree: usize, gpu: usize, gpus: GpuSet) -> u64 {
         let there = |other: &&u8| gpus.contains(usize::from(**other));
         let last = self.nearest[gpu].iter().filter(there).nth(degree - 1);

@@ -9,7 +9,7 @@ use crate::allocation::effort::Effort;
 use crate::allocation::links::PairTable;
 use crate::allocation::{GpuSet, Pattern};
 
-/// The bandwidth of a pattern, then aggregated bandwidth.
+/// Ranks by the bandwidth of a pattern, then by aggregated bandwidth.
 pub struct ByEdges<'a> {
     pattern: &'a Pattern,
     copies: &'a Copies,
