@@ -1,9 +1,9 @@
 """Fits what NCCL's kernels cost to measurements, and says how far off the clock then is.
 
-The measurements are `validation/nccl-tests.csv`. The terms are
-`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`, of which those that `fitted` names
-are fitted; each group of systems weighs as much as any other. Groups are also left out in turn: the
-terms are fitted to the others, and it is predicted from them and its data sheets. The tables go to
+The measurements are `validation/nccl-tests.csv`. The terms are those that `fitted` names in
+`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`; each
+group of systems weighs as much as any other. Groups are also left out in turn: the terms are fitted
+to the others, and it is predicted from them and its data sheets. The tables go to
 `docs/concepts/calibration.md`.
 
 Run it by `make calibrate`; with `--check` nothing is written, and the page must be what it is.
