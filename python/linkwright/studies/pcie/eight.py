@@ -140,10 +140,10 @@ def _of_memory(found: Mapping[float, tuple[float, Mix]]) -> str:
     beside = {memory: mix.slower[DIN] or 0.0 for memory, (_, mix) in found.items()}
     enough = max(memory for memory, by in beside.items() if by > said)
     return (
-        "**The host's memory does not explain it either.** Copies read it, and it is a channel of "
-        f"the model, of {DATA_SHEET:g} GB/s for each socket by the data sheet of its CPU. With it "
-        f"DeepInterest loses {beside[DATA_SHEET]:.1%} beside seven ResNet-50s, as it does with "
-        "links alone: four GPUs on two links of PCIe 3 ask for a third of it at most. For "
+        "**The host's memory does not explain it either.** It is a channel that copies "
+        f"share. A socket's carries {DATA_SHEET:g} GB/s by the data sheet of its CPU. With it "
+        f"DeepInterest loses {beside[DATA_SHEET]:.1%} beside seven ResNet-50s, as with "
+        "links alone. Four GPUs on two links of PCIe 3 ask for a third of it at most. For "
         f"the published loss a socket would have to copy from memory at {enough:g} GB/s, a "
         f"{_ordinal(DATA_SHEET / enough)} of that. So neither PCIe, which the paper blames, nor "
         "memory holds the tasks up by what they copy. The rest of what a host does for training, "

@@ -41,7 +41,7 @@ CASES = (
 
 
 def _host_copies(name: str, gpu: int, direction: str, size: int) -> ClusterJob:
-    copied = {direction: f"{size} B"}
+    copied = {"input": "0 B", "output": "0 B", direction: f"{size} B"}
     program = Program.skeleton("copy-execute", 1, kernel="1 ns", **copied)
     return ClusterJob(program, name=name, iterations=COPIES, mapping=[gpu])
 
@@ -68,7 +68,8 @@ def last_copies(case: Case, policy: str) -> tuple[float, float]:
         case: Says who copies.
         policy: Who goes first.
     """
-    return _played(policy, _writer(case), _reader(case))
+    writer, reader = _played(policy, _writer(case), _reader(case))
+    return writer, reader
 
 
 def _played(policy: str, *jobs: ClusterJob) -> tuple[float, ...]:
