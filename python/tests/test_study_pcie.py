@@ -160,7 +160,7 @@ def test_eight_tasks_are_as_on_the_page_with_the_mean_that_was_fitted(
 ) -> None:
     section = eight_tasks(shares)
     assert section_markdown(section, "figures") in PAGE.read_text(encoding="utf-8")
-    said, every, asked = section.tables
+    said, every, asked, memories = section.tables
     cells = {str(row[0]): [cell for cell in row if isinstance(cell, float)] for row in said.rows}
     wanted = published()["contention"]
     for mean_of_din in cells["DeepInterest, mean of its mixes (fitted)"]:
@@ -171,6 +171,10 @@ def test_eight_tasks_are_as_on_the_page_with_the_mean_that_was_fitted(
     for loss, limit in zip(beside, limits, strict=True):
         assert isinstance(limit, float)
         assert loss < limit < wanted["din_beside_seven"] / 100
+    # With the data sheet's memory nothing changes; less of it slows all down.
+    assert memories.rows[0][2:4] == tuple(every.rows[1][at] for at in (2, 1))
+    losses = [float(row[2]) for row in memories.rows if row[2] is not None]
+    assert losses == sorted(losses)
     for row in every.rows[1:-1]:
         resnet, din, other_resnet, other_din = (float(cell) for cell in row[1:] if cell is not None)
         assert din > resnet

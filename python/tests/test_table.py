@@ -38,6 +38,7 @@ def test_a_table_reads_as_a_pyarrow_table(machine: System) -> None:
         "subsystem_id": ["", "", ""],
         "cores": [None, None, None],
         "memory": [16 << 30, 16 << 30, None],
+        "memory_bandwidth": [900_000_000_000, 900_000_000_000, None],
     }
 
 
