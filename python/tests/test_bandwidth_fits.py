@@ -27,7 +27,7 @@ MEASUREMENTS = Path(__file__).resolve().parents[2] / "examples" / "measurements"
 
 
 def of_the_paper() -> BandwidthFit:
-    mixes = list(product(range(4), repeat=3))
+    mixes = list(product(range(4), range(4), range(4)))
     values = [(mix, published_effective_bandwidth(*mix)) for mix in mixes]
     return BandwidthFit([(mix, value) for mix, value in values if value >= 0])
 

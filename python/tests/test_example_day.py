@@ -30,8 +30,8 @@ def printed(scenario: Path, folder: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of each table that the example writes, each cell by its column's name."""
     # The tests of Rust build it, too, in the same profile.
     command = ["cargo", "run", "--quiet", "--locked", "--profile", "tested"]
-    example = ["--package", "linkwright", "--example", "day", "--", scenario, folder]
-    subprocess.run([*command, *example], cwd=ROOT, check=True)
+    example = ["--package", "linkwright", "--example", "day", "--"]
+    subprocess.run([*command, *example, scenario, folder], cwd=ROOT, check=True)
     return {
         file.stem: list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
         for file in folder.glob("*.csv")

@@ -13,6 +13,7 @@ from frozen.captured import holds
 from frozen.studies import QUICK_BLINK, quick_blink
 
 from linkwright import NeuralNetwork, System
+from linkwright.names import ProtocolName
 from linkwright.recipes import Recipe
 from linkwright.runs.training.play import play_step
 from linkwright.studies.blink.allocations import MACHINES, canonical_form, link_counts, unique
@@ -164,7 +165,9 @@ def test_a_process_for_each_gpu_is_the_reading_nearest_to_the_published(study: S
         for launch, what, against, said, ours, _ in claims.rows
         if against == OF_ITS_TIME
     }
-    latency = {launch: ours for (launch, what), (_, ours) in found.items() if "latency" in what}
+    latency = {
+        launch: ours for (launch, what), (_, ours) in found.items() if "latency" in str(what)
+    }
     assert list(latency) == list(LAUNCHES)
     said, ours = found[SHOWN, "latency, least size"]
     assert said == published()["switched"]["latency_maximum"]
@@ -180,7 +183,8 @@ def test_a_launch_adds_as_much_at_every_size() -> None:
     machine = System("dgx2")
     schedule = plan_for(machine, range(16), "all-reduce", "one-hop", 1 << 20)
     added = []
-    for size, protocol in ((1 << 10, "LL"), (1 << 20, "Simple")):
+    kinds: list[tuple[int, ProtocolName]] = [(1 << 10, "LL"), (1 << 20, "Simple")]
+    for size, protocol in kinds:
         times = [
             schedule.time(size, protocol=protocol, processes=processes).time
             for processes in LAUNCHES.values()

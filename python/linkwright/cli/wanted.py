@@ -135,8 +135,8 @@ def _replayed(name: str, ranks: int | None, machine: System, on: Sequence[int]) 
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         mapping = Path(folder) / "mapping"
         mapping.write_text("\n".join(map(str, on)) + "\n", encoding="utf-8")
-        run = replay_trace(name, machine, ranks=ranks, mapping=mapping, fidelity="flow")
-    return float(run.time)
+        replay = replay_trace(name, machine, ranks=ranks, mapping=mapping, fidelity="flow")
+    return replay.run.makespan
 
 
 def is_sensitive(wanted: Wanted, machine: System) -> tuple[bool, str]:

@@ -86,8 +86,8 @@ def _statements(node: Node | None) -> Iterator[Statement]:
     elif kind == "for_range_loop":
         body = tuple(_statements(node.child_by_field_name("body")))
         items = _expression(node.child_by_field_name("right"))
-        declarator = node.child_by_field_name("declarator")
-        yield Over(_declared_name(declarator), items, body)
+        counted = node.child_by_field_name("declarator")
+        yield Over(_declared_name(counted), items, body)
     elif kind in ("switch_statement", "case_statement"):
         body = tuple(statement for child in node.named_children for statement in _statements(child))
         yield Branch(Constant(UNKNOWN), body)

@@ -440,10 +440,10 @@ class Follower:
         if name in PASSED_ON and arguments:
             return (arguments[0],)
         if self.is_python and name == "range" and arguments:
-            known = [value for value in arguments if isinstance(value, int)]
-            if len(known) < len(arguments) or (len(known) > 2 and known[2] == 0):
+            bounds = [value for value in arguments if isinstance(value, int)]
+            if len(bounds) < len(arguments) or (len(bounds) > 2 and bounds[2] == 0):
                 return (UNKNOWN,)
-            return (range(*known),)
+            return (range(*bounds),)
         if name == "len" and arguments:
             items = self._items(arguments[0])
             return (UNKNOWN if items is None else len(items),)

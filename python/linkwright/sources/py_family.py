@@ -79,8 +79,8 @@ class _Lowering:
         elif kind == "with_item":
             yield Evaluation(self._field(node, "value"))
         elif kind in ("case_clause", "except_clause"):
-            body = [text for child in node.named_children for text in self.statements(child)]
-            yield Branch(Constant(UNKNOWN), tuple(body))
+            within = [text for child in node.named_children for text in self.statements(child)]
+            yield Branch(Constant(UNKNOWN), tuple(within))
         elif kind in STATEMENTS:
             for child in node.named_children:
                 yield from self.statements(child)
@@ -125,8 +125,8 @@ class _Lowering:
         if self.owner and parameters[:1] == ["self"]:
             parameters = parameters[1:]
         body = tuple(self.statements(node.child_by_field_name("body")))
-        name = text_of(node.child_by_field_name("name"))
-        named = f"{self.owner}.{name}" if self.owner else name
+        own = text_of(node.child_by_field_name("name"))
+        named = f"{self.owner}.{own}" if self.owner else own
         return Function(named, tuple(parameters), body, tuple(defaults))
 
     def _effect(self, node: Node) -> Iterator[Statement]:
@@ -203,8 +203,8 @@ class _Lowering:
             return Operation(operator, (self._field(node, "argument"),))
         if kind == "comparison_operator":
             operators = [text_of(child) for child in node.children_by_field_name("operators")]
-            operands = tuple(map(self.expression, node.named_children))
-            return Operation(operators[0] if len(operators) == 1 else ",", operands)
+            compared = tuple(map(self.expression, node.named_children))
+            return Operation(operators[0] if len(operators) == 1 else ",", compared)
         if kind == "conditional_expression":
             then, condition, otherwise = map(self.expression, node.named_children[:3])
             return Operation("?", (condition, then, otherwise))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import geometric_mean
@@ -115,7 +115,7 @@ def end_to_end(*, quick: bool = False, progress: Progress | None = None) -> Sect
     )
 
 
-_Places = dict[str, Sequence[tuple[int, ...]]]
+_Places = Mapping[str, Sequence[tuple[int, ...]]]
 
 
 def _claims(networks: Sequence[str], every: _Places) -> StudyTable:

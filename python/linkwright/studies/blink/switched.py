@@ -89,7 +89,7 @@ def played(sizes: Sequence[int], progress: Progress | None = None) -> Times:
                 later = {launch: time - times[SHOWN] for launch, time in times.items()}
         if progress is not None:
             progress("all-reduce on a DGX-2", done, len(names))
-    best = {
+    best: dict[str, dict[str, dict[int, float]]] = {
         launch: {
             name: {size: min(by.values()) + more for size, by in found[name].items()}
             for name in names

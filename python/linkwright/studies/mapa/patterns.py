@@ -98,8 +98,8 @@ def _run_time_table(by_policy: dict[str, list[Rows]]) -> StudyTable:
         rows.append(tuple(cells))
     throughput: list[Cell] = ["all jobs, throughput"]
     spans = {policy: [_span(day) for day in days] for policy, days in by_policy.items()}
-    for days in spans.values():
-        pairs = zip(spans["baseline"], days, strict=True)
+    for taken in spans.values():
+        pairs = zip(spans["baseline"], taken, strict=True)
         throughput += [median(before / after for before, after in pairs), None]
     rows.append(tuple(throughput))
     heads = [f"{policy}, {which}" for policy in POLICIES for which in ("median", "75 %")]
