@@ -388,8 +388,8 @@ class Match:
     def joined_by(self) -> dict[str, int]:
         """How many pairs of GPUs that the pattern joins have which link, the widest first.
 
-        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI, and for a
-        way through the host what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
+        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI. A way through
+        the host is named after what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
         """
 
     @property
@@ -408,8 +408,8 @@ class Match:
         """Predicted bandwidth of the pattern, in GB/s; None where it has no edges.
 
         Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
-        all-reduce; of another under the sound model the rate of the edge with the largest share,
-        while all edges carry theirs at once, both ways.
+        all-reduce. Of another under the sound model it is the rate of the edge with the largest
+        share. All edges carry theirs at once then, both ways.
         """
 
     @property
@@ -1790,10 +1790,10 @@ class Owner:
 
 @final
 class Pattern:
-    """Which of a job's GPUs talk to which: MAPA's application graph."""
+    """Says which of a job's GPUs talk to which: MAPA's application graph."""
 
     def __new__(cls, shape: PatternName, size: int) -> Pattern:
-        """A named shape (see `pattern_names`) on `size` GPUs.
+        """Makes a named shape (see `pattern_names`) on `size` GPUs.
 
         Raises:
             AllocationError: If the shape is unknown or the size is not 1 to 128.
@@ -1801,7 +1801,7 @@ class Pattern:
 
     @staticmethod
     def from_edges(size: int, edges: Sequence[tuple[int, int]]) -> Pattern:
-        """A pattern of its own: edges between vertices 0 to `size` - 1.
+        """Makes a pattern of its own: edges between vertices 0 to `size` - 1.
 
         Raises:
             AllocationError: If an edge is no edge of such a graph.
@@ -1809,12 +1809,12 @@ class Pattern:
 
     @staticmethod
     def with_shares(size: int, edges: Sequence[tuple[int, int, float, float]]) -> Pattern:
-        """A pattern of its own whose edges carry shares of its traffic.
+        """Makes a pattern of its own whose edges carry shares of its traffic.
 
         Args:
             size: The number of its vertices.
-            edges: Two vertices each, what goes from the first to the second, and what goes back, in
-                any one unit; those of one pair add up.
+            edges: Two vertices each, and the traffic from the first to the second and back. It is
+                in any one unit; edges of one pair add up.
 
         Raises:
             AllocationError: If an edge is no edge of such a graph, or a share is negative or no number.
@@ -1832,9 +1832,9 @@ class Pattern:
 
     @staticmethod
     def from_program(program: Program) -> Pattern:
-        """The pattern of a program: which of its ranks exchange data.
+        """Makes the pattern of a program: which of its ranks exchange data.
 
-        Messages and copies between GPUs join two ranks; a collective joins the neighbours in NCCL's
+        Messages and copies between GPUs join two ranks. A collective joins the neighbours in NCCL's
         ring over its ranks, or all of them where each has a part for each.
 
         Raises:
@@ -1857,7 +1857,7 @@ class Pattern:
     def from_counters(
         before: tuple[str, str], after: tuple[str, str], system: System
     ) -> tuple[Pattern, list[int], list[tuple[int, int, int, int]]]:
-        """The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
+        """Finds the pattern that two snapshots of `nvidia-smi nvlink` counters show.
 
         Args:
             before: The earlier snapshot: its file's name and its text.
@@ -1865,8 +1865,8 @@ class Pattern:
             system: Whose counters they are.
 
         Returns:
-            The pattern, the GPU of each of its vertices, and for each edge both vertices
-            and the bytes that went from the first to the second and back.
+            The pattern, the GPU of each of its vertices, and each edge's traffic: both its
+            vertices, the bytes that went from the first to the second, and those that went back.
 
         Raises:
             InputError: If a line is no counter, a counter went backwards, or the traffic
@@ -1883,11 +1883,11 @@ class Pattern:
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Its edges, each once, lower vertex first."""
+        """Gives its edges, each once, lower vertex first."""
 
     @property
     def shares(self) -> list[tuple[float, float]]:
-        """What each edge carries from its lower vertex to the other and back, as a part of the most."""
+        """Gives what each edge carries from its lower vertex and back, as a part of the most."""
 
     @property
     def is_collective(self) -> bool:

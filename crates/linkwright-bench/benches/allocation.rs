@@ -86,8 +86,8 @@ fn decide_others(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One decision for patterns that are judged by their edges, for a sensitive job by preserve, once the machine is prepared: on
-/// the idle machine, and with every third GPU busy.
+/// Times one decision by preserve for a sensitive job, whose pattern is judged by its edges. The
+/// machine is prepared before. It is idle, or every third GPU is busy.
 fn decide_by_edges(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide-by-edges");
     let preserve = POLICIES.into_iter().find(|policy| policy.name() == "preserve").unwrap();

@@ -63,8 +63,8 @@ impl Match {
 
     /// How many pairs of GPUs that the pattern joins have which link, the widest first.
     ///
-    /// The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI, and for a
-    /// way through the host what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
+    /// The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI. A way through
+    /// the host is named after what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
     #[getter]
     fn joined_by<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let named = PyDict::new(py);
@@ -92,8 +92,8 @@ impl Match {
     /// Predicted bandwidth of the pattern, in GB/s; None where it has no edges.
     ///
     /// Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
-    /// all-reduce; of another under the sound model the rate of the edge with the largest share,
-    /// while all edges carry theirs at once, both ways.
+    /// all-reduce. Of another under the sound model it is the rate of the edge with the largest
+    /// share. All edges carry theirs at once then, both ways.
     #[getter]
     fn effective_bandwidth(&self) -> Option<f64> {
         self.selection.chosen.effective_bandwidth

@@ -1,4 +1,4 @@
-//! `linkwright.Pattern`.
+//! Gives Python `linkwright.Pattern`.
 
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
 use linkwright::allocation::shares::WHOLE;
@@ -12,21 +12,21 @@ use crate::errors;
 use crate::program::Program;
 use crate::system::System;
 
-/// An edge's two vertices and the bytes from the first to the second and back.
+/// Holds an edge's two vertices and the bytes from the first to the second and back.
 type Traffic = (usize, usize, u64, u64);
 
 fn tuple_of(edge: &EdgeTraffic) -> Traffic {
     (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0)
 }
 
-/// Which of a job's GPUs talk to which: MAPA's application graph.
+/// Says which of a job's GPUs talk to which: MAPA's application graph.
 #[pyclass(frozen, eq, hash, module = "linkwright")]
 #[derive(PartialEq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Pattern(pub allocation::Pattern);
 
 #[pymethods]
 impl Pattern {
-    /// A named shape (see `pattern_names`) on `size` GPUs.
+    /// Makes a named shape (see `pattern_names`) on `size` GPUs.
     ///
     /// Raises:
     ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
@@ -41,7 +41,7 @@ impl Pattern {
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
     }
 
-    /// A pattern of its own: edges between vertices 0 to `size` - 1.
+    /// Makes a pattern of its own: edges between vertices 0 to `size` - 1.
     ///
     /// Raises:
     ///     AllocationError: If an edge is no edge of such a graph.
@@ -57,12 +57,12 @@ impl Pattern {
         allocation::Pattern::from_edges(size, &edges).map(Self).map_err(errors::allocation)
     }
 
-    /// A pattern of its own whose edges carry shares of its traffic.
+    /// Makes a pattern of its own whose edges carry shares of its traffic.
     ///
     /// Args:
     ///     size: The number of its vertices.
-    ///     edges: Two vertices each, what goes from the first to the second, and what goes back, in
-    ///         any one unit; those of one pair add up.
+    ///     edges: Two vertices each, and the traffic from the first to the second and back. It is
+    ///         in any one unit; edges of one pair add up.
     ///
     /// Raises:
     ///     AllocationError: If an edge is no edge of such a graph, or a share is negative or no number.
@@ -96,9 +96,9 @@ impl Pattern {
         allocation::Pattern::read_edge_list(file, text).map(Self).map_err(errors::allocation)
     }
 
-    /// The pattern of a program: which of its ranks exchange data.
+    /// Makes the pattern of a program: which of its ranks exchange data.
     ///
-    /// Messages and copies between GPUs join two ranks; a collective joins the neighbours in NCCL's
+    /// Messages and copies between GPUs join two ranks. A collective joins the neighbours in NCCL's
     /// ring over its ranks, or all of them where each has a part for each.
     ///
     /// Raises:
@@ -126,7 +126,7 @@ impl Pattern {
         Ok(found.iter().map(tuple_of).collect())
     }
 
-    /// The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
+    /// Finds the pattern that two snapshots of `nvidia-smi nvlink` counters show.
     ///
     /// Args:
     ///     before: The earlier snapshot: its file's name and its text.
@@ -134,8 +134,8 @@ impl Pattern {
     ///     system: Whose counters they are.
     ///
     /// Returns:
-    ///     The pattern, the GPU of each of its vertices, and for each edge both vertices
-    ///     and the bytes that went from the first to the second and back.
+    ///     The pattern, the GPU of each of its vertices, and each edge's traffic: both its
+    ///     vertices, the bytes that went from the first to the second, and those that went back.
     ///
     /// Raises:
     ///     InputError: If a line is no counter, a counter went backwards, or the traffic
@@ -166,13 +166,13 @@ impl Pattern {
         self.0.size()
     }
 
-    /// Its edges, each once, lower vertex first.
+    /// Gives its edges, each once, lower vertex first.
     #[getter]
     fn edges(&self) -> Vec<(usize, usize)> {
         self.0.edges().to_vec()
     }
 
-    /// What each edge carries from its lower vertex to the other and back, as a part of the most.
+    /// Gives what each edge carries from its lower vertex and back, as a part of the most.
     #[getter]
     fn shares(&self) -> Vec<(f64, f64)> {
         let part = |share: u32| f64::from(share) / f64::from(WHOLE);
@@ -192,7 +192,7 @@ impl Pattern {
     }
 }
 
-/// The vertices of an edge.
+/// Gives the vertices of an edge, which must lie below `size`.
 fn edge_of(size: usize, a: i128, b: i128) -> PyResult<(usize, usize)> {
     let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
     vertex(a).zip(vertex(b)).ok_or_else(|| {

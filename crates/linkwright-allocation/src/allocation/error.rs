@@ -1,4 +1,4 @@
-//! What can go wrong in this layer.
+//! Says what can go wrong in this layer.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use super::links::LinkCounts;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName, shown};
 use crate::system::SystemError;
 
-/// Any failure of the allocation layer.
+/// Names any failure of the allocation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum AllocationError {
@@ -21,77 +21,77 @@ pub enum AllocationError {
     /// A policy name that does not exist.
     #[error(transparent)]
     UnknownPolicy(#[from] UnknownName),
-    /// A pattern of no GPU, or of more than the layer handles.
+    /// Refuses a pattern of no GPU, or of more than the layer handles.
     PatternSize {
-        /// The size asked for.
+        /// Gives the size asked for.
         size: usize,
     },
     /// An edge that is no edge of the pattern.
     PatternEdge {
-        /// One end.
+        /// Names one end.
         a: usize,
-        /// The other end.
+        /// Names the other end.
         b: usize,
-        /// The pattern's size.
+        /// Gives the pattern's size.
         size: usize,
     },
     /// A word that is no edge with its shares.
     EdgeText {
-        /// The word.
+        /// Gives the word.
         word: String,
     },
     /// A share of an edge that nothing can carry.
     Share {
-        /// One end.
+        /// Names one end.
         a: usize,
-        /// The other end.
+        /// Names the other end.
         b: usize,
-        /// What was given.
+        /// Shows the share that was given.
         share: String,
     },
-    /// A machine with more GPUs than the layer handles.
+    /// Refuses a machine with more GPUs than the layer handles.
     TooManyGpus {
         /// How many it has.
         gpus: usize,
     },
     /// A GPU id that the machine does not have.
     UnknownGpu {
-        /// The id asked for.
+        /// Gives the id asked for.
         gpu: usize,
         /// How many GPUs the machine has.
         gpus: usize,
     },
     /// A GPU that is held by a job, unhealthy, or asked for twice.
     NotFree {
-        /// The GPU asked for.
+        /// Names the GPU asked for.
         gpu: usize,
     },
-    /// A placement of another size than the pattern's.
+    /// Refuses a placement of another size than the pattern's.
     PlacementSize {
         /// How many GPUs were given.
         given: usize,
-        /// The pattern's size.
+        /// Gives the pattern's size.
         size: usize,
     },
-    /// A job larger than the machine.
+    /// Refuses a job larger than the machine.
     JobTooLarge {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The GPUs asked for.
+        /// Counts the GPUs asked for.
         size: usize,
-        /// The GPUs that exist.
+        /// Counts the GPUs that exist.
         gpus: usize,
     },
     /// A job that holds GPUs already.
     AlreadyAllocated {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// What it holds.
+        /// Lists what it holds.
         held: String,
     },
     /// A job that holds nothing.
     NotAllocated {
-        /// The job.
+        /// Names the job.
         job: String,
     },
     /// Holds a fit of Eq. 2 to nothing.
@@ -103,14 +103,14 @@ pub enum AllocationError {
         /// Gives the bandwidth, GB/s.
         bandwidth: String,
     },
-    /// A decision that its caller ended.
+    /// Tells of a decision that its caller ended.
     Interrupted {
-        /// The job.
+        /// Names the job.
         job: String,
     },
     /// A saved state that belongs to another machine or contradicts itself.
     State {
-        /// What does not fit.
+        /// Says what does not fit.
         problem: String,
     },
 }

@@ -77,7 +77,7 @@ pub struct Pattern {
     shape: PatternShape,
     size: usize,
     edges: Vec<(usize, usize)>,
-    /// What each edge carries, from its lower vertex and back; empty where all carry the same.
+    /// Holds what each edge carries, from its lower vertex and back; empty where all are alike.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shares: Vec<[u32; 2]>,
 }
@@ -123,13 +123,14 @@ impl Pattern {
         Ok(Self::with_shape(PatternShape::Custom, size, edges.to_vec()))
     }
 
-    /// The pattern of a program: an edge between each two ranks that exchange data, by messages, by copies, or as
-    /// neighbours in what a collective makes of its ranks. Edges carry shares as their bytes do, a main loop counted once;
-    /// a ring stands for an all-reduce, whatever goes round it.
+    /// Makes the pattern of a program: an edge joins each two ranks that exchange data. They do so
+    /// by messages, by copies, or as neighbours in what a collective makes of its ranks. Edges
+    /// carry shares as their bytes do, a main loop counted once; a ring stands for an all-reduce,
+    /// whatever goes round it.
     ///
-    /// A collective that combines or spreads data is NCCL's ring over its communicator (MAPA, Section 3.1); one with
-    /// a part for each rank at a root is a star, an all-to-all joins all, a scan is a chain. What carries no data, as a
-    /// barrier or a signal, has no edge.
+    /// A collective that combines or spreads data is NCCL's ring over its communicator (MAPA,
+    /// Section 3.1). One with a part for each rank at a root is a star, an all-to-all joins all, a
+    /// scan is a chain. An operation that carries no data, as a barrier or a signal, has no edge.
     ///
     /// # Errors
     /// More ranks than [`MAX_GPUS`].
@@ -184,13 +185,14 @@ impl Pattern {
         Self { shape, size, edges, shares: Vec::new() }
     }
 
-    /// Reads an edge list: a line per edge, two vertex numbers from zero, `#` for comments. Behind them may stand what
-    /// the edge carries both ways, or two numbers: what goes from the first to the second, and back; one where
-    /// nothing stands.
+    /// Reads an edge list: a line per edge, two vertex numbers from zero, `#` for comments. Behind
+    /// them may stand one number, which the edge carries both ways, or two. Two say what goes from
+    /// the first vertex to the second, and what goes back. Where none stands, the edge carries one.
     ///
     /// # Errors
-    /// Anything else on a line, an edge to itself, more than [`MOST_EDGES`] edges, shares that are no numbers from zero,
-    /// or a number that is skipped: the vertices must be `0..size` without a gap.
+    /// Anything else on a line, an edge to itself, more than [`MOST_EDGES`] edges, or shares that
+    /// are no numbers from zero. A number that is skipped is an error, too: the vertices must be
+    /// `0..size` without a gap.
     pub fn read_edge_list(file: &str, text: &str) -> Result<Self, AllocationError> {
         let mut edges: Vec<EdgeShare> = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -259,8 +261,8 @@ impl Pattern {
         Self { shape, shares, ..self }
     }
 
-    /// What each edge carries, from its lower vertex and back, of [`WHOLE`](super::shares::WHOLE); empty where all
-    /// carry the same.
+    /// Gives what each edge carries, from its lower vertex and back, of
+    /// [`WHOLE`](super::shares::WHOLE); empty where all carry the same.
     #[must_use]
     pub fn shares(&self) -> &[[u32; 2]] {
         &self.shares
@@ -309,7 +311,7 @@ fn joined(
         | CollectiveKind::AllReduce
         | CollectiveKind::AllGather
         | CollectiveKind::ReduceScatter => {
-            // What a rank of a ring sends to the next.
+            // A rank of a ring sends this to the next.
             let sent = match kind {
                 CollectiveKind::AllReduce => bytes * 2.0 * (count - 1.0) / count,
                 CollectiveKind::AllGather | CollectiveKind::ReduceScatter => {

@@ -1,9 +1,9 @@
 //! A machine made ready for decisions.
 //!
-//! Everything that does not depend on which GPUs are free is computed once: link labels,
-//! and, for machines of up to 16 GPUs, for each of their subsets the heaviest ring, the
-//! effective bandwidth and the bandwidth inside. A decision is then a scan. Of 17 to 20 GPUs
-//! the heaviest rings alone are tabulated, when one is first asked for.
+//! Everything that does not depend on which GPUs are free is computed once. All machines get link
+//! labels. Those of up to 16 GPUs get for each subset the heaviest ring, the effective bandwidth
+//! and the bandwidth inside. A decision is then a scan. Of 17 to 20 GPUs the heaviest rings alone
+//! are tabulated, when one is first asked for.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -53,8 +53,9 @@ pub struct Match {
     pub links: LinkCounts,
     /// Eq. 1: total bandwidth of the pairs that the pattern uses.
     pub aggregated_bandwidth: Bandwidth,
-    /// The bandwidth of the pattern as predicted, GB/s: of a collective its bus bandwidth, of another pattern under the
-    /// sound model what the edge with the largest share has; `None` for a pattern without edges, which has none.
+    /// Predicts the bandwidth of the pattern, GB/s. Of a collective it is the bus bandwidth. Of
+    /// another pattern under the sound model it is what the edge with the largest share has. It is
+    /// `None` for a pattern without edges, which has none.
     pub effective_bandwidth: Option<f64>,
     /// Eq. 3: total bandwidth between the GPUs that stay free.
     pub preserved_bandwidth: Bandwidth,
@@ -111,7 +112,7 @@ pub struct PreparedMachine {
     pub(super) tables: Option<Tables>,
     /// Heaviest rings of a machine of 17 to 20 GPUs, made when first needed.
     rings: OnceLock<RingTable>,
-    /// What copies take, made when a pattern is first judged by its edges.
+    /// Holds what copies take; it is made when a pattern is first judged by its edges.
     copies: OnceLock<Copies>,
     ties: Ties,
     pub(super) distances: HostDistances,
@@ -184,7 +185,7 @@ impl PreparedMachine {
         self
     }
 
-    /// What decides between matches that tie in a policy's scores.
+    /// Says what decides between matches that tie in a policy's scores.
     #[must_use]
     pub const fn ties(&self) -> Ties {
         self.ties
@@ -224,7 +225,7 @@ impl PreparedMachine {
         self.rings.get()
     }
 
-    /// What copies between the GPUs take of the machine's channels.
+    /// Gives what copies between the GPUs take of the machine's channels.
     pub(super) fn copies(&self) -> &Copies {
         self.copies.get_or_init(|| Copies::new(&self.server))
     }
@@ -313,9 +314,9 @@ impl PreparedMachine {
         }
     }
 
-    /// The links that the pattern uses on these GPUs by the machine's own names, and how many
-    /// pairs of each, the widest first: `NV18` for NVLinks, `XGMI1` for xGMI, and for a way
-    /// through the host what it crosses, such as `PIX`.
+    /// Gives the links that the pattern uses on these GPUs by the machine's own names, and how many
+    /// pairs of each, the widest first. Names are such as `NV18` for NVLinks and `XGMI1` for xGMI.
+    /// A way through the host is named after what it crosses, such as `PIX`.
     #[must_use]
     pub fn link_names(&self, pattern: &Pattern, placement: &[usize]) -> Vec<(String, usize)> {
         let mut counted: BTreeMap<(Reverse<Bandwidth>, String), usize> = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! Says how much each edge of a pattern carries of its traffic.
 //!
-//! MAPA's weights play no part in matching. Here an edge's share says how much of the job's data crosses it, from its
-//! lower vertex to the other and back: as much on all edges, or what counters, a program or a person say.
+//! MAPA's weights play no part in matching. Here an edge's share says how much of the job's data
+//! crosses it, from its lower vertex to the other and back. It is the same on all edges, or what
+//! counters, a program or a person say.
 
 use super::error::AllocationError;
 use super::pattern::Pattern;
@@ -126,8 +127,9 @@ impl Pattern {
         Self::from_edges(size, &pairs)
     }
 
-    /// Reads the edges of a pattern from one line, between vertices below `size`: `0-1 1-2:3 2-3:1/0.5`, each with what it carries
-    /// both ways, or forth and back; one where nothing is said.
+    /// Reads the edges of a pattern from one line, between vertices below `size`, such as
+    /// `0-1 1-2:3 2-3:1/0.5`. Each may say what it carries both ways, or forth and back. It carries
+    /// one where nothing is said.
     ///
     /// # Errors
     /// As [`Self::with_shares`]; a word that is no such edge.

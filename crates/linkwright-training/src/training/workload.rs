@@ -7,17 +7,17 @@
 //! run time = iterations x (compute + 2 (k - 1) / k x bytes / effective bandwidth)
 //! ```
 //!
-//! for *k* GPUs; one GPU only computes. In a pattern that stands for no all-reduce, such as a star, every edge carries
-//! its share of the buffer both ways instead, in bytes / bandwidth of the pattern. The factor is what each GPU sends in a ring
-//! all-reduce, the convention by which nccl-tests turn a time into a bus bandwidth, so that
-//! an effective bandwidth as MAPA measures and predicts it is the right divisor. A net's
-//! compute time is 3 x 2 x multiply-adds x images / 7.85 Tera-operations per second: the
-//! backward pass costs twice the forward pass, a multiply-add is two operations, and the
-//! rate is half of a V100's 15.7 TFLOP/s in 32-bit numbers, as its file in `system::gpus` says.
-//! The images of a GPU and iteration are fixed (weak scaling).
+//! for *k* GPUs; one GPU only computes. In a pattern that stands for no all-reduce, such as a
+//! star, every edge carries its share of the buffer both ways instead. That takes bytes / bandwidth
+//! of the pattern. The factor is what each GPU sends in a ring all-reduce. By this convention
+//! nccl-tests turn a time into a bus bandwidth. So an effective bandwidth as MAPA measures and
+//! predicts it is the right divisor. A net's compute time is 3 x 2 x multiply-adds x images / 7.85
+//! Tera-operations per second. The backward pass costs twice the forward pass, and a multiply-add
+//! is two operations. The rate is half of a V100's 15.7 TFLOP/s in 32-bit numbers, as its file in
+//! `system::gpus` says. The images of a GPU and iteration are fixed (weak scaling).
 //!
 //! **What it leaves out.** The overlap of communication with the backward pass, the start-up
-//! of each collective call, and reading of images: the bandwidth alone stands for the links.
+//! of each collective call, and reading of images. The bandwidth alone stands for the links.
 //!
 //! The numbers and their sources are in `workloads.toml` beside this file; the batch sizes
 //! there are calibrated to MAPA's published execution times, not predicted.
@@ -328,9 +328,9 @@ impl Workload {
     /// Time of a run of so many iterations on so many GPUs, by the module's model.
     ///
     /// The effective bandwidth is that of the job's GPUs together, in nccl-tests' sense of
-    /// bus bandwidth; one GPU (or none) does not communicate and ignores it. The result is
+    /// bus bandwidth. One GPU (or none) does not communicate and ignores it. The result is
     /// exact to the picosecond of an iteration. It is `None` for a run that does not end
-    /// within 64 bits of picoseconds, 213 days: so long a one, and one that should communicate
+    /// within 64 bits of picoseconds, 213 days. Such a run is too long, or it should communicate
     /// over a bandwidth of zero.
     ///
     /// ```
@@ -364,8 +364,8 @@ impl Workload {
         self.repeated(iterations, communication)
     }
 
-    /// Gives the time of a run in which edges carry the buffer both ways in place of an all-reduce, over the bandwidth of
-    /// their pattern; `None` as [`Self::run_time`] says.
+    /// Gives the time of a run in which edges carry the buffer both ways in place of an all-reduce.
+    /// The bandwidth is the one of their pattern. The time is `None` as [`Self::run_time`] says.
     #[must_use]
     pub fn run_time_by_edges(&self, iterations: u64, bandwidth: Bandwidth) -> Option<Picoseconds> {
         let bytes = u128::from(self.bytes_per_iteration().0);

@@ -173,9 +173,9 @@ def _note(networks: Sequence[str], every: _Places) -> str:
         if values
     )
     return (
-        f"Where ours part and why: against `{OF_ITS_TIME}` on `{preset}` communication is less by "
-        f"these factors in the mean: {told}. A step gains no more than its computation leaves "
-        f"bare. Under `{OF_ITS_TIME}` an all-reduce runs in {min(shares):.0%} to "
+        f"Where ours part and why: against `{OF_ITS_TIME}` on `{preset}` communication is less. "
+        f"The factors in the mean are these: {told}. A step gains no more than its computation "
+        f"leaves bare. Under `{OF_ITS_TIME}` an all-reduce runs in {min(shares):.0%} to "
         f"{max(shares):.0%} of a step. The paper's batches are not said, and fewer pictures on a "
         "GPU leave a greater share to communication. Over PCIe NCCL reached less than the model "
         "gives it, which the tables on all-reduce show."

@@ -60,13 +60,13 @@ def fragments_of_a_day(*, quick: bool = False, progress: Progress | None = None)
     return Section(
         title="Fragments that a day of jobs leaves on a server",
         text=[
-            f"{count} jobs of one to {LARGEST} GPUs, uniform over the catalogue of workloads, on "
-            f"{SERVERS} `{MACHINE}` on a fat-tree, {INTERARRIVAL:g} s between arrivals in the "
+            f"{count} jobs of one to {LARGEST} GPUs, uniform over the catalogue of workloads, run "
+            f"on {SERVERS} `{MACHINE}` on a fat-tree. One arrives every {INTERARRIVAL:g} s in the "
             "mean. A policy takes the lowest free ids. `first-fit` takes the first server that "
             "has room for all of a job; `pack` and `spread` take GPUs of several where none has. "
             "`linkwright run` leaves this table in a run's folder as `fragments.parquet`.",
             f"Published is a figure only, of {said['jobs']:,} jobs of several GPUs on servers of "
-            f"eight, and as examples a job of eight GPUs as {said['examples'][0]} and "
+            f"eight. Its examples are a job of eight GPUs as {said['examples'][0]} and one as "
             f"{said['examples'][1]}.",
         ],
         tables=[_histogram(results), _shapes(results)],

@@ -67,8 +67,8 @@ def training_on_two_servers(*, quick: bool = False, progress: Progress | None = 
     return Section(
         title="Training on two DGX-1V with five and three GPUs",
         text=[
-            f"A step as above, with {BATCH} pictures on each of the lowest ids of two "
-            f"`{MACHINE}` that have {interfaces} network interface each, as the authors' had. "
+            f"A step as above, with {BATCH} pictures on each GPU. The GPUs are the lowest ids of "
+            f"two `{MACHINE}` that have {interfaces} network interface each, as the authors' had. "
             "Gradients are reduced in buckets while others are computed.",
         ],
         tables=[

@@ -248,10 +248,10 @@ def _beside_the_release(times: Times) -> StudyTable:
             f"`{RIVALS[0]}` has as many channels as that time's rings at every size. `linkwright "
             f"collective expect --nccl {RELEASE}` has what the release chooses, from one channel "
             "for the least data to all for long. With the same launches they are "
-            f"{apart[0]:.0%} apart at the least size and {apart[-1]:.0%} at the largest, where "
+            f"{apart[0]:.0%} apart at the least size and {apart[-1]:.0%} at the largest. There "
             "more channels than rings fill the gaps; between, the choice of channels is the "
             f"better. Where nobody says how ranks are launched, `{RIVALS[0]}` is launched as all "
-            f"plans are, so that plans compare, and NCCL {RELEASE} as the group that it "
+            f"plans are, so that plans compare. NCCL {RELEASE} is launched as the group that it "
             "launches. `--processes group` launches both so."
         ),
     )
