@@ -46,11 +46,11 @@ def fit(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Fit the fourteen terms of MAPA's Eq. 2, effective bandwidth by links, to a machine.
+    """Fit MAPA's effective bandwidth by links to measurements of a machine.
 
-    A sample is the mix of links of the best ring on a set of GPUs, with the bus bandwidth that an
-    all-reduce reaches there. It is the largest of a log. Without one it is expected of NCCL, on one
-    set for each mix of two to five GPUs.
+    Equation 2 of the paper has fourteen terms. A sample is the mix of links of the best ring on a
+    set of GPUs, with the bus bandwidth that an all-reduce reaches there. It is the largest of a
+    log. Without one it is expected of NCCL, on one set for each mix of two to five GPUs.
     """
     system = given_machine(machine)
     allocator = Allocator(system)
