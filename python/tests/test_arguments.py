@@ -155,6 +155,8 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "gpu_litmus": {"system": lw.GpuSystem()},
     "write_run": {"run": None},
     "System.server_of": {"gpu": 0},
+    "comparison_gains": {"found": "[]", "names": [], "reference": "a", "choices": []},
+    "share_saved": {"before": 1.0, "after": 1.0, "less_is_better": True},
 }
 # No function takes these: an object of a class of its own, and a few that pass for others.
 STRANGE = [object(), 3 + 4j, [object()], {"a": object()}]

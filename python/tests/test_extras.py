@@ -116,6 +116,7 @@ def test_every_optional_package_is_in_an_extra() -> None:
         # Jinja2 brings its own escaping.
         names = {"vl_convert": "vl-convert-python", "markupsafe": "jinja2"}
         name = {**names, "markdown_it": "markdown-it-py"}.get(package, package)
+        name = name.replace("_", "-")
         assert any(line.startswith(f"{name}>") for line in declared[extra]), package
         assert not any(line.startswith(name) for line in project["dependencies"])
 

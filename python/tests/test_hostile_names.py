@@ -128,6 +128,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "machine list": [()],
     "machine show": [("machine.toml",), (HOSTILE,)],
     "machine import": [("machine.toml", "--as", "json"), (HOSTILE,)],
+    "fit": [MACHINE],
     "jobs generate": [("--count", "2"), ("--count", "2", "--workload", HOSTILE)],
     "jobs workloads": [()],
     "state show": [("--state", "state.json", *MACHINE)],

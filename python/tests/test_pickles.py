@@ -20,6 +20,7 @@ import pytest
 import linkwright
 from linkwright import (
     Allocator,
+    BandwidthFit,
     ClusterJob,
     ClusterRun,
     Fabric,
@@ -95,6 +96,7 @@ def a_run(timeline: int = 0) -> ClusterRun:
 # One value or more of each public class; a new class needs one here.
 VALUES: dict[str, Callable[[], list[Any]]] = {
     "Allocator": lambda: [an_allocator()],
+    "BandwidthFit": lambda: [BandwidthFit([((0, 0, 1), 12.0), ((1, 0, 0), 45.0)])],
     "CheckReport": lambda: [a_schedule().check()],
     "ClusterJob": lambda: [
         ClusterJob(Program.skeleton("laghos", 4), start=0.25, priority=3, mapping=[3, 1, 0, 2])

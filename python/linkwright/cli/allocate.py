@@ -167,6 +167,12 @@ def allocate(
         raise typer.BadParameter("--on is for one decision; leave it out, or --state.")
     if state is not None and busy:
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
+    choices: dict[str, Any] = {
+        "policy": policy,
+        **bandwidth_choices(bandwidth_model),
+        "bandwidth_profile": bandwidth_profile,
+        "ties": ties,
+    }
     server_machine = given_machine(machine)
     if program is None:
         if batch is not None:
@@ -185,12 +191,6 @@ def allocate(
         sensitive, told = is_sensitive(wanted, server_machine)
         wanted.fields["sensitive"] = sensitive
         wanted.remarks.append(f"{told}: {'sensitive' if sensitive else 'insensitive'}.")
-    choices: dict[str, Any] = {
-        "policy": policy,
-        **bandwidth_choices(bandwidth_model),
-        "bandwidth_profile": bandwidth_profile,
-        "ties": ties,
-    }
     best = limit if explain else None
     by_edges = bandwidth_model == "sound" and not wanted.pattern.is_collective
     worth: list[Table] = []

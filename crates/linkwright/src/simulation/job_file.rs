@@ -533,7 +533,7 @@ mod tests {
             (row("a,5 m,gmm,1,,,"), "4:3: not a time: `5 m`; write a time such as `12.5 s`"),
             (row("a,200000000000.000000000000000,gmm,1,,,"), "4:3: not a time: `2000"),
             (row("a,,gmm,1,mesh,,"), "4:10: unknown pattern: `mesh`; the patterns are ring, ch"),
-            (row("a,,gmm,1,,yes,"), "4:11: neither true nor false: `yes`; write `true` or"),
+            (row("a,,gmm,1,,yes,"), "4:11: neither true nor false: `yes`; write `true`, `f"),
             (row("a,,gmm,1,,,-1"), "4:12: not a count: `-1`; write a whole number from 1 to 18"),
             (row("a,,\"gmm,1,,,"), "4:4: the quote is not closed on its line: `\"gmm,1,,,`; quote"),
             (row("a\tb,,gmm,1,,,"), "4:1: not a job name: `a\\tb`; name jobs without tabs"),

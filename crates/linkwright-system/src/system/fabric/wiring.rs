@@ -16,7 +16,7 @@ use crate::units::{Bandwidth, Picoseconds};
 pub struct Fabric {
     name: String,
     shape: FabricShape,
-    parameters: Option<Box<FabricSpecification>>,
+    parameters: MadeOf,
     nodes: u32,
     switches: u32,
     channels: Vec<FabricChannel>,
@@ -30,6 +30,18 @@ pub struct Fabric {
 
 /// The most channels: their indices have to fit 31 bits beside a flag.
 const MOST_CHANNELS: usize = 1 << 30;
+
+/// Holds what a kind made a fabric of. Its channels say all of it, so that two fabrics with the same channels are equal.
+#[derive(Debug, Clone, Default)]
+struct MadeOf(Option<Box<FabricSpecification>>);
+
+impl PartialEq for MadeOf {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for MadeOf {}
 
 impl Fabric {
     /// A fabric of nodes and of links between switches.
@@ -75,7 +87,7 @@ impl Fabric {
         Ok(Self {
             name,
             shape,
-            parameters: None,
+            parameters: MadeOf::default(),
             nodes,
             switches,
             channels,
@@ -104,7 +116,7 @@ impl Fabric {
     /// Keeps the parameters that its kind made it of.
     #[must_use]
     pub(super) fn with_parameters(mut self, parameters: FabricSpecification) -> Self {
-        self.parameters = Some(Box::new(parameters));
+        self.parameters = MadeOf(Some(Box::new(parameters)));
         self
     }
 
@@ -112,7 +124,7 @@ impl Fabric {
     /// that a file lists has none.
     #[must_use]
     pub fn parameters(&self) -> Option<&FabricSpecification> {
-        self.parameters.as_deref()
+        self.parameters.0.as_deref()
     }
 
     /// What its links are.
