@@ -70,7 +70,7 @@ impl PreparedMachine {
 
     /// A rank that no match on any of these GPUs exceeds.
     fn ceiling_by_edges(&self, plan: &Plan<'_>, free: GpuSet) -> Rank {
-        let primary = primary_of(self.copies().least_alone(free));
+        let primary = primary_of(least_time(plan, &plan.degrees(), self.copies(), free));
         Rank { primary, aggregated: most_aggregated(plan, &self.pairs, free) }
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::bandwidth::{copies::Copies, published::Regression, sound::SoundModel};
+use super::bandwidth::{copies::CopyPaths, published::Regression, sound::SoundModel};
 use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
@@ -113,7 +113,7 @@ pub struct PreparedMachine {
     /// Heaviest rings of a machine of 17 to 20 GPUs, made when first needed.
     rings: OnceLock<RingTable>,
     /// Holds what copies take; it is made when a pattern is first judged by its edges.
-    copies: OnceLock<Copies>,
+    copies: OnceLock<CopyPaths>,
     ties: Ties,
     pub(super) distances: HostDistances,
 }
@@ -226,8 +226,8 @@ impl PreparedMachine {
     }
 
     /// Gives what copies between the GPUs take of the machine's channels.
-    pub(super) fn copies(&self) -> &Copies {
-        self.copies.get_or_init(|| Copies::new(&self.server))
+    pub(super) fn copies(&self) -> &CopyPaths {
+        self.copies.get_or_init(|| CopyPaths::new(&self.server))
     }
 
     /// The bandwidth of a pattern on these GPUs, one for each of its vertices, under the sound model, GB/s. A

@@ -23,7 +23,7 @@ type Use = (u32, u64);
 
 /// Knows how copies between a machine's GPUs fill its channels.
 #[derive(Debug, Clone)]
-pub struct Copies {
+pub struct CopyPaths {
     count: usize,
     channels: usize,
     /// By pairs, what a copy takes at least, of whatever channel.
@@ -45,12 +45,12 @@ struct Port {
 
 /// Holds how full edges make the channels.
 #[derive(Debug, Clone)]
-pub struct Load {
+pub struct PatternLoad {
     shared: Vec<u64>,
     fullest: u64,
 }
 
-impl Load {
+impl PatternLoad {
     /// How long the fullest channel is busy.
     #[must_use]
     pub const fn time(&self) -> u64 {
@@ -58,7 +58,7 @@ impl Load {
     }
 }
 
-impl Copies {
+impl CopyPaths {
     /// Finds the paths of copies between all pairs of a machine's GPUs.
     #[must_use]
     pub fn new(server: &Arc<Server>) -> Self {
@@ -150,12 +150,12 @@ impl Copies {
 
     /// Gives a load with nothing on any channel.
     #[must_use]
-    pub fn empty(&self) -> Load {
-        Load { shared: vec![0; self.channels], fullest: 0 }
+    pub fn empty(&self) -> PatternLoad {
+        PatternLoad { shared: vec![0; self.channels], fullest: 0 }
     }
 
     /// Adds an edge between two GPUs that carries these shares of [`WHOLE`] forth and back.
-    pub fn add(&self, load: &mut Load, [a, b]: [usize; 2], [forth, back]: [u32; 2]) {
+    pub fn add(&self, load: &mut PatternLoad, [a, b]: [usize; 2], [forth, back]: [u32; 2]) {
         for (from, to, share) in [(a, b, forth), (b, a, back)] {
             let share = u64::from(share);
             let time = self.alone[from * self.count + to].saturating_mul(share);
@@ -189,7 +189,7 @@ impl Copies {
         BYTES * f64::from(WHOLE) * 1e3 / time as f64
     }
 
-    /// Gives a time that no match of a pattern with equal shares is below on exactly these GPUs. `degrees` are the numbers
+    /// Gives a time that no match of a pattern with equal shares is below on these GPUs or some of them. `degrees` are the numbers
     /// of edges of its vertices, each with how many vertices have it, ascending.
     #[must_use]
     pub fn least_time(&self, degrees: &[(usize, usize)], gpus: GpuSet) -> u64 {

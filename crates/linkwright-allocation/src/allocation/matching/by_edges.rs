@@ -4,7 +4,7 @@ use super::ceiling::most_aggregated;
 use super::plan::Plan;
 use super::rank::{Primary, Rank};
 use super::scores::{Aggregated, Ahead, MatchScore};
-use crate::allocation::bandwidth::copies::{Copies, Load};
+use crate::allocation::bandwidth::copies::{CopyPaths, PatternLoad};
 use crate::allocation::effort::Effort;
 use crate::allocation::links::PairTable;
 use crate::allocation::{GpuSet, Pattern};
@@ -12,7 +12,7 @@ use crate::allocation::{GpuSet, Pattern};
 /// Ranks by the bandwidth of a pattern, then by aggregated bandwidth.
 pub struct ByEdges<'a> {
     pattern: &'a Pattern,
-    copies: &'a Copies,
+    copies: &'a CopyPaths,
     pairs: &'a PairTable,
     aggregated: Aggregated<'a>,
     /// How long the pattern takes at least on these GPUs.
@@ -24,7 +24,7 @@ impl<'a> ByEdges<'a> {
     #[must_use]
     pub fn new(
         pattern: &'a Pattern,
-        (copies, pairs): (&'a Copies, &'a PairTable),
+        (copies, pairs): (&'a CopyPaths, &'a PairTable),
         (gpus, least): (GpuSet, u64),
         effort: &mut Effort<'_>,
     ) -> Self {
@@ -36,15 +36,15 @@ impl<'a> ByEdges<'a> {
 /// A time as a primary score: the bandwidth at which a whole share takes it.
 #[must_use]
 pub fn primary_of(time: u64) -> Primary {
-    Primary::of_prediction(Copies::of_time(time))
+    Primary::of_prediction(CopyPaths::of_time(time))
 }
 
-/// A time that no match of a pattern is below on exactly these GPUs.
+/// Gives a time that no match of a pattern is below on these GPUs or some of them.
 #[must_use]
 pub fn least_time(
     plan: &Plan<'_>,
     degrees: &[(usize, usize)],
-    copies: &Copies,
+    copies: &CopyPaths,
     gpus: GpuSet,
 ) -> u64 {
     let pattern = plan.pattern();
@@ -59,7 +59,7 @@ pub fn least_time(
 }
 
 impl MatchScore for ByEdges<'_> {
-    type Sum = (Load, u64);
+    type Sum = (PatternLoad, u64);
 
     fn start(&self) -> Self::Sum {
         (self.copies.empty(), 0)
