@@ -102,11 +102,13 @@ pub fn refused(
     input: impl FnOnce(linkwright::diagnostic::InputError) -> PyErr,
 ) -> PyErr {
     match error {
-        ComparisonError::Input(error) => input(error),
-        ComparisonError::Day(error) | ComparisonError::Play(PlayError::Day(error)) => {
-            errors::simulation(error)
-        }
-        ComparisonError::Play(PlayError::Policy(error)) => errors::allocation_choice(error),
+        ComparisonError::Input(error) => input(*error),
+        ComparisonError::Day(error) => errors::simulation(error),
+        ComparisonError::Play(error) => match *error {
+            PlayError::Day(error) => errors::simulation(error),
+            PlayError::Policy(error) => errors::allocation_choice(error),
+            other => errors::range(ComparisonError::from(other)),
+        },
         other => errors::range(other),
     }
 }

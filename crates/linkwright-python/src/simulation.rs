@@ -212,7 +212,7 @@ impl SimulationResult {
     ) -> PyResult<Self> {
         let core = system.core();
         let mut jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
-        measure(&mut jobs, &core).map_err(errors::simulation)?;
+        measure(&mut jobs, core).map_err(errors::simulation)?;
         let report = |py: Python<'_>, at: Progress| match progress {
             Some(call) => call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ()),
             None => Ok(()),

@@ -216,8 +216,8 @@ impl Basis {
         for at in (0..wanted.len()).rev() {
             let (term, parts) = self.parts[at];
             found[term] = wanted[at] / parts[term];
-            for before in 0..at {
-                wanted[before] -= found[term] * self.parts[before].1[term];
+            for (before, (_, parts)) in wanted[..at].iter_mut().zip(&self.parts) {
+                *before -= found[term] * parts[term];
             }
         }
         for (value, length) in found.iter_mut().zip(self.lengths) {

@@ -38,10 +38,10 @@ pub struct ProgramTimes {
 pub enum ComparisonError {
     /// No reader accepts a scenario, a variant or a file; it has the place.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Input(Box<InputError>),
     /// A run cannot be played.
     #[error(transparent)]
-    Play(#[from] PlayError),
+    Play(Box<PlayError>),
     /// No plan says what a day's links carry.
     #[error(transparent)]
     Day(#[from] SimulationError),
@@ -56,6 +56,18 @@ pub enum ComparisonError {
         /// The scenario has these.
         known: Vec<String>,
     },
+}
+
+impl From<InputError> for ComparisonError {
+    fn from(error: InputError) -> Self {
+        Self::Input(Box::new(error))
+    }
+}
+
+impl From<PlayError> for ComparisonError {
+    fn from(error: PlayError) -> Self {
+        Self::Play(Box::new(error))
+    }
 }
 
 impl Diagnose for ComparisonError {
