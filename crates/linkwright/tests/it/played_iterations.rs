@@ -122,7 +122,7 @@ fn a_network_takes_what_its_layers_do_on_the_gpus_of_the_server() {
         let turns = training.turns(model_of(&system, 0).unwrap(), gpus as usize).unwrap();
         turns.computed().as_seconds()
     };
-    assert!(computed("dgx-a100", 4) < 0.8 * computed("dgx1-v100", 4));
+    assert!(computed("dgx-a100", 4) < 0.8 * computed("dgx1-p100", 4));
     for fidelity in EVERY {
         let time = |machine, gpus| times(machine, fidelity, plain(), &[job(gpus)])[0] / 2.0;
         for machine in ["dgx1-v100", "dgx-a100"] {
