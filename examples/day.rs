@@ -2,7 +2,8 @@
 //!
 //!     cargo run --example day -- examples/shared-server.toml FOLDER
 //!
-//! `FOLDER/jobs.csv` has the rows of `jobs.parquet` that `linkwright run examples/shared-server.toml -o FOLDER` writes.
+//! `FOLDER/jobs.csv` and `FOLDER/fragments.csv` have the rows of the tables of the same names that
+//! `linkwright run examples/shared-server.toml -o FOLDER` writes as Parquet.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -31,16 +32,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         named.map(|name| fs::read(folder.join(&name)).map(|bytes| (name, bytes))).collect();
     let built = scenario.build(&files?)?;
     let ReadyJobs::Mix(jobs) = &built.work else { unreachable!("jobs of a mix") };
-    let mut csv = String::new();
+    let [mut csv, mut fragments] = [String::new(), String::new()];
     for policy in &mix.policies {
         let run = Run { policy: Some(policy), ..Run::default() };
         let played = play(&scenario, &built, run, &mut |_| ControlFlow::Continue(()))?;
         let PlayedScenario::Day(day) = played else { unreachable!("a mix is a day") };
         let rows = tables::jobs(jobs, &day.records, &built.cluster.system.first_gpus());
         add(&mut csv, &rows, policy)?;
+        add(&mut fragments, &tables::fragments(&day.records), policy)?;
     }
     fs::create_dir_all(&into)?;
     fs::write(Path::new(&into).join("jobs.csv"), csv)?;
+    fs::write(Path::new(&into).join("fragments.csv"), fragments)?;
     Ok(())
 }
 

@@ -99,3 +99,25 @@ pub fn gpus_per_server(records: &[JobRecord]) -> Table {
         .with("parts", "", counts)
         .with("share", "", shares)
 }
+
+/// Counts by the number of GPUs, up to the most that was held, the jobs that had all of theirs in one server, the parts of
+/// jobs that had others elsewhere, and both as a share of all; jobs of one GPU do not count.
+#[must_use]
+pub fn fragments(records: &[JobRecord]) -> Table {
+    let mut held: Vec<[u64; 2]> = Vec::new();
+    for record in records.iter().filter(|record| record.gpu_count() > 1) {
+        let is_split = record.parts.len() > 1;
+        for part in &record.parts {
+            let count = part.chosen.gpus().len();
+            held.resize(held.len().max(count), [0; 2]);
+            held[count - 1][usize::from(is_split)] += 1;
+        }
+    }
+    let total = held.iter().flatten().sum::<u64>().max(1) as f64;
+    let share = |[whole, parts]: &[u64; 2]| (whole + parts) as f64 / total;
+    Table::new()
+        .with("gpu_count", "", (1..=held.len() as u64).collect::<Vec<_>>())
+        .with("whole", "", held.iter().map(|[whole, _]| *whole).collect::<Vec<_>>())
+        .with("parts", "", held.iter().map(|[_, parts]| *parts).collect::<Vec<_>>())
+        .with("share", "", held.iter().map(share).collect::<Vec<_>>())
+}
