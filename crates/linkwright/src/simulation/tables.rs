@@ -100,8 +100,9 @@ pub fn gpus_per_server(records: &[JobRecord]) -> Table {
         .with("share", "", shares)
 }
 
-/// Counts by the number of GPUs, up to the most that was held, the jobs that had all of theirs in one server, the parts of
-/// jobs that had others elsewhere, and both as a share of all; jobs of one GPU do not count.
+/// Counts by GPUs in a server the jobs that had no others, and the parts of jobs that had.
+///
+/// The rows go up to the most that was held. A share is of all jobs and parts. Jobs of one GPU do not count.
 #[must_use]
 pub fn fragments(records: &[JobRecord]) -> Table {
     let mut held: Vec<[u64; 2]> = Vec::new();
