@@ -135,6 +135,14 @@ impl Pattern {
     /// # Errors
     /// More ranks than [`MAX_GPUS`].
     pub fn of_program(program: &Program) -> Result<Self, AllocationError> {
+        Self::exchanged(program)?.of_what_runs()
+    }
+
+    /// Sums up the bytes that each rank of a program sends to each other, a main loop counted once.
+    ///
+    /// # Errors
+    /// Those of [`Self::of_program`].
+    pub(super) fn exchanged(program: &Program) -> Result<ShareTable, AllocationError> {
         let size = program.ranks.len();
         if size == 0 || size > MAX_GPUS {
             return Err(AllocationError::PatternSize { size });
@@ -167,7 +175,7 @@ impl Pattern {
                 }
             }
         }
-        traffic.of_what_runs()
+        Ok(traffic)
     }
 
     fn with_shape(shape: PatternShape, size: usize, mut edges: Vec<(usize, usize)>) -> Self {
@@ -314,9 +322,9 @@ fn joined(
             // A rank of a ring sends this to the next.
             let sent = match kind {
                 CollectiveKind::AllReduce => bytes * 2.0 * (count - 1.0) / count,
-                CollectiveKind::AllGather | CollectiveKind::ReduceScatter => {
-                    bytes * (count - 1.0) / count
-                }
+                // Each rank has a part of its own, and gets those of all others.
+                CollectiveKind::AllGather => bytes * (count - 1.0),
+                CollectiveKind::ReduceScatter => bytes * (count - 1.0) / count,
                 _ => bytes,
             };
             chain.for_each(|pair| join(pair[0], pair[1], sent));

@@ -56,7 +56,7 @@ impl ShareTable {
     }
 
     /// The pairs between which something goes, with what goes forth and back.
-    fn edges(&self) -> impl Iterator<Item = ((usize, usize), [f64; 2])> + '_ {
+    pub(super) fn edges(&self) -> impl Iterator<Item = ((usize, usize), [f64; 2])> + '_ {
         let pairs = (0..self.size).flat_map(|a| (a + 1..self.size).map(move |b| (a, b)));
         let share = |from: usize, to: usize| self.shares[from * self.size + to];
         pairs

@@ -1,91 +1,32 @@
 //! Says what the ranks of a program send each other: the shares of its pattern's edges.
-//!
-//! Messages and copies count as they are. A collective counts as the ways of [`Pattern::of_program`] carry it: a ring
-//! passes an all-reduce of `n` ranks on as `2 (n - 1) / n` of each rank's data. A main loop counts once.
-
-use std::collections::BTreeMap;
 
 use super::counters::EdgeTraffic;
 use super::error::AllocationError;
 use super::pattern::Pattern;
-use crate::program::{CollectiveKind, CopyDirection, Operation, Program, Rank};
+use crate::program::Program;
 use crate::units::Bytes;
 
-/// Gives the traffic of each edge of a program's pattern, in their order.
+/// Gives the traffic of each edge of a program's pattern, as [`Pattern::of_program`] counts it.
+///
+/// The lower rank of an edge comes first, and edges stand by it.
 ///
 /// # Errors
 /// Those of [`Pattern::of_program`].
 pub fn traffic_of_program(program: &Program) -> Result<Vec<EdgeTraffic>, AllocationError> {
-    let pattern = Pattern::of_program(program)?;
-    let mut sent: BTreeMap<(Rank, Rank), u64> = BTreeMap::new();
-    for (rank, operations) in (0..).zip(&program.ranks) {
-        let mut send = |to: Rank, size: u64| {
-            let total = sent.entry((rank, to)).or_default();
-            *total = total.saturating_add(size);
-        };
-        for operation in operations.operations() {
-            match *operation {
-                Operation::Send { to, size, .. }
-                | Operation::Copy { direction: CopyDirection::Peer(to), size, .. } => {
-                    send(to, size.0);
-                }
-                Operation::Collective { kind, root, communicator, size } => {
-                    let ranks = &program.communicators[communicator as usize];
-                    of_collective((kind, root, size.0), rank, ranks, &mut send);
-                }
-                _ => {}
-            }
-        }
-    }
-    let bytes = |from: usize, to: usize| {
-        Bytes(sent.get(&(from as Rank, to as Rank)).copied().unwrap_or_default())
+    let table = Pattern::exchanged(program)?;
+    let edge = |((a, b), [forth, back]): ((usize, usize), [f64; 2])| EdgeTraffic {
+        a,
+        b,
+        bytes_a_to_b: Bytes(forth as u64),
+        bytes_b_to_a: Bytes(back as u64),
     };
-    let edge = |(a, b): &(usize, usize)| EdgeTraffic {
-        a: *a,
-        b: *b,
-        bytes_a_to_b: bytes(*a, *b),
-        bytes_b_to_a: bytes(*b, *a),
-    };
-    Ok(pattern.edges().iter().map(edge).collect())
-}
-
-/// Sends what a rank has to send of a collective.
-fn of_collective(
-    (kind, root, size): (CollectiveKind, Rank, u64),
-    rank: Rank,
-    ranks: &[Rank],
-    send: &mut impl FnMut(Rank, u64),
-) {
-    let Some(at) = ranks.iter().position(|member| *member == rank) else { return };
-    let count = ranks.len() as u64;
-    if count < 2 {
-        return;
-    }
-    let next = ranks[(at + 1) % ranks.len()];
-    let others = || ranks.iter().filter(|other| **other != rank);
-    let of_all = |times: u64, parts: u64| {
-        let whole = u128::from(size) * u128::from(times) / u128::from(parts);
-        u64::try_from(whole).unwrap_or(u64::MAX)
-    };
-    match kind {
-        CollectiveKind::Barrier => {}
-        CollectiveKind::AllReduce => send(next, of_all(2 * (count - 1), count)),
-        CollectiveKind::ReduceScatter => send(next, of_all(count - 1, count)),
-        CollectiveKind::AllGather => send(next, of_all(count - 1, 1)),
-        CollectiveKind::Broadcast | CollectiveKind::Reduce => send(next, size),
-        CollectiveKind::Scan if at + 1 < ranks.len() => send(next, size),
-        CollectiveKind::Scan => {}
-        CollectiveKind::AllToAll => others().for_each(|other| send(*other, size)),
-        CollectiveKind::Gather if rank != root => send(root, size),
-        CollectiveKind::Scatter if rank == root => others().for_each(|other| send(*other, size)),
-        CollectiveKind::Gather | CollectiveKind::Scatter => {}
-    }
+    Ok(table.edges().map(edge).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{RankBuilder, WORLD};
+    use crate::program::{CollectiveKind, CopyDirection, Operation, Rank, RankBuilder, WORLD};
 
     fn told(operations: &[Vec<Operation>]) -> Vec<(usize, usize, u64, u64)> {
         let rank = |operations: &Vec<Operation>| {
