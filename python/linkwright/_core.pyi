@@ -2968,6 +2968,12 @@ class SimulationResult:
         every job ran in one server.
         """
 
+    def fragments(self) -> Table:
+        """Counts by GPUs in a server the jobs that had no others, and the parts of jobs that had.
+
+        Columns: gpu_count, whole, parts, share. Rows go up to the most that was held. Jobs of one GPU do not count.
+        """
+
     def time_parts(self, gpus: int) -> dict[str, Any] | None:
         """Gives where the time of the jobs goes, by the names of `TimeParts`; None where no job ran.
 

@@ -89,6 +89,13 @@ impl SimulationResult {
         Table::new(tables::gpus_per_server(&self.records))
     }
 
+    /// Counts by GPUs in a server the jobs that had no others, and the parts of jobs that had.
+    ///
+    /// Columns: gpu_count, whole, parts, share. Rows go up to the most that was held. Jobs of one GPU do not count.
+    fn fragments(&self) -> PyResult<Table> {
+        Table::new(tables::fragments(&self.records))
+    }
+
     /// Gives where the time of the jobs goes, by the names of `TimeParts`; None where no job ran.
     ///
     /// Args:

@@ -6,11 +6,9 @@ GPUs. A job that has GPUs of several servers leaves a part in each.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
-from linkwright import SimulationResult, System
-from linkwright.summaries.policies import job_rows
+from linkwright import SimulationResult
 
 __all__ = ["Fragments", "fragments"]
 
@@ -32,20 +30,6 @@ class Fragments:
     share: float
 
 
-def fragments(result: SimulationResult, system: System) -> list[Fragments]:
-    """Counts for each number of GPUs, up to the most that was held; jobs of one GPU do not count.
-
-    Args:
-        result: The jobs.
-        system: The servers that they ran on.
-    """
-    whole, parts = Counter[int](), Counter[int]()
-    for row in job_rows(result):
-        if row["gpu_count"] > 1:
-            held = Counter(map(system.server_of, row["gpus"]))
-            (whole if len(held) == 1 else parts).update(held.values())
-    total = max(whole.total() + parts.total(), 1)
-    return [
-        Fragments(gpus, whole[gpus], parts[gpus], (whole[gpus] + parts[gpus]) / total)
-        for gpus in range(1, max([0, *whole, *parts]) + 1)
-    ]
+def fragments(result: SimulationResult) -> list[Fragments]:
+    """Lists the counts of a run; jobs of one GPU do not count."""
+    return [Fragments(**row) for row in result.fragments()]

@@ -330,11 +330,7 @@ class ScenarioRun(Run):
 
     def _fragments(self) -> list[tuple[str, Fragments]]:
         """How many GPUs jobs held in a server, under each policy."""
-        return [
-            (result.policy, row)
-            for result in self.results
-            for row in fragments(result, self.system)
-        ]
+        return [(result.policy, row) for result in self.results for row in fragments(result)]
 
     def _in_servers(self) -> list[Sheet]:
         """The same to be read, where there are several servers."""

@@ -78,8 +78,8 @@ _Results = dict[ServerChoiceName, tuple[System, SimulationResult]]
 
 def _histogram(results: _Results) -> StudyTable:
     counts = {
-        choice: {row.gpu_count: row for row in fragments(result, system)}
-        for choice, (system, result) in results.items()
+        choice: {row.gpu_count: row for row in fragments(result)}
+        for choice, (_, result) in results.items()
     }
     rows: list[tuple[Cell, ...]] = []
     for gpus in range(1, LARGEST + 1):
