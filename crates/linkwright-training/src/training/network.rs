@@ -65,6 +65,7 @@ const FILES: &[(&str, &str)] = files! {
     "vgg-16",
     "googlenet",
     "inception-v3",
+    "resnet-18",
     "resnet-50",
     "resnet-110",
     "resnet-152",

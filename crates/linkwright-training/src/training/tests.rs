@@ -40,6 +40,8 @@ fn parameters_are_the_published_ones() {
         ("googlenet:heads", 13_378_280),
         // torchvision's inception_v3, whose 27,161,264 are with the auxiliary head's 3,326,696.
         ("inception-v3", 27_161_264 - 3_326_696),
+        // torchvision's resnet18.
+        ("resnet-18", 11_689_512),
         // torchvision's resnet50.
         ("resnet-50", 25_557_032),
         ("resnet-50:late-stride", 25_557_032),
@@ -64,6 +66,8 @@ fn parameters_are_the_published_ones() {
 #[test]
 fn multiply_adds_are_the_published_ones() {
     for (name, billions, apart) in [
+        // torchvision's documentation of resnet18 weights: 1.81.
+        ("resnet-18", 1.81, 0.005),
         // He et al. 2016, table 1: 3.8 billion.
         ("resnet-50", 3.8, 0.06),
         // torchvision's documentation of resnet50 weights: 4.09 giga-operations.

@@ -14,7 +14,7 @@ from linkwright.studies.tables import Cell, Section, StudyTable
 __all__ = ["epochs"]
 
 MACHINES = {"DGX-1P": "dgx1-p100", "DGX-1V": "dgx1-v100"}
-NETWORKS = ("alexnet", "resnet-50", "vgg-16")
+NETWORKS = ("alexnet", "resnet-18", "resnet-50", "vgg-16")
 PLANNERS = (*BASELINES, "packing")
 COUNTS = tuple(range(2, 9))
 # Pictures on each GPU.
