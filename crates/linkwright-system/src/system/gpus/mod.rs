@@ -21,8 +21,8 @@ pub use hierarchy::{
     Translation,
 };
 pub use model::{
-    Caches, CopyEngines, GpuError, GpuLinks, GpuModel, LinkReach, Memory, MemoryKind, NumberType,
-    PciId, Peak, Vendor,
+    Caches, Chip, CopyEngines, GpuError, GpuLinks, GpuModel, LinkReach, Memory, MemoryKind,
+    NumberType, PciId, Peak, Vendor,
 };
 pub use reader::{read, write};
 

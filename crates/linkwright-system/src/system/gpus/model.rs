@@ -47,6 +47,8 @@ pub struct GpuModel {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    chip: Option<Chip>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     peak: Option<Peak>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<Memory>,
@@ -59,6 +61,25 @@ pub struct GpuModel {
     /// Its links to other GPUs; none where it is sold without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<GpuLinks>,
+}
+
+/// What a GPU's cores run at, and on how many pieces of silicon they stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chip {
+    /// Megahertz of the boost clock.
+    #[serde(deserialize_with = "reader::between::<_, _, 100, 10_000>")]
+    pub clock: u32,
+    /// Dies with cores, which one GPU joins to one.
+    #[serde(default = "one", deserialize_with = "reader::between::<_, _, 1, 16>")]
+    pub dies: u32,
+    /// Where these come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// Who makes a GPU.
@@ -357,6 +378,14 @@ impl Diagnose for GpuError {
 }
 
 impl GpuModel {
+    /// The clock and the dies.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn chip(&self) -> Result<&Chip, GpuError> {
+        self.section("chip", self.chip.as_ref())
+    }
+
     /// Peak speeds.
     ///
     /// # Errors
