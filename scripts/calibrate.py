@@ -1,125 +1,103 @@
 """Fits what NCCL's kernels cost to measurements, and says how far off the clock then is.
 
-The measurements are `validation/nccl-tests.csv`. The terms are those that `fitted` names in
-`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`; each
-group of systems weighs as much as any other. Groups are also left out in turn: the terms are fitted
-to the others, and it is predicted from them and its data sheets. The tables go to
-`docs/concepts/calibration.md`.
+The measurements are those of one server of `nccl_rows`: `validation/nccl-tests.csv`, and the rows of threads and logs in
+`validation/accuracy/`. The terms are those that `fitted` names in
+`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`; each family of GPUs weighs as much as any other.
+Parts of the rows are also left out in turn: the terms are fitted to the others, and the part is predicted from them and its
+data sheets. The tables go to `docs/concepts/calibration.md`, and the errors of what was left out are the error bars.
 
 Run it by `make calibrate`; with `--check` nothing is written, and the page must be what it is.
-While rows that the terms were fitted to are `gone`, it refuses, and all that they set stays.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import median
 
-from linkwright import expect, load_system
+from linkwright import System, expect, load_system
+from nccl_rows import DECADES, ROOT, Machine, Row, rows
 
-ROOT = Path(__file__).parent.parent
 TERMS = ROOT / "crates/linkwright-collectives/src/collectives/schedule/time/terms.toml"
-ROWS = ROOT / "validation/nccl-tests.csv"
-MACHINES = ROOT / "validation/nccl-machines.toml"
 PAGE = ROOT / "docs/concepts/calibration.md"
 ERRORS = ROOT / "crates/linkwright-collectives/src/collectives/nccl/accuracy/errors.toml"
 
-# Decades of sizes in the table of errors.
-DECADES = [
-    (0, "below 64 KiB"),
-    (1 << 16, "to 1 MiB"),
-    (1 << 20, "to 16 MiB"),
-    (1 << 24, "to 256 MiB"),
-    (1 << 28, "above"),
-]
+# What joins the GPUs of each group, and whether through switches.
+JOINED = {
+    "V100 pairs": ("nvlink2", False),
+    "V100 mesh": ("nvlink2", False),
+    "A100": ("nvlink3", True),
+    "H100": ("nvlink4", True),
+    "B200": ("nvlink5", True),
+    "GB200": ("nvlink5", True),
+    "MI300X": ("xgmi-mi300", False),
+    "V100 PCIe": ("pcie3", False),
+    "L40S": ("pcie4", False),
+}
+# Groups that are not fitted to: AMD's GPUs, and one whose host nobody knows.
+UNFITTED = ("MI300X", "L40S")
+
+# What is left out of the fit in turn.
+LEFT_OUT: dict[str, Callable[[Row], bool]] = {
+    "V100": lambda row: row.machine.group.startswith("V100"),
+    "A100": lambda row: row.machine.group == "A100",
+    "H100": lambda row: row.machine.group == "H100",
+    "B200 and GB200": lambda row: row.machine.group in ("B200", "GB200"),
+    "4 GPUs": lambda row: len(row.machine.gpus) == 4,
+    "64 MiB and more": lambda row: row.size >= 64 << 20,
+    "below 64 KiB": lambda row: row.size < 64 << 10,
+    "all-to-all on 8 H100": lambda row: (
+        (row.collective, row.machine.label) == ("all-to-all", "8 H100")
+    ),
+    "broadcast and reduce on 8 A100": lambda row: (
+        row.collective in ("broadcast", "reduce") and row.machine.group == "A100"
+    ),
+}
+# Every so manieth size of a long run is fitted to: neighbours say much the same.
+EVERY = 3
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What a name of the measurements stands for."""
-
-    system: str
-    label: str
-    group: str
-    machine: str
-    gpus: tuple[int, ...]
-    processes: str
-    nccl: str | None = None
-    counted: float | None = None
-    why: str = ""
-    gone: int = 0
-
-
-@dataclass(frozen=True)
-class Row:
-    """A measured time in seconds."""
-
-    machine: Machine
-    collective: str
-    size: int
-    time: float
-
-
-def machines() -> dict[str, Machine]:
-    """The systems by their names in the measurements."""
-    found = tomllib.loads(MACHINES.read_text())["machine"]
-    made = [Machine(**{**fields, "gpus": tuple(fields["gpus"])}) for fields in found]
-    return {machine.system: machine for machine in made}
-
-
-def rows() -> list[Row]:
-    """The measurements that say a size and a time."""
-    known = machines()
-    found = []
-    with ROWS.open(newline="") as file:
-        for row in csv.DictReader(file):
-            machine = known.get(row["system"])
-            if machine is not None:
-                collective = row["collective"].replace("_", "").replace("allreduce", "all-reduce")
-                size, time = int(row["size_bytes"]), float(row["time_us"]) * 1e-6
-                found.append(Row(machine, collective, size, time))
-    return found
-
-
-def gone() -> dict[str, int]:
-    """How many rows of each group the terms were fitted to, and are no longer there."""
-    found: dict[str, int] = {}
-    for machine in machines().values():
-        if machine.gone:
-            found[machine.group] = found.get(machine.group, 0) + machine.gone
-    return found
-
-
-def predicted(measured: list[Row], terms: str, *, as_counted: bool = False) -> dict[Row, float]:
+def predicted(
+    measured: Iterable[Row], terms: str, *, as_counted: bool = False
+) -> dict[Row, float]:
     """The time of each row by these terms, in seconds.
 
     What links reach is what their kind says. Where that was set by the machine's own rows, it is
     what its library counts on if these rows are to be predicted (`as_counted`).
     """
+    runs: dict[tuple[Machine, str], list[Row]] = {}
+    for row in measured:
+        runs.setdefault((row.machine, row.collective), []).append(row)
     times: dict[Row, float] = {}
-    for machine, collective in dict.fromkeys((row.machine, row.collective) for row in measured):
-        own = [row for row in measured if (row.machine, row.collective) == (machine, collective)]
-        name = machine.machine
-        system = load_system(str(ROOT / name) if name.endswith(".toml") else name)
+    for (machine, collective), own in runs.items():
         found = expect(
-            system,
+            _system(machine.machine),
             list(machine.gpus),
             collective,
             [row.size for row in own],
             nccl=machine.nccl,
             processes=machine.processes,
+            algorithm=machine.algorithm,
+            nvls=machine.nvls,
             link_bandwidth=machine.counted if as_counted else None,
             terms=terms,
         )
         times.update((row, told["time"]) for row, told in zip(own, found, strict=True))
     return times
+
+
+_LOADED: dict[str, System] = {}
+
+
+def _system(name: str) -> System:
+    if name not in _LOADED:
+        _LOADED[name] = load_system(str(ROOT / name) if name.endswith(".toml") else name)
+    return _LOADED[name]
 
 
 def value_of(text: str, name: str) -> float:
@@ -137,7 +115,7 @@ def with_value(text: str, name: str, value: float) -> str:
     if key.isdigit():
         place, key = int(key), tables.pop()
     table = ".".join(tables)
-    start = text.index(f"[{table}]\n")
+    start = text.index(f"[{table}]\n") if table else 0
     line = re.compile(rf"^{key} = (.*)$", re.MULTILINE)
     found = line.search(text, start)
     assert found is not None, name
@@ -149,40 +127,62 @@ def with_value(text: str, name: str, value: float) -> str:
     return f"{text[: found.start(1)]}{shown}{text[found.end(1) :]}"
 
 
-def fitted(measured: list[Row], text: str) -> str:
-    """The terms with those that are fitted as near to the measurements as they come."""
+def fitted(measured: list[Row], text: str) -> tuple[str, dict[str, float]]:
+    """Fits the terms to the measurements.
+
+    Returns:
+        The terms, and the standard error of each fitted one as a part of it.
+    """
     # Who only reads the rows does without it.
     from scipy.optimize import least_squares
 
     names = tomllib.loads(text)["fitted"]
-    weight = {
-        group: 1 / math.sqrt(sum(row.machine.group == group for row in measured))
-        for group in {row.machine.group for row in measured}
-    }
+    taken = _thinned(measured)
+    groups = [row.machine.group for row in taken]
+    weight = {group: 1 / math.sqrt(groups.count(group)) for group in set(groups)}
 
-    def with_all(logarithms: list[float]) -> str:
+    def with_all(logarithms: Iterable[float]) -> str:
         made = text
         for name, logarithm in zip(names, logarithms, strict=True):
             made = with_value(made, name, math.exp(logarithm))
         return made
 
-    def residuals(logarithms: list[float]) -> list[float]:
-        times = predicted(measured, with_all(logarithms))
-        off = [math.log(times[row] / row.time) * weight[row.machine.group] for row in measured]
-        from_prior = [
-            (new - prior) * (0.3 if name in PRIORS else 1e-3)
-            for name, new, prior in zip(names, logarithms, priors, strict=True)
-        ]
-        return off + from_prior
-
-    # What nothing is measured of stays where it is.
     start = [math.log(value_of(text, name)) for name in names]
-    priors = [
-        math.log(PRIORS[name]) if name in PRIORS else old
-        for name, old in zip(names, start, strict=True)
-    ]
-    found = least_squares(residuals, start, loss="soft_l1", f_scale=0.1, diff_step=0.02)
-    return with_all(list(found.x))
+
+    def residuals(logarithms: list[float]) -> list[float]:
+        times = predicted(taken, with_all(logarithms))
+        off = [math.log(times[row] / row.time) * weight[row.machine.group] for row in taken]
+        # What nothing is measured of stays where it is.
+        kept = zip(logarithms, start, strict=True)
+        return off + [(new - old) * 1e-3 for new, old in kept]
+
+    found = least_squares(
+        residuals, start, loss="soft_l1", f_scale=0.03, diff_step=0.02, xtol=1e-3, ftol=1e-3
+    )
+    return with_all(found.x), dict(zip(names, _standard_errors(found), strict=True))
+
+
+def _thinned(measured: list[Row]) -> list[Row]:
+    """Leaves out neighbouring sizes of long runs, and numbers of 8 bits, whose times are those of 16."""
+    seen: dict[tuple[Machine, str], int] = {}
+    taken = []
+    for row in measured:
+        run = (row.machine, row.collective)
+        at = seen[run] = seen.get(run, -1) + 1
+        is_long = row.machine.processes == "each" and row.machine.group != "V100 PCIe"
+        if (not is_long or at % EVERY == 0) and ", int8," not in row.machine.system:
+            taken.append(row)
+    return taken
+
+
+def _standard_errors(found: object) -> list[float]:
+    """Of each logarithm, so of each term as a part of it, from the curvature of the sum of squares."""
+    import numpy as np
+
+    jacobian, off = found.jac, found.fun  # type: ignore[attr-defined]
+    free = max(len(off) - 2 * jacobian.shape[1], 1)
+    covariance = np.linalg.pinv(jacobian.T @ jacobian) * float(off @ off) / free
+    return [float(value) for value in np.sqrt(np.diag(covariance))]
 
 
 def errors(measured: list[Row], text: str, *, as_counted: bool = False) -> dict[Row, float]:
@@ -191,40 +191,29 @@ def errors(measured: list[Row], text: str, *, as_counted: bool = False) -> dict[
     return {row: times[row] / row.time - 1 for row in measured}
 
 
-# What NCCL's own constants say of a term (2.30, src/graph/tuning.cc: Simple's hop around a ring).
-PRIORS = {"hop.direct.2": 3.4, "hop.host.2": 5.7}
-
-# Groups that are fitted to but are left out in turn, and those that are not fitted to.
-LEFT_OUT = ["V100 mesh", "A100", "B200"]
-UNFITTED = ["H100", "MI300X"]
+def fitted_to(measured: list[Row], but: str | None = None) -> list[Row]:
+    """The rows that are fitted to, without a part of them."""
+    known = [row for row in measured if row.machine.group not in UNFITTED]
+    return [row for row in known if but is None or not LEFT_OUT[but](row)]
 
 
-def fitted_to(measured: list[Row], but: str | None = None, also: str | None = None) -> list[Row]:
-    """The rows of the groups that are fitted to, without one and with another."""
-    groups = {row.machine.group for row in measured} - set(UNFITTED) - {but} | {also}
-    return [row for row in measured if row.machine.group in groups]
-
-
-# What joins the GPUs of each group, and whether through switches.
-JOINED = {
-    "V100 pairs": ("nvlink2", False),
-    "V100 mesh": ("nvlink2", False),
-    "A100": ("nvlink3", True),
-    "H100": ("nvlink4", True),
-    "B200": ("nvlink5", True),
-    "MI300X": ("xgmi-mi300", False),
-    "V100 PCIe": ("pcie3", False),
-}
-
-
-def left_out(measured: list[Row], text: str) -> dict[Row, float]:
-    """The errors of predictions for groups that are left out of the fit, or are not fitted to."""
+def left_out(measured: list[Row], text: str) -> dict[str, dict[Row, float]]:
+    """The errors of predictions of what is left out of the fit, by the part's name, and of what is never fitted to."""
     found = {}
-    for group in LEFT_OUT + UNFITTED:
+    for part, is_of_it in LEFT_OUT.items():
+        own = [row for row in fitted_to(measured) if is_of_it(row)]
+        terms, _ = fitted(fitted_to(measured, but=part), text)
+        found[part] = errors(own, terms, as_counted=True)
+    for group in UNFITTED:
         own = [row for row in measured if row.machine.group == group]
-        terms = fitted(fitted_to(measured, but=group), text) if group in LEFT_OUT else text
-        found |= errors(own, terms, as_counted=True)
+        found[group] = errors(own, text, as_counted=True)
     return found
+
+
+def families_of(of_left_out: dict[str, dict[Row, float]]) -> dict[Row, float]:
+    """The error of each row as predicted without its own family."""
+    families = ("V100", "A100", "H100", "B200 and GB200", *UNFITTED)
+    return {row: error for part in families for row, error in of_left_out[part].items()}
 
 
 def decades() -> list[tuple[int, float]]:
@@ -233,12 +222,12 @@ def decades() -> list[tuple[int, float]]:
     return list(zip(starts, [*starts[1:], math.inf], strict=True))
 
 
-def bars(off: dict[Row, float], of_left_out: dict[Row, float]) -> str:
-    """What `errors.toml` says: errors by what joins GPUs, and the largest of what was left out."""
+def bars(off: dict[Row, float]) -> str:
+    """What `errors.toml` says: errors of predictions without the own family, by what joins GPUs and for all."""
     lines = [
-        "# How far off the clock was, by what joins the GPUs and by size.",
+        "# How far off the clock was on systems that were left out of its fit, by what joins the GPUs and by size.",
         "# Errors are parts of what was measured; `make calibrate` writes this.",
-        "# left_out: the largest error of predictions for groups left out of the fit.",
+        "# left_out: those of all systems of a library.",
     ]
     for link, switched in dict.fromkeys(JOINED.values()):
         switches = str(switched).lower()
@@ -255,51 +244,60 @@ def bars(off: dict[Row, float], of_left_out: dict[Row, float]) -> str:
                 lines += [f"median = {median(own):.3f}", f"ninetieth = {ninetieth:.3f}"]
     for rccl in (False, True):
         for least, most in decades():
-            largest = [
+            own = sorted(
                 abs(error)
-                for row, error in of_left_out.items()
+                for row, error in off.items()
                 if (row.machine.group == "MI300X") == rccl and least <= row.size < most
-            ]
-            if largest:
+            )
+            if own:
                 lines += ["", "[[left_out]]", f"is_rccl = {str(rccl).lower()}"]
-                lines += [f'from = "{least} B"', f"largest = {max(largest):.3f}"]
+                ninetieth = own[math.ceil(0.9 * len(own)) - 1]
+                lines += [f'from = "{least} B"', f"largest = {ninetieth:.3f}"]
     return "\n".join(lines) + "\n"
 
 
-def worst(off: list[float]) -> str:
-    """The median and the largest of errors, as a page shows them."""
-    return f"{median(map(abs, off)):.1%} | {max(map(abs, off)):.1%}"
+def worst(off: Iterable[float]) -> str:
+    """The median, the ninetieth percentile and the largest of errors, as a page shows them."""
+    found = sorted(map(abs, off))
+    return " | ".join(
+        f"{it:.1%}" for it in (median(found), found[math.ceil(0.9 * len(found)) - 1], found[-1])
+    )
 
 
 def page(
-    measured: list[Row], text: str, off: dict[Row, float], of_left_out: dict[Row, float]
+    measured: list[Row],
+    text: str,
+    standard: dict[str, float],
+    off: dict[Row, float],
+    of_left_out: dict[str, dict[Row, float]],
 ) -> str:
     """What `docs/concepts/calibration.md` says between its marks."""
-    groups = list(dict.fromkeys(row.machine.group for row in measured))
-    lines = ["| fitted term | value |", "| --- | --- |"]
+    lines = ["| fitted term | value | standard error |", "| --- | --- | ---: |"]
     lines += [
-        f"| `{name}` | {value_of(text, name):.4g} |" for name in tomllib.loads(text)["fitted"]
+        f"| `{name}` | {value_of(text, name):.4g} | {error:.1%} |"
+        for name, error in standard.items()
     ]
-    lines += ["", "| group | rows | median error | largest |", "| --- | ---: | ---: | ---: |"]
-    for group in groups:
+    head = "median error | 90th percentile | largest |"
+    lines += ["", f"| group | rows | {head}", "| --- | ---: | ---: | ---: | ---: |"]
+    for group in dict.fromkeys(row.machine.group for row in measured):
         own = [off[row] for row in measured if row.machine.group == group]
         lines.append(f"| {group} | {len(own)} | {worst(own)} |")
-    lines.append(f"| all | {len(measured)} | {worst(list(off.values()))} |")
-    lines += ["", "| left out of the fit | median error | largest |", "| --- | ---: | ---: |"]
-    for group in LEFT_OUT + UNFITTED:
-        found = [error for row, error in of_left_out.items() if row.machine.group == group]
-        lines.append(f"| {group} | {worst(found)} |")
-    lines += ["", "| fitted to, too | median error | largest |", "| --- | ---: | ---: |"]
-    for group in UNFITTED:
-        own = [row for row in measured if row.machine.group == group]
-        found = errors(own, fitted(fitted_to(measured, also=group), text))
-        lines.append(f"| {group} | {worst(list(found.values()))} |")
+    fitted_rows = fitted_to(measured)
+    lines.append(
+        f"| all that is fitted to | {len(fitted_rows)} | {worst(off[row] for row in fitted_rows)} |"
+    )
+    lines += ["", f"| left out of the fit | rows | {head} fitted to, too |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
+    by_median = sorted(of_left_out.items(), key=lambda it: -median(map(abs, it[1].values())))
+    for part, found in by_median:
+        within = median(abs(off[row]) for row in found)
+        shown = "never" if part in UNFITTED else f"{within:.1%}"
+        lines.append(f"| {part} | {len(found)} | {worst(found.values())} | {shown} |")
     heads = " | ".join(name for _, name in DECADES)
     lines += ["", f"| system | {heads} |", "| --- |" + " ---: |" * len(DECADES)]
     for label in dict.fromkeys((row.machine.label, row.collective) for row in measured):
         cells = []
-        for at, (least, _) in enumerate(DECADES):
-            most = DECADES[at + 1][0] if at + 1 < len(DECADES) else math.inf
+        for least, most in decades():
             own = [
                 off[row]
                 for row in measured
@@ -328,26 +326,24 @@ def main() -> None:
             name = f"{row.machine.label:26} {row.collective:10} {row.size:>12}"
             print(f"{name} {row.time * 1e6:10.1f} {error:+7.1%}")
         return
-    if gone():
-        rows_of = " and ".join(f"{count} rows of {group}" for group, count in gone().items())
-        sys.exit(
-            f"{rows_of}, which the terms were fitted to, are gone, so that nothing is fitted or "
-            f"written: give {ROWS.relative_to(ROOT)} rows with a source that can be followed in "
-            f"their place, and remove `gone` from {MACHINES.relative_to(ROOT)}"
-        )
-    terms = before if chosen.check else fitted(fitted_to(measured), before)
+    terms, standard = fitted(fitted_to(measured), before)
     off, of_left_out = errors(measured, terms), left_out(measured, terms)
-    written = with_tables(PAGE.read_text(), page(measured, terms, off, of_left_out))
-    data = bars(off, of_left_out)
+    tables = page(measured, terms, standard, off, of_left_out)
+    written = with_tables(PAGE.read_text(), tables)
+    data = bars(families_of(of_left_out))
     if chosen.check:
-        for path, made in ((PAGE, written), (ERRORS, data)):
-            if made != path.read_text():
-                sys.exit(f"{path.relative_to(ROOT)} is not what the terms give; run make calibrate")
+        for path, made in ((TERMS, terms), (PAGE, written), (ERRORS, data)):
+            _expect_same(path, made)
         return
     TERMS.write_text(terms)
     PAGE.write_text(written)
     ERRORS.write_text(data)
-    print(written[written.index("<!-- tables -->") :])
+    print(tables)
+
+
+def _expect_same(path: Path, made: str) -> None:
+    if made != path.read_text():
+        sys.exit(f"{path.relative_to(ROOT)} is not what the rows give; run make calibrate")
 
 
 if __name__ == "__main__":

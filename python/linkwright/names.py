@@ -142,7 +142,7 @@ MemorySystemName: TypeAlias = Literal[
     "zero-copy",
     "unified",
 ]
-NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
+NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
 OptimizerName: TypeAlias = Literal["sgd", "momentum", "adam"]
 PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]

@@ -9,10 +9,9 @@ from typing import cast
 
 from accuracy.rows import Row, Series
 from accuracy.tables import ROOT, STORED, table
-from calibrate import DECADES, machines
-from calibrate import rows as calibrated_rows
 from linkwright import System, expect, load_system, names, time_errors
 from linkwright.errors import LinkwrightError
+from nccl_rows import DECADES, machines, rows_of_tests
 
 SEVERAL = "NCCL on several servers"
 NO_PRESET = "no preset is such a server"
@@ -77,6 +76,8 @@ class Measured:
             nccl=self.nccl,
             processes=cast(names.ProcessesName, self.processes),
             algorithm=cast(names.NcclAlgorithmName | None, self.algorithm),
+            # Switches reduce no numbers of 8 bits.
+            nvls=not (self.collective == "all-reduce" and self.also == "int8"),
         )
         bars = time_errors(system, list(self.gpus), list(sizes))
         return [
@@ -105,7 +106,7 @@ def series() -> list[Series]:
 
 def fitted() -> Iterator[Measured]:
     """Reads the rows to which the terms of NCCL's kernels are fitted, and those beside them."""
-    found = calibrated_rows()
+    found = rows_of_tests()
     for machine in machines().values():
         own = [row for row in found if row.machine == machine]
         for collective in dict.fromkeys(row.collective for row in own):

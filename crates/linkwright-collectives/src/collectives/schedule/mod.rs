@@ -396,6 +396,9 @@ pub enum Pacing {
     SideBySide {
         /// The longest run that a step moves.
         chunk: Bytes,
+        /// How many of the library's blocks do the work of a channel, or of all channels that switches reduce; as
+        /// many as it takes where there is none.
+        blocks: Option<u32>,
     },
 }
 

@@ -159,8 +159,9 @@ mod tests {
         let basis = |bars: &[ErrorBar]| bars.iter().map(|bar| bar.basis).collect::<Vec<_>>();
         assert_eq!(basis(&bars("hgx-b200")), [ErrorBasis::Measured; 5]);
         use ErrorBasis::{Measured, NeverMeasured};
-        let h100 = [NeverMeasured, NeverMeasured, NeverMeasured, Measured, Measured];
-        assert_eq!(basis(&bars("hgx-h100")), h100);
+        assert_eq!(basis(&bars("hgx-h100")), [Measured; 5]);
+        let pcie = [NeverMeasured, Measured, Measured, Measured, NeverMeasured];
+        assert_eq!(basis(&error_bars(&alone("pcie-tree-4"), &[0, 1], &sizes).unwrap()), pcie);
         assert_eq!(basis(&bars("dgx2")), [NeverMeasured; 5]);
         let servers = on_one_switch("hgx-b200", 2, 100);
         let between = error_bars(&servers, &[0, 8], &sizes).unwrap();

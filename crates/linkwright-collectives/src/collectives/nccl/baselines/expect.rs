@@ -141,6 +141,7 @@ pub(in crate::collectives) struct Prepared<'a> {
     pub(in crate::collectives) schedules: Vec<Timed>,
     /// How ranks are processes.
     pub(in crate::collectives) processes: Processes,
+    collective: Collective,
     sizes: &'a [Bytes],
     /// The schedule of each size.
     played: Vec<usize>,
@@ -178,7 +179,7 @@ impl<'a> Prepared<'a> {
             .collect::<Result<_, PlanError>>()?;
         let processes = settings.processes.unwrap_or_else(|| Processes::usual(&wiring, gpus));
         let processes = processes.of(chooser.launches_as_group());
-        Ok(Self { wiring, chooser, choices, schedules, processes, sizes, played })
+        Ok(Self { wiring, chooser, choices, schedules, processes, collective, sizes, played })
     }
 
     /// How long each size takes on the job's links, as this wiring has them.
@@ -201,7 +202,10 @@ impl<'a> Prepared<'a> {
             });
         }
         let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
-        rows.map(|((size, choice), at)| players[*at].time(*size, choice.longest_run())).collect()
+        rows.map(|((size, choice), at)| {
+            players[*at].time(*size, choice.longest_run(self.collective))
+        })
+        .collect()
     }
 
     /// Where the kernels of a schedule run.

@@ -11,6 +11,8 @@ pub enum ExpectedAlgorithm {
     Tree,
     /// Data is reduced and multicast by the `NVSwitches` (NVLink SHARP), from Hopper on.
     Nvls,
+    /// The `NVSwitches` reduce and multicast in each server, and trees join the GPUs of the servers that have the same part.
+    NvlsTree,
     /// Ranks send and receive between pairs.
     Pairs,
 }
@@ -19,7 +21,13 @@ linkwright_ground::named_by_all!(ExpectedAlgorithm, "algorithm of NCCL");
 
 impl ExpectedAlgorithm {
     /// Lists those that can be asked for.
-    pub const ALL: [Self; 3] = [Self::Ring, Self::Tree, Self::Nvls];
+    pub const ALL: [Self; 4] = [Self::Ring, Self::Tree, Self::Nvls, Self::NvlsTree];
+
+    /// Tells whether switches reduce.
+    #[must_use]
+    pub const fn is_in_switch(self) -> bool {
+        matches!(self, Self::Nvls | Self::NvlsTree)
+    }
 
     /// Gives its name.
     #[must_use]
@@ -28,6 +36,7 @@ impl ExpectedAlgorithm {
             Self::Ring => "ring",
             Self::Tree => "tree",
             Self::Nvls => "nvls",
+            Self::NvlsTree => "nvls-tree",
             Self::Pairs => "pairs",
         }
     }

@@ -21,6 +21,7 @@ mod fabric;
 mod plans;
 pub mod rings;
 mod search;
+mod silicon;
 
 pub(in crate::collectives) use choice::Chooser;
 pub use choice::{
@@ -35,3 +36,4 @@ pub(in crate::collectives) use fabric::by_server;
 pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
 pub(in crate::collectives) use plans::{Timed, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};
+pub(in crate::collectives) use silicon::Silicon;

@@ -13,7 +13,7 @@ use crate::collectives::planners::link_graph::{LinkClass, LinkGraphError, check_
 use crate::collectives::planners::lowering::{
     Ring, RootedTree, outline_of_rings, schedule_of_paths, schedule_of_rings, schedule_of_trees,
 };
-use crate::collectives::planners::plan::nvls::plan as nvls_plan;
+use crate::collectives::planners::plan::nvls::{plan as nvls_plan, trees_of_heads};
 use crate::collectives::planners::plan::{Links, Plan, PlanError, Question, by_rule_alone};
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Pacing, Schedule};
@@ -215,10 +215,15 @@ fn of_choice(
         ExpectedAlgorithm::Ring => ("nccl-ring", false),
         ExpectedAlgorithm::Tree => ("nccl-tree", true),
         ExpectedAlgorithm::Pairs => ("nccl-pairs", false),
-        ExpectedAlgorithm::Nvls => {
-            let plan = nvls_plan(wiring, gpus, collective, Links::Auto)?;
+        in_switch @ (ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree) => {
+            let plan = if in_switch == ExpectedAlgorithm::Nvls {
+                nvls_plan(wiring, gpus, collective, Links::Auto)?
+            } else {
+                trees_of_heads(wiring, gpus)?
+            };
             let mut schedule = plan.schedule;
-            schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
+            let chunk = choice.longest_run(collective);
+            schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(choice.channels) };
             let Plan { links, trees, notes, .. } = plan;
             return Ok(BaselinePlan { schedule, links, trees, notes });
         }
@@ -232,7 +237,8 @@ fn of_choice(
     };
     let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;
     plan.schedule.protocol = choice.protocol;
-    plan.schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
+    let chunk = choice.longest_run(collective);
+    plan.schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(1) };
     Ok(plan)
 }
 
@@ -250,7 +256,9 @@ fn laid_out(
     let mut schedule = match collective {
         Collective::AllToAll => {
             let transport = job.rings[0].channel.transport;
-            schedule_of_paths(&name, collective, gpus, &job.paths(), 1, transport)
+            let channels = recipe.channels.unwrap_or(1);
+            let paths = job.paths(channels);
+            schedule_of_paths(&name, collective, gpus, &paths, channels, transport)
         }
         Collective::Gather { root } | Collective::Scatter { root } => {
             trees = vec![job.star(root)];
@@ -276,7 +284,7 @@ fn laid_out(
             write(&name, collective, gpus, &rings)
         }
     };
-    schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, tree) };
+    schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, tree), blocks: None };
     Ok(BaselinePlan { schedule, links: job.class, trees, notes: job.notes })
 }
 

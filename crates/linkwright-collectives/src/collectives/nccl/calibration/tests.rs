@@ -77,12 +77,14 @@ fn shares_and_launches_are_found_in_the_times_that_they_give() {
 #[test]
 fn switches_that_reduce_are_told_from_links_by_the_sizes_that_they_take() {
     let all: Vec<usize> = (0..8).collect();
-    let machine = own("hgx-h100", &[], Some(0.6), 3_000);
+    let machine = own("hgx-h100", &[], Some(0.4), 3_000);
     let fitted = calibrated(&alone("hgx-h100"), &all, &log_of(&machine, &all, 3..=30));
-    near(found(&fitted, Term::InSwitch(LinkKind::Nvlink4)), 0.6);
+    near(found(&fitted, Term::InSwitch(LinkKind::Nvlink4)), 0.4);
     near(found(&fitted, Term::LaunchEach), 3e-6);
     let links = fitted.terms.iter().find(|it| it.term == Term::Reached(LinkKind::Nvlink4)).unwrap();
-    assert!(links.after.is_none() && !links.reason.is_empty(), "only switches carry large data");
+    // Only small data is on links that nobody reduces on; what it tells of them is what they were.
+    let off = links.after.map_or(0.0, |after| after / links.before - 1.0);
+    assert!(off.abs() < 0.02, "{off}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub struct RankPath {
     pub ranks: Vec<usize>,
     /// How many chunks of the shard go this way.
     pub chunks: u32,
+    /// On which channel: blocks of different channels work side by side.
+    pub channel: usize,
 }
 
 /// The scatter, gather or all-to-all whose shards take these paths; those of one pair share its
@@ -37,21 +39,31 @@ pub fn schedule_of_paths(
         other => panic!("{other} has nothing to move from rank {from} to rank {to}"),
     };
     let mut builder = ScheduleBuilder::new(name, collective, gpus.to_vec(), chunks);
-    let channel = builder.channel(Channel::over(transport));
+    let most = paths.iter().map(|path| path.channel).max().unwrap_or(0);
+    let channels: Vec<usize> =
+        (0..=most).map(|_| builder.channel(Channel::over(transport))).collect();
     let places = |from: usize, to: usize, start: u32| {
         let (input, output) = shards(from, to);
         let source = Slice::input(input as u32 * chunks + start);
         (source, Slice::output(output as u32 * chunks + start))
     };
     for rank in collective.root().map_or(0..ranks, |root| root..root + 1) {
-        let (source, destination) = places(rank, rank, 0);
-        builder.copy(rank, channel, source, destination, chunks, &[]);
+        // What a rank keeps is copied by the blocks of all channels, each of which has one chunk or more.
+        let at = |place: usize| (place as u64 * u64::from(chunks) / channels.len() as u64) as u32;
+        for (place, channel) in channels.iter().enumerate() {
+            let (source, destination) = places(rank, rank, at(place));
+            let count = at(place + 1) - at(place);
+            if count > 0 {
+                builder.copy(rank, *channel, source, destination, count, &[]);
+            }
+        }
     }
     let mut sent = vec![0; ranks * ranks];
     for path in paths {
         let (from, to) = (path.ranks[0], path.ranks[path.ranks.len() - 1]);
         let (source, destination) = places(from, to, sent[from * ranks + to]);
         sent[from * ranks + to] += path.chunks;
+        let channel = channels[path.channel];
         forward(&mut builder, channel, &path.ranks, source, destination, path.chunks);
     }
     let moves = |from: usize, to: usize| match collective {

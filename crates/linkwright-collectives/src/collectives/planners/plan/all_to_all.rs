@@ -29,7 +29,11 @@ pub(super) fn paths(
     // Between servers a shard takes the network, which is a switch, too.
     if graph.has_switches() || class == LinkClass::Network {
         let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |step| (from, step)));
-        let path = |(from, step)| RankPath { ranks: vec![from, (from + step) % ranks], chunks: 1 };
+        let path = |(from, step)| RankPath {
+            ranks: vec![from, (from + step) % ranks],
+            chunks: 1,
+            channel: 0,
+        };
         return Ok((pairs.map(path).collect(), 1, None));
     }
     let flows = ConcurrentFlows::solve(graph)?;
@@ -43,7 +47,8 @@ pub(super) fn paths(
     }
     let (chunks, counts) = whole_chunks(&shares);
     let paths = shares.into_iter().zip(counts).filter(|(_, chunks)| *chunks > 0);
-    let paths = paths.map(|(share, chunks)| RankPath { ranks: share.ranks, chunks }).collect();
+    let paths =
+        paths.map(|(share, chunks)| RankPath { ranks: share.ranks, chunks, channel: 0 }).collect();
     Ok((paths, chunks, Some(flows.rate * flows.unit * ranks as f64)))
 }
 

@@ -266,7 +266,7 @@ impl EqualServers {
             if matches!(collective, Collective::Gather { .. }) {
                 ranks.reverse();
             }
-            (*rank != root).then_some(RankPath { ranks, chunks: 1 })
+            (*rank != root).then_some(RankPath { ranks, chunks: 1, channel: 0 })
         };
         let paths: Vec<RankPath> =
             self.servers.iter().flat_map(|ranks| ranks.iter().enumerate().filter_map(to)).collect();

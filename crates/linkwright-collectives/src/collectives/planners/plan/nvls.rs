@@ -7,19 +7,24 @@
 //!
 //! Of an all-reduce of S bytes on n GPUs every GPU's links to the switch carry its own copy of all S and
 //! the S/n that it writes, and those from it the other way round: S (n + 1) / n in each direction, where
-//! trees take 2 S (n - 1) / n. What it leaves out: NVLS between servers.
+//! trees take 2 S (n - 1) / n. Over several servers trees join the heads of one place (NVLSTree).
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::iter;
 
 use super::optimum::in_switch_rate;
 use super::planner::Planner;
 use super::sized::{Offer, offer_of_library};
 use super::{Links, Plan, PlanError, Question, answer, rate};
-use crate::collectives::nccl::baselines::{ExpectedAlgorithm, Generation};
+use crate::collectives::nccl::baselines::double_tree::double_binary_tree;
+use crate::collectives::nccl::baselines::{ExpectedAlgorithm, Generation, by_server};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::schedule::builder::ScheduleBuilder;
 use crate::collectives::schedule::collective::Collective;
-use crate::collectives::schedule::{Channel, Pacing, Protocol, Schedule, Slice, StepOperation};
+use crate::collectives::schedule::{
+    Channel, Pacing, Protocol, Schedule, Slice, StepId, StepOperation,
+};
 use crate::diagnostic::Registered;
 use crate::system::{Wiring, reducing_switches};
 use crate::units::Bytes;
@@ -41,6 +46,9 @@ const LEAST_OF_NCCL: usize = 3;
 
 /// Names [`NvlsPlanner`].
 pub(super) const NAME: &str = "nvls";
+
+/// What NCCL's algorithm over several servers is called among plans; there is no planner of its own.
+pub(super) const NAME_OF_TREES: &str = "nvls-tree";
 
 /// Lets the switch reduce and copy (NCCL's NVLS).
 #[derive(Debug)]
@@ -105,7 +113,8 @@ pub(in crate::collectives) fn plan(
     reducing_switches(wiring, gpus)?;
     let mut schedule = schedule_of_heads(gpus, collective, &heads);
     let blocks = blocks(Generation::of(wiring, gpus));
-    schedule.pacing = Pacing::SideBySide { chunk: Bytes(CHUNK.0 * blocks) };
+    schedule.pacing =
+        Pacing::SideBySide { chunk: Bytes(CHUNK.0 * blocks), blocks: Some(blocks as u32) };
     let rate = rate::steady_rate(&schedule, wiring)?;
     let optimum = in_switch_rate(wiring, gpus, collective);
     let mut notes = Vec::new();
@@ -148,6 +157,105 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
         }
     }
     builder.finish()
+}
+
+/// NCCL's NVLSTree, an all-reduce over several servers: each server's switches reduce a part for the GPU that has its place there,
+/// trees reduce over the GPUs of one place, and each multicasts the result in its server. Every other place has the second
+/// tree, in which the leaves of the first are inner vertices.
+pub(in crate::collectives) fn trees_of_heads(
+    wiring: &Wiring,
+    gpus: &[usize],
+) -> Result<Plan, PlanError> {
+    let servers = by_server(wiring, gpus);
+    for ranks in &servers {
+        let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
+        reducing_switches(wiring, &own)?;
+    }
+    let heads = servers.iter().map(Vec::len).min().unwrap_or(1);
+    let name = format!("{NAME_OF_TREES}-{}", Collective::AllReduce.name());
+    let mut builder =
+        ScheduleBuilder::new(&name, Collective::AllReduce, gpus.to_vec(), heads as u32);
+    let trees = double_binary_tree(servers.len());
+    for place in 0..heads {
+        let part = place as u32;
+        let switches: Vec<usize> = (servers.iter())
+            .map(|ranks| builder.channel(Channel::through_switch(ranks.iter().copied())))
+            .collect();
+        let between = builder.channel(Channel::default());
+        let mut reduced: Vec<StepId> = (servers.iter().zip(&switches))
+            .map(|(ranks, channel)| reduce_to(&mut builder, ranks, *channel, ranks[place], part))
+            .collect();
+        let (tree, sum) = (&trees[place % 2], Slice::output(part));
+        let head = |server: usize| servers[server][place];
+        for (server, parent) in leaves_first(tree) {
+            let (from, to) = (head(server), head(parent));
+            reduced[server] = builder.send(from, between, to, sum, 1, &[reduced[server]]);
+            let after = [reduced[parent]];
+            reduced[parent] = builder.receive(to, between, from, Some(sum), sum, 1, &after);
+        }
+        // What the multicast writes has been sent before.
+        let mut sent: Vec<Vec<StepId>> = vec![Vec::new(); servers.len()];
+        for (server, parent) in leaves_first(tree).into_iter().rev() {
+            let (from, to) = (head(parent), head(server));
+            sent[parent].push(builder.send(from, between, to, sum, 1, &[reduced[parent]]));
+            // What was sent up is overwritten once it is gone.
+            let after = [reduced[server]];
+            reduced[server] = builder.receive(to, between, from, None, sum, 1, &after);
+        }
+        for (server, (ranks, channel)) in servers.iter().zip(&switches).enumerate() {
+            let after = [&sent[server][..], &[reduced[server]]].concat();
+            multicast_from(&mut builder, ranks, *channel, ranks[place], part, &after);
+        }
+    }
+    let mut schedule = builder.finish();
+    let blocks = blocks(Generation::of(wiring, gpus));
+    let chunk = Bytes(CHUNK.0 * blocks);
+    schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(blocks as u32) };
+    let rate = rate::steady_rate(&schedule, wiring)?;
+    let algorithm = Cow::Borrowed(NAME_OF_TREES);
+    let (links, trees, optimum, notes) = (LinkClass::Network, Vec::new(), None, Vec::new());
+    Ok(Plan { schedule, algorithm, links, trees, rate, optimum, notes })
+}
+
+/// The vertices of a tree but its root, each with the one above it, those without any below them first.
+fn leaves_first(tree: &[Option<usize>]) -> Vec<(usize, usize)> {
+    let depth = |vertex: usize| iter::successors(tree[vertex], |above| tree[*above]).count();
+    let joined = tree.iter().enumerate();
+    let mut found: Vec<(usize, usize)> =
+        joined.filter_map(|(vertex, parent)| Some((vertex, (*parent)?))).collect();
+    found.sort_by_key(|(vertex, _)| (Reverse(depth(*vertex)), *vertex));
+    found
+}
+
+/// A server's part, reduced over its ranks by the switches for its head.
+fn reduce_to(
+    builder: &mut ScheduleBuilder,
+    ranks: &[usize],
+    channel: usize,
+    head: usize,
+    part: u32,
+) -> StepId {
+    for other in ranks.iter().filter(|rank| **rank != head) {
+        builder.send(*other, channel, head, Slice::input(part), 1, &[]);
+    }
+    let (from, to) = (Slice::input(part), Slice::output(part));
+    builder.in_switch(head, channel, StepOperation::SwitchReduce, from, to, 1, &[])
+}
+
+/// A head's part, written to all ranks of its server by the switches.
+fn multicast_from(
+    builder: &mut ScheduleBuilder,
+    ranks: &[usize],
+    channel: usize,
+    head: usize,
+    part: u32,
+    after: &[StepId],
+) {
+    let own = Slice::output(part);
+    builder.in_switch(head, channel, StepOperation::Multicast, own, own, 1, after);
+    for other in ranks.iter().filter(|rank| **rank != head) {
+        builder.receive(*other, channel, head, None, own, 1, &[]);
+    }
 }
 
 #[cfg(test)]

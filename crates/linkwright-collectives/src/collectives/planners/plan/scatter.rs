@@ -28,7 +28,7 @@ pub(super) fn paths(
         .collect();
     let groups = chunks_of(&groups);
     let chunks = groups[0].iter().sum();
-    let path = |((ranks, _), chunks)| RankPath { ranks, chunks };
+    let path = |((ranks, _), chunks)| RankPath { ranks, chunks, channel: 0 };
     let mut paths: Vec<RankPath> =
         found.into_iter().zip(groups.into_iter().flatten()).map(path).collect();
     if matches!(collective, Collective::Gather { .. }) {

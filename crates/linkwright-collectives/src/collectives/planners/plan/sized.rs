@@ -174,6 +174,7 @@ const fn planner_of(expected: ExpectedAlgorithm) -> &'static str {
         ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => NcclBaseline::Ring.name(),
         ExpectedAlgorithm::Tree => NcclBaseline::Tree.name(),
         ExpectedAlgorithm::Nvls => nvls::NAME,
+        ExpectedAlgorithm::NvlsTree => nvls::NAME_OF_TREES,
     }
 }
 

@@ -25,7 +25,7 @@ impl LoweredSchedule {
         capacities: &[Bandwidth],
     ) -> Picoseconds {
         let pieces = match pacing {
-            Pacing::SideBySide { chunk } => size.0 / chunk.0.max(1) + MOST_PIECES,
+            Pacing::SideBySide { chunk, .. } => size.0 / chunk.0.max(1) + MOST_PIECES,
             _ => MOST_PIECES,
         };
         let pieces = pieces as f64;

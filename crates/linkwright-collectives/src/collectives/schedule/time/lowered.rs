@@ -280,18 +280,16 @@ impl LoweredSchedule {
     }
 }
 
-/// How many heads NVLS has on the GPUs whose times its copies' bandwidth was fitted to: one block's for
-/// each.
-const HEADS_OF_A_SERVER: u64 = 8;
-
 /// A protocol whose blocks, which copy for all heads of a reduction in switches, share among these.
 fn copied_by_all_blocks(schedule: &Schedule, protocol: &NcclProtocol) -> NcclProtocol {
-    let heads = (0..schedule.channels.len()).filter(|at| is_switched(schedule, *at)).count() as u64;
+    // Each rank takes part in as many.
+    let is_own =
+        |at: &usize| is_switched(schedule, *at) && schedule.channels[*at].group.contains(&0);
+    let heads = (0..schedule.channels.len()).filter(is_own).count() as u64;
     if heads == 0 {
         return *protocol;
     }
-    let all = protocol.copy_bandwidth.0.saturating_mul(HEADS_OF_A_SERVER);
-    NcclProtocol { copy_bandwidth: Bandwidth(all / heads), ..*protocol }
+    NcclProtocol { copy_bandwidth: Bandwidth(protocol.copy_bandwidth.0 / heads), ..*protocol }
 }
 
 /// Whether each of a connection's links carries more than its sender sends.

@@ -89,7 +89,7 @@ fn choose_chunk_by(
     size: Bytes,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
     let mut trials = Vec::new();
-    if let Pacing::SideBySide { chunk } = player.pacing() {
+    if let Pacing::SideBySide { chunk, .. } = player.pacing() {
         return Ok((attempt(player, size, chunk.0, &mut trials)?, trials));
     }
     // Pipelines of many hundred pieces take long to play and gain nothing from more.

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::collectives::nccl::baselines::Generation;
+use crate::collectives::nccl::baselines::{Generation, Silicon, by_pairs};
 use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::{InputError, Named, from_toml};
 use crate::program::kernel::NcclProtocol;
@@ -26,6 +26,8 @@ pub struct CollectiveTerms {
     /// Those that measurements gave.
     #[serde(rename = "fitted")]
     _fitted: Vec<String>,
+    /// By which part a second die makes all cycles longer.
+    die: Positive,
     launch: Launch,
     hop: Hop,
     block: Block,
@@ -125,10 +127,15 @@ impl TryFrom<f64> for Positive {
     }
 }
 
+/// Thousands of a GPU's cycles: microseconds at one gigahertz.
+type Kilocycles = Microseconds;
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Launch {
-    alone: Microseconds,
+    alone: Kilocycles,
+    /// What a kernel of sends and receives takes more, and for each other rank.
+    pairs: [Kilocycles; 2],
     group: Microseconds,
     each: Microseconds,
     hosts: Scale,
@@ -138,27 +145,24 @@ struct Launch {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hop {
-    direct: [Microseconds; 3],
-    /// Times that of `direct`.
-    switch: Positive,
+    direct: [Kilocycles; 3],
+    /// That of Simple between pairs.
+    pair: Kilocycles,
     host: [Microseconds; 3],
     network: [Microseconds; 3],
 }
 
-/// GB/s.
+/// GB/s of Volta.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
     copy: Positive,
     ll: Positive,
-    scale: Scales,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Scales {
-    copy: Scale,
-    ll: Scale,
+    rate: Positive,
+    /// The part of it that each direction of a pair has.
+    pair: Positive,
+    switch: Positive,
+    scale: Scale,
 }
 
 /// Parts of what Volta has.
@@ -184,6 +188,9 @@ impl Scale {
         part.0
     }
 }
+
+/// How many pieces of a chain a connection holds: eighths of eight steps (`NCCL_STEPS`), where a ring's chunk is four of them.
+const SLOTS_OF_A_CHAIN: u32 = 64;
 
 static SHIPPED: LazyLock<CollectiveTerms> =
     LazyLock::new(|| toml::from_str(CollectiveTerms::TEXT).expect("the file is tested"));
@@ -214,7 +221,8 @@ impl CollectiveTerms {
         gpus: &[usize],
         wiring: &Wiring,
     ) -> Picoseconds {
-        let Launch { alone, group, each, hosts } = &self.launch;
+        let Launch { alone, group, each, hosts, .. } = &self.launch;
+        let alone = alone.0 * self.cycle(Silicon::of(wiring, gpus));
         let hosts = hosts.of(generation_of_hosts(wiring, Generation::of(wiring, gpus)));
         let further = gpus.len().saturating_sub(1) as f64;
         let known = |measured: Option<Picoseconds>, term: f64| {
@@ -222,10 +230,10 @@ impl CollectiveTerms {
         };
         let on_host = |measured: MeasuredLaunch| {
             microseconds(match processes {
-                Processes::Each => known(measured.alone, alone.0),
+                Processes::Each => known(measured.alone, alone),
                 Processes::Shared => {
                     let each = known(measured.each, each.0 * hosts);
-                    known(measured.alone, alone.0) + each * further
+                    known(measured.alone, alone) + each * further
                 }
                 Processes::Group => known(measured.group, group.0),
             })
@@ -237,26 +245,48 @@ impl CollectiveTerms {
         measured.map(on_host).max().unwrap_or_default()
     }
 
+    /// What a thousand cycles take, in microseconds.
+    fn cycle(&self, Silicon { gigahertz, dies }: Silicon) -> f64 {
+        self.die.0.mul_add(f64::from(dies - 1), 1.0) / gigahertz
+    }
+
     /// What a protocol costs where a collective runs.
     ///
     /// Where one process has several GPUs, its launches follow one another, and what ranks do
-    /// together waits for the last. From or to a root data flows one way: whoever is launched late
-    /// catches up from what has come for it, and the next call overlaps.
+    /// together waits for the last.
     #[must_use]
     pub fn protocol(
         &self,
         protocol: Protocol,
         KernelSetting { wiring, gpus, collective, pacing, processes }: KernelSetting<'_>,
     ) -> NcclProtocol {
-        let generation = Generation::of(wiring, gpus);
         let Self { hop, block, .. } = self;
+        let cycle = self.cycle(Silicon::of(wiring, gpus));
         let of_protocol = |hops: &[Microseconds; 3]| hops[protocol as usize].0;
-        let ll = gigabytes(block.ll.0 * block.scale.ll.of(generation));
-        let processes = if collective.root().is_some() { Processes::Each } else { processes };
+        let is_pairs = by_pairs(collective);
+        let direct = match protocol {
+            Protocol::Simple if is_pairs => hop.pair.0,
+            _ => of_protocol(&hop.direct),
+        };
+        let direct = direct * cycle;
+        let scale = block.scale.of(Generation::of(wiring, gpus));
+        let blocks = match pacing {
+            Pacing::SideBySide { blocks, .. } => blocks,
+            Pacing::InTurns | Pacing::InParallel => None,
+        };
+        let shared = if is_pairs { block.pair.0 } else { 1.0 };
+        let rate = block.rate.0 * scale * shared;
+        let more = if is_pairs {
+            let [all, each] = self.launch.pairs;
+            microseconds(each.0.mul_add(gpus.len() as f64 - 1.0, all.0) * cycle)
+        } else {
+            Picoseconds(0)
+        };
+        let is_chain = blocks == Some(1) && collective.root().is_some() && !is_pairs;
         NcclProtocol {
-            launch: self.launch_of(processes, gpus, wiring),
-            fabric_hop: microseconds(of_protocol(&hop.direct)),
-            switch_hop: microseconds(of_protocol(&hop.direct) * hop.switch.0),
+            launch: Picoseconds(self.launch_of(processes, gpus, wiring).0 + more.0),
+            fabric_hop: microseconds(direct),
+            switch_hop: microseconds(direct),
             host_hop: microseconds(of_protocol(&hop.host)),
             network_hop: microseconds(of_protocol(&hop.network)),
             data_share: match protocol {
@@ -264,9 +294,17 @@ impl CollectiveTerms {
                 Protocol::LL128 => 0.92,
                 Protocol::Simple => 1.0,
             },
-            copy_bandwidth: gigabytes(block.copy.0 * block.scale.copy.of(generation)),
-            send_bandwidth: (protocol == Protocol::LL).then_some(ll),
-            slots: 2,
+            copy_bandwidth: match blocks {
+                None => gigabytes(block.copy.0 * scale),
+                Some(1) => gigabytes(rate),
+                Some(many) => gigabytes(block.switch.0 * scale * f64::from(many)),
+            },
+            send_bandwidth: match (blocks, protocol) {
+                (Some(1), Protocol::LL128 | Protocol::Simple) => Some(gigabytes(rate)),
+                (None, Protocol::LL) => Some(gigabytes(block.ll.0 * scale)),
+                _ => None,
+            },
+            slots: if is_chain { SLOTS_OF_A_CHAIN } else { 2 },
             stream_reuse: pacing == Pacing::InTurns,
             peer_access_switch: Picoseconds(0),
         }
@@ -349,10 +387,10 @@ mod tests {
             Ok(CollectiveTerms::shipped())
         );
         for (from, to, words) in [
-            ("alone = 8.4", "alone = -1.0", "-1 us are not from 0 to 1e6"),
+            ("network = [2.7,", "network = [-1.0,", "-1 us are not from 0 to 1e6"),
             ("ll = 6.5", "ll = 0", "0 is not from 1e-6 to 1e6"),
             ("ll = 6.5", "ll = nan", "NaN is not from 1e-6 to 1e6"),
-            ("alone = 8.4", "lonely = 8.4", "lonely"),
+            ("copy = 26.98", "copied = 26.98", "copied"),
         ] {
             let text = CollectiveTerms::TEXT.replacen(from, to, 1);
             assert_ne!(text, CollectiveTerms::TEXT);

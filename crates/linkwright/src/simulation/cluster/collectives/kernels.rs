@@ -61,7 +61,7 @@ impl Kernels {
             let (plan, timing) = candidates.fastest(whole)?;
             let Plan { mut schedule, algorithm, rate, notes, .. } = plan;
             let pacing = schedule.pacing;
-            if let Pacing::SideBySide { chunk } = &mut schedule.pacing {
+            if let Pacing::SideBySide { chunk, .. } = &mut schedule.pacing {
                 *chunk = Bytes(0);
             }
             let at = match known.iter().position(|other| *other == schedule) {
@@ -76,7 +76,7 @@ impl Kernels {
             };
             let (first, lowered) = &kernels.opened[at];
             let call = match pacing {
-                Pacing::SideBySide { chunk } => lowered.call(whole, chunk, *first)?,
+                Pacing::SideBySide { chunk, .. } => lowered.call(whole, chunk, *first)?,
                 Pacing::InTurns | Pacing::InParallel => {
                     lowered.call_in_pieces(whole, timing.pieces, *first)
                 }

@@ -32,6 +32,8 @@ pub struct Graph {
     pub nvls: Option<f64>,
     /// GB/s of rings within a server.
     pub inside: f64,
+    /// GB/s of the interfaces of a server; infinite on one.
+    pub network: f64,
     /// Links from each GPU to each other, the fewest; zero where some have none.
     pub between: u32,
     /// Whether the hosts have AMD's CPUs.
@@ -57,10 +59,13 @@ impl Graph {
             f64::INFINITY
         };
         let fabric = Fabric::new(wiring, gpus);
-        let switched = settings.p2p && settings.nvls && groups.len() == 1 && gpus.len() > 2;
-        let nvls = (switched && fabric.switched > 0)
-            .then(|| search.nvls_rate(generation, fabric.switched, gpus.len()))
-            .flatten();
+        let nvls_of = |own: &Vec<usize>| {
+            let switched = Fabric::new(wiring, own).switched;
+            let may = settings.p2p && settings.nvls && own.len() > 2 && switched > 0;
+            may.then(|| search.nvls_rate(generation, switched, own.len())).flatten()
+        };
+        let nvls = groups.iter().map(nvls_of).collect::<Option<Vec<f64>>>();
+        let nvls = nvls.and_then(|rates| rates.into_iter().min_by(f64::total_cmp));
         let most = rules.blocks.most;
         let orders = if groups.len() == 1 {
             part.channels as u32 * part.times
@@ -87,6 +92,7 @@ impl Graph {
             same_channels: parts.iter().all(|part| part.same_channels),
             nvls,
             inside,
+            network,
             between: if settings.p2p && groups.len() == 1 { fabric.fewest() } else { 0 },
             amd_host: has_cpu_of(wiring, &["EPYC", "AMD"]),
         }

@@ -4,7 +4,7 @@
 //! in a table of its own ([`versions`]). It only chooses; its times are named the model's. How long
 //! the choice takes is another matter.
 //!
-//! What it leaves out: `CollNet`, PAT, NVLS between servers, symmetric kernels, registered
+//! What it leaves out: `CollNet`, PAT, NVLS between servers without trees, symmetric kernels, registered
 //! buffers, tuner plugins, several operations in one group, the latency that a network
 //! interface tells NCCL, LL128's wish for an interface near each GPU, and MSCCL of RCCL.
 
@@ -39,6 +39,10 @@ use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
+
+/// Into how many parts a step of a chain is cut. The source has whole steps of 512 KiB, whose hops would take 54 us on eight A100s;
+/// 20 times of broadcasts and reductions there leave 4 to 11 us for a hop, from 1 to 256 MiB.
+const PARTS_OF_A_STEP: u64 = 8;
 
 /// What a library runs for one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,10 +84,17 @@ pub fn releases() -> impl Iterator<Item = Release> {
 
 impl Choice {
     /// The longest run that a step of its schedule moves: a chunk, and for reduction in the switches a
-    /// chunk of every channel, since one block stands for all of them there.
+    /// chunk of every channel, since one block stands for all of them there. Of a chain's step a part.
     #[must_use]
-    pub fn longest_run(&self) -> Bytes {
-        let blocks = if self.algorithm == ExpectedAlgorithm::Nvls { self.channels } else { 1 };
+    pub fn longest_run(&self, collective: Collective) -> Bytes {
+        let is_rooted =
+            matches!(collective, Collective::Broadcast { .. } | Collective::Reduce { .. });
+        if is_rooted
+            && (self.algorithm, self.protocol) == (ExpectedAlgorithm::Ring, Protocol::Simple)
+        {
+            return Bytes(self.chunking.chunk.0 / PARTS_OF_A_STEP);
+        }
+        let blocks = if self.algorithm.is_in_switch() { self.channels } else { 1 };
         Bytes(self.chunking.chunk.0 * u64::from(blocks))
     }
 }
@@ -351,17 +362,24 @@ impl Machine<'_> {
     fn why_not(&self, wanted: ExpectedAlgorithm, collective: Collective, release: &str) -> String {
         let machine = self.wiring.name();
         match wanted {
-            ExpectedAlgorithm::Nvls if !self.settings.nvls => "NVLS is switched off".to_owned(),
-            ExpectedAlgorithm::Nvls if !self.settings.p2p => {
+            it if it.is_in_switch() && !self.settings.nvls => "NVLS is switched off".to_owned(),
+            it if it.is_in_switch() && !self.settings.p2p => {
                 "GPUs do not reach each other directly".to_owned()
             }
-            ExpectedAlgorithm::Nvls if self.rules.nvls.is_none() => {
+            it if it.is_in_switch() && self.rules.nvls.is_none() => {
                 format!("{release} does not reduce in NVSwitches")
             }
-            ExpectedAlgorithm::Nvls if self.graph.nvls.is_none() => format!(
-                "NVLS takes three or more GPUs of one server behind NVSwitches, and these of `{machine}` are not"
-            ),
-            ExpectedAlgorithm::Nvls if self.graph.generation < Generation::Hopper => {
+            ExpectedAlgorithm::NvlsTree if self.graph.servers == 1 => {
+                format!(
+                    "trees join the switches of several servers, and these GPUs of `{machine}` are in one"
+                )
+            }
+            ExpectedAlgorithm::Nvls if self.graph.nvls.is_none() || self.graph.servers > 1 => {
+                format!(
+                    "NVLS takes three or more GPUs of one server behind NVSwitches, and these of `{machine}` are not"
+                )
+            }
+            it if it.is_in_switch() && self.graph.generation < Generation::Hopper => {
                 format!("only NVSwitches from the H100's on reduce, and `{machine}` has older GPUs")
             }
             _ => format!("{release} does no {} so", collective.name()),
@@ -374,7 +392,7 @@ impl Machine<'_> {
         algorithm: Option<ExpectedAlgorithm>,
         release: &str,
     ) -> String {
-        if algorithm == Some(ExpectedAlgorithm::Nvls) {
+        if algorithm.is_some_and(ExpectedAlgorithm::is_in_switch) {
             return "switches reduce with Simple alone".to_owned();
         }
         if algorithm == Some(ExpectedAlgorithm::Pairs) {

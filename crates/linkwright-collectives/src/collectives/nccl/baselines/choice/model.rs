@@ -74,6 +74,7 @@ impl Model<'_> {
             found.extend(trees.map(|protocol| self.tree(protocol)));
         }
         found.extend(self.nvls(collective));
+        found.extend(self.nvls_tree(collective));
         found
     }
 
@@ -267,10 +268,17 @@ impl Model<'_> {
         }
     }
 
+    /// What a tree's channels carry within a server where there are at most two, for which it is tuned so (`ncclTopoTuneModel`): its
+    /// search raises that to twice what they carry between (`ncclTopoCompute`).
+    fn tree_whole(&self) -> f64 {
+        let graph = self.graph;
+        if graph.servers == 2 { graph.inside.min(2.0 * graph.bandwidth) } else { graph.bandwidth }
+    }
+
     fn tree_limit(&self, limits: &Limits, protocol: Protocol) -> f64 {
         let graph = self.graph;
         let row = graph.generation.row();
-        let whole = graph.bandwidth.min(limits.most[row]);
+        let whole = self.tree_whole().min(limits.most[row]);
         let most = match &limits.tree_most {
             TreeMost::Whole(rows) => {
                 let ampere = graph.generation == Generation::Ampere;
@@ -297,6 +305,9 @@ impl Model<'_> {
     fn nvls(&self, collective: Collective) -> Option<Candidate> {
         let graph = self.graph;
         let rate = graph.nvls.filter(|_| graph.generation >= Generation::Hopper)?;
+        if graph.servers > 1 {
+            return None;
+        }
         let Nvls { latency, share, halves, .. } = self.rules.nvls?;
         let count = graph.ranks as f64;
         let all = collective == Collective::AllReduce;
@@ -321,6 +332,39 @@ impl Model<'_> {
             algorithm: ExpectedAlgorithm::Nvls,
             protocol: Protocol::Simple,
             latency,
+            bandwidth,
+            plateau: None,
+            correction: None,
+        })
+    }
+
+    /// Switches within servers and trees between them: a channel for each GPU of a server, as fast as the switches or as its part of
+    /// the network, of which two servers take each direction once.
+    fn nvls_tree(&self, collective: Collective) -> Option<Candidate> {
+        let graph = self.graph;
+        let rate = graph.nvls.filter(|_| graph.generation >= Generation::Hopper)?;
+        let Nvls { latency, share, tree, .. } = self.rules.nvls?;
+        let tree = tree.filter(|_| graph.servers > 1 && collective == Collective::AllReduce)?;
+        let heads = (graph.ranks / graph.servers) as f64;
+        let (between, is_pair) = (graph.network / heads, graph.servers == 2);
+        let bandwidth = match share {
+            NvlsShare::OfRings(_) => return None,
+            NvlsShare::Size(share) => {
+                let between = if is_pair { between } else { between / 2.0 };
+                heads * rate.min(between) * share
+            }
+            NvlsShare::Links(efficiency) => {
+                let blackwell = usize::from(graph.generation == Generation::Blackwell);
+                let inside = 2.0 * rate * efficiency[blackwell] * (heads - 1.0) / heads;
+                let between = if is_pair { 2.0 * between } else { between };
+                let most = tree.most[blackwell][usize::from(!is_pair)];
+                heads * inside.min(between).min(most) / collective.bus_factor(graph.ranks)
+            }
+        };
+        Some(Candidate {
+            algorithm: ExpectedAlgorithm::NvlsTree,
+            protocol: Protocol::Simple,
+            latency: latency + 2.0 * f64::from(graph.servers.ilog2()) * tree.hop,
             bandwidth,
             plateau: None,
             correction: None,

@@ -198,6 +198,17 @@ pub struct Nvls {
     pub halves: bool,
     /// Channels on Hopper, and on Blackwell within a server.
     pub channels: [u32; 2],
+    /// The same with trees between servers.
+    pub tree: Option<NvlsTree>,
+}
+
+/// Reduction in the switches of several servers, whose GPUs are joined by trees.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NvlsTree {
+    /// A hop between servers.
+    pub hop: f64,
+    /// The most on a channel: rows Hopper and Blackwell, columns two servers and more.
+    pub most: [[f64; 2]; 2],
 }
 
 /// What it reaches of its channels.

@@ -61,7 +61,9 @@ impl Cut<'_> {
     /// Channels, and threads of each channel's block.
     pub fn blocks(&self) -> (u32, u32) {
         match self.algorithm {
-            ExpectedAlgorithm::Nvls => (self.nvls_channels(), MOST_THREADS),
+            ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree => {
+                (self.nvls_channels(), MOST_THREADS)
+            }
             ExpectedAlgorithm::Pairs => {
                 (self.pair_channels(), MOST_THREADS.min(self.most_threads()))
             }
@@ -79,11 +81,35 @@ impl Cut<'_> {
         self.with_traffic(all)
     }
 
-    /// Two for each link between a pair, four of AMD's MI300; two over the host or the network
-    /// (`ncclTopoGetNchannels`).
+    /// The channels that carry one pair's message: two for each link between the pair, four of AMD's MI300, and
+    /// two over the host or the network (`ncclTopoGetNchannels`), in powers of two (`ncclTopoComputeP2pChannels`). So few that all
+    /// pairs of a rank go side by side, one for each part that is worth it, and more where parts are long
+    /// (`scheduleP2pTasksToPlan`, `addP2pToPlan`).
     fn pair_channels(&self) -> u32 {
+        let graph = self.graph;
         let each = if self.rules.blocks.warp == 64 { 4 } else { 2 };
-        (each * self.graph.between.max(1)).min(self.rules.blocks.most)
+        let all = graph.built.next_power_of_two();
+        let most = (each * graph.between.max(1)).next_power_of_two().min(all);
+        let mut fewest = most;
+        while fewest > 1 && fewest as usize * graph.ranks > all as usize {
+            fewest /= 2;
+        }
+        let step = self.pair_chunk();
+        let (least_part, most_part) =
+            if graph.servers > 1 { (step / 2, step) } else { (step / 8, step * 32) };
+        let message = self.size.div_ceil(self.messages());
+        let mut channels = u64::from(fewest).min(message.div_ceil(least_part).max(1));
+        while message.div_ceil(channels).max(least_part) > most_part
+            && channels * 2 <= u64::from(most)
+        {
+            channels *= 2;
+        }
+        channels as u32
+    }
+
+    /// A step of a send between pairs.
+    fn pair_chunk(&self) -> u64 {
+        PAIR_CHUNKS[usize::from(self.graph.hop != Hop::Nvlink || self.graph.servers > 1)]
     }
 
     /// Rings and trees with less data a thread than is worth it: channels go first, then
@@ -156,9 +182,11 @@ impl Cut<'_> {
         let mut chunk = self.step() * steps;
         match self.algorithm {
             ExpectedAlgorithm::Tree => chunk = self.shrunk_for_tree(chunk, channels),
-            ExpectedAlgorithm::Nvls => chunk = self.shrunk_for_nvls(chunk, channels),
+            ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree => {
+                chunk = self.shrunk_for_nvls(chunk, channels);
+            }
             ExpectedAlgorithm::Pairs => {
-                chunk = PAIR_CHUNKS[usize::from(graph.hop != Hop::Nvlink || graph.servers > 1)];
+                chunk = self.pair_chunk();
                 if !simple {
                     chunk = chunk.min(self.step());
                 }
@@ -172,7 +200,7 @@ impl Cut<'_> {
         }
         let parts = match self.algorithm {
             ExpectedAlgorithm::Ring if circles => graph.ranks as u64,
-            ExpectedAlgorithm::Nvls => graph.ranks as u64,
+            ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree => self.heads(),
             // Each pair cuts its own message.
             ExpectedAlgorithm::Pairs => self.messages(),
             ExpectedAlgorithm::Ring | ExpectedAlgorithm::Tree => 1,
@@ -226,8 +254,13 @@ impl Cut<'_> {
         chunk
     }
 
+    /// The GPUs of a server, each of which has a part that its switches reduce.
+    fn heads(&self) -> u64 {
+        (self.graph.ranks / self.graph.servers).max(1) as u64
+    }
+
     fn shrunk_for_nvls(&self, chunk: u64, channels: u32) -> u64 {
-        let at_once = u64::from(channels) * self.graph.ranks as u64;
+        let at_once = u64::from(channels) * self.heads();
         let mut chunk = chunk.min(131_072);
         for (times, to) in [(64, 65_536), (8, 32_768), (2, 16_384)] {
             if self.size < times * at_once * chunk {

@@ -132,17 +132,23 @@ impl<'a> Job<'a> {
         self.servers.iter().map(|ranks| Fabric::new(self.wiring, &ids(ranks))).collect()
     }
 
-    /// One path for each ordered pair.
-    pub(super) fn paths(&self) -> Vec<RankPath> {
+    /// For each ordered pair as many paths as channels carry its message.
+    pub(super) fn paths(&self, channels: u32) -> Vec<RankPath> {
         let fabrics = self.fabrics();
         let ranks = self.gpus.len();
         let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
-        let path = |(from, to)| {
+        let ranks = |(from, to)| -> Vec<usize> {
             let through = self.relay(&fabrics, from, to);
-            let ranks = [Some(from), through, Some(to)].into_iter().flatten().collect();
-            RankPath { ranks, chunks: 1 }
+            [Some(from), through, Some(to)].into_iter().flatten().collect()
         };
-        pairs.filter(|(from, to)| from != to).map(path).collect()
+        let paths = |ranks: Vec<usize>| {
+            (0..channels as usize).map(move |channel| RankPath {
+                ranks: ranks.clone(),
+                chunks: 1,
+                channel,
+            })
+        };
+        pairs.filter(|(from, to)| from != to).map(ranks).flat_map(paths).collect()
     }
 
     /// Every rank beside the root, relayed where NCCL does so.

@@ -252,3 +252,21 @@ fn seventy_two_gpus_share_a_rack_s_switches() {
     let (timing, _) = choose_chunk(&plan.schedule, &machine, Bytes(72 << 20), &costs).unwrap();
     assert!(timing.algorithm_bandwidth < rate);
 }
+
+#[test]
+fn trees_of_heads_reduce_over_any_count_of_servers() {
+    for servers in 2..=5 {
+        let machine = on_one_switch("hgx-h100", servers, 400);
+        let gpus: Vec<usize> = (0..8 * servers as usize).collect();
+        let wiring = Wiring::of_gpus(&machine, &gpus);
+        let plan = trees_of_heads(&wiring, &gpus).unwrap();
+        check(&plan.schedule).unwrap();
+        let protocol = protocol_of(&plan.schedule, &machine).unwrap();
+        let size = Bytes(1 << 30);
+        let timing = time(&plan.schedule, &machine, size, Bytes(2 << 20), &protocol).unwrap();
+        // Two servers send and receive each part once over 400 GB/s of interfaces; more pass it on, too.
+        let network = size.0 as f64 / 400e9 * if servers == 2 { 1.0 } else { 2.0 };
+        let seconds = timing.time.as_seconds();
+        assert!(seconds > network && seconds < 2.5 * network, "{servers}: {seconds} {network}");
+    }
+}

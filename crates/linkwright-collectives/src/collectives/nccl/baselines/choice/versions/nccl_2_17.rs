@@ -53,6 +53,7 @@ pub const RULES: Rules = Rules {
         share: NvlsShare::OfRings(0.75),
         halves: true,
         channels: [16, 16],
+        tree: None,
     }),
     ..nccl_2_10::RULES
 };

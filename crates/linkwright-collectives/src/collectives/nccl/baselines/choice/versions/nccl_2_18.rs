@@ -40,6 +40,7 @@ pub const RULES: Rules = Rules {
         share: NvlsShare::Size(5.0 / 6.0),
         halves: false,
         channels: [16, 16],
+        tree: Some(NvlsTree { hop: 14.0, most: [[f64::INFINITY; 2]; 2] }),
     }),
     ..nccl_2_17::RULES
 };

@@ -35,7 +35,7 @@ pub const LIMITS: Limits = Limits {
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 30, 0),
-    source: "NVIDIA/nccl 2.30, src/tuning/cost_model.cc with tree.cc, ring.cc and nvls.cc; \
+    source: "NVIDIA/nccl v2.30.7-1, src/graph/tuning.cc, lines 133 to 440; \
              src/graph/topo.h and search.cc; src/transport/nvls.cc",
     search: Search {
         nvlink: [18.0, 20.0, 20.0, 20.6, 40.1],
@@ -60,6 +60,7 @@ pub const RULES: Rules = Rules {
         share: NvlsShare::Links([0.85, 0.74]),
         halves: true,
         channels: [16, 24],
+        tree: Some(NvlsTree { hop: 20.9, most: [[57.7, 45.5], [96.0, 80.0]] }),
     }),
     blocks: Blocks {
         most: 64,
