@@ -737,6 +737,30 @@ class ClusterRun:
         replay was given a `timeline`, and collectives go by NCCL's protocol.
         """
 
+    def step_parts(self, stands_for: Sequence[int] | None = None) -> dict[str, float]:
+        """Splits the time of a step of training, which its `timeline` holds whole, in the mean over its GPUs.
+
+        The parts are seconds. `framework` is its work on the host before the step. In `computing` kernels run. In
+        `communication` data moves, and in the `exposed` part of that no kernel runs. In `idle` a GPU does none of these.
+
+        Args:
+            stands_for: Says for how many GPUs of the step each rank stands. If not given, each stands for one.
+
+        Raises:
+            SimulationError: If there is not a number for each rank, or not one job.
+        """
+
+    def collective_parts(self) -> tuple[float, float]:
+        """Counts what the collectives of a step of training took, which its `timeline` holds whole, in the mean over its
+        GPUs.
+
+        Both are seconds: in which one runs, and of these, what no computation hides. Copies of samples and messages
+        between two GPUs are no collectives.
+
+        Raises:
+            SimulationError: If there is not one job.
+        """
+
     @property
     def kernel_count(self) -> int:
         """How many kernels ranks ran, kept or not."""

@@ -9,11 +9,10 @@ from typing import Any, cast
 
 import pytest
 from commands import linkwright
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from linkwright import (
     ArgumentError,
+    ClusterJob,
     FileError,
     InputError,
     NeuralNetwork,
@@ -28,7 +27,6 @@ from linkwright import (
 )
 from linkwright.recipes import communications
 from linkwright.runs.training import play
-from linkwright.summaries import steps as parts
 
 DGX1 = System("dgx1-v100")
 WAYS = [
@@ -56,6 +54,19 @@ def test_the_parts_of_a_step_are_its_time(way: str) -> None:
     assert whole == pytest.approx(step.time, rel=1e-9)
     assert split.exposed <= split.communication + 1e-12
     assert split.communication > 0
+
+
+def test_a_step_has_parts_of_one_job_and_of_all_its_ranks() -> None:
+    [step] = train("lenet", DGX1, gpus=2, batch=64, scaling=False).steps
+    with pytest.raises(SimulationError, match="3 numbers are given for 2 ranks; give one for each"):
+        step.run.step_parts([1, 1, 1])
+    once, twice = step.run.step_parts([1, 1]), step.run.step_parts([2, 2])
+    assert once == step.run.step_parts() == pytest.approx(twice, rel=1e-12)
+    jobs = [ClusterJob(step.step.program, mapping=gpus) for gpus in ([0, 1], [2, 3])]
+    both = DGX1.replay(jobs, fidelity="flow")
+    for asked in (both.step_parts, both.collective_parts):
+        with pytest.raises(SimulationError, match="a step of training is one job"):
+            asked()
 
 
 # A network that says how its layers are cut.
@@ -398,25 +409,6 @@ def test_a_pattern_follows_from_a_program() -> None:
     star = [(0, 1), (0, 2), (0, 3)]
     ring = [(0, 1), (0, 3), (1, 2), (2, 3)]
     assert edges == {"all-reduce": ring, "p2p": star, "shared-memory": star}
-
-
-@settings(deadline=None, max_examples=25)
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8),
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8),
-)
-def test_spans_are_counted_once(
-    first: list[tuple[int, int]], second: list[tuple[int, int]]
-) -> None:
-    spans, taken = ([(min(pair), max(pair)) for pair in pairs] for pairs in (first, second))
-
-    def covered(pairs: list[tuple[int, int]]) -> set[int]:
-        return {at for start, end in pairs for at in range(start, end)}
-
-    union = parts._union(spans)
-    assert sum(end - start for start, end in union) == len(covered(spans))
-    left = parts._less(union, taken)
-    assert sum(end - start for start, end in left) == len(covered(spans) - covered(taken))
 
 
 def test_the_command_writes_what_it_says(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ use linkwright::scenario::read_network;
 use linkwright::simulation::cluster::{
     Cluster, ClusterJob, ClusterOutcome, StandIns, Watch, links, tables,
 };
+use linkwright::simulation::summary::{CollectiveParts, StepParts};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -133,6 +134,15 @@ impl ClusterRun {
 
     fn played(&self) -> Vec<runtime::ProgramJob> {
         on(&self.jobs, &self.placed)
+    }
+
+    /// Counts the ranks of the only job.
+    fn step_ranks(&self) -> PyResult<usize> {
+        let [gpus] = &self.placed[..] else {
+            let problem = Diagnosis::of("a step of training is one job, and the run has others");
+            return Err(errors::range(problem.remedy("play it alone")));
+        };
+        Ok(gpus.len())
     }
 }
 
@@ -327,6 +337,54 @@ impl ClusterRun {
     /// replay was given a `timeline`, and collectives go by NCCL's protocol.
     fn kernels(&self) -> PyResult<Table> {
         Table::new(tables::kernels(&self.watch))
+    }
+
+    /// Splits the time of a step of training, which its `timeline` holds whole, in the mean over its GPUs.
+    ///
+    /// The parts are seconds. `framework` is its work on the host before the step. In `computing` kernels run. In
+    /// `communication` data moves, and in the `exposed` part of that no kernel runs. In `idle` a GPU does none of these.
+    ///
+    /// Args:
+    ///     stands_for: Says for how many GPUs of the step each rank stands. If not given, each stands for one.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is not a number for each rank, or not one job.
+    #[pyo3(signature = (stands_for: "Sequence[int] | None" = None) -> "dict[str, float]")]
+    fn step_parts<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = given)] stands_for: Option<Vec<u64>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let ranks = self.step_ranks()?;
+        let stands_for = stands_for.unwrap_or_else(|| vec![1; ranks]);
+        if stands_for.len() != ranks {
+            let problem = format!("{} numbers are given for {ranks} ranks", stands_for.len());
+            return Err(errors::range(Diagnosis::of(problem).remedy("give one for each rank")));
+        }
+        let (jobs, outcome, watch) = (self.played(), &self.outcome, &self.watch);
+        let parts = py.detach(|| StepParts::of(&jobs, outcome, watch, &stands_for));
+        let made = PyDict::new(py);
+        made.set_item("framework", parts.framework)?;
+        made.set_item("computing", parts.computing)?;
+        made.set_item("communication", parts.communication)?;
+        made.set_item("exposed", parts.exposed)?;
+        made.set_item("idle", parts.idle)?;
+        Ok(made)
+    }
+
+    /// Counts what the collectives of a step of training took, which its `timeline` holds whole, in the mean over its
+    /// GPUs.
+    ///
+    /// Both are seconds: in which one runs, and of these, what no computation hides. Copies of samples and messages
+    /// between two GPUs are no collectives.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is not one job.
+    #[pyo3(signature = () -> "tuple[float, float]")]
+    fn collective_parts(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
+        let ranks = self.step_ranks()?;
+        let parts = py.detach(|| CollectiveParts::of(&self.watch, ranks));
+        Ok((parts.running, parts.exposed))
     }
 
     /// How many kernels ranks ran, kept or not.

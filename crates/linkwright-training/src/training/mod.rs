@@ -61,7 +61,10 @@ pub use precision::Precision;
 pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
-pub use step::{LayerStep, PipelineStages, RankStep, Representatives, Step, Way, collectives_of};
+pub use step::{
+    FRAMEWORK_REGION, LayerStep, PipelineStages, RankStep, Representatives, Step, Way,
+    collectives_of,
+};
 pub use task::TrainingTask;
 pub use terms::{
     Bucketing, FrameworkCosts, GenerationReach, KernelReach, MemoryTerms, Terms, UnifiedMemory,

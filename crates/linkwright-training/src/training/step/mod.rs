@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use alike::{Representatives, collectives_of};
 pub use parts::{LayerStep, RankStep};
 pub use pipeline::PipelineStages;
+pub use writing::FRAMEWORK_REGION;
 
 use super::error::TrainingError;
 use super::joins::Joins;

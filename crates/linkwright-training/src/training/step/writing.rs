@@ -24,6 +24,9 @@ pub(super) enum Region {
     Update,
 }
 
+/// A program's region has this name where the framework works on the host before the step.
+pub const FRAMEWORK_REGION: &str = Region::NAMES[Region::Framework as usize];
+
 impl Region {
     const NAMES: [&'static str; 5] = ["framework", "input", "forward", "backward", "update"];
 }

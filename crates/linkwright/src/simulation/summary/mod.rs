@@ -1,4 +1,4 @@
-//! Sums up a day of jobs in few numbers.
+//! Sums up a day of jobs, or a step of training, in few numbers.
 //!
 //! A run of a comparison is summed up where it is played, so that hundreds of runs stay small. Times are in
 //! seconds. Sums run over sorted values, or over the jobs in their order, so that the same day gives the same bytes.
@@ -7,12 +7,14 @@ mod link_use;
 mod measures;
 mod policies;
 mod quartiles;
+mod step_parts;
 mod time_parts;
 
 pub use link_use::LinkUse;
 pub use measures::{DayMeasures, MEASURES, Measure, SHARES, measure};
 pub use policies::{PolicySummary, Speedup, speedups};
 pub use quartiles::{Quartiles, at_fraction};
+pub use step_parts::{CollectiveParts, StepParts};
 pub use time_parts::{JobTimes, TimeParts};
 
 /// Adds numbers in their order, from zero on.
