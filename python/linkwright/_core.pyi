@@ -121,8 +121,10 @@ __all__ = [
     "planner_names",
     "planning_seconds",
     "policy_names",
+    "policy_speedups",
     "preset_names",
     "profile_sensitivity",
+    "program_speedups",
     "published_effective_bandwidth",
     "random_mixes",
     "read_jobs",
@@ -2532,10 +2534,11 @@ class Scenario:
         """
 
     def outcome(self, files: dict[str, bytes] = ..., draw: int = 0) -> str:
-        """Plays its jobs of GPUs under the first of its policies, and gives what they come to as JSON.
+        """Plays its jobs, those of GPUs under the first of its policies, and gives what they come to as JSON.
 
-        It has each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the GPUs there.
-        `job_times` and `waits` are seconds at every fortieth part of the jobs.
+        Jobs of GPUs have each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the
+        GPUs there. `job_times` and `waits` are seconds at every fortieth part of the jobs. Programs have a `makespan` in
+        seconds and `jobs`. Each of these is a name and its seconds.
 
         Args:
             files: The content of each file that it names, by the name as written.
@@ -2543,7 +2546,7 @@ class Scenario:
 
         Raises:
             InputError: If a file is missing or is not what it should be, or the jobs do not fit.
-            SimulationError: If a job can never start, there is no job, or the scenario is of programs.
+            SimulationError: If a job can never start or does not end, or there is no job.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
@@ -2998,16 +3001,21 @@ class SimulationResult:
         Columns: gpu_count, whole, parts, share. Rows go up to the most that was held. Jobs of one GPU do not count.
         """
 
-    def time_parts(self, gpus: int) -> dict[str, Any] | None:
-        """Gives where the time of the jobs goes, by the names of `TimeParts`; None where no job ran.
+    def time_parts(self, gpus: int) -> dict[str, Any]:
+        """Gives where the time of the jobs goes, by the names of `TimeParts`.
 
         Args:
             gpus: How many GPUs of the system are in order.
+
+        Raises:
+            SimulationError: If no job ran.
         """
 
-    def summary(self) -> dict[str, Any] | None:
-        """Gives what the policy made of the jobs, by the names of `PolicySummary`, quartiles as five numbers; None where
-        no job ran.
+    def summary(self) -> dict[str, Any]:
+        """Gives what the policy made of the jobs, by the names of `PolicySummary`, quartiles as five numbers.
+
+        Raises:
+            SimulationError: If no job ran.
         """
 
     def links(
@@ -4066,6 +4074,39 @@ def mean_over_seeds(
     """Gives the mean of a value for each seed and the ends of its bootstrap interval; these are None of one seed.
 
     None where a seed has no value, or there is no seed.
+    """
+
+def policy_speedups(
+    results: Sequence[SimulationResult], reference: str
+) -> list[tuple[str, tuple[float, float, float, float, float], float]]:
+    """Says how much faster each policy is than one of them: above one is faster.
+
+    Each has its name, five ratios of run times, and the ratio of its jobs per hour. The five are of quartiles, reference
+    by policy, minimum to maximum, as in MAPA's Table 3. The run times are of sensitive jobs of two or more GPUs. Where
+    there are none, under a policy or the reference, the policy is left out.
+
+    Args:
+        results: Hold what the policies made of the same jobs.
+        reference: Is the policy to compare with.
+
+    Raises:
+        SimulationError: If no result is of the reference, or one has no jobs.
+    """
+
+def program_speedups(
+    found: Sequence[tuple[float, Sequence[tuple[str, float]]]], reference: int
+) -> list[tuple[int, str | None, float, float | None]]:
+    """Says how much faster programs are under each variant than under one of them: above one is faster.
+
+    Each row has a variant's index, a job's name, its seconds, and how many times as fast it is. This is None where the
+    reference has no job of that name. Behind the jobs of a variant comes its makespan, whose name is None.
+
+    Args:
+        found: Holds each variant's makespan, and its jobs with their seconds.
+        reference: Is the index of the one to compare with.
+
+    Raises:
+        SimulationError: If there is no such reference.
     """
 
 def share_saved(before: float | None, after: float | None, less_is_better: bool) -> float | None:

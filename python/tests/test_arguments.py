@@ -156,6 +156,8 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "write_run": {"run": None},
     "System.server_of": {"gpu": 0},
     "comparison_gains": {"found": "[]", "names": [], "reference": "a", "choices": []},
+    "policy_speedups": {"results": [], "reference": "baseline"},
+    "program_speedups": {"found": [], "reference": 0},
     "share_saved": {"before": 1.0, "after": 1.0, "less_is_better": True},
 }
 # No function takes these: an object of a class of its own, and a few that pass for others.

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwright import SimulationError, System, generate_jobs, policy_names, simulate
+from linkwright import (
+    SimulationError,
+    SimulationResult,
+    System,
+    generate_jobs,
+    policy_names,
+    simulate,
+)
 from linkwright.quartiles import Quartiles
 from linkwright.summaries.policies import (
-    PolicySummary,
     Speedup,
     job_rows,
     speedups,
@@ -48,10 +54,10 @@ def test_what_has_no_quartiles_is_refused(values: list[float]) -> None:
         Quartiles.of(values)
 
 
-def summaries_of(count: int = 60, max_gpus: int = 5) -> list[PolicySummary]:
+def results_of(count: int = 60, max_gpus: int = 5) -> list[SimulationResult]:
     machine = System("dgx1-v100")
     jobs = generate_jobs(3, count, max_gpus)
-    return [summarise(simulate(machine, jobs, policy)) for policy in policy_names()]
+    return [simulate(machine, jobs, policy) for policy in policy_names()]
 
 
 def test_a_summary_says_what_the_rows_say() -> None:
@@ -69,25 +75,32 @@ def test_a_summary_says_what_the_rows_say() -> None:
 
 
 def test_jobs_of_one_gpu_have_no_bandwidth_to_sum_up() -> None:
-    summaries = summaries_of(count=5, max_gpus=1)
+    results = results_of(count=5, max_gpus=1)
+    summaries = [summarise(result) for result in results]
     assert {summary.one_gpu_jobs for summary in summaries} == {5}
     assert {summary.run_time for summary in summaries} == {None}
     assert {summary.effective_bandwidth for summary in summaries} == {None}
-    assert speedups(summaries) == []
+    assert speedups(results) == []
 
 
 def test_the_baseline_is_as_fast_as_itself() -> None:
-    summaries = summaries_of()
-    found = speedups(summaries)
+    results = results_of()
+    found = speedups(results)
     assert [each.policy for each in found] == policy_names()
     assert found[0] == Speedup("baseline", 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-    preserve, reference = found[-1], summaries[0]
-    assert preserve.throughput == pytest.approx(reference.makespan / summaries[-1].makespan)
+    preserve, reference = found[-1], results[0]
+    assert preserve.throughput == pytest.approx(reference.makespan / results[-1].makespan)
+    before, after = summarise(reference).run_time, summarise(results[-1]).run_time
+    assert before is not None
+    assert after is not None
+    assert preserve.median == before.median / after.median
 
 
 def test_what_is_not_there_is_named() -> None:
     with pytest.raises(SimulationError, match=r"no run of policy `best`; there are: baseline, "):
-        speedups(summaries_of(), "best")
+        speedups(results_of(), "best")
     empty = simulate(System("dgx1-v100"), [], "greedy")
     with pytest.raises(SimulationError, match="without jobs"):
         summarise(empty)
+    with pytest.raises(SimulationError, match="without jobs"):
+        speedups([empty], "greedy")

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use linkwright::diagnostic::Diagnosis;
 use linkwright::scenario::PlayError;
-use linkwright::scenario::comparison::{self, Bootstrap, ComparisonError, Estimate, OverSeeds};
+use linkwright::scenario::comparison::{
+    self, Bootstrap, ComparisonError, Estimate, OverSeeds, ProgramTimes,
+};
 use linkwright::simulation::summary::{self, DayMeasures};
 use pyo3::prelude::*;
 
 use crate::argument::given;
 use crate::errors;
+use crate::number;
+use crate::simulation::{Five, SimulationResult, five};
 
 /// A mean and the ends of its interval.
 type Ends = (f64, Option<f64>, Option<f64>);
@@ -94,6 +98,65 @@ pub fn comparison_gains(
         gains.map(of).collect()
     });
     Ok(told)
+}
+
+/// Says how much faster each policy is than one of them: above one is faster.
+///
+/// Each has its name, five ratios of run times, and the ratio of its jobs per hour. The five are of quartiles, reference
+/// by policy, minimum to maximum, as in MAPA's Table 3. The run times are of sensitive jobs of two or more GPUs. Where
+/// there are none, under a policy or the reference, the policy is left out.
+///
+/// Args:
+///     results: Hold what the policies made of the same jobs.
+///     reference: Is the policy to compare with.
+///
+/// Raises:
+///     SimulationError: If no result is of the reference, or one has no jobs.
+#[pyfunction]
+#[pyo3(signature = (results: "Sequence[SimulationResult]", reference: "str"))]
+pub fn policy_speedups(
+    #[pyo3(from_py_with = given)] results: Vec<PyRef<'_, SimulationResult>>,
+    #[pyo3(from_py_with = given)] reference: &str,
+) -> PyResult<Vec<(String, Five, f64)>> {
+    let names: Vec<&str> = results.iter().map(|result| result.policy()).collect();
+    let Some(at) = names.iter().position(|name| *name == reference) else {
+        let problem = Diagnosis::of(format!("there is no run of policy `{reference}`"));
+        return Err(errors::range(problem.remedy(format!("there are: {}", names.join(", ")))));
+    };
+    let summaries = results.iter().map(|it| it.summed_up()).collect::<PyResult<Vec<_>>>()?;
+    let found = names.iter().zip(summary::speedups(&summaries, &summaries[at]));
+    let told = found.filter_map(|(name, speedup)| {
+        speedup.map(|it| ((*name).to_owned(), five(it.run_time), it.throughput))
+    });
+    Ok(told.collect())
+}
+
+/// Says how much faster programs are under each variant than under one of them: above one is faster.
+///
+/// Each row has a variant's index, a job's name, its seconds, and how many times as fast it is. This is None where the
+/// reference has no job of that name. Behind the jobs of a variant comes its makespan, whose name is None.
+///
+/// Args:
+///     found: Holds each variant's makespan, and its jobs with their seconds.
+///     reference: Is the index of the one to compare with.
+///
+/// Raises:
+///     SimulationError: If there is no such reference.
+#[pyfunction]
+#[pyo3(signature = (found: "Sequence[tuple[float, Sequence[tuple[str, float]]]]", reference: "int"))]
+pub fn program_speedups(
+    #[pyo3(from_py_with = given)] found: Vec<(f64, Vec<(String, f64)>)>,
+    #[pyo3(from_py_with = given)] reference: i128,
+) -> PyResult<Vec<(usize, Option<String>, f64, Option<f64>)>> {
+    let Some(most) = found.len().checked_sub(1) else {
+        let problem = Diagnosis::of("there is nothing to compare");
+        return Err(errors::range(problem.remedy("give at least one variant")));
+    };
+    let reference = number::whole("reference", reference, most)?;
+    let of_variant = |(makespan, jobs)| ProgramTimes { makespan, jobs };
+    let found: Vec<ProgramTimes> = found.into_iter().map(of_variant).collect();
+    let rows = comparison::compare_programs(&found, reference).into_iter();
+    Ok(rows.map(|row| (row.variant, row.job, row.time, row.speedup)).collect())
 }
 
 /// Why a run of a comparison cannot be had; errors of texts are the caller's.

@@ -71,7 +71,10 @@ mod _core {
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;
     #[pymodule_export]
-    use crate::comparison::{comparison_gains, comparison_measures, mean_over_seeds, share_saved};
+    use crate::comparison::{
+        comparison_gains, comparison_measures, mean_over_seeds, policy_speedups, program_speedups,
+        share_saved,
+    };
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]

@@ -393,10 +393,11 @@ impl Scenario {
         Self::read(py, Source { settings: given.settings, ..self.1.clone() })
     }
 
-    /// Plays its jobs of GPUs under the first of its policies, and gives what they come to as JSON.
+    /// Plays its jobs, those of GPUs under the first of its policies, and gives what they come to as JSON.
     ///
-    /// It has each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the GPUs there.
-    /// `job_times` and `waits` are seconds at every fortieth part of the jobs.
+    /// Jobs of GPUs have each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the
+    /// GPUs there. `job_times` and `waits` are seconds at every fortieth part of the jobs. Programs have a `makespan` in
+    /// seconds and `jobs`. Each of these is a name and its seconds.
     ///
     /// Args:
     ///     files: The content of each file that it names, by the name as written.
@@ -404,7 +405,7 @@ impl Scenario {
     ///
     /// Raises:
     ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit.
-    ///     SimulationError: If a job can never start, there is no job, or the scenario is of programs.
+    ///     SimulationError: If a job can never start or does not end, or there is no job.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (files: "dict[str, bytes]" = BTreeMap::new(), draw: "int" = 0))]
     fn outcome(
@@ -419,14 +420,11 @@ impl Scenario {
             |_, _| Ok(()),
             |hook| comparison::outcome(&self.0, &files, draw, hook),
         )?;
-        match played.map_err(|error| self.refused(error))? {
-            ComparedOutcome::Day(day) => serde_json::to_string(&day)
-                .map_err(|error| errors::range(Diagnosis::of(error.to_string()))),
-            ComparedOutcome::Programs(_) => {
-                let problem = Diagnosis::of("the scenario runs programs, which no policy places");
-                Err(errors::range(problem.remedy("give it to `replay_scenario`")))
-            }
-        }
+        let text = match played.map_err(|error| self.refused(error))? {
+            ComparedOutcome::Day(day) => serde_json::to_string(&day),
+            ComparedOutcome::Programs(times) => serde_json::to_string(&times),
+        };
+        text.map_err(|error| errors::range(Diagnosis::of(error.to_string())))
     }
 
     /// The system, the jobs, and notes.

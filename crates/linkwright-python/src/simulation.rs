@@ -4,6 +4,7 @@ use linkwright::allocation::{self, BandwidthModel, Policy, Ties};
 use linkwright::collectives::plan::planners;
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
+use linkwright::scenario::comparison::ComparisonError;
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice, carried};
 use linkwright::simulation::sensitivity::measure;
@@ -26,6 +27,18 @@ use crate::system::System;
 use crate::table::Table;
 use crate::worker;
 
+/// Holds quartiles, minimum to maximum.
+pub type Five = (f64, f64, f64, f64, f64);
+
+/// Gives quartiles as five numbers.
+pub fn five(it: Quartiles) -> Five {
+    (it.minimum, it.lower, it.median, it.upper, it.maximum)
+}
+
+fn no_jobs() -> PyErr {
+    errors::range(ComparisonError::NoJobs)
+}
+
 /// What happened to each job under one policy.
 #[pyclass(frozen, module = "linkwright")]
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
@@ -43,7 +56,7 @@ pub struct SimulationResult {
 impl SimulationResult {
     /// The policy's name.
     #[getter]
-    fn policy(&self) -> &str {
+    pub fn policy(&self) -> &str {
         &self.policy
     }
 
@@ -96,19 +109,22 @@ impl SimulationResult {
         Table::new(tables::fragments(&self.records))
     }
 
-    /// Gives where the time of the jobs goes, by the names of `TimeParts`; None where no job ran.
+    /// Gives where the time of the jobs goes, by the names of `TimeParts`.
     ///
     /// Args:
     ///     gpus: How many GPUs of the system are in order.
-    #[pyo3(signature = (gpus: "int") -> "dict[str, Any] | None")]
+    ///
+    /// Raises:
+    ///     SimulationError: If no job ran.
+    #[pyo3(signature = (gpus: "int") -> "dict[str, Any]")]
     fn time_parts<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = given)] gpus: i128,
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+    ) -> PyResult<Bound<'py, PyDict>> {
         let gpus = number::whole("gpus", gpus, usize::MAX)?;
         let each = self.records.iter().map(|it| JobTimes::of(&self.jobs[it.job], it));
-        let Some(parts) = TimeParts::of(&each.collect::<Vec<_>>(), gpus) else { return Ok(None) };
+        let parts = TimeParts::of(&each.collect::<Vec<_>>(), gpus).ok_or_else(no_jobs)?;
         let made = PyDict::new(py);
         made.set_item("wait", parts.wait)?;
         made.set_item("run_time", parts.run_time)?;
@@ -116,15 +132,16 @@ impl SimulationResult {
         made.set_item("throughput", parts.throughput)?;
         made.set_item("gpu_seconds", parts.gpu_seconds)?;
         made.set_item("load", parts.load)?;
-        Ok(Some(made))
+        Ok(made)
     }
 
-    /// Gives what the policy made of the jobs, by the names of `PolicySummary`, quartiles as five numbers; None where
-    /// no job ran.
-    #[pyo3(signature = () -> "dict[str, Any] | None")]
-    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(found) = PolicySummary::of(&self.jobs, &self.records) else { return Ok(None) };
-        let five = |it: Quartiles| (it.minimum, it.lower, it.median, it.upper, it.maximum);
+    /// Gives what the policy made of the jobs, by the names of `PolicySummary`, quartiles as five numbers.
+    ///
+    /// Raises:
+    ///     SimulationError: If no job ran.
+    #[pyo3(signature = () -> "dict[str, Any]")]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.summed_up()?;
         let made = PyDict::new(py);
         made.set_item("jobs", found.jobs)?;
         made.set_item("one_gpu_jobs", found.one_gpu_jobs)?;
@@ -134,7 +151,7 @@ impl SimulationResult {
         made.set_item("wait", five(found.wait))?;
         made.set_item("effective_bandwidth", found.effective_bandwidth.map(five))?;
         made.set_item("sound_bandwidth", found.sound_bandwidth.map(five))?;
-        Ok(Some(made))
+        Ok(made)
     }
 
     /// What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
@@ -208,6 +225,11 @@ impl SimulationResult {
 }
 
 impl SimulationResult {
+    /// Sums up what the policy made of the jobs.
+    pub fn summed_up(&self) -> PyResult<PolicySummary> {
+        PolicySummary::of(&self.jobs, &self.records).ok_or_else(no_jobs)
+    }
+
     /// Plays jobs on an idle system under the policy of a name.
     pub fn play(
         py: Python<'_>,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright import System
+from linkwright import System, program_speedups
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.left_out import OF_FLOWS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
@@ -70,26 +70,12 @@ class Comparison(Run):
 
         The last row of each variant, whose job is None, is of the whole: its makespan.
         """
-        of = {outcome.variant: outcome for outcome in self.outcomes}
-        base = of[self.reference]
-        rows = []
-        for outcome in self.outcomes:
-            times = dict(zip(base.jobs, base.times, strict=True))
-            each: list[tuple[str | None, float, float | None]] = [
-                (job, time, times.get(job))
-                for job, time in zip(outcome.jobs, outcome.times, strict=True)
-            ]
-            each.append((None, outcome.makespan, base.makespan))
-            rows += [
-                {
-                    "variant": outcome.variant,
-                    "job": job,
-                    "time": time,
-                    "speedup": None if before is None else (before / time if time else 1.0),
-                }
-                for job, time, before in each
-            ]
-        return rows
+        names = [outcome.variant for outcome in self.outcomes]
+        found = [(it.makespan, list(zip(it.jobs, it.times, strict=True))) for it in self.outcomes]
+        return [
+            {"variant": names[variant], "job": job, "time": time, "speedup": speedup}
+            for variant, job, time, speedup in program_speedups(found, names.index(self.reference))
+        ]
 
     @property
     def title(self) -> str:

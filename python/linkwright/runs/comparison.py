@@ -15,7 +15,6 @@ from linkwright.arguments import callback, mapping_of, taking, text, texts, whol
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, path_of, reading_once
 from linkwright.names import PolicyName
-from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.compared import Comparison, Outcome
 from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
@@ -46,13 +45,7 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
         system, jobs, _ = loaded.build()
         policy = loaded.scenario.policies[0]
         return {"result": simulated(loaded.scenario, system, jobs, policy).to_json()}
-    played = replay_loaded(loaded)
-    return {
-        "system": played.system.name,
-        "makespan": played.run.makespan,
-        "jobs": [job.name for job in played.jobs],
-        "times": played.run.times,
-    }
+    return dict(loaded.outcome())
 
 
 @taking(
@@ -206,7 +199,13 @@ def compare_scenario(
             manifest["warnings"] = run.warnings
         return run
     outcomes = [
-        Outcome(name, result["system"], result["makespan"], result["jobs"], result["times"])
+        Outcome(
+            name,
+            built[name][0].name,
+            result["makespan"],
+            [job for job, _ in result["jobs"]],
+            [time for _, time in result["jobs"]],
+        )
         for name, result in zip(scenario.variants, found, strict=True)
     ]
     seeded = {"seed": scenario.seed}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright import Scenario, System, read_scenario
-from linkwright.errors import FileError, InputError, printable
+from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import (
     LARGEST_TEXT,
     PathOrName,
@@ -21,7 +21,7 @@ from linkwright.files import (
     read_members,
     sha256,
 )
-from linkwright.programs import refuse_other_formats, trace_of
+from linkwright.programs import refuse_other_formats, trace_of, with_notes
 
 __all__ = [
     "ScenarioFile",
@@ -68,16 +68,21 @@ class ScenarioFile:
         """
         return replace(self, **_with_files(self.path, self.scenario.seeded(seed)))
 
-    def outcome(self, draw: int) -> Any:
-        """Plays its jobs of GPUs on one of a comparison's seeds, as `Scenario.outcome`.
+    def outcome(self, draw: int = 0) -> Any:
+        """Plays its jobs on one of a comparison's seeds, as `Scenario.outcome`.
 
         Raises:
             InputError: If a file is not what it should be, or the jobs do not fit.
-            SimulationError: If a job can never start, or there is none.
+            SimulationError: If a job can never start or does not end, or there is none.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
         with self._placed():
-            return json.loads(self.scenario.outcome(dict(self.files), draw))
+            try:
+                return json.loads(self.scenario.outcome(dict(self.files), draw))
+            except SimulationError as error:
+                if self.scenario.kind == "mix":
+                    raise
+                raise with_notes(error, self.build()[2]) from error
 
     def build(self) -> tuple[System, list[Any], list[str]]:
         """The system, the jobs and notes, as `Scenario.build`.

@@ -8,13 +8,11 @@ every policy: they are counted apart, so that they do not blur what the policies
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright import SimulationResult
-from linkwright.errors import SimulationError
+from linkwright import SimulationResult, policy_speedups
 from linkwright.quartiles import Quartiles
 
 __all__ = [
@@ -85,14 +83,12 @@ def job_rows(result: SimulationResult) -> list[dict[str, Any]]:
 
 
 def summarise(result: SimulationResult) -> PolicySummary:
-    """The summary of one run.
+    """Sums up one run.
 
     Raises:
         SimulationError: If the run had no jobs.
     """
     found = result.summary()
-    if found is None:
-        raise SimulationError("a run without jobs has no summary", "give at least one job")
     five = {
         name: None if found[name] is None else Quartiles(*found[name])
         for name in ("run_time", "wait", "effective_bandwidth", "sound_bandwidth")
@@ -100,38 +96,16 @@ def summarise(result: SimulationResult) -> PolicySummary:
     return PolicySummary(policy=result.policy, **{**found, **five})
 
 
-def speedups(summaries: Sequence[PolicySummary], baseline: str = "baseline") -> list[Speedup]:
-    """Each policy's speed-up over the baseline, in the order of the summaries.
+def speedups(results: Sequence[SimulationResult], baseline: str = "baseline") -> list[Speedup]:
+    """Lists each policy's speed-up over the baseline, in the order of the results.
 
     Empty where no job was sensitive and of two or more GPUs: then there is nothing to compare.
 
     Raises:
-        SimulationError: If the baseline is not among the summaries.
+        SimulationError: If the baseline is not among the results, or one had no jobs.
     """
-    reference = next((summary for summary in summaries if summary.policy == baseline), None)
-    if reference is None:
-        known = ", ".join(summary.policy for summary in summaries)
-        raise SimulationError(f"there is no run of policy `{baseline}`", f"there are: {known}")
-    return [
-        Speedup(
-            policy=summary.policy,
-            minimum=_ratio(reference.run_time.minimum, summary.run_time.minimum),
-            lower=_ratio(reference.run_time.lower, summary.run_time.lower),
-            median=_ratio(reference.run_time.median, summary.run_time.median),
-            upper=_ratio(reference.run_time.upper, summary.run_time.upper),
-            maximum=_ratio(reference.run_time.maximum, summary.run_time.maximum),
-            throughput=_ratio(summary.throughput, reference.throughput),
-        )
-        for summary in summaries
-        if reference.run_time is not None and summary.run_time is not None
-    ]
-
-
-def _ratio(numerator: float, denominator: float) -> float:
-    """The quotient; equal numbers are as fast as one another, even if both are zero."""
-    if numerator == denominator:
-        return 1.0
-    return numerator / denominator if denominator else math.inf
+    found = policy_speedups(results, baseline)
+    return [Speedup(policy, *run_time, throughput) for policy, run_time, throughput in found]
 
 
 def time_unit(longest: float) -> tuple[str, float]:

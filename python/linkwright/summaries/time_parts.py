@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright import SimulationResult
-from linkwright.errors import SimulationError
 
 __all__ = ["PARTS_NOTE", "SECONDS_PER_HOUR", "TimeParts", "time_parts"]
 
@@ -50,7 +49,4 @@ def time_parts(result: SimulationResult, gpus: int) -> TimeParts:
     Raises:
         SimulationError: If the run had no jobs.
     """
-    found = result.time_parts(gpus)
-    if found is None:
-        raise SimulationError("a run without jobs has no summary", "give at least one job")
-    return TimeParts(**found)
+    return TimeParts(**result.time_parts(gpus))

@@ -141,7 +141,7 @@ class ScenarioRun(Run):
         Raises:
             SimulationError: If that policy was not played.
         """
-        return speedups(self.summaries, self.reference)
+        return speedups(self.results, self.reference)
 
     @property
     def title(self) -> str:

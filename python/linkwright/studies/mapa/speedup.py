@@ -11,7 +11,7 @@ from linkwright.studies.mapa.mix import MODELS, POLICIES, Model, Run, under_mode
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import Reading
 from linkwright.studies.tables import Cell, Section, StudyTable
-from linkwright.summaries.policies import Speedup, speedups, summarise
+from linkwright.summaries.policies import Speedup, speedups
 
 __all__ = ["headline_table", "speedup", "speedup_table"]
 
@@ -105,8 +105,7 @@ def _by_choice(runs: Sequence[Run]) -> dict[tuple[str, Model], Speedup]:
     """Speed-ups of one seed's runs by policy and by the model that preserve ranks by."""
     found: dict[tuple[str, Model], Speedup] = {}
     for model in MODELS:
-        summaries = [summarise(run.result) for run in under_model(runs, model)]
-        for gained in speedups(summaries):
+        for gained in speedups([run.result for run in under_model(runs, model)]):
             found[gained.policy, model] = gained
     return found
 

@@ -12,7 +12,7 @@ from linkwright.studies.mapa.mix import POLICIES, Progress, played
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import READINGS, Reading, every_reading, jobs_of
 from linkwright.studies.tables import Cell, Section, StudyTable
-from linkwright.summaries.policies import Speedup, speedups, summarise
+from linkwright.summaries.policies import Speedup, speedups
 
 __all__ = ["Gains", "gains_of", "readings"]
 
@@ -54,7 +54,7 @@ def gains_of(chosen: Reading, seeds: Sequence[int]) -> Gains:
         results: list[SimulationResult] = [
             played(machine, jobs, policy, chosen) for policy in POLICIES
         ]
-        for gained in speedups([summarise(result) for result in results]):
+        for gained in speedups(results):
             if gained.policy in by_policy:
                 by_policy[gained.policy].append(gained)
     preserve = by_policy["preserve"]

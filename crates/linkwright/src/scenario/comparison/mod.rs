@@ -35,12 +35,14 @@
 mod alone;
 mod intervals;
 mod over_seeds;
+mod programs;
 mod run;
 mod twister;
 
 pub use intervals::{Bootstrap, Estimate, saved};
 pub use over_seeds::{Gain, GainOf, OverSeeds};
-pub use run::{ComparedOutcome, ComparisonError, ProgramTimes, outcome};
+pub use programs::{ComparedTime, ProgramTimes, compare_programs};
+pub use run::{ComparedOutcome, ComparisonError, outcome};
 
 use toml::{Table, Value};
 

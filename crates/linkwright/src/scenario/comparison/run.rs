@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::programs::ProgramTimes;
 use super::twister::MersenneTwister;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::Hook;
@@ -21,15 +22,6 @@ pub enum ComparedOutcome {
     Day(DayMeasures),
     /// It holds the times of jobs of ranks.
     Programs(ProgramTimes),
-}
-
-/// Holds the times of programs in seconds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProgramTimes {
-    /// It is when the last job ended.
-    pub makespan: f64,
-    /// Each job has its name and the time that it took.
-    pub jobs: Vec<(String, f64)>,
 }
 
 /// Tells why a comparison cannot be had.
