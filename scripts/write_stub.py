@@ -166,11 +166,12 @@ def body(module: ast.Module, core: ModuleType) -> str:
     """The exported names, the constants, and each class and function."""
     found = {node.name: node for node in module.body if isinstance(node, Named)}
     found.pop("__getattr__", None)
-    constants = ["MOST_JOBS", "MOST_PAIRED_GPUS", "MOST_PLANNED_GPUS"]
+    constants = [name for name in dir(core) if name.isupper()]
     exported = [*found, *constants, "__version__", "_reduced", "_restored"]
     ranked = sorted(exported, key=lambda it: (not it.isupper(), not it[0].isupper(), it))
     parts = ["__all__ = [" + ", ".join(f'"{name}"' for name in ranked) + "]", ""]
-    parts += [*(f"{name}: int" for name in constants), "__version__: str", ""]
+    types = (f"{name}: {type(getattr(core, name)).__name__}" for name in constants)
+    parts += [*types, "__version__: str", ""]
     sources = {path.stem: path.read_text(encoding="utf-8") for path in BINDING.glob("src/*.rs")}
     everything = "\n".join(sources.values())
     for name in order(sources["lib"], found):

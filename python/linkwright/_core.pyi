@@ -50,6 +50,8 @@ __all__ = [
     "MOST_JOBS",
     "MOST_PAIRED_GPUS",
     "MOST_PLANNED_GPUS",
+    "MOST_PROFILED_GPUS",
+    "SENSITIVE_ABOVE",
     "Allocator",
     "BandwidthFit",
     "CheckReport",
@@ -148,6 +150,8 @@ __all__ = [
 MOST_JOBS: int
 MOST_PAIRED_GPUS: int
 MOST_PLANNED_GPUS: int
+MOST_PROFILED_GPUS: int
+SENSITIVE_ABOVE: float
 __version__: str
 
 @final

@@ -143,6 +143,8 @@ mod _core {
         module.add("MOST_JOBS", linkwright::simulation::MOST_JOBS)?;
         module.add("MOST_PAIRED_GPUS", linkwright::system::views::gpu_graph::MOST_PAIRED)?;
         module.add("MOST_PLANNED_GPUS", linkwright::simulation::cluster::MOST_PLANNED_GPUS)?;
+        module.add("MOST_PROFILED_GPUS", linkwright::simulation::sensitivity::MOST_PROFILED)?;
+        module.add("SENSITIVE_ABOVE", linkwright::simulation::sensitivity::SENSITIVE_ABOVE)?;
         crate::pickle::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -9,16 +9,20 @@ from pathlib import Path
 
 import typer
 
-from linkwright import Allocator, Pattern, Program, System, applications
+from linkwright import (
+    MOST_PROFILED_GPUS,
+    SENSITIVE_ABOVE,
+    Allocator,
+    Pattern,
+    Program,
+    System,
+    applications,
+)
 from linkwright.sources import is_source
 from linkwright.texts import counted
 
-__all__ = ["SENSITIVE_ABOVE", "Wanted", "is_sensitive", "wanted_of"]
+__all__ = ["Wanted", "is_sensitive", "wanted_of"]
 
-# The paper's figure for Jacobi: below it a job is insensitive.
-SENSITIVE_ABOVE = 0.03
-# A server whose sets are all looked at.
-MOST_PROFILED = 16
 # The most pairs of one call that are told.
 MOST_TOLD = 12
 
@@ -143,20 +147,21 @@ def is_sensitive(wanted: Wanted, machine: System) -> tuple[bool, str]:
     """Whether bandwidth matters to a job, measured, and a sentence that says how it was.
 
     The job is played on the sets of its size with the most and the least bandwidth by the sound
-    model. It is sensitive where its time on the worst exceeds the other by more than 3 %.
+    model. It is sensitive where its time on the worst exceeds the other by `SENSITIVE_ABOVE`.
 
     Raises:
-        typer.BadParameter: If nothing says what the job runs, or the server has over 16 GPUs.
+        typer.BadParameter: If nothing says what the job runs, or the server has over
+            `MOST_PROFILED_GPUS` GPUs.
     """
     if wanted.time is None:
         raise typer.BadParameter(
             "--sensitivity measured plays the job, and nothing says how long it computes; give "
             "--program a network, an application or a trace."
         )
-    if machine.gpu_count > MOST_PROFILED:
+    if machine.gpu_count > MOST_PROFILED_GPUS:
         raise typer.BadParameter(
-            f"--sensitivity is measured on servers of at most {MOST_PROFILED} GPUs, and this has "
-            f"{machine.gpu_count}; say --sensitive or --insensitive."
+            f"--sensitivity is measured on servers of at most {MOST_PROFILED_GPUS} GPUs, and this "
+            f"has {machine.gpu_count}; say --sensitive or --insensitive."
         )
     allocator = Allocator(machine)
     if wanted.pattern.size > machine.gpu_count or wanted.pattern.size < 2:
