@@ -1,9 +1,9 @@
-//! Adds a kind of fabric: a hypercube, with a key of its own for its dimensions.
+//! Adds a kind of fabric: a hypercube, with a key for its dimensions, and one that its own routing heeds.
 
 use linkwright::diagnostic::Registered;
 use linkwright::system::fabric::{
     Fabric, FabricError, FabricKey, FabricKind, FabricParameters, FabricShape, FabricSpecification,
-    FabricValue, numberable, refuse,
+    FabricValue, FabricValueType, numberable, refuse,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
@@ -19,12 +19,25 @@ impl Registered for Hypercube {
 
 impl FabricKind for Hypercube {
     fn keys(&self) -> &'static [FabricKey] {
-        const { &[FabricKey::count("order", "a hypercube", "its dimensions")] }
+        const {
+            &[
+                FabricKey::count("order", "a hypercube", "its dimensions"),
+                FabricKey::new(
+                    "highest-first",
+                    FabricValueType::Truth,
+                    "a hypercube",
+                    "whether `e-cube` corrects the highest bit of a packet's place first",
+                )
+                .or("false")
+                .of_packets(),
+            ]
+        }
     }
 
     fn preset(&self, _: &FabricSpecification) -> Vec<(&'static str, FabricValue)> {
         vec![
             ("order", 5.into()),
+            ("highest-first", false.into()),
             ("bandwidth", Bandwidth::gigabytes_per_second(25).into()),
             ("latency", Picoseconds(50_000).into()),
         ]

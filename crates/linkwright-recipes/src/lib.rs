@@ -7,6 +7,7 @@ pub mod barrier_wire;
 pub mod bench_server;
 pub mod busy_times;
 pub mod chain;
+pub mod e_cube;
 pub mod fast_gpu;
 pub mod gpu_list;
 pub mod halo;
@@ -33,6 +34,7 @@ pub fn registries() -> Registries {
     all.fabrics.add(&hypercube::Hypercube);
     all.nic_policies.add(&shortest_first::ShortestFirst);
     all.arbitration_policies.add(&heaviest_first::HeaviestFirst);
+    all.routings.add(&e_cube::ECube);
     all.routings.add(&spray::Spray);
     all.workloads.add(&halo::Halo);
     all.accounting.add(&sentences::Sentences);

@@ -54,7 +54,7 @@ fn it_keeps_the_contract_of_all_fabrics() {
 fn errors_name_its_keys() {
     for (network, told) in [
         ("kind = \"hypercube\"\nordr = 4", "did you mean `order`?"),
-        ("kind = \"hypercube\"\npods = 4", "its keys are order, bandwidth, latency"),
+        ("kind = \"hypercube\"\npods = 4", "its keys are order, highest-first, bandwidth, latency"),
         ("kind = \"hypercube\"\norder = 20", "at most 2097152 are possible"),
         ("kind = \"hypercub\"", "did you mean `hypercube`?"),
     ] {
