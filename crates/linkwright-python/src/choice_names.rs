@@ -8,11 +8,12 @@ use linkwright::collectives::baselines::ExpectedAlgorithm;
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named as _;
 use linkwright::memory::kernel::benchmarks::Benchmark;
+use linkwright::memory::litmus::Litmus;
 use linkwright::memory::{Distribution, DramTiming, memory_systems};
 use linkwright::network::packet::arbiters;
 use linkwright::network::routing::routing_kinds;
 use linkwright::program::skeletons::ALL;
-use linkwright::simulation::cluster::{Fidelity, Mapping};
+use linkwright::simulation::cluster::{Fidelity, MappingRule};
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
@@ -23,7 +24,6 @@ use crate::allocator::{policy_names, tie_names};
 use crate::choices::WantedLinks;
 use crate::execution::reduction_names;
 use crate::fabric::fabric_names;
-use crate::gpu_litmus::litmus_names;
 use crate::job::workload_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
@@ -56,9 +56,9 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("gpu_speed", GpuSpeed::names()),
         ("import_format", import_format_names()),
         ("links", WantedLinks::names()),
-        ("litmus_test", litmus_names()),
+        ("litmus_test", Litmus::names()),
         ("memory_system", memory_systems().names()),
-        ("mapping", Mapping::NAMES.to_vec()),
+        ("mapping", MappingRule::names()),
         ("nccl_algorithm", ExpectedAlgorithm::names()),
         ("network", fabric_names()),
         ("optimizer", Optimizer::names()),

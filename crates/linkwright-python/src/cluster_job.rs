@@ -1,11 +1,11 @@
 //! `linkwright.ClusterJob`.
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use linkwright::network::pcie::thousandths;
-use linkwright::simulation::cluster::{self, Mapping};
+use linkwright::simulation::cluster::{self, Mapping, MappingRule};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -21,8 +21,8 @@ pub struct ClusterJob(pub cluster::ClusterJob);
 
 /// The mapping of a name.
 pub fn named_mapping(name: &str) -> PyResult<Mapping> {
-    Mapping::by_rule(name).ok_or_else(|| {
-        let known = Mapping::NAMES.join(", ");
+    MappingRule::from_name(name).map(Mapping::Rule).map_err(|_| {
+        let known = MappingRule::names().join(", ");
         errors::range(
             Diagnosis::of(format!("there is no mapping `{name}`"))
                 .remedy(format!("there are {known}, and a list of GPUs")),
@@ -183,7 +183,7 @@ impl ClusterJob {
         match &self.0.mapping {
             None => Ok(py.None()),
             Some(Mapping::Gpus(gpus)) => gpus.clone().into_py_any(py),
-            Some(rule) => rule.rule().into_py_any(py),
+            Some(Mapping::Rule(rule)) => rule.name().into_py_any(py),
         }
     }
 

@@ -130,11 +130,6 @@ pub fn unknown_collective_choice(what: &str, name: &str, known: &[&str]) -> PyEr
     collective(unknown(what, name, known))
 }
 
-/// A named choice of what runs inside GPUs that does not exist.
-pub fn unknown_gpu_choice(what: &str, name: &str, known: &[&str]) -> PyErr {
-    range(unknown(what, name, known))
-}
-
 /// An argument of a job or a simulation that is out of range.
 pub fn range(error: impl Into<Diagnosis>) -> PyErr {
     exceptions::SimulationError::new_err(told(error))

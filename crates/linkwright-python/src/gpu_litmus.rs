@@ -1,8 +1,8 @@
 //! `linkwright.gpu_litmus`: small programs that tell a coherent memory from another.
 
-use linkwright::diagnostic::Diagnosis;
+use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
-use linkwright::memory::litmus::{LITMUS_TESTS, Litmus, Played};
+use linkwright::memory::litmus::{Litmus, Played};
 use linkwright::memory::tables;
 use pyo3::prelude::*;
 
@@ -14,11 +14,6 @@ use crate::worker;
 
 /// The most seeds of a call.
 const MOST_SEEDS: u64 = 1 << 32;
-
-/// The names of all litmus tests.
-pub fn litmus_names() -> Vec<&'static str> {
-    LITMUS_TESTS.iter().map(|litmus| litmus.name).collect()
-}
 
 /// One row for each litmus test.
 ///
@@ -68,8 +63,7 @@ pub fn gpu_litmus(
     #[pyo3(from_py_with = given)] limit: f64,
     #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
-    let litmus = Litmus::named(test)
-        .ok_or_else(|| errors::unknown_gpu_choice("litmus test", test, &litmus_names()))?;
+    let litmus = Litmus::from_name(test).map_err(errors::range)?;
     let within = |what: &str, value: i128, least: u64, most: u64| {
         let fits = u64::try_from(value).ok().filter(|value| (least..=most).contains(value));
         fits.ok_or_else(|| {
@@ -86,8 +80,8 @@ pub fn gpu_litmus(
         None => Ok(()),
     };
     let found = worker::watched(py, report, |hook| {
-        let played = Played::new(hierarchy, litmus, warm, &options)?;
+        let played = Played::new(hierarchy, &litmus, warm, &options)?;
         played.outcomes(first..first + count, hook)
     })?;
-    Table::new(tables::litmus(litmus, &found.map_err(errors::gpus)?))
+    Table::new(tables::litmus(&litmus, &found.map_err(errors::gpus)?))
 }

@@ -11,6 +11,7 @@ use linkwright::scenario::comparison::{
 use linkwright::scenario::{
     self, Asked, JobSource, MOST_SEEDS, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
+use linkwright::simulation::cluster::Mapping;
 use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{RunTime, generate};
 use linkwright::system::System as CoreSystem;
@@ -156,8 +157,9 @@ impl Scenario {
             Asked::Mix(_) => None,
             Asked::Programs(programs) => Some(match &programs.mapping {
                 ScenarioMapping::File(file) => &file.name,
+                ScenarioMapping::Given(Mapping::Rule(rule)) => rule.name(),
                 // A scenario's own is no list.
-                ScenarioMapping::Given(mapping) => mapping.rule().unwrap_or_default(),
+                ScenarioMapping::Given(Mapping::Gpus(_)) => "",
             }),
         }
     }

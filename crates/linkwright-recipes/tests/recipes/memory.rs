@@ -1,5 +1,6 @@
 //! A coherence protocol, and a memory system that plays a protocol in another way.
 
+use linkwright::diagnostic::Named as _;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::litmus::{Litmus, Played, Verdict};
 use linkwright::memory::{self, CacheCounts, GpuOptions, GpuRun, MemorySystem, run};
@@ -44,7 +45,7 @@ fn a_memory_system_is_chosen_by_name() {
         ["ordered-hmg", "hmg"].map(|name| played(name, Benchmark::MatrixTranspose, 128));
     assert!(is_right && ordered.kernel_time() > hmg.kernel_time());
     // Its litmus tests have no fences, and show nothing that no order gives.
-    let passing = Litmus::named("message-passing").unwrap();
+    let passing = &Litmus::from_name("message-passing").unwrap();
     let played = Played::new(r9_nano(), passing, false, &named("ordered-hmg")).unwrap();
     let found = played.outcomes(0..4, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert!(found.iter().all(|seen| seen.verdict == Verdict::Allowed), "{found:?}");

@@ -9,7 +9,7 @@ use super::read::{Asked, Scenario};
 use crate::network::pcie::PcieArbitration;
 use crate::network::routing::{DIMENSION_ORDER, SHORTEST_PATH, STATIC};
 use crate::simulation::RunTime;
-use crate::simulation::cluster::{Cluster, CollectiveMethod, Fidelity, Mapping};
+use crate::simulation::cluster::{Cluster, CollectiveMethod, Fidelity, Mapping, MappingRule};
 use crate::simulation::played::PlannerChoice;
 
 /// Holds a scenario, and the system and jobs that were made of it and its files.
@@ -105,7 +105,7 @@ impl Facts<'_> {
         let draws_gpus = self.programs().is_some_and(|Programs { jobs, mapping }| {
             let of_job = |job: &JobEntry| match job.mapping.as_ref().unwrap_or(mapping) {
                 ScenarioMapping::Given(mapping) => {
-                    job.demand.is_none() && *mapping == Mapping::Random
+                    job.demand.is_none() && *mapping == Mapping::Rule(MappingRule::Random)
                 }
                 ScenarioMapping::File(_) => false,
             };

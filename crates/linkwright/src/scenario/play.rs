@@ -93,7 +93,7 @@ pub fn play(
             Ok(PlayedScenario::Day(play_day(cluster, &mix.choices, policy, jobs, hook)?))
         }
         (Asked::Programs(_), ReadyJobs::Programs(jobs)) => {
-            let in_order = Mapping::Linear;
+            let in_order = Mapping::default();
             let wanted: Vec<(&str, u32, &Mapping)> = jobs
                 .iter()
                 .map(|job| {

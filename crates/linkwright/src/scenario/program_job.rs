@@ -13,14 +13,14 @@ use super::source::Place;
 use super::training_job::TrainingSource;
 use super::tree::Node;
 use super::workload_job::WorkloadSource;
-use crate::diagnostic::{Chosen, InputError};
+use crate::diagnostic::{Chosen, InputError, Named};
 use crate::program::skeletons::{Application, SkeletonError, application};
 use crate::program::trace::{
     CollectiveBytes, TraceFault, TraceNote, TraceOptions, TraceReader, archive_name, reader_of,
 };
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
-use crate::simulation::cluster::Mapping;
+use crate::simulation::cluster::{Mapping, MappingRule};
 use crate::system::System;
 use crate::units::Picoseconds;
 
@@ -149,10 +149,10 @@ pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, In
             let gpus: Option<Vec<Gpu>> = fields.optional("mapping")?;
             ScenarioMapping::Given(Mapping::Gpus(gpus.unwrap_or_default()))
         }
-        Value::String(name) => match (Mapping::by_rule(name), fields.file("mapping")?) {
-            (Some(rule), _) => ScenarioMapping::Given(rule),
-            (None, Some(file)) => ScenarioMapping::File(file),
-            (None, None) => return Ok(None),
+        Value::String(name) => match (MappingRule::from_name(name), fields.file("mapping")?) {
+            (Ok(rule), _) => ScenarioMapping::Given(Mapping::Rule(rule)),
+            (Err(_), Some(file)) => ScenarioMapping::File(file),
+            (Err(_), None) => return Ok(None),
         },
         _ => {
             let remedy = "write \"linear\", \"random\", a file's name, or a list of GPUs";

@@ -99,7 +99,7 @@ impl Programs {
                 return Err(scenario.refuse("mapping", "a list of GPUs for all jobs", remedy));
             }
             Some(mapping) => mapping,
-            None => ScenarioMapping::Given(Mapping::Linear),
+            None => ScenarioMapping::Given(Mapping::default()),
         };
         let mut sound = Sound::new();
         let bytes = scenario.table("trace")?.chosen("trace.collective_bytes")?;

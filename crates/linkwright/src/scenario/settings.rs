@@ -21,7 +21,7 @@ use crate::network::routing::routing_kinds;
 use crate::program::trace::CollectiveBytes;
 use crate::program::{CollectiveKind, skeletons};
 use crate::runtime::Rendezvous;
-use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, Mapping};
+use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, MappingRule};
 use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::PlannerChoice;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
@@ -237,7 +237,7 @@ settings! {
     "" fidelity: Kind::Name(Fidelity::names), "packet; flow in a day: `[jobs]`, or a `[[job]]` with `gpus`",
         "how closely the network is simulated: every packet, or messages as flows; the jobs of a day also \
          as fluids with rates of iterations";
-    "" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "linear",
+    "" mapping: Kind::NameOr(MappingRule::names), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
          file",
         needs Mapping;
@@ -419,7 +419,7 @@ settings! {
         "how long each of its host copies may take, as a multiple of its time on an idle bus; \
          `pcie.arbitration = \"qos\"` heeds it",
         needs Deadlines;
-    "job" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "that of the scenario",
+    "job" mapping: Kind::NameOr(MappingRule::names), "that of the scenario",
         "the GPU of each rank: by a rule, from a mapping file, or a list";
     "" allocation: Kind::Table, "", "which GPUs a job gets";
     "allocation" policies: Kind::Names(|| policies().names()), "all four",

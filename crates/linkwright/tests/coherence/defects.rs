@@ -1,5 +1,6 @@
 //! What is wrong with MGCC as it is printed, each with the shortest way there.
 
+use linkwright::diagnostic::Named as _;
 use linkwright::memory::litmus::Litmus;
 use linkwright::memory::protocol::{Leases, MgccPrinted};
 
@@ -10,7 +11,7 @@ use super::trace::told;
 
 /// A litmus test on two GPUs, or on two CUs of one, whose accesses are done at once.
 fn on(protocol: MgccPrinted, name: &str, warm: bool, cus: &[u8]) -> Machine<MgccPrinted> {
-    let litmus = Litmus::named(name).unwrap();
+    let litmus = &Litmus::from_name(name).unwrap();
     Machine {
         programs: litmus.programs(false, warm),
         atomic: true,

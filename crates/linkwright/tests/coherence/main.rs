@@ -15,7 +15,7 @@ use std::mem::size_of;
 use std::sync::Mutex;
 use std::thread;
 
-use linkwright::diagnostic::Registered;
+use linkwright::diagnostic::{Named as _, Registered};
 use linkwright::memory::litmus::{LITMUS_TESTS, Litmus};
 use linkwright::memory::protocol::{CoherenceProtocol, GTsc, Hmg, Mesi, Mgcc, NonCoherent};
 use linkwright::memory::{MemorySystem, VisitMemorySystems, visit_memory_systems};
@@ -100,7 +100,7 @@ fn g_tsc_keeps_the_contract_on_one_gpu() {
 
 #[test]
 fn without_coherence_messages_pass_before_their_data() {
-    let passing = Litmus::named("message-passing").unwrap();
+    let passing = &Litmus::from_name("message-passing").unwrap();
     let protocols =
         [NonCoherent::RDMA, NonCoherent::TSM_WRITE_BACK, NonCoherent::TSM_WRITE_THROUGH];
     for protocol in protocols {
@@ -120,7 +120,7 @@ fn without_coherence_messages_pass_before_their_data() {
 
 #[test]
 fn without_fences_an_l1_of_a_directory_s_is_old() {
-    let passing = Litmus::named("message-passing").unwrap();
+    let passing = &Litmus::from_name("message-passing").unwrap();
     let old = |sequential| {
         let on = machine(Mesi { sequential }, passing, &[0, 2]);
         check(&Machine { programs: passing.programs(false, true), ..on })
@@ -135,7 +135,7 @@ fn without_fences_an_l1_of_a_directory_s_is_old() {
 fn a_fence_drops_what_is_on_its_way_to_its_l1() {
     use linkwright::memory::litmus::LitmusStep::{Fence, Read, Write};
     fn kept<P: CoherenceProtocol>(protocol: P) -> bool {
-        let on = machine(protocol, Litmus::named("message-passing").unwrap(), &[0, 0, 2]);
+        let on = machine(protocol, &Litmus::from_name("message-passing").unwrap(), &[0, 0, 2]);
         let programs = vec![
             vec![Read(0)],
             vec![Read(1), Fence, Read(0)],

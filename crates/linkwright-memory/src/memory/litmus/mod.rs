@@ -10,6 +10,8 @@ mod played_tests;
 
 pub use played::{Draw, LitmusOutcome, Observed, Played, Verdict};
 
+use crate::diagnostic::Named;
+
 /// One step of a wavefront.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LitmusStep {
@@ -174,13 +176,20 @@ pub const LITMUS_TESTS: &[Litmus] = &[
     },
 ];
 
-impl Litmus {
-    /// The test of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        LITMUS_TESTS.iter().find(|litmus| litmus.name == name)
-    }
+impl Named for Litmus {
+    const WHAT: &'static str = "litmus test";
+    const NAMED: &'static [(&'static str, Self)] = &{
+        let mut named = [("", LITMUS_TESTS[0]); LITMUS_TESTS.len()];
+        let mut at = 0;
+        while at < named.len() {
+            named[at] = (LITMUS_TESTS[at].name, LITMUS_TESTS[at]);
+            at += 1;
+        }
+        named
+    };
+}
 
+impl Litmus {
     /// The programs; with a fence between any two accesses, as relaxed consistency needs, and
     /// with copies of all addresses read in first, where asked.
     #[must_use]
@@ -332,7 +341,7 @@ mod tests {
                 assert!(!litmus.forbids(true, &outcome), "{} {outcome:?}", litmus.name);
             }
         }
-        let passing = Litmus::named("message-passing").unwrap();
+        let passing = &Litmus::from_name("message-passing").unwrap();
         let fenced = passing.programs(true, true);
         assert_eq!(fenced[1], [Read(X), Fence, Read(Y), Fence, Read(Y), Fence, Read(X)]);
         assert_eq!(fenced[0].iter().filter_map(|step| step.address()).count(), 4);

@@ -22,7 +22,7 @@ fn options(memory: &str) -> GpuOptions {
 }
 
 fn outcomes(hierarchy: &Hierarchy, test: &str, memory: &str, seeds: u64) -> Vec<Observed> {
-    let litmus = Litmus::named(test).unwrap();
+    let litmus = &Litmus::from_name(test).unwrap();
     let mut hook = |_| ControlFlow::Continue(());
     let mut play = |warm| {
         let played = Played::new(hierarchy, litmus, warm, &options(memory)).unwrap();
@@ -67,7 +67,7 @@ fn incoherent_memory_fails_message_passing_and_may_spin_for_ever() {
 #[test]
 fn a_seed_s_outcome_comes_again() {
     let hierarchy = small();
-    let litmus = Litmus::named("message-passing-leased").unwrap();
+    let litmus = &Litmus::from_name("message-passing-leased").unwrap();
     let played = Played::new(&hierarchy, litmus, false, &options("rdma")).unwrap();
     let mut hook = |_| ControlFlow::Continue(());
     for seen in played.outcomes(0..30, &mut hook).unwrap() {
@@ -80,7 +80,7 @@ fn a_seed_s_outcome_comes_again() {
 #[test]
 fn a_seed_draws_units_starts_and_places_and_the_workload_is_so() {
     let hierarchy = small();
-    let litmus = Litmus::named("message-passing").unwrap();
+    let litmus = &Litmus::from_name("message-passing").unwrap();
     let system = options("tsm-wt-c-rc");
     let played = Played::new(&hierarchy, litmus, false, &system).unwrap();
     let draws: Vec<Draw> = (0..200).map(|seed| played.draw(seed)).collect();
@@ -118,10 +118,10 @@ fn a_seed_draws_units_starts_and_places_and_the_workload_is_so() {
 
 #[test]
 fn programs_and_outcomes_are_told_in_words() {
-    let litmus = Litmus::named("message-passing-spinning").unwrap();
+    let litmus = &Litmus::from_name("message-passing-spinning").unwrap();
     assert_eq!(litmus.program(), "x=1; y=1 ‖ until y=1; read x");
     assert_eq!(litmus.told(&Some(vec![vec![], vec![0]])), "1: x=0");
     assert_eq!(litmus.told(&None), "");
-    let atomics = Litmus::named("atomics").unwrap();
+    let atomics = &Litmus::from_name("atomics").unwrap();
     assert_eq!(atomics.told(&Some(vec![vec![0, 1], vec![1, 2]])), "0: x=0 x=1, 1: x=1 x=2");
 }

@@ -39,7 +39,7 @@ pub use collectives::{
 };
 pub use job::ClusterJob;
 pub use latencies::Latencies;
-pub use placement::{Mapping, PlacementError, place};
+pub use placement::{Mapping, MappingRule, PlacementError, place};
 pub use stand_ins::StandIns;
 pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, CopyInterval, KernelInterval, MessageInterval, Watch};

@@ -3,40 +3,37 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, Named, shown};
 use crate::program::workload::{Gpu, linear_mapping, random_mapping};
 
-/// How a job's ranks find their GPUs.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Mapping {
-    /// The free GPUs with the lowest numbers, in rank order.
+/// Finds GPUs for the ranks of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum MappingRule {
+    /// Takes the free GPUs with the lowest numbers, in rank order.
     #[default]
     Linear,
-    /// Free GPUs by chance.
+    /// Draws free GPUs by chance.
     Random,
-    /// The GPU of each rank.
+}
+
+impl Named for MappingRule {
+    const WHAT: &'static str = "mapping";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("linear", Self::Linear), ("random", Self::Random)];
+}
+
+/// Says how a job's ranks find their GPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mapping {
+    /// They follow a rule.
+    Rule(MappingRule),
+    /// Each rank has the GPU of its place.
     Gpus(Vec<Gpu>),
 }
 
-impl Mapping {
-    /// What a mapping by a rule is called.
-    pub const NAMES: [&'static str; 2] = ["linear", "random"];
-
-    /// The mapping by the rule of a name.
-    #[must_use]
-    pub fn by_rule(name: &str) -> Option<Self> {
-        let at = Self::NAMES.iter().position(|known| *known == name)?;
-        Some([Self::Linear, Self::Random][at].clone())
-    }
-
-    /// Its name, if it follows a rule.
-    #[must_use]
-    pub const fn rule(&self) -> Option<&'static str> {
-        match self {
-            Self::Linear => Some(Self::NAMES[0]),
-            Self::Random => Some(Self::NAMES[1]),
-            Self::Gpus(_) => None,
-        }
+impl Default for Mapping {
+    fn default() -> Self {
+        Self::Rule(MappingRule::default())
     }
 }
 
@@ -157,13 +154,14 @@ pub fn place(
         return Err(PlacementError::TooManyRanks { ranks, gpus });
     }
     let mut free: Vec<Gpu> = (0..gpus).filter(|gpu| holder[*gpu as usize].is_none()).collect();
-    for wanted in [Mapping::Linear, Mapping::Random] {
+    for rule in [MappingRule::Linear, MappingRule::Random] {
+        let wanted = Mapping::Rule(rule);
         let chosen: Vec<usize> = (0..jobs.len()).filter(|job| *jobs[*job].2 == wanted).collect();
         let sizes: Vec<u32> = chosen.iter().map(|job| jobs[*job].1).collect();
         let room = free.len() as u32;
-        let dealt = match wanted {
-            Mapping::Random => random_mapping(&sizes, room, seed),
-            _ => linear_mapping(&sizes, room),
+        let dealt = match rule {
+            MappingRule::Linear => linear_mapping(&sizes, room),
+            MappingRule::Random => random_mapping(&sizes, room, seed),
         };
         let dealt = dealt.expect("all ranks fit, and each list took as many GPUs as its ranks");
         let taken: usize = sizes.iter().map(|size| *size as usize).sum();
@@ -180,10 +178,13 @@ pub fn place(
 mod tests {
     use super::*;
 
+    const LINEAR: Mapping = Mapping::Rule(MappingRule::Linear);
+    const RANDOM: Mapping = Mapping::Rule(MappingRule::Random);
+
     #[test]
     fn lists_go_first_then_linear_then_random() {
         let list = Mapping::Gpus(vec![3, 0]);
-        let jobs = [("r", 2, &Mapping::Random), ("l", 2, &Mapping::Linear), ("g", 2, &list)];
+        let jobs = [("r", 2, &RANDOM), ("l", 2, &LINEAR), ("g", 2, &list)];
         let placed = place(&jobs, 7, 1).unwrap();
         assert_eq!(placed[2], [3, 0]);
         assert_eq!(placed[1], [1, 2]);
@@ -192,10 +193,9 @@ mod tests {
 
     #[test]
     fn jobs_of_one_kind_get_the_mapping_of_that_name() {
-        let (linear, random) = (Mapping::Linear, Mapping::Random);
         let jobs = |mapping| [("a", 5, mapping), ("b", 9, mapping)];
-        assert_eq!(place(&jobs(&linear), 20, 4), Ok(linear_mapping(&[5, 9], 20).unwrap()));
-        assert_eq!(place(&jobs(&random), 20, 4), Ok(random_mapping(&[5, 9], 20, 4).unwrap()));
+        assert_eq!(place(&jobs(&LINEAR), 20, 4), Ok(linear_mapping(&[5, 9], 20).unwrap()));
+        assert_eq!(place(&jobs(&RANDOM), 20, 4), Ok(random_mapping(&[5, 9], 20, 4).unwrap()));
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         let (one, two) = (Mapping::Gpus(vec![1]), Mapping::Gpus(vec![2, 1]));
         let (far, twice) = (Mapping::Gpus(vec![4]), Mapping::Gpus(vec![1, 1]));
         assert_eq!(
-            refused(&[("a", 5, &Mapping::Linear)]),
+            refused(&[("a", 5, &LINEAR)]),
             "the jobs have 5 ranks in all, and the cluster has 4 GPUs; take fewer or smaller \
              jobs, or a larger cluster"
         );

@@ -176,7 +176,7 @@ impl MpiAlgorithm {
         }
     }
 
-    /// The algorithm of a name that performs a collective.
+    /// Finds the algorithm of a name among those that perform a collective; the error tells these alone.
     ///
     /// # Errors
     /// A name that none of them has.
@@ -187,7 +187,7 @@ impl MpiAlgorithm {
 
     /// What people call it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::BinaryTree => "binary-tree",
             Self::BinomialTree => "binomial-tree",
@@ -202,6 +202,8 @@ impl MpiAlgorithm {
         }
     }
 }
+
+linkwright_ground::named_by_all!(MpiAlgorithm, "algorithm of MPI");
 
 impl fmt::Display for MpiAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
