@@ -1,4 +1,4 @@
-"""Variants of a scenario of programs, set against one of them: tables, answer and report."""
+"""Shows variants of a scenario of programs, set against one of them: tables, answer and report."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Outcome"]
 
-# What stands for all jobs of a variant.
+# All jobs of a variant are called so.
 WHOLE = "all"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one variant of programs came to.
+    """Says how long the programs of one variant took.
 
     Attributes:
-        variant: Its name.
-        system: What its jobs ran on.
-        makespan: Seconds until the last job ended.
-        jobs: The jobs' names, in order.
-        times: Seconds that each took.
+        variant: Names it.
+        system: Names the system of its jobs.
+        makespan: Is in seconds until the last job ended.
+        jobs: Names the jobs, in order.
+        times: Has the seconds that each took.
     """
 
     variant: str
@@ -44,16 +44,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison(Run):
-    """The variants of a scenario of programs, set against one of them.
+    """Sets the variants of a scenario of programs against one of them.
 
     Attributes:
-        path: The scenario's file.
-        system: What the reference's jobs ran on.
-        reference: The variant that the others are compared with.
-        outcomes: What each came to, in order.
-        manifest: What repeats the comparison.
-        notes: What was left out of the inputs or could not be told.
-        known_errors: How far fluids and flows are known to be off; none of other models.
+        path: Is the scenario's file.
+        system: Ran the reference's jobs.
+        reference: Is the variant that the others are compared with.
+        outcomes: Has each variant's times, in order.
+        manifest: Repeats the comparison.
+        notes: Tell of the inputs' parts that were left out or could not be told.
+        known_errors: Say how far fluids and flows are known to be off; none of other models.
     """
 
     path: Path
@@ -66,7 +66,7 @@ class Comparison(Run):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One row per variant and job: its time, and how many times as fast as the reference's.
+        """Gives a row for each variant and job: its time, and how many times as fast it is.
 
         The last row of each variant, whose job is None, is of the whole: its makespan.
         """
@@ -79,7 +79,7 @@ class Comparison(Run):
 
     @property
     def title(self) -> str:
-        """What was compared, for headings."""
+        """Says for headings which variants were compared."""
         return f"Speed-up over {self.reference}: {self.path.name} on {self.system.name}"
 
     @property
@@ -100,7 +100,7 @@ class Comparison(Run):
         return [str(error) for error in self.known_errors]
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """One row per variant and job."""
+        """Gives one row per variant and job."""
         columns = [
             Column("variant", "text", known=True),
             Column("job", "text"),
@@ -110,7 +110,7 @@ class Comparison(Run):
         return {"comparison": arrow_table(self.rows, columns)}
 
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Gives the document that `summary.json` holds and `--json` prints."""
         return {
             "scenario": self.path.name,
             "headline": self.headline,
@@ -129,7 +129,7 @@ class Comparison(Run):
         }
 
     def sheets(self) -> Sequence[Sheet]:
-        """Each job of each variant, and the whole."""
+        """Shows each job of each variant, and the whole."""
         rows = [
             (
                 row["variant"],
@@ -148,7 +148,7 @@ class Comparison(Run):
         ]
 
     def sections(self) -> Sequence[Section]:
-        """The table and its chart, and what is to be known of the inputs."""
+        """Shows the table and its chart, and notes on the inputs."""
         from linkwright.runs.comparison_chart import job_speedups
 
         systems = [(outcome.variant, outcome.system) for outcome in self.outcomes]

@@ -13,7 +13,7 @@ from linkwright.summaries.measures import MEASURES
 
 __all__ = ["Found", "Gain", "gains", "saved_by"]
 
-# What each variant came to on each seed, as `Scenario.outcome` says.
+# Holds the measures of each variant on each seed, as `Scenario.outcome` says them.
 Found = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -22,9 +22,9 @@ class Gain:
     """By how much a measure is better than under the reference.
 
     Attributes:
-        what: A variant, or the sum of choices, or what is left over.
-        measure: The measure's name.
-        share: As a share of what it is under the reference; below zero where it is worse.
+        what: Names a variant, the sum of choices, or their effects on one another.
+        measure: Names the measure.
+        share: Is a share of the measure under the reference; below zero where it is worse.
     """
 
     what: str
@@ -33,7 +33,7 @@ class Gain:
 
 
 def saved_by(found: Found, reference: str, variant: str, measure: str) -> list[float | None]:
-    """What a variant saves of a measure on each seed, as a share of the reference's."""
+    """Gives the share of the reference's measure that a variant saves on each seed."""
     less = next(it.less_is_better for it in MEASURES if it.name == measure)
     both = zip(found[reference], found[variant], strict=True)
     return [share_saved(before[measure], after[measure], bool(less)) for before, after in both]
@@ -43,9 +43,9 @@ def gains(found: Found, reference: str, choices: Sequence[str]) -> list[Gain]:
     """By how much each variant is better; of choices their sum and what is left over, too.
 
     Args:
-        found: What each variant came to; that of all choices is the first.
-        reference: The variant that the others are compared with.
-        choices: The variants of one choice alone.
+        found: Holds the measures of each variant. All choices together are the first.
+        reference: Is the variant that the others are compared with.
+        choices: Are the variants of one choice alone.
     """
     runs = json.dumps([list(map(dict, of_seeds)) for of_seeds in found.values()])
     listed = comparison_gains(list(found), runs, reference, choices)

@@ -1,4 +1,4 @@
-"""What variants of a scenario came to on the same seeds, set against one of them."""
+"""Sets variants of a scenario against one of them, by the same seeds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["OverSeeds", "mean_and_ends"]
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """What variants of a scenario came to on the same seeds, set against one of them.
+    """Sets variants of a scenario against one of them, by the same seeds.
 
     Attributes:
-        found: What each variant came to on each seed, as `Scenario.outcome` says.
-        seeds: The seeds.
-        reference: The variant that the others are compared with.
-        together: The scenario as written, under the first of its policies.
-        choices: Of each choice that was played alone its name and its key.
+        found: Holds the measures of each variant on each seed, as `Scenario.outcome` says them.
+        seeds: Are the same for all variants.
+        reference: Is the variant that the others are compared with.
+        together: Is the scenario as written, under the first of its policies.
+        choices: Has the name and the key of each choice that was played alone.
     """
 
     found: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -34,7 +34,7 @@ class OverSeeds:
     choices: Mapping[str, str]
 
     def values(self, variant: str, measure: str) -> list[float | None]:
-        """What a variant came to on each seed."""
+        """Gives a variant's measure on each seed."""
         return [each[measure] for each in self.found[variant]]
 
     def gain(self, variant: str, measure: str) -> Estimate | None:
@@ -47,13 +47,13 @@ class OverSeeds:
         return gains(self.found, self.reference, list(self.choices))
 
     def name_of(self, variant: str) -> str:
-        """A variant as tables call it."""
+        """Names a variant as tables do."""
         if variant == self.together and self.choices:
             return "all together"
         return f"only {variant}" if variant in self.choices else variant
 
     def held(self, variant: str) -> dict[int, int]:
-        """How often a job of several GPUs had so many in a server, over all seeds."""
+        """Counts by GPUs in a server the jobs of several that had as many there, over all seeds."""
         total = Counter[int]()
         for each in self.found[variant]:
             total.update({int(gpus): count for gpus, count in each["held"].items()})

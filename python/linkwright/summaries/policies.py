@@ -1,9 +1,9 @@
-"""What a run comes to: quartiles of what the jobs felt, and policies compared with one another.
+"""Sums up runs by quartiles of what the jobs felt, and compares policies with one another.
 
 The tables of a run say what happened to every job. MAPA compares policies by the quartiles of
-the bandwidth-sensitive jobs' run times and by throughput (SC'21, Table 3), and so does this
-module. Jobs of one GPU have no bandwidth between GPUs, and their run time is the same under
-every policy: they are counted apart, so that they do not blur what the policies do.
+the bandwidth-sensitive jobs' run times and by throughput (SC'21, Table 3), and so does the core.
+Jobs of one GPU have no bandwidth between GPUs. Their run time is the same under every policy, and
+they are counted apart.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ HOUR = 3600.0
 
 @dataclass(frozen=True)
 class PolicySummary:
-    """What one policy made of a list of jobs.
+    """Says what one policy made of a list of jobs.
 
     Attributes:
-        policy: The policy's name.
-        jobs: How many jobs ran.
-        one_gpu_jobs: How many of them had one GPU; none of them is in the bandwidths.
-        makespan: Seconds from time zero until the last job ended.
-        throughput: Jobs per hour over the makespan.
-        run_time: Seconds of the sensitive jobs of two or more GPUs; None if there are none.
-        wait: Seconds that jobs of any kind waited.
-        effective_bandwidth: GB/s of those same sensitive jobs, by the scenario's model.
-        sound_bandwidth: GB/s of those same jobs, by the sound model.
+        policy: Names it.
+        jobs: Counts the jobs.
+        one_gpu_jobs: Counts those that had one GPU. None of them is in the bandwidths.
+        makespan: Is in seconds from time zero until the last job ended.
+        throughput: Is in jobs per hour over the makespan.
+        run_time: Is in seconds, of the sensitive jobs of two or more GPUs; None if there are none.
+        wait: Is in seconds, of jobs of any kind.
+        effective_bandwidth: Is in GB/s, of those same sensitive jobs, by the scenario's model.
+        sound_bandwidth: Is the same by the sound model.
     """
 
     policy: str
@@ -61,11 +61,11 @@ class PolicySummary:
 
 @dataclass(frozen=True)
 class Speedup:
-    """How much faster a policy is than the baseline: above one is faster.
+    """Says how much faster a policy is than the baseline: above one is faster.
 
-    The quartiles are ratios of run times, baseline by policy: that of the fastest job of each
-    (`minimum`), of the quartiles, and of the slowest job of each (`maximum`), as in MAPA's
-    Table 3. They compare distributions; no job is followed from one policy to the other.
+    The quartiles are ratios of run times, baseline by policy, as in MAPA's Table 3. `minimum` is
+    of the fastest job of each, `maximum` of the slowest. They compare distributions; no job is
+    followed from one policy to the other.
     """
 
     policy: str
@@ -78,7 +78,7 @@ class Speedup:
 
 
 def job_rows(result: SimulationResult) -> list[dict[str, Any]]:
-    """One dictionary per job, with the columns of `SimulationResult.jobs` as keys."""
+    """Gives a dictionary for each job, with the columns of `SimulationResult.jobs` as keys."""
     return list(result.jobs())
 
 
@@ -109,12 +109,12 @@ def speedups(results: Sequence[SimulationResult], baseline: str = "baseline") ->
 
 
 def time_unit(longest: float) -> tuple[str, float]:
-    """What spans of a run are told in, by its longest one in seconds: a unit and its seconds."""
+    """Chooses a unit for the spans of a run, by the longest in seconds; gives its seconds, too."""
     return ("h", HOUR) if longest >= HOUR else ("s", 1.0)
 
 
 def gained(compared: Sequence[Speedup], reference: str) -> str:
-    """What a comparison found, in a sentence or two."""
+    """Tells in a sentence or two which policy a comparison found the best."""
     if not compared:
         return NOTHING_DIFFERS
     others = [speedup for speedup in compared if speedup.policy != reference]

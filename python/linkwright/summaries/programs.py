@@ -1,6 +1,6 @@
-"""What programs came to on a system: each job's times, and the links that were busiest.
+"""Sums up programs that ran on a system: each job's times, and the links that were busiest.
 
-Shares of computing and communicating are means over a job's ranks, of the job's time; they need
+Shares of computing and communicating are means over a job's ranks, of the job's time. They need
 not add up to one, since a rank may end early.
 """
 
@@ -17,18 +17,18 @@ __all__ = ["JobSummary", "busiest_links", "job_summaries"]
 
 @dataclass(frozen=True)
 class JobSummary:
-    """One job; times in seconds.
+    """Sums up one job; its times are in seconds.
 
     Attributes:
-        name: Its name.
-        program: What its ranks do.
-        ranks: How many it has.
-        start: When they start.
-        time: From there to its end.
-        computing: Share of the time, in the mean over its ranks.
-        communicating: The same of communication that no computation hid.
-        messages: How many were sent.
-        data: In bytes.
+        name: Is the job's.
+        program: Is run by its ranks.
+        ranks: Counts them.
+        start: Is when they start.
+        time: Lasts from there to its end.
+        computing: Is a share of the time, in the mean over its ranks.
+        communicating: Is the share of communication that no computation hid.
+        messages: Counts those that were sent.
+        data: Is in bytes.
     """
 
     name: str
@@ -43,7 +43,7 @@ class JobSummary:
 
 
 def job_summaries(run: ClusterRun) -> list[JobSummary]:
-    """Each job of a run, in its order."""
+    """Sums up each job of a run, in its order."""
 
     def share(part: float, time: float) -> float:
         return part / time if time > 0 else 0.0
@@ -65,7 +65,7 @@ def job_summaries(run: ClusterRun) -> list[JobSummary]:
 
 
 def busiest_links(links: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
-    """So many rows of `ClusterRun.links` of the highest utilisation, the busiest first.
+    """Lists as many rows of `ClusterRun.links`: those of the highest utilisation, busiest first.
 
     A link that carried nothing is not among them.
     """

@@ -1,4 +1,4 @@
-"""What steps of training come to: parts of their time, in the mean over GPUs, and speed-ups."""
+"""Holds parts of the time of steps of training, in the mean over GPUs, and their speed-ups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Collectives", "Parts", "Scaled", "collectives_of", "parts_of"]
 
 @dataclass(frozen=True)
 class Parts:
-    """A step's time in seconds, in the mean over its GPUs.
+    """Holds a step's time in seconds, in the mean over its GPUs.
 
     Attributes:
-        framework: The framework's work on the host before the step.
-        computing: Kernels of layers and of updates.
-        communication: In which data moves, to the GPU or from it, beside what it computes or not.
-        exposed: Of this, what no computation hides.
-        idle: In which a GPU does none of these.
+        framework: The framework works on the host before the step.
+        computing: Kernels of layers and of updates run.
+        communication: Data moves to the GPU or from it, beside what it computes or not.
+        exposed: It moves while no computation hides it.
+        idle: The GPU does none of these.
     """
 
     framework: float
@@ -44,15 +44,15 @@ class Collectives:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A step on fewer GPUs, or on one batch for each.
+    """Holds a step on fewer GPUs, or on one batch for each.
 
     Attributes:
-        kind: `strong`, the same batch on more GPUs, or `weak`, the same batch for each GPU.
-        communication: How data moved.
-        gpus: How many.
-        batch: Samples of the step.
-        time: Seconds of the step.
-        speed_up: Samples a second over those of one GPU.
+        kind: Is `strong`, the same batch on more GPUs, or `weak`, the same batch for each GPU.
+        communication: Says how data moved.
+        gpus: Counts them.
+        batch: Counts the samples of the step.
+        time: Is the step's, in seconds.
+        speed_up: Is the quotient of its samples a second and those of one GPU.
     """
 
     kind: str
@@ -64,12 +64,12 @@ class Scaled:
 
     @property
     def efficiency(self) -> float:
-        """The speed-up for each GPU."""
+        """Gives the speed-up for each GPU."""
         return self.speed_up / self.gpus
 
     @property
     def facts(self) -> dict[str, object]:
-        """The row of tables and JSON."""
+        """Gives the row of tables and JSON."""
         return asdict(self) | {"efficiency": self.efficiency}
 
 
@@ -77,8 +77,8 @@ def parts_of(run: ClusterRun, stands_for: Sequence[int] | None = None) -> Parts:
     """Splits the time of a run of one step that kept all of its spans.
 
     Args:
-        run: What was played.
-        stands_for: For how many GPUs of the step each rank of the run stands; one where absent.
+        run: Is of one step.
+        stands_for: Says for how many GPUs of the step each rank stands; one where absent.
     """
     return Parts(**run.step_parts(stands_for))
 
