@@ -104,6 +104,7 @@ __all__ = [
     "explain_log",
     "export_format_names",
     "fabric_names",
+    "five_number_summary",
     "generate_jobs",
     "gpu_benchmarks",
     "gpu_litmus",
@@ -4070,6 +4071,15 @@ def comparison_measures() -> list[tuple[str, str, str, bool | None]]:
     """Lists what runs of a comparison come to.
 
     Each has a name, a name for people, a unit, and whether less is better. This is None where nothing is.
+    """
+
+def five_number_summary(values: Sequence[float]) -> tuple[float, float, float, float, float]:
+    """Gives the five numbers that a box plot draws of values: minimum, quartiles, maximum.
+
+    Between two values they are interpolated linearly.
+
+    Raises:
+        SimulationError: If there is no value.
     """
 
 def mean_over_seeds(

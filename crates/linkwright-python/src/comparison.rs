@@ -100,6 +100,21 @@ pub fn comparison_gains(
     Ok(told)
 }
 
+/// Gives the five numbers that a box plot draws of values: minimum, quartiles, maximum.
+///
+/// Between two values they are interpolated linearly.
+///
+/// Raises:
+///     SimulationError: If there is no value.
+#[pyfunction]
+#[pyo3(signature = (values: "Sequence[float]"))]
+pub fn five_number_summary(#[pyo3(from_py_with = given)] values: Vec<f64>) -> PyResult<Five> {
+    summary::Quartiles::of(values.into_iter()).map(five).ok_or_else(|| {
+        let problem = Diagnosis::of("quartiles of no value");
+        errors::range(problem.remedy("give at least one"))
+    })
+}
+
 /// Says how much faster each policy is than one of them: above one is faster.
 ///
 /// Each has its name, five ratios of run times, and the ratio of its jobs per hour. The five are of quartiles, reference

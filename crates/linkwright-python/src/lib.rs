@@ -72,8 +72,8 @@ mod _core {
     use crate::cluster_run::ClusterRun;
     #[pymodule_export]
     use crate::comparison::{
-        comparison_gains, comparison_measures, mean_over_seeds, policy_speedups, program_speedups,
-        share_saved,
+        comparison_gains, comparison_measures, five_number_summary, mean_over_seeds,
+        policy_speedups, program_speedups, share_saved,
     };
     #[pymodule_export]
     use crate::execution::reduction_names;
