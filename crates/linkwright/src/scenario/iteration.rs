@@ -8,12 +8,10 @@
 //! ```
 
 use super::fields::Fields;
+use super::settings::{SettingGroup, grouped};
 use crate::diagnostic::InputError;
 use crate::simulation::RunTime;
 use crate::simulation::played::{GpuSpeed, IterationSettings, LEAST_BUCKET};
-
-/// The keys.
-pub(super) const KEYS: [&str; 3] = ["host_copies", "gpu_speed", "bucket"];
 
 /// The settings of an iteration in a table of this name.
 pub(super) fn settings(fields: &Fields<'_>, table: &str) -> Result<IterationSettings, InputError> {
@@ -35,13 +33,13 @@ pub(super) fn read(
     wanted: Option<RunTime>,
 ) -> Result<IterationSettings, InputError> {
     let settings = settings(jobs, "jobs")?;
-    let is_said = [
-        settings.host_copies,
-        settings.gpu_speed != GpuSpeed::default(),
-        settings.bucket.is_some(),
-    ];
-    let said = KEYS.into_iter().zip(is_said).find(|(_, is_said)| *is_said);
-    if let (Some((key, _)), true) = (said, wanted.is_some_and(RunTime::is_formula)) {
+    let is_said = |key: &&str| match *key {
+        "host_copies" => settings.host_copies,
+        "gpu_speed" => settings.gpu_speed != GpuSpeed::default(),
+        key => jobs.has(key),
+    };
+    let said = grouped("jobs", SettingGroup::Iterations).find(is_said);
+    if let (Some(key), true) = (said, wanted.is_some_and(RunTime::is_formula)) {
         let problem = format!("`{key}` beside a formula, which knows no steps of an iteration");
         let remedy = "remove it, or write `run_time = \"played\"`";
         return Err(jobs.refuse(key, &problem, remedy));

@@ -32,6 +32,7 @@ use super::programs::Programs;
 use super::recorded::{
     Accounting, Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, tells_workloads,
 };
+use super::settings::{SettingGroup, grouped};
 use super::source::{Place, Source};
 use super::trained::{Trained, check_fit};
 use crate::collectives::plan::Packing;
@@ -84,12 +85,9 @@ pub struct MixPlaces {
     pub max_gpus: Place,
 }
 
-/// What says how jobs are played.
-const OF_PLAYED: [&str; 4] = ["fidelity", "protocol", "collectives", "pcie"];
-
 /// What says how long jobs run; where nobody says, they are played if it is said how.
 fn run_time(scenario: &Fields<'_>, is_usual: bool) -> Result<RunTime, InputError> {
-    let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
+    let said = grouped("", SettingGroup::HowPlayed).find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
     let wanted: Option<RunTime> = jobs.choice("run_time")?;
     let of_mix = jobs.table("generate")?;

@@ -27,9 +27,6 @@ use crate::system::fabric::FabricSpecification;
 use crate::system::fabric::read_fabric;
 use crate::units::Bandwidth;
 
-/// The keys that only a fabric has: with any of them, a lone server stands on one, too.
-const OF_FABRIC: [&str; 4] = ["routing", "nic", "routing_table", "bandwidth_scale"];
-
 /// Where the fabric comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FabricSource {

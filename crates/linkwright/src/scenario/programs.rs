@@ -7,6 +7,7 @@ use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{FabricSource, NetworkSettings};
 use super::program_job::{JobEntry, ScenarioMapping, Sound, mapping};
+use super::settings::{SettingGroup, grouped};
 use super::source::Place;
 use crate::diagnostic::InputError;
 use crate::program::Program;
@@ -52,9 +53,6 @@ pub(super) type AllMade = (Vec<Made>, Vec<(String, TraceNote)>);
 /// The jobs, each with its GPUs, and what was left out of traces, by the program's name.
 pub(super) type Placed = (Vec<ClusterJob>, Vec<(String, TraceNote)>);
 
-/// The tables that only days heed.
-const OF_DAYS: [&str; 2] = ["allocation", "queue"];
-
 impl Programs {
     /// The jobs of a scenario whose keys are settled.
     pub(super) fn read(
@@ -75,7 +73,7 @@ impl Programs {
             let remedy = "write a `[[job]]` with `program` and `ranks`, or `[jobs]`";
             return Err(source.refuse(&(end..end), "a scenario without jobs", remedy));
         }
-        if let Some(key) = OF_DAYS.iter().find(|key| scenario.has(key)) {
+        if let Some(key) = grouped("", SettingGroup::Days).find(|key| scenario.has(key)) {
             let problem = format!("`[{key}]` where mappings give all jobs their GPUs");
             let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
             return Err(scenario.refuse(key, &problem, remedy));

@@ -25,6 +25,7 @@ use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{GpuBandwidth, factor};
 use super::registries::Registries;
+use super::settings::{SettingGroup, grouped};
 use super::tree::Item;
 use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::system::composition::MOST_SERVERS;
@@ -32,8 +33,10 @@ use crate::system::import::import_of;
 use crate::system::{AbstractNode, ImportOptions, NodeError, Server, SystemError};
 use crate::units::Bandwidth;
 
-/// The keys of a node, which no other server has.
-const OF_NODES: [&str; 4] = ["gpus", "bandwidth", "bandwidth_scale", "latency"];
+/// Lists the keys of a node, which no other server has.
+fn of_nodes() -> impl Iterator<Item = &'static str> {
+    grouped("system.server", SettingGroup::Nodes)
+}
 
 /// Equal servers in a row, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +116,7 @@ pub(super) fn read(system: &Fields<'_>) -> Result<Vec<ServerEntry>, InputError> 
             }
             let listed = system.tables("server")?.into_iter().map(|fields| {
                 if let Some(key) =
-                    ["preset", "file"].iter().chain(&OF_NODES).find(|it| fields.has(it))
+                    ["preset", "file"].into_iter().chain(of_nodes()).find(|it| fields.has(it))
                 {
                     let remedy = "name each with `kind`, a preset or a file";
                     return Err(fields.refuse(key, "no key of a list of servers", remedy));
@@ -220,7 +223,7 @@ pub(super) fn node(system: &Fields<'_>) -> Result<(AbstractNode, GpuBandwidth), 
         _ => Fields::none(system.source),
     };
     let named = ["preset", "file", "kind"].iter().find(|key| fields.has(key));
-    if let (Some(_), Some(key)) = (named, OF_NODES.iter().find(|key| fields.has(key))) {
+    if let (Some(_), Some(key)) = (named, of_nodes().find(|key| fields.has(key))) {
         let remedy = format!("remove `{}`, which is of abstract nodes", fields.key(key));
         return Err(fields.refuse(key, "the servers say what their GPUs are joined by", remedy));
     }

@@ -33,51 +33,51 @@ use crate::training::{MOST_SAMPLES, Network, Optimizer, Precision, Way, Workload
 /// What a setting may be.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// A table of further settings.
+    /// Is a table of further settings.
     Table,
-    /// A list of tables.
+    /// Is a list of tables.
     Tables,
     /// A table whose keys are not settings.
     Free,
-    /// Any text.
+    /// Takes any text.
     Text,
-    /// A file's name, relative to the scenario.
+    /// Takes a file's name, relative to the scenario.
     File,
-    /// True or false.
+    /// Takes true or false.
     Truth,
-    /// A whole number in a range.
+    /// Takes a whole number in a range.
     Whole {
-        /// The least.
+        /// Begins the range.
         least: u64,
-        /// The most.
+        /// Ends it, and is in it.
         most: u64,
     },
-    /// A number from zero.
+    /// Takes a number from zero.
     Number,
-    /// A factor of bandwidths, as `2`, `"2x"`, `"x/16"`.
+    /// Takes a factor of bandwidths, as `2`, `"2x"`, `"x/16"`.
     Factor,
-    /// A time with its unit.
+    /// Takes a time with its unit.
     Time,
-    /// A number of bytes with its unit.
+    /// Takes a number of bytes with its unit.
     Size,
-    /// A bandwidth with its unit.
+    /// Takes a bandwidth with its unit.
     Bandwidth,
     /// One of some names.
     Name(fn() -> Vec<&'static str>),
     /// Some of some names, each once.
     Names(fn() -> Vec<&'static str>),
-    /// A list of whole numbers.
+    /// Takes a list of whole numbers.
     Wholes,
     /// One of some names, or something else that the help tells.
     NameOr(fn() -> Vec<&'static str>),
 }
 
-/// A setting.
+/// Describes a setting.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The path of its table; empty for the top of a scenario.
+    /// It stands in the table of this path; empty for the top of a scenario.
     pub table: &'static str,
-    /// Its key.
+    /// It has this key there.
     pub key: Cow<'static, str>,
     /// What it may be.
     pub kind: Kind,
@@ -87,6 +87,23 @@ pub struct Setting {
     pub help: Cow<'static, str>,
     /// It counts where the scenario has these; the first that is lacking is told.
     pub needs: &'static [Needs],
+    /// It is of this group.
+    pub(super) group: Option<SettingGroup>,
+}
+
+/// Holds settings together that a reader asks for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SettingGroup {
+    /// Tells how jobs are played: where one of these is given, no formula stands for them.
+    HowPlayed,
+    /// Counts in days alone.
+    Days,
+    /// Only a network has it: where one of these is given, a lone server stands on one, too.
+    Networks,
+    /// A node has it, and no other server.
+    Nodes,
+    /// Says what an iteration of a published workload is made of.
+    Iterations,
 }
 
 impl Setting {
@@ -114,10 +131,11 @@ impl Setting {
                 (_, true) => &[Needs::Routes, Needs::Fabric],
                 (_, false) => &[Needs::Fabric, Needs::Played],
             },
+            group: None,
         }
     }
 
-    /// Its path, as `system.network.nic`.
+    /// Gives its path, as `system.network.nic`.
     #[must_use]
     pub fn path(&self) -> String {
         if self.table.is_empty() {
@@ -136,7 +154,7 @@ impl Setting {
         }
     }
 
-    /// The setting of a path.
+    /// Finds the setting of a path.
     ///
     /// # Panics
     /// If there is none, which the tests of the reader would see.
@@ -199,7 +217,7 @@ const SERVERS: Kind = Kind::Whole { least: 1, most: MOST_SERVERS as u64 };
 
 macro_rules! settings {
     ($($table:literal $key:ident: $kind:expr, $absent:literal, $help:literal
-        $(, needs $($needs:ident)+)?;)*) => {
+        $(, needs $($needs:ident)+)? $(, of $group:ident)?;)*) => {
         /// Lists the settings in the order of the reference, but for those that kinds of fabrics declare.
         pub(super) const SETTINGS: &[Setting] = &[$(Setting {
             table: $table,
@@ -208,6 +226,7 @@ macro_rules! settings {
             absent: $absent,
             help: Cow::Borrowed($help),
             needs: &[$($(Needs::$needs),+)?],
+            group: [$(Some(SettingGroup::$group),)? None][0],
         },)*];
     };
 }
@@ -236,7 +255,7 @@ settings! {
         needs Chance;
     "" fidelity: Kind::Name(Fidelity::names), "packet; flow in a day: `[jobs]`, or a `[[job]]` with `gpus`",
         "how closely the network is simulated: every packet, or messages as flows; the jobs of a day also \
-         as fluids with rates of iterations";
+         as fluids with rates of iterations", of HowPlayed;
     "" mapping: Kind::NameOr(MappingRule::names), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
          file",
@@ -265,16 +284,16 @@ settings! {
         "of a list: a preset's name or a file";
     "system.server" count: SERVERS, "1", "of a list: how many of this kind in a row";
     "system.server" gpus: Kind::Whole { least: 1, most: MOST_NODE_GPUS as u64 }, "1",
-        "of a node, whose GPUs are joined all to all: how many share its interface";
+        "of a node, whose GPUs are joined all to all: how many share its interface", of Nodes;
     "system.server" bandwidth: Kind::Bandwidth, "as `bandwidth_scale` says",
         "of a node: of the link between two of its GPUs",
-        needs LinksOfNodes;
+        needs LinksOfNodes, of Nodes;
     "system.server" bandwidth_scale: Kind::Factor, "2x",
         "of a node: that bandwidth as a multiple of the first node's link to the network",
-        needs LinksOfNodes;
+        needs LinksOfNodes, of Nodes;
     "system.server" latency: Kind::Time, "500 ns",
         "of a node: of the link between two of its GPUs",
-        needs LinksOfNodes;
+        needs LinksOfNodes, of Nodes;
     "system.network" kind: Kind::Name(|| fabrics().names()), "fat-tree",
         "its shape; `preset` is the same",
         needs Played;
@@ -284,17 +303,17 @@ settings! {
         needs Played;
     "system.network" routing_table: Kind::File, "none",
         "routing tables for a network's file, which packets then follow",
-        needs Routes;
+        needs Routes, of Networks;
     "system.network" bandwidth_scale: Kind::Factor, "1",
         "what every bandwidth of the network is multiplied by",
-        needs Played;
+        needs Played, of Networks;
     "system.network" routing: Kind::Name(|| routing_kinds().names()), "what fits the network",
         "which way packets go",
-        needs Routes;
+        needs Routes, of Networks;
     "system.network" nic: Kind::NameOr(|| nic_rules().iter().map(NicRule::example).collect()), "fcfs",
         "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
          so many (`rr-4`)",
-        needs Routes;
+        needs Routes, of Networks;
     "system.network" arbitration: Kind::Name(|| arbiters().names()), "round-robin",
         "whose packet a switch sends next",
         needs Routes Packets;
@@ -321,14 +340,14 @@ settings! {
         "how long a job runs: as MAPA's formula says, the same at the bandwidth of MAPA's regression, or as \
          its program takes on the system; where nobody says, jobs are played if `fidelity`, `[protocol]`, `[collectives]` or `[pcie]` is given";
     "jobs" host_copies: Kind::Truth, "false",
-        "of played jobs, whether the images of every iteration are copied from the host";
+        "of played jobs, whether the images of every iteration are copied from the host", of Iterations;
     "jobs" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
         "of played jobs, how fast GPUs compute: as the V100 that workloads are timed on, or as much \
          faster as the peak of the server's own",
-        needs Workload;
+        needs Workload, of Iterations;
     "jobs" bucket: Kind::Size, "all at the end",
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
-         MB";
+         MB", of Iterations;
     "jobs" precision: Kind::Name(Precision::names), "fp32",
         "of played jobs that train layer by layer, their numbers",
         needs Trains;
@@ -387,12 +406,12 @@ settings! {
     "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
     "job" workload: Kind::Name(workloads), "", "a published workload, as played jobs of `[jobs]` run it";
     "job" host_copies: Kind::Truth, "false",
-        "of a workload, whether the images of every iteration are copied from the host";
+        "of a workload, whether the images of every iteration are copied from the host", of Iterations;
     "job" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
-        "of a workload, how fast GPUs compute, as `jobs.gpu_speed`";
+        "of a workload, how fast GPUs compute, as `jobs.gpu_speed`", of Iterations;
     "job" bucket: Kind::Size, "all at the end",
         "of a workload, the most gradients that are reduced at once while others are computed, from 1 \
-         MB";
+         MB", of Iterations;
     "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training or of a workload";
     "job" gpus: COUNT, "as many as its ranks, by a mapping",
         "in place of `ranks`: how many GPUs a policy chooses for it when it arrives, each for a rank";
@@ -421,7 +440,7 @@ settings! {
         needs Deadlines;
     "job" mapping: Kind::NameOr(MappingRule::names), "that of the scenario",
         "the GPU of each rank: by a rule, from a mapping file, or a list";
-    "" allocation: Kind::Table, "", "which GPUs a job gets";
+    "" allocation: Kind::Table, "", "which GPUs a job gets", of Days;
     "allocation" policies: Kind::Names(|| policies().names()), "all four",
         "the policies to play the jobs under, each once";
     "allocation" bandwidth_model: Kind::Name(BandwidthModel::names), "sound",
@@ -434,10 +453,10 @@ settings! {
         "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
          are free, or where the most are; a played job that none has room for has GPUs of several",
         needs Servers;
-    "" queue: Kind::Table, "", "how jobs wait";
+    "" queue: Kind::Table, "", "how jobs wait", of Days;
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";
-    "" protocol: Kind::Table, "", "what messages cost in software";
+    "" protocol: Kind::Table, "", "what messages cost in software", of HowPlayed;
     "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library",
         needs Mpi;
     "protocol" receive_overhead: Kind::Time, "0 ps", "what a receipt occupies it",
@@ -462,7 +481,7 @@ settings! {
          if no rest is left, or once",
         needs Trace;
     "" pcie: Kind::Table, "the bus takes packets in turn",
-        "the PCIe bus of servers, with classes of traffic";
+        "the PCIe bus of servers, with classes of traffic", of HowPlayed;
     "pcie" arbitration: Kind::Name(PcieArbitration::names), "round-robin",
         "whose packets a link carries next: each virtual channel's in turn; those of the copies with \
          fewest bytes left, or that, but first those whose deadline would pass",
@@ -494,7 +513,7 @@ settings! {
     "pcie" buffer: Kind::Size, "32 KiB",
         "of a port, and of what is injected, for each virtual channel",
         needs Pcie BusPackets;
-    "" collectives: Kind::Table, "", "how collectives become messages";
+    "" collectives: Kind::Table, "", "how collectives become messages", of HowPlayed;
     "collectives" protocol: Kind::Name(CollectiveProtocol::names), "mpi",
         "what planned collectives of `[[job]]`s are played as: messages of the ranks' library, or \
          kernels on their GPUs as NCCL's, over flows";
@@ -527,6 +546,15 @@ settings! {
 
 /// Names the table of the network, whose kinds declare settings of their own.
 const NETWORK: &str = "system.network";
+
+/// Lists the keys of a table's settings of a group, in the order of the reference.
+pub(super) fn grouped(
+    table: &'static str,
+    group: SettingGroup,
+) -> impl Iterator<Item = &'static str> {
+    let settings = SETTINGS.iter().filter(move |it| it.table == table && it.group == Some(group));
+    settings.map(|it| it.key.as_ref())
+}
 
 /// Lists the settings of a table, or of all tables, in the order of the reference.
 pub(super) fn settings_of(registries: &Registries, table: Option<&str>) -> Vec<Setting> {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use super::demand;
 use super::fields::Fields;
 use super::iteration;
+use super::settings::{SettingGroup, grouped};
 use super::source::Place;
 use crate::diagnostic::InputError;
 use crate::program::Program;
@@ -39,7 +40,8 @@ impl WorkloadSource {
     pub(super) fn read(fields: &Fields<'_>) -> Result<Option<Self>, InputError> {
         let workloads = &fields.source.registries.workloads;
         let Some(workload) = fields.named("workload", |name| workload_of(workloads, name))? else {
-            return match iteration::KEYS.into_iter().find(|key| fields.has(key)) {
+            let mut keys = grouped("job", SettingGroup::Iterations);
+            return match keys.find(|key| fields.has(key)) {
                 None => Ok(None),
                 Some(key) => {
                     let problem = format!("`{key}` of a job that runs no workload");

@@ -73,7 +73,8 @@ pub enum Content {
 }
 
 impl Collective {
-    /// The names of all collectives.
+    /// Lists the names of all collectives, in the order in which people are told of plans. A collective is no `Named`: it
+    /// may have a root.
     pub const NAMES: [&str; 10] = [
         Kind::Broadcast.name(),
         Kind::Reduce.name(),

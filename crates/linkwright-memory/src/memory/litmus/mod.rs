@@ -1,7 +1,7 @@
 //! Litmus tests: small programs that tell a coherent memory from another, as data.
 //!
-//! Each is a program per wavefront over addresses x and y, both 0 at first, and what no sequential
-//! order of all accesses gives. A model checker plays every order of their messages, the simulator
+//! Each is a program per wavefront over addresses x and y, both 0 at first. It lists the values that no sequential order
+//! of all accesses gives. A model checker plays every order of their messages, the simulator
 //! many starts, in [`Played`].
 
 mod played;
@@ -12,7 +12,7 @@ pub use played::{Draw, LitmusOutcome, Observed, Played, Verdict};
 
 use crate::diagnostic::Named;
 
-/// One step of a wavefront.
+/// Is one step of a wavefront.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LitmusStep {
     /// Reads an address.
@@ -50,27 +50,27 @@ impl LitmusStep {
     }
 }
 
-/// That a wavefront's read gave a value.
+/// Says that a wavefront's read gave a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seen {
-    /// The wavefront.
+    /// It has read the value.
     pub wave: u8,
     /// Which of its reads, those of a warm start and spins left out.
     pub read: u8,
-    /// The value.
+    /// It was given.
     pub value: u8,
 }
 
-/// A litmus test.
+/// Describes a litmus test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Litmus {
-    /// Its name.
+    /// It is called so.
     pub name: &'static str,
     /// How many addresses it uses.
     pub addresses: u8,
-    /// The program of each wavefront.
+    /// Each wavefront has its program.
     pub waves: &'static [&'static [LitmusStep]],
-    /// What must not be seen together: each a list of which not all may hold.
+    /// These must not be seen together: of each list not all may hold.
     pub forbidden: &'static [&'static [Seen]],
 }
 
@@ -83,7 +83,7 @@ const fn seen(wave: u8, read: u8, value: u8) -> Seen {
 
 use LitmusStep::{Add, Barrier, Fence, Read, Spin, Write};
 
-/// Every litmus test.
+/// Lists every litmus test.
 pub const LITMUS_TESTS: &[Litmus] = &[
     Litmus {
         name: "message-passing",
@@ -220,7 +220,7 @@ impl Litmus {
     }
 }
 
-/// What each wavefront's reads give, in order.
+/// Holds the values that each wavefront's reads give, in order.
 pub type Reads = Vec<Vec<u8>>;
 
 /// Everything that programs' reads can give in a sequential order of their steps, sorted.

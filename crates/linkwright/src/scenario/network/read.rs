@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use serde::de::DeserializeSeed;
 use toml::Value;
 
-use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
+use super::{FabricSource, NetworkPlaces, NetworkSettings};
 use crate::diagnostic::{Chosen, InputError, Named as _, Registry, in_plain_words, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::routing::SHORTEST_PATH;
@@ -16,7 +16,7 @@ use crate::runtime::MpiProtocol;
 use crate::scenario::demand::is_day;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
-use crate::scenario::settings::Setting;
+use crate::scenario::settings::{Setting, SettingGroup, grouped};
 use crate::simulation::cluster::{
     CollectiveChoices, CollectiveMethod, CollectiveProtocol, Fidelity,
 };
@@ -264,7 +264,8 @@ impl NetworkSettings {
             fidelity: scenario.choice("fidelity")?.unwrap_or_default(),
             packets,
             fabric_key,
-            has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| network.has(key)),
+            has_fabric: source_key.is_some()
+                || grouped("system.network", SettingGroup::Networks).any(|key| network.has(key)),
             servers,
             port_order: system.chosen("system.port_order")?,
             interface_rule: system.chosen("system.interfaces")?,

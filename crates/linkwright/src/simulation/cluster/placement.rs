@@ -1,4 +1,4 @@
-//! Which GPUs the jobs of a cluster get.
+//! Gives the jobs of a cluster their GPUs.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -25,9 +25,9 @@ impl Named for MappingRule {
 /// Says how a job's ranks find their GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mapping {
-    /// They follow a rule.
+    /// Follows a rule.
     Rule(MappingRule),
-    /// Each rank has the GPU of its place.
+    /// Gives each rank the GPU of its place.
     Gpus(Vec<Gpu>),
 }
 
@@ -37,50 +37,50 @@ impl Default for Mapping {
     }
 }
 
-/// Jobs that cannot be placed.
+/// Tells why jobs cannot be placed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum PlacementError {
-    /// More ranks than there are GPUs.
+    /// There are more ranks than GPUs.
     TooManyRanks {
-        /// The ranks of all jobs.
+        /// All jobs have as many.
         ranks: u64,
-        /// The GPUs of the cluster.
+        /// The cluster has as many.
         gpus: u32,
     },
-    /// A list of another length than the job.
+    /// A list is of another length than the job.
     Length {
-        /// The job's place in the list.
+        /// It is the job's place in the list.
         job: usize,
-        /// Its name.
+        /// The job is called so.
         name: String,
-        /// Its ranks.
+        /// The job has as many.
         ranks: u32,
-        /// The GPUs named.
+        /// The list names as many GPUs.
         given: usize,
     },
-    /// A GPU that the cluster does not have.
+    /// The cluster has no such GPU.
     UnknownGpu {
-        /// The job's place in the list.
+        /// It is the job's place in the list.
         job: usize,
-        /// Its name.
+        /// The job is called so.
         name: String,
-        /// The rank.
+        /// It is to run on the GPU.
         rank: usize,
-        /// The GPU named.
+        /// The list names it.
         gpu: Gpu,
         /// How many there are.
         gpus: u32,
     },
-    /// A GPU for two ranks of a job.
+    /// Two ranks of a job are to have one GPU.
     SharedGpu {
-        /// The job's place in the list.
+        /// It is the job's place in the list.
         job: usize,
-        /// Its name.
+        /// The job is called so.
         name: String,
-        /// The rank.
+        /// It comes second.
         rank: usize,
-        /// The GPU.
+        /// The list names it twice.
         gpu: Gpu,
         /// The rank that has it.
         other_rank: usize,
@@ -112,16 +112,15 @@ impl Diagnose for PlacementError {
     }
 }
 
-/// The GPU of each rank of each job: first those whose mapping is a list, then the linear ones
-/// in their order, then, on what is left, the random ones by the seed. Lists of two jobs may name
-/// one GPU: it is one's after the other.
+/// Gives the GPU of each rank of each job. Jobs whose mapping is a list come first, then linear ones in their order.
+/// Random ones get the rest by the seed. Lists of two jobs may name one GPU: it is one's after the other.
 ///
 /// Jobs that are all linear, or all random, get what [`linear_mapping`] and [`random_mapping`]
 /// give.
 ///
 /// # Errors
-/// More ranks than GPUs, and lists of another length than the job, of GPUs that are not there,
-/// or of one for two ranks of the job.
+/// It refuses more ranks than GPUs, and lists of another length than the job. A list names GPUs of the cluster, each for
+/// one rank of the job.
 pub fn place(
     jobs: &[(&str, u32, &Mapping)],
     gpus: u32,

@@ -47,7 +47,7 @@ impl Unmodelled {
         }
     }
 
-    /// That of a name, as NCCL's variables and its log have it, or of NCCL's number.
+    /// Finds that of a name or a number of NCCL's, in any spelling of its variables and its log: no `Named` has several.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase().replace('_', "");
         match name.as_str() {

@@ -9,29 +9,29 @@ use crate::diagnostic::{Diagnose, Diagnosis, closest};
 use crate::program::CollectiveKind;
 use crate::units::Bytes;
 
-/// How a collective is performed with point-to-point messages.
+/// Says how a collective is performed with point-to-point messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MpiAlgorithm {
-    /// A complete binary tree, numbered as a heap from the root: children `2i + 1`, `2i + 2`.
+    /// Takes a complete binary tree, numbered as a heap from the root: children `2i + 1`, `2i + 2`.
     BinaryTree,
     /// A binomial tree: a rank's parent is its number without the lowest set bit.
     BinomialTree,
-    /// The root to or from each rank at once; for scan a chain of ranks.
+    /// Sends from the root to each rank at once, or back; for scan it is a chain of ranks.
     Linear,
-    /// A signal over distances of 1, 2, 4 and so on (Hensgen, Finkel, Manber 1988).
+    /// Signals over distances of 1, 2, 4 and so on (Hensgen, Finkel, Manber 1988).
     Dissemination,
-    /// Every rank to its right neighbour, one block at a time.
+    /// Sends from every rank to its right neighbour, one block at a time.
     Ring,
     /// Exchanges of all that a rank has over distances of 1, 2, 4 and so on.
     RecursiveDoubling,
     /// Exchanges of halves, then of quarters (Rabenseifner 2004); for all-reduce followed by
     /// the way back.
     RecursiveHalving,
-    /// All-to-all in one exchange after another: `ranks - 1` phases.
+    /// Does an all-to-all in one exchange after another: `ranks - 1` phases.
     Pairwise,
     /// All-to-all with up to 32 sends and receives under way at once, as TraceR and MPICH do.
     Blocked,
-    /// Logarithmically many messages of many blocks each (Bruck et al. 1997).
+    /// Sends logarithmically many messages of many blocks each (Bruck et al. 1997).
     Bruck,
 }
 
@@ -39,23 +39,23 @@ pub enum MpiAlgorithm {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum MpiError {
-    /// The algorithm performs other collectives.
+    /// It refuses an algorithm that performs other collectives.
     Unfit {
-        /// The collective.
+        /// It was to be performed.
         kind: CollectiveKind,
-        /// The algorithm.
+        /// It was asked for.
         algorithm: MpiAlgorithm,
     },
-    /// No algorithm of this name performs the collective.
+    /// It refuses a name that no algorithm of the collective has.
     Unknown {
-        /// The collective.
+        /// It was to be performed.
         kind: CollectiveKind,
-        /// The name asked for.
+        /// It was asked for.
         name: String,
     },
     /// A root that the communicator does not have.
     Outside {
-        /// The index.
+        /// It lies outside.
         index: u32,
         /// How many ranks there are.
         ranks: u32,
@@ -109,7 +109,7 @@ const TREE_ALL_REDUCE: u64 = 2_048;
 const RING_REDUCE_SCATTER: u64 = 524_288;
 
 impl MpiAlgorithm {
-    /// All of them.
+    /// Lists all of them.
     pub const ALL: [Self; 10] = [
         Self::BinaryTree,
         Self::BinomialTree,
@@ -123,7 +123,7 @@ impl MpiAlgorithm {
         Self::Bruck,
     ];
 
-    /// The algorithms that perform a collective, for any number of ranks and any root.
+    /// Lists the algorithms that perform a collective, for any number of ranks and any root.
     #[must_use]
     pub fn of(kind: CollectiveKind) -> &'static [Self] {
         match kind {
@@ -146,7 +146,7 @@ impl MpiAlgorithm {
         }
     }
 
-    /// What a collective of this many ranks and this size takes where nothing else is asked.
+    /// Chooses one for a collective of this many ranks and this size where nothing else is asked.
     ///
     /// Broadcast, reduce and small all-reduce: binary trees, as TraceR. All-to-all: Bruck up
     /// to 512 B a pair, as TraceR, else blocks of 32 messages, as TraceR does where the parts
@@ -185,7 +185,7 @@ impl MpiAlgorithm {
         found.copied().ok_or_else(|| MpiError::Unknown { kind, name: name.to_owned() })
     }
 
-    /// What people call it.
+    /// Gives the name that people use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

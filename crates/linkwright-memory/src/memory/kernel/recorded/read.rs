@@ -8,7 +8,8 @@ use crate::diagnostic::{Diagnose, InputError, Named, Position, instead_of};
 use crate::memory::kernel::{AtomicOperation, LANES, Scope};
 use crate::units::Bytes;
 
-/// The operations of a wavefront, as a text names them.
+/// Lists the operations of a wavefront, as a text names them. They are no `Named`, since each reads other words behind
+/// its name.
 const OPERATIONS: [&str; 12] = [
     "load", "scalar", "store", "add", "exchange", "max", "spin", "compute", "lds", "wait", "fence",
     "barrier",
