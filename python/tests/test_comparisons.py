@@ -18,10 +18,13 @@ from linkwright import (
     SimulationError,
     System,
     compare_scenario,
+    program_speedups,
     read_scenario,
+    replay_scenario,
     settings,
 )
 from linkwright.plot import rounded
+from linkwright.runs.scenarios import load_scenario
 
 PROGRAMS = """\
 seed = 3
@@ -235,6 +238,33 @@ def test_a_variant_that_does_not_fit_is_refused_before_any_is_played(tmp_path: P
     bare = written(tmp_path, PROGRAMS.split("[compare")[0])
     with pytest.raises(SimulationError, match="nothing to compare"):
         compare_scenario(bare)
+
+
+def test_a_run_of_programs_comes_to_what_their_replay_does(tmp_path: Path) -> None:
+    loaded = load_scenario(written(tmp_path, PROGRAMS)).variant("static")
+    system, jobs, _ = loaded.build()
+    run = system.replay(jobs, **loaded.scenario.play)
+    times = [[job.name, time] for job, time in zip(jobs, run.times, strict=True)]
+    assert loaded.outcome() == {"makespan": run.makespan, "jobs": times}
+    endless = written(tmp_path, '[[job]]\nname = "never"\ngoal = "one.goal"\n')
+    (tmp_path / "one.goal").write_text(
+        "num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 0\n}\nrank 1 {\n}\n", encoding="utf-8"
+    )
+    with pytest.raises(SimulationError, match="rank 0") as refused:
+        load_scenario(endless).outcome()
+    with pytest.raises(SimulationError) as same:
+        replay_scenario(endless)
+    assert str(refused.value) == str(same.value)
+
+
+def test_programs_are_compared_by_their_names() -> None:
+    rows = program_speedups([(4.0, [("a", 1.0), ("b", 4.0)]), (2.0, [("b", 2.0), ("d", 1.0)])], 0)
+    assert rows[:3] == [(0, "a", 1.0, 1.0), (0, "b", 4.0, 1.0), (0, None, 4.0, 1.0)]
+    assert rows[3:] == [(1, "b", 2.0, 2.0), (1, "d", 1.0, None), (1, None, 2.0, 2.0)]
+    with pytest.raises(SimulationError, match="there is nothing to compare"):
+        program_speedups([], 0)
+    with pytest.raises(SimulationError, match="reference is 1"):
+        program_speedups([(4.0, [])], 1)
 
 
 def test_settings_are_put_over_a_scenario() -> None:
