@@ -3830,6 +3830,10 @@ class TrainingStep:
     def collectives(self) -> list[tuple[str, int]]:
         """The collectives of the step, each once: which, and the bytes that each GPU contributes."""
 
+    @property
+    def has_root(self) -> bool:
+        """Tells whether a collective of the step has a root."""
+
     def representatives(
         self, system: System
     ) -> tuple[Program, list[tuple[int, int]], list[list[int]], list[tuple[int, float]]] | None:

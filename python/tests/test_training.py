@@ -53,6 +53,7 @@ def test_the_parts_of_a_step_are_its_time(way: str) -> None:
     whole = split.framework + split.computing + split.exposed + split.idle
     assert whole == pytest.approx(step.time, rel=1e-9)
     assert split.exposed <= split.communication + 1e-12
+    assert step.step.has_root == way.endswith("-broadcast")
     assert split.communication > 0
 
 

@@ -15,6 +15,9 @@ use crate::errors;
 use crate::number;
 use crate::simulation::{Five, SimulationResult, five};
 
+/// Holds a variant's index, a job's name, its seconds, and its speed-up.
+type ProgramRow = (usize, Option<String>, f64, Option<f64>);
+
 /// A mean and the ends of its interval.
 type Ends = (f64, Option<f64>, Option<f64>);
 
@@ -162,7 +165,7 @@ pub fn policy_speedups(
 pub fn program_speedups(
     #[pyo3(from_py_with = given)] found: Vec<(f64, Vec<(String, f64)>)>,
     #[pyo3(from_py_with = given)] reference: i128,
-) -> PyResult<Vec<(usize, Option<String>, f64, Option<f64>)>> {
+) -> PyResult<Vec<ProgramRow>> {
     let Some(most) = found.len().checked_sub(1) else {
         let problem = Diagnosis::of("there is nothing to compare");
         return Err(errors::range(problem.remedy("give at least one variant")));

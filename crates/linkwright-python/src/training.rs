@@ -373,6 +373,12 @@ impl TrainingStep {
         calls.into_keys().map(|(kind, size)| (kind.name(), size.0)).collect()
     }
 
+    /// Tells whether a collective of the step has a root.
+    #[getter]
+    fn has_root(&self) -> bool {
+        collectives_of(&self.program.0).into_keys().any(|(kind, _)| kind.has_root())
+    }
+
     /// The program of servers that stand for all that do the same, in which each collective lasts as long as NCCL's
     /// does on idle links; the step's rank that each of its ranks is, and for how many that stands; of each of these
     /// servers all that do the same; and how many bytes each link carries in collectives.

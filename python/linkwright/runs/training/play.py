@@ -21,8 +21,6 @@ MOST_PLAYED = 64
 MOST_PLAYED_WITH_ROOT = MOST_PLANNED_GPUS
 # Far more than a step has of any kind.
 SPANS = 5_000_000
-# Collectives from GPU 0, or to it.
-ROOTED = ("broadcast", "reduce")
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,8 @@ def play_step(
     samples = recipe.batch if batch is None else batch
     step, planner = recipe.step(system, gpus, communication, samples)
     program, mapping, stands_for, some = step.program, list(gpus), [1] * len(gpus), None
-    if len(gpus) > _most_played(step) and planner is None:
+    most = MOST_PLAYED_WITH_ROOT if step.has_root else MOST_PLAYED
+    if len(gpus) > most and planner is None:
         some = step.representatives(system)
     alike: Sequence[Sequence[int]] = ()
     loads: Sequence[tuple[int, float]] = ()
@@ -115,8 +114,3 @@ def play_step(
     )
     parts = parts_of(run, stands_for)
     return Played(communication, samples, step, run, parts, alike, loads)
-
-
-def _most_played(step: TrainingStep) -> int:
-    has_root = any(kind in ROOTED for kind, _ in step.collectives())
-    return MOST_PLAYED_WITH_ROOT if has_root else MOST_PLAYED
