@@ -6,11 +6,19 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow
 import pytest
 from frozen.captured import holds
 from frozen.studies import MAPA_STEPS, QUICK_MAPA, quick_mapa
 
-from linkwright import Allocator, Job, System, generate_jobs, published_effective_bandwidth
+from linkwright import (
+    Allocator,
+    Job,
+    System,
+    generate_jobs,
+    published_effective_bandwidth,
+    workloads,
+)
 from linkwright.names import WorkloadName
 from linkwright.studies import mapa
 from linkwright.studies.mapa.bandwidth import effective_bandwidth
@@ -88,6 +96,24 @@ def test_the_program_s_coefficients_are_those_of_table_2() -> None:
                 by_table = sum(a * b for a, b in zip(theta, terms, strict=True))
                 program = published_effective_bandwidth(double, single, pcie)
                 assert program == pytest.approx(by_table, abs=entry["tolerance"])
+
+
+def test_measured_sensitivity_stands_beside_the_labels_of_fig_5b(study: mapa.MapaStudy) -> None:
+    entry = published()["sensitivity"]
+    by_formula = table(study, "By the formula of run times").rows
+    labels = {row[0]: row[1] == "sensitive" for row in by_formula}
+    catalogue = pyarrow.table(workloads()).to_pylist()
+    assert labels == {row["workload"]: row["sensitive"] for row in catalogue}
+    assert labels == {name: entry[name] for name in labels}
+    parted = [row[0] for row in by_formula if not row[-1]]
+    assert parted == ["caffenet", "googlenet"]
+    rows = table(study, "By a played step").rows
+    played = {row[0]: [cell for cell in row[2:5] if isinstance(cell, float)] for row in rows}
+    assert list(played) == list(networks())
+    # The more samples, the less of the links is felt.
+    for name, felt in played.items():
+        assert felt == sorted(felt, reverse=True), name
+    assert min(played["caffenet"]) > entry["gain_below"] > max(played["inception-v3"])
 
 
 def test_the_mixes_of_links_are_counted() -> None:

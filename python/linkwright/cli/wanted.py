@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 
 import typer
@@ -18,6 +17,7 @@ from linkwright import (
     System,
     applications,
 )
+from linkwright.sensitivity import ends_of
 from linkwright.sources import is_source
 from linkwright.texts import counted
 
@@ -166,9 +166,7 @@ def is_sensitive(wanted: Wanted, machine: System) -> tuple[bool, str]:
     allocator = Allocator(machine)
     if wanted.pattern.size > machine.gpu_count or wanted.pattern.size < 2:
         return wanted.pattern.size > machine.gpu_count, "there is one set of GPUs of its size"
-    sets = list(combinations(range(machine.gpu_count), wanted.pattern.size))
-    reached = [allocator.sound_bandwidth(gpus) for gpus in sets]
-    ends = [sets[reached.index(value)] for value in (max(reached), min(reached))]
+    ends = ends_of(machine, wanted.pattern.size)
     best, worst = (
         wanted.time(allocator.best_placement(wanted.pattern, gpus).gpus) for gpus in ends
     )

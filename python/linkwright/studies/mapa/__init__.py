@@ -15,6 +15,7 @@ from linkwright.studies.mapa.mix import Progress, play
 from linkwright.studies.mapa.patterns import other_patterns
 from linkwright.studies.mapa.readings import READINGS, ReadingName
 from linkwright.studies.mapa.regression import regression
+from linkwright.studies.mapa.sensitivity import labels_of_sensitivity
 from linkwright.studies.mapa.speedup import speedup
 from linkwright.studies.mapa.study import INTRODUCTION, TITLE, MapaStudy
 from linkwright.studies.mapa.table_3_readings import readings
@@ -47,6 +48,7 @@ def run(
         speedup_by_link(chosen),
         fragmentation(seeds, chosen, progress),
         data_of_networks(),
+        labels_of_sensitivity(chosen),
         by_gpus(chosen),
         by_scores(chosen),
         regression(),
