@@ -42,8 +42,8 @@ def labels_of_sensitivity(chosen: Reading) -> Section:
             "The paper labels its workloads, and Section 3.5 names profiling of times by links as "
             "a way to a label. Here both are beside each other. A job is measured sensitive where "
             f"its time on the worst set of `{MACHINE}` exceeds that on the best by more than "
-            f"{bound:.0%}, the figure of Section 4 for Jacobi. The sets are those with the least "
-            "and the most bandwidth by the sound model.",
+            f"{bound:.0%}. That is the figure of Section 4 for Jacobi. The sets are those with the "
+            "least and the most bandwidth by the sound model.",
         ],
         tables=[_formula_table(machine, chosen), _played_table(machine, bound)],
     )
@@ -90,7 +90,7 @@ def _disagreement(parted: Sequence[str]) -> str:
         return "Every label comes out."
     return (
         "Excess of the time on the worst set, with the computing times of the reading, and no "
-        f"network taken to be flat. {', '.join(parted)} part from the paper. CaffeNet has "
+        f"network taken to be flat. These part from the paper: {', '.join(parted)}. CaffeNet has "
         "AlexNet's gradients and computes as long here: whatever measures one sensitive measures "
         "the other so. The paper says that CaffeNet makes too few calls. Fig. 5b gives it more "
         "than AlexNet, which it labels sensitive. Of GoogLeNet it says that its data are small, "
