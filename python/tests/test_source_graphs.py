@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from contextlib import suppress
+from itertools import product
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ from commands import fails, linkwright, parsed
 
 from linkwright import FileError, InputError, SimulationError
 from linkwright.sources.graph import SourceGraph, load_source
+from linkwright.sources.grids import balanced, shifted
+from linkwright.sources.values import NOBODY, Grid
 
 SOURCES = Path(__file__).resolve().parents[2] / "examples" / "sources"
 
@@ -64,14 +69,19 @@ def test_what_is_no_constant_takes_all_to_all_and_says_so() -> None:
 NAMED = {"ring": RING, "chain": CHAIN, "star": STAR, "all": ALL}
 
 
+def named_pairs(text: str) -> list[tuple[int, int]]:
+    """Gives the pairs that a case says to be joined."""
+    pairs = [pair.split("-") for pair in text.split()]
+    return NAMED.get(text) or [(int(a), int(b)) for a, b in pairs]
+
+
 def c_cases() -> dict[str, list[tuple[int, int]]]:
     """Reads the cases in C: a line of source, and the pairs that its calls join."""
     lines = (Path(__file__).parent / "cases" / "source-calls.txt").read_text(encoding="utf-8")
     cases = {}
     for line in lines.splitlines()[1:]:
         expected, _, text = line.partition(": ")
-        pairs = [pair.split("-") for pair in expected.split()]
-        cases[text] = NAMED.get(expected) or [(int(a), int(b)) for a, b in pairs]
+        cases[text] = named_pairs(expected)
     return cases
 
 
@@ -97,6 +107,40 @@ def test_each_kind_of_call_joins_what_it_should(tmp_path: Path) -> None:
     for name, cases in (("a.cu", c_cases()), ("a.c", c_cases()), ("a.py", PYTHON_CASES)):
         for text, expected in cases.items():
             assert pairs(read(tmp_path, name, text)) == expected, text
+
+
+@pytest.mark.parametrize(("language", "name"), [("c", "a.cu"), ("python", "a.py")])
+def test_what_a_source_does_is_followed(tmp_path: Path, language: str, name: str) -> None:
+    text = (Path(__file__).parent / "cases" / "sources.toml").read_text(encoding="utf-8")
+    for what, case in tomllib.loads(text)[language].items():
+        graph = read(tmp_path, name, case["text"])
+        assert pairs(graph) == named_pairs(case["joins"]), what
+        assert bool(graph.notes) == case.get("open", False), (what, graph.notes)
+
+
+def test_what_is_too_much_to_follow_is_taken_to_be_anything(tmp_path: Path) -> None:
+    head = "import torch.distributed as d\nr = d.get_rank()\ndef go(p):\n    d.send(x, p)\n"
+    long = "go(0)\nfor a in range(200):\n    for b in range(200):\n        z = a * b\ngo(2)\n"
+    deep = "".join(f"def f{i}(p):\n    f{i + 1}(p)\n" for i in range(12))
+    deep += "def f12(p):\n    go(p)\ngo(0)\nf0(3)\n"
+    for text in (long, deep):
+        graph = read(tmp_path, "a.py", head + text)
+        assert pairs(graph) == ALL
+        assert graph.notes
+
+
+def test_a_grid_is_as_even_as_can_be() -> None:
+    for ranks, count in product(range(1, 25), (1, 2, 3)):
+        sizes = balanced(ranks, [0] * count)
+        assert isinstance(sizes, list)
+        assert prod(sizes) == ranks
+        assert sizes == sorted(sizes, reverse=True)
+        every = product(range(1, ranks + 1), repeat=count)
+        spread = min(max(parts) - min(parts) for parts in every if prod(parts) == ranks)
+        assert sizes[0] - sizes[-1] == spread
+    assert balanced(12, [0, 2, 0]) == [3, 2, 2]
+    assert shifted(Grid((2, 3), (False, True)), 5, 1, 1) == [4, 3]
+    assert shifted(Grid((2, 3), (False, True)), 5, 0, 1) == [2, NOBODY]
 
 
 def test_bad_sources_are_refused_in_one_line(tmp_path: Path) -> None:

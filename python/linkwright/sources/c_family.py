@@ -6,31 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from linkwright.sources.statements import (
-    UNKNOWN,
-    Assignment,
-    Body,
-    Branch,
-    Call,
-    Constant,
-    Element,
-    Evaluation,
-    Expression,
-    Function,
-    Listing,
-    Loop,
-    Name,
-    Operation,
-    Over,
-    Return,
-    Statement,
-)
-from linkwright.sources.tree import place_of, text_of
+from linkwright.sources import statements as st
+from linkwright.sources.c_expressions import LARGEST_MACRO, Expressions
+from linkwright.sources.statements import UNKNOWN, Constant, Expression, Name, Statement
+from linkwright.sources.switches import Case, switched
+from linkwright.sources.tree import parse_part, place_of
 
 __all__ = ["statements_of"]
 
-KNOWN = {"true": 1, "false": 0, "NULL": 0, "nullptr": 0}
-# Says what decides nothing, with the statements within it.
+# These decide nothing, and hold statements.
 TRANSPARENT = {
     "translation_unit",
     "compound_statement",
@@ -41,229 +25,282 @@ TRANSPARENT = {
     "class_specifier",
     "struct_specifier",
     "field_declaration_list",
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
     "labeled_statement",
     "try_statement",
     "catch_clause",
     "else_clause",
+    "init_statement",
 }
 LOOPS = {"for_statement", "while_statement", "do_statement"}
+CONDITIONALS = {"preproc_if", "preproc_ifdef", "preproc_elif", "preproc_elifdef"}
+# Calls of C++ that append to a list.
+APPENDS = ("push_back", "emplace_back")
 
 
-def statements_of(node: Node) -> tuple[Statement, ...]:
-    """Gives the statements of a node."""
-    return tuple(_statements(node))
+def statements_of(node: Node, content: bytes) -> tuple[Statement, ...]:
+    """Gives the statements of a source, from its tree and its text."""
+    return tuple(_Lowering(content).statements(node))
 
 
-def _statements(node: Node | None) -> Iterator[Statement]:
-    if node is None:
-        return
-    kind = node.type
-    if kind in TRANSPARENT:
-        for child in node.named_children:
-            yield from _statements(child)
-    elif kind == "function_definition":
-        yield _function(node)
-    elif kind in ("declaration", "field_declaration"):
-        for declarator in node.children_by_field_name("declarator"):
-            yield from _declared(declarator)
-        # A structure may be declared in place.
-        yield from _statements(node.child_by_field_name("type"))
-    elif kind == "preproc_def":
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        yield Assignment(text_of(name), Constant(_number(text_of(value).strip(" ()"))))
-    elif kind == "enum_specifier":
-        yield from _enumerators(node)
-    elif kind == "if_statement":
-        condition = _expression(node.child_by_field_name("condition"))
-        then = tuple(_statements(node.child_by_field_name("consequence")))
-        yield Branch(condition, then, tuple(_statements(node.child_by_field_name("alternative"))))
-    elif kind in LOOPS:
-        yield from _loop(node)
-    elif kind == "for_range_loop":
-        body = tuple(_statements(node.child_by_field_name("body")))
-        items = _expression(node.child_by_field_name("right"))
-        counted = node.child_by_field_name("declarator")
-        yield Over(_declared_name(counted), items, body)
-    elif kind in ("switch_statement", "case_statement"):
-        body = tuple(statement for child in node.named_children for statement in _statements(child))
-        yield Branch(Constant(UNKNOWN), body)
-    elif kind == "return_statement":
-        values = node.named_children
-        yield Return(_expression(values[0]) if values else Constant(UNKNOWN))
-    elif kind == "expression_statement":
-        for child in node.named_children:
-            yield from _effect(child)
-    elif kind == "condition_clause":
-        yield Evaluation(_expression(node))
-    elif kind.endswith("_expression"):
-        yield from _effect(node)
+class _Lowering(Expressions):
+    """Holds the macros that are defined so far."""
 
+    def statements(self, node: Node | None) -> Iterator[Statement]:
+        """Gives the statements of a node."""
+        if node is None:
+            return
+        kind = node.type
+        if kind in TRANSPARENT:
+            yield from self._all(node.named_children)
+        elif kind == "function_definition":
+            yield self._function(node)
+        elif kind in ("declaration", "field_declaration"):
+            # A structure may be declared in place.
+            yield from self.statements(node.child_by_field_name("type"))
+            for declarator in node.children_by_field_name("declarator"):
+                yield from self._declared(declarator, node)
+        elif kind in ("preproc_def", "preproc_function_def"):
+            yield from self._macro(node)
+        elif kind in CONDITIONALS:
+            yield self._conditional(node)
+        elif kind == "preproc_else":
+            yield from self._all(node.named_children)
+        elif kind == "enum_specifier":
+            yield from self._enumerators(node)
+        elif kind == "if_statement":
+            yield from self._if(node)
+        elif kind in LOOPS:
+            yield from self._loop(node)
+        elif kind == "for_range_loop":
+            yield from self.statements(node.child_by_field_name("initializer"))
+            counted = self._declared_name(node.child_by_field_name("declarator")) or "<item>"
+            items = self.expression(node.child_by_field_name("right"))
+            yield st.Over(counted, items, self._block(node, "body"))
+        elif kind == "switch_statement":
+            yield from self._switch(node)
+        elif kind in ("break_statement", "continue_statement"):
+            yield st.Leave("break" if kind == "break_statement" else "continue")
+        elif kind == "return_statement":
+            values = [child for child in node.named_children if child.type != "comment"]
+            yield st.Return(self.expression(values[0]) if values else Constant(UNKNOWN))
+        elif kind in ("expression_statement", "throw_statement"):
+            for child in node.named_children:
+                yield from self.effect(child)
+        elif kind == "condition_clause" or kind.endswith("_expression"):
+            yield from self.effect(node)
 
-def _function(node: Node) -> Function:
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    name = declarator.child_by_field_name("declarator") if declarator is not None else None
-    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-    parameters = tuple(
-        _declared_name(child.child_by_field_name("declarator")) or ""
-        for child in (listed.named_children if listed is not None else [])
-        if child.type.endswith("parameter_declaration")
-    )
-    body = tuple(_statements(node.child_by_field_name("body")))
-    return Function(text_of(name).rpartition("::")[2], parameters, body)
+    def _all(self, nodes: Sequence[Node]) -> Iterator[Statement]:
+        for node in nodes:
+            yield from self.statements(node)
 
+    def _block(self, node: Node, name: str) -> tuple[Statement, ...]:
+        return tuple(self.statements(node.child_by_field_name(name)))
 
-def _declared_name(node: Node | None) -> str | None:
-    """Gives the name within a declarator such as `*comms[4]`."""
-    while node is not None and node.type not in ("identifier", "field_identifier"):
-        inner = node.child_by_field_name("declarator")
-        if inner is None:
-            inner = next((child for child in node.named_children), None)
-        node = inner
-    return None if node is None else text_of(node)
+    def _conditional(self, node: Node) -> Statement:
+        """Takes both ways of what the preprocessor decides, but for those of numbers."""
+        alternative = node.child_by_field_name("alternative")
+        condition = node.child_by_field_name("condition")
+        skipped = {each.id for each in (alternative, condition) if each is not None}
+        name = node.child_by_field_name("name")
+        skipped |= set() if name is None else {name.id}
+        inner = [child for child in node.named_children if child.id not in skipped]
+        is_number = condition is not None and condition.type == "number_literal"
+        decided = self.expression(condition) if is_number else Constant(UNKNOWN)
+        otherwise = tuple(self.statements(alternative))
+        return st.Branch(decided, tuple(self._all(inner)), otherwise)
 
-
-def _declared(node: Node) -> Iterator[Statement]:
-    name = _declared_name(node)
-    if name is None or node.type == "function_declarator":
-        return
-    value = node.child_by_field_name("value") if node.type == "init_declarator" else None
-    yield Assignment(name, Constant(UNKNOWN) if value is None else _expression(value))
-
-
-def _enumerators(node: Node) -> Iterator[Statement]:
-    last: Expression = Constant(-1)
-    body = node.child_by_field_name("body")
-    for child in body.named_children if body is not None else []:
-        if child.type == "enumerator":
-            value = child.child_by_field_name("value")
-            one_more = Operation("+", (last, Constant(1)))
-            last = one_more if value is None else _expression(value)
-            name = text_of(child.child_by_field_name("name"))
-            yield Assignment(name, last)
-            last = Name(name)
-
-
-def _loop(node: Node) -> Iterator[Statement]:
-    initial = node.child_by_field_name("initializer")
-    if initial is not None:
-        yield from _statements(initial)
-    condition = node.child_by_field_name("condition")
-    body = tuple(_statements(node.child_by_field_name("body")))
-    update = node.child_by_field_name("update")
-    step = tuple(_effect(update)) if update is not None else ()
-    if node.type == "do_statement":
-        yield from body
-    yield Loop(Constant(UNKNOWN) if condition is None else _expression(condition), body, step)
-
-
-def _effect(node: Node) -> Iterator[Statement]:
-    """Says what an expression assigns and calls."""
-    if node.type == "comma_expression":
-        for child in node.named_children:
-            yield from _effect(child)
-        return
-    if node.type == "assignment_expression":
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = text_of(node.child_by_field_name("operator"))
-        value = _expression(right)
-        if operator != "=":
-            value = Operation(operator.removesuffix("="), (_expression(left), value))
-        if left is not None and left.type in ("identifier", "field_expression"):
-            yield Assignment(_path(left), value)
+    def _macro(self, node: Node) -> Iterator[Statement]:
+        """Takes in an object-like macro as what it stands for; one with arguments is a function."""
+        name = self.text(node.child_by_field_name("name"))
+        text = self.text(node.child_by_field_name("value")).replace("\\\n", " ").strip()
+        listed = node.child_by_field_name("parameters")
+        parameters = () if listed is None else tuple(map(self.text, listed.named_children))
+        outer = self.content, self.origin
+        self.origin, self.expanded = place_of(node), 0
+        # A comment may follow on the line.
+        self.content = f"int _ = {text}\n;".encode()
+        root = parse_part(self.content) if text else None
+        value = None if root is None else _initial(root)
+        if listed is None:
+            known = Constant(UNKNOWN) if value is None else self.expression(value)
+            is_small = self.expanded <= LARGEST_MACRO
+            self.macros[name] = known if is_small else Constant(UNKNOWN)
+            self.sizes[name] = self.expanded if is_small else 1
+        elif value is not None:
+            body: tuple[Statement, ...] = (st.Return(self.expression(value)),)
+            yield st.Function(name, parameters, body, is_macro=True)
         else:
-            yield Evaluation(value)
-        return
-    if node.type == "update_expression":
-        argument = node.child_by_field_name("argument")
-        operator = "+" if "++" in text_of(node) else "-"
-        value = Operation(operator, (_expression(argument), Constant(1)))
-        yield Assignment(text_of(argument), value)
-        return
-    yield Evaluation(_expression(node))
+            self.content = f"void _() {{{text}\n;}}".encode()
+            root = parse_part(self.content)
+            body = () if root is None else _bodies(self._all(root.named_children))
+            yield st.Function(name, parameters, body, is_macro=True)
+        self.content, self.origin = outer
+
+    def _if(self, node: Node) -> Iterator[Statement]:
+        condition = node.child_by_field_name("condition")
+        if condition is not None and condition.type == "condition_clause":
+            yield from self.statements(condition.child_by_field_name("initializer"))
+        then, otherwise = self._block(node, "consequence"), self._block(node, "alternative")
+        yield st.Branch(self.expression(condition), then, otherwise)
+
+    def _switch(self, node: Node) -> Iterator[Statement]:
+        body = node.child_by_field_name("body")
+        cases = []
+        for child in body.named_children if body is not None else []:
+            if child.type == "case_statement":
+                value = child.child_by_field_name("value")
+                inner = [each for each in child.named_children if value is None or each != value]
+                expected = None if value is None else self.expression(value)
+                cases.append(Case(expected, tuple(self._all(inner))))
+        yield from switched(self.expression(node.child_by_field_name("condition")), cases)
+
+    def _function(self, node: Node) -> st.Function:
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            inner = declarator.child_by_field_name("declarator")
+            declarator = inner or next(iter(declarator.named_children), None)
+        name = declarator.child_by_field_name("declarator") if declarator is not None else None
+        listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+        parameters, references, defaults = [], [], []
+        for child in listed.named_children if listed is not None else []:
+            if not child.type.endswith("parameter_declaration"):
+                continue
+            own = child.child_by_field_name("declarator")
+            parameters.append(self._declared_name(own) or "")
+            if own is not None and own.type == "reference_declarator":
+                references.append(parameters[-1])
+            value = child.child_by_field_name("default_value")
+            if value is not None:
+                defaults.append((parameters[-1], self.expression(value)))
+        body = self._block(node, "body")
+        short = self.text(name).rpartition("::")[2]
+        of_callers = frozenset(references)
+        return st.Function(short, tuple(parameters), body, tuple(defaults), of_callers)
+
+    def _declared(self, node: Node, of: Node) -> Iterator[Statement]:
+        name = self._declared_name(node)
+        if name is None or node.type == "function_declarator":
+            return
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        if value is not None and value.type == "lambda_expression":
+            yield self.lambda_named(name, value)
+            return
+        given: Expression = Constant(UNKNOWN) if value is None else self.expression(value)
+        array = node.child_by_field_name("declarator") if value is not None else node
+        if array is not None and array.type == "array_declarator" and value is None:
+            size = self.expression(array.child_by_field_name("size"))
+            given = st.Operation("*", (st.Listing((Constant(UNKNOWN),)), size))
+        if value is None and self.text(of.child_by_field_name("type")).startswith("std::vector<"):
+            given = st.Listing(())
+        if value is not None and value.type == "argument_list":
+            given = Constant(UNKNOWN)
+        yield st.Assignment(name, given, declares=True)
+
+    def _enumerators(self, node: Node) -> Iterator[Statement]:
+        last: Expression = Constant(-1)
+        body = node.child_by_field_name("body")
+        for child in body.named_children if body is not None else []:
+            if child.type == "enumerator":
+                value = child.child_by_field_name("value")
+                one_more = st.Operation("+", (last, Constant(1)))
+                last = one_more if value is None else self.expression(value)
+                name = self.text(child.child_by_field_name("name"))
+                yield st.Assignment(name, last)
+                last = Name(name)
+
+    def _loop(self, node: Node) -> Iterator[Statement]:
+        yield from self.statements(node.child_by_field_name("initializer"))
+        condition = node.child_by_field_name("condition")
+        update = node.child_by_field_name("update")
+        step = tuple(self.effect(update)) if update is not None else ()
+        tested = Constant(UNKNOWN) if condition is None else self.expression(condition)
+        if condition is None and node.type == "for_statement":
+            tested = Constant(1)
+        is_do = node.type == "do_statement"
+        yield st.Loop(tested, self._block(node, "body"), step, tested_after=is_do)
+
+    def effect(self, node: Node) -> Iterator[Statement]:
+        """Says what an expression assigns and calls."""
+        kind = node.type
+        if kind in ("comma_expression", "parenthesized_expression"):
+            for child in node.named_children:
+                yield from self.effect(child)
+        elif kind == "assignment_expression":
+            yield from self._assignment(node)
+        elif kind == "update_expression":
+            argument = node.child_by_field_name("argument")
+            operator = "+" if "++" in self.text(node) else "-"
+            value = st.Operation(operator, (self.expression(argument), Constant(1)))
+            yield from self.assigned(argument, value)
+        elif kind == "call_expression":
+            yield from self._call_of_a_list(node)
+        else:
+            yield st.Evaluation(self.expression(node))
+
+    def _assignment(self, node: Node) -> Iterator[Statement]:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = self.text(node.child_by_field_name("operator"))
+        value = self.expression(right)
+        if operator != "=":
+            value = st.Operation(operator.removesuffix("="), (self.expression(left), value))
+        yield from self.assigned(left, value)
+
+    def assigned(self, left: Node | None, value: Expression) -> Iterator[Statement]:
+        """Assigns a value to what a node names, or to an item of it."""
+        name = self.path(left)
+        if name is not None:
+            yield st.Assignment(name, value)
+        elif left is not None and left.type == "subscript_expression":
+            base = self.path(left.child_by_field_name("argument"))
+            if base is not None:
+                yield st.ElementAssignment(base, self.index_of(left), value)
+            else:
+                # An item of an item, or of what a call gives.
+                yield st.Evaluation(value)
+                inner: Node | None = left
+                while inner is not None and inner.type == "subscript_expression":
+                    inner = inner.child_by_field_name("argument")
+                name = self.path(inner)
+                if name is not None:
+                    yield st.Assignment(name, Constant(UNKNOWN))
+        else:
+            yield st.Evaluation(value)
+
+    def _call_of_a_list(self, node: Node) -> Iterator[Statement]:
+        """Appends to a list; other calls are evaluated."""
+        function = node.child_by_field_name("function")
+        listed = node.child_by_field_name("arguments")
+        if function is not None and function.type == "field_expression" and listed is not None:
+            base = self.path(function.child_by_field_name("argument"))
+            if self.text(function.child_by_field_name("field")) in APPENDS and base is not None:
+                items = tuple(map(self.expression, listed.named_children))
+                yield st.Assignment(base, st.Operation("+", (Name(base), st.Listing(items))))
+                return
+        yield st.Evaluation(self.expression(node))
+
+    def _declared_name(self, node: Node | None) -> str | None:
+        """Gives the name within a declarator such as `*comms[4]`."""
+        while node is not None and node.type not in ("identifier", "field_identifier"):
+            inner = node.child_by_field_name("declarator")
+            if inner is None:
+                inner = next((child for child in node.named_children), None)
+            node = inner
+        return None if node is None else self.text(node)
 
 
-def _path(node: Node) -> str:
-    """Gives the name of a variable or of a structure's member."""
-    return text_of(node).replace("->", ".").removeprefix("this.")
+def _initial(node: Node) -> Node | None:
+    """Gives the value in `int _ = value;`, where that is what a node is."""
+    if len(node.named_children) != 1 or node.named_children[0].type != "declaration":
+        return None
+    declarators = node.named_children[0].children_by_field_name("declarator")
+    return declarators[0].child_by_field_name("value") if len(declarators) == 1 else None
 
 
-def _number(text: str) -> object:
-    digits = text.rstrip("uUlLzZ").replace("'", "")
-    try:
-        is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
-        return int(digits, 8) if is_octal else int(digits, 0)
-    except ValueError:
-        return UNKNOWN
-
-
-def _expression(node: Node | None) -> Expression:
-    if node is None:
-        return Constant(UNKNOWN)
-    kind = node.type
-    if kind == "number_literal":
-        return Constant(_number(text_of(node)))
-    if kind == "string_literal":
-        return Constant(text_of(node).strip('"'))
-    if kind in ("identifier", "qualified_identifier", "true", "false", "null"):
-        text = text_of(node)
-        return Constant(KNOWN[text]) if text in KNOWN else Name(text)
-    if kind == "field_expression":
-        return Name(_path(node))
-    if kind in ("parenthesized_expression", "condition_clause"):
-        inner = node.child_by_field_name("value") or next(iter(node.named_children), None)
-        return _expression(inner)
-    if kind == "cast_expression":
-        return _expression(node.child_by_field_name("value"))
-    if kind in ("binary_expression", "unary_expression"):
-        operator = text_of(node.child_by_field_name("operator"))
-        sides = [node.child_by_field_name(name) for name in ("left", "right", "argument")]
-        return Operation(operator, tuple(_expression(side) for side in sides if side is not None))
-    if kind == "conditional_expression":
-        names = ("condition", "consequence", "alternative")
-        return Operation("?", tuple(_expression(node.child_by_field_name(name)) for name in names))
-    if kind == "subscript_expression":
-        index = node.child_by_field_name("index") or node.child_by_field_name("indices")
-        inner = index.named_children[0] if index is not None and index.named_children else index
-        if index is not None and index.type not in ("subscript_argument_list",):
-            inner = index
-        return Element(_expression(node.child_by_field_name("argument")), _expression(inner))
-    if kind == "initializer_list":
-        return Listing(tuple(_expression(child) for child in node.named_children))
-    if kind == "call_expression":
-        return _call(node)
-    if kind == "lambda_expression":
-        return Body(tuple(_statements(node.child_by_field_name("body"))))
-    if kind in ("assignment_expression", "update_expression"):
-        return Body(tuple(_effect(node)))
-    return Operation(",", tuple(_expression(child) for child in node.named_children))
-
-
-def _call(node: Node) -> Call:
-    listed = node.child_by_field_name("arguments")
-    arguments = listed.named_children if listed is not None else []
-    arguments = [child for child in arguments if child.type != "comment"]
-    function = node.child_by_field_name("function")
-    name = text_of(function).replace("->", ".").rpartition("::")[2]
-    return Call(
-        name,
-        tuple(map(_expression, arguments)),
-        (),
-        tuple(_written(arguments)),
-        place_of(node),
-        name,
+def _bodies(statements: Iterator[Statement]) -> tuple[Statement, ...]:
+    """Gives what functions hold."""
+    return tuple(
+        inner
+        for statement in statements
+        if isinstance(statement, st.Function)
+        for inner in statement.body
     )
-
-
-def _written(arguments: Sequence[Node]) -> Iterator[str | None]:
-    """The variables whose addresses are handed on, or None, of each argument."""
-    for node in arguments:
-        is_address = node.type == "pointer_expression" and text_of(node).startswith("&")
-        target = node.child_by_field_name("argument") if is_address else None
-        is_name = target is not None and target.type in ("identifier", "field_expression")
-        yield _path(target) if target is not None and is_name else None

@@ -129,7 +129,7 @@ def _mpi() -> Iterator[tuple[str, Rule]]:
     yield "MPI_Get", Rule(Kind.RECEIVE, (Argument(3),))
 
 
-# Says what a communicator of mpi4py is called here, whatever its variable is.
+# A communicator of mpi4py is called so here, whatever its variable is.
 _COMMUNICATOR = "mpi4py.communicator."
 
 
@@ -153,36 +153,40 @@ def _mpi4py() -> Iterator[tuple[str, Rule]]:
 
 
 def _torch() -> Iterator[tuple[str, Rule]]:
-    group = Argument(None, "group")
     distributed = "torch.distributed."
-    for name in (
-        "all_reduce",
-        "all_reduce_coalesced",
-        "broadcast",
-        "broadcast_object_list",
-        "reduce",
-        "all_gather",
-        "all_gather_into_tensor",
-        "all_gather_object",
-        "all_gather_coalesced",
-        "reduce_scatter",
-        "reduce_scatter_tensor",
+
+    def group(place: int | None) -> Argument:
+        return Argument(place, "group")
+
+    # Each with the place of its group.
+    for name, place in (
+        ("all_reduce", 2),
+        ("all_reduce_coalesced", 2),
+        ("broadcast", 2),
+        ("broadcast_object_list", 2),
+        ("reduce", 3),
+        ("all_gather", 2),
+        ("all_gather_into_tensor", 2),
+        ("all_gather_object", 2),
+        ("all_gather_coalesced", 2),
+        ("reduce_scatter", 3),
+        ("reduce_scatter_tensor", 3),
     ):
-        yield distributed + name, Rule(Kind.RING, (), group)
-    for name in ("all_to_all", "all_to_all_single"):
-        yield distributed + name, Rule(Kind.ALL_TO_ALL, (), group)
+        yield distributed + name, Rule(Kind.RING, (), group(place))
+    for name, place in (("all_to_all", 2), ("all_to_all_single", 4)):
+        yield distributed + name, Rule(Kind.ALL_TO_ALL, (), group(place))
     for name in ("gather", "gather_object"):
-        yield distributed + name, Rule(Kind.STAR, (Argument(2, "dst", 0),), group)
+        yield distributed + name, Rule(Kind.STAR, (Argument(2, "dst", 0),), group(3))
     for name in ("scatter", "scatter_object_list"):
-        yield distributed + name, Rule(Kind.STAR, (Argument(2, "src", 0),), group)
+        yield distributed + name, Rule(Kind.STAR, (Argument(2, "src", 0),), group(3))
     for name in ("send", "isend", "send_object_list"):
-        yield distributed + name, Rule(Kind.SEND, (Argument(1, "dst"),), group)
+        yield distributed + name, Rule(Kind.SEND, (Argument(1, "dst"),), group(2))
     for name in ("recv", "irecv", "recv_object_list"):
         source = Argument(1, "src", "MPI_ANY_SOURCE")
-        yield distributed + name, Rule(Kind.RECEIVE, (source,), group)
+        yield distributed + name, Rule(Kind.RECEIVE, (source,), group(2))
     # Its first argument is the function that it calls later: isend or irecv.
-    yield distributed + "P2POp", Rule(Kind.SEND, (Argument(2, "peer"),), group)
-    # Says what wraps a model calls collectives for its gradients and its weights.
+    yield distributed + "P2POp", Rule(Kind.SEND, (Argument(2, "peer"),), group(3))
+    # These wrap a model, and call collectives for its gradients and its weights.
     wrappers = (
         "torch.nn.parallel.DistributedDataParallel",
         "torch.nn.parallel.distributed.DistributedDataParallel",

@@ -7,110 +7,41 @@ with all that it assigns unknown.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice
-from typing import TypeAlias
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain
 
-from linkwright.sources.statements import (
-    UNKNOWN,
-    Assignment,
-    Body,
-    Branch,
-    Call,
-    Comprehension,
-    Constant,
-    Element,
-    Evaluation,
-    Expression,
-    Function,
-    Listing,
-    Loop,
-    Name,
-    Operation,
-    Over,
-    Return,
-    Statement,
-)
+from linkwright.sources import statements as st
+from linkwright.sources.calls import CALLS
+from linkwright.sources.changes import Changes, outer_names
+from linkwright.sources.control import Controller, LeftError
+from linkwright.sources.libraries import COMMUNICATOR, ENDS, GROUP, LibraryCall
+from linkwright.sources.statements import UNKNOWN, Function, Statement
+from linkwright.sources.values import PART, WORLD, Grid, Instance, Reference, Scope, same
 
-__all__ = ["ANYBODY", "NOBODY", "PART", "WORLD", "Follower", "Indexed", "Met", "Part"]
+__all__ = ["Follower", "Met"]
 
-Values: TypeAlias = dict[str, object]
-
-WORLD = "all ranks"
-ANYBODY = "MPI_ANY_SOURCE"
-NOBODY = "MPI_PROC_NULL"
-# A communicator of some ranks, which are not known.
-PART = "some ranks"
-
-# Says what the libraries' constants mean.
-CONSTANTS: dict[str, object] = {
-    "MPI_COMM_WORLD": WORLD,
-    "MPI_COMM_SELF": PART,
-    "MPI_ANY_SOURCE": ANYBODY,
-    "MPI_PROC_NULL": NOBODY,
-    "mpi4py.MPI.COMM_WORLD": WORLD,
-    "mpi4py.MPI.ANY_SOURCE": ANYBODY,
-    "mpi4py.MPI.PROC_NULL": NOBODY,
-    "torch.distributed.group.WORLD": WORLD,
-    "__name__": "__main__",
-}
-# Calls that write the number of a rank or of all ranks through a pointer, by the pointer's place.
-RANKS_WRITTEN = {"MPI_Comm_rank": 1, "ncclCommUserRank": 1}
-SIZES_WRITTEN = {
-    "MPI_Comm_size": 1,
-    "ncclCommCount": 1,
-    "cudaGetDeviceCount": 0,
-    "hipGetDeviceCount": 0,
-}
-RANKS_GIVEN = {"torch.distributed.get_rank", "torch.distributed.get_node_local_rank"}
-SIZES_GIVEN = {"torch.distributed.get_world_size", "torch.cuda.device_count"}
-# Variables of the environment that launchers set.
-RANKS_SET = {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}
-SIZES_SET = {"WORLD_SIZE", "LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}
-# Calls that give their first argument as a number.
-PASSED_ON = {"int", "atoi", "atol", "stoi", "strtol", "list", "tuple"}
-ENVIRONMENT = {"getenv", "os.getenv", "os.environ.get"}
-# Calls that make communicators of some ranks, by the place of the pointer to the new one.
-PARTS_WRITTEN = {
-    "MPI_Comm_split": 3,
-    "MPI_Comm_split_type": 4,
-    "MPI_Comm_create": 2,
-    "ncclCommSplit": 3,
-}
-PARTS_GIVEN = {"Split", "Split_type", "Create", "Create_group"}
 LAUNCHES = ("spawn", "Process", "start_processes", "Thread")
-
-# Turns of one loop that are followed, more than the GPUs of any server.
-MOST_TURNS = 256
-# Statements that all ranks follow, together.
-MOST_STEPS = 60_000
-DEEPEST_CALL = 8
+# Calls in C that only read the arrays that they are given.
+READERS = ("printf", "fprintf", "assert", "free")
 
 
-class Part(tuple[int, ...]):
-    """Holds a communicator of these ranks."""
-
-
+@dataclass(frozen=True)
 class Met:
-    """A call that was met, with the values of its arguments."""
+    """A call that was met, with the values of its arguments.
 
-    def __init__(
-        self, call: Call, name: str, arguments: Sequence[object], keywords: Mapping[str, object]
-    ) -> None:
-        self.call = call
-        self.name = name
-        self.arguments = arguments
-        self.keywords = keywords
+    It is unsure where a condition that is not known decides whether it is made.
+    """
 
-
-class _ReturnedError(Exception):
-    def __init__(self, value: object) -> None:
-        super().__init__()
-        self.value = value
+    call: st.Call
+    name: str
+    arguments: Sequence[object]
+    keywords: Mapping[str, object]
+    is_unsure: bool
 
 
-class Follower:
+class Follower(Controller):
     """Holds one rank of a source."""
 
     def __init__(
@@ -120,270 +51,202 @@ class Follower:
         ranks: int,
         is_python: bool,
         meet: Callable[[Met], None],
+        changes: dict[int, Changes],
     ) -> None:
-        self.rank, self.ranks = rank, ranks
-        self.is_python = is_python
-        self.meet = meet
-        self.shared: Values = {}
-        self.functions: dict[str, Function] = {}
-        self.entered: set[str] = set()
-        self.depth = 0
-        self.steps = MOST_STEPS // ranks
+        super().__init__(rank, ranks, is_python, changes)
         self.statements = statements
+        self.meet = meet
 
     def run(self) -> None:
-        """Runs the source: its statements, `main`, and then each function that nothing called."""
+        """Runs the source: its statements, and `main`."""
         for statement in self.statements:
             if isinstance(statement, Function):
-                self.functions[statement.name] = statement
-        with contextlib.suppress(_ReturnedError):
-            self._block(self.statements, self.shared)
-        first = [name for name in self.functions if name == "main" or name.endswith(".__init__")]
-        for name in [*first, *self.functions]:
-            if name not in self.entered:
-                function = self.functions[name]
-                self._enter(function, dict.fromkeys(function.parameters, UNKNOWN))
+                self.define(statement)
+        with suppress(LeftError):
+            self.block(self.statements, self.shared)
+        for function in self.functions.get("main", []):
+            if id(function) not in self.entered:
+                self._enter_unasked(function)
 
-    def _enter(self, function: Function, given: Mapping[str, object]) -> object:
-        if self.depth >= DEEPEST_CALL or (self.steps < 0 and function.name in self.entered):
-            return UNKNOWN
-        self.entered.add(function.name)
-        values = {name: self._value(default, {}) for name, default in function.defaults}
-        values |= given
-        self.depth += 1
-        try:
-            self._block(function.body, values)
-        except _ReturnedError as returned:
-            return returned.value
-        finally:
-            self.depth -= 1
-        return UNKNOWN
+    def run_rest(self, entered: set[int]) -> None:
+        """Runs each function that no rank has entered, of constructors first."""
+        every = list(chain(*self.functions.values()))
+        first = [function for function in every if function.name.endswith(".__init__")]
+        for function in [*first, *every]:
+            if id(function) not in self.entered | entered and not function.is_macro:
+                self._enter_unasked(function)
+        done: set[int] = set()
+        while open_ := [key for key in self.postponed if key not in done]:
+            done.update(open_)
+            for key in open_:
+                self.entered.discard(key)
+                self._enter_unasked(self.postponed[key])
 
-    def _block(self, statements: Sequence[Statement], values: Values) -> None:
-        for statement in statements:
-            self.steps -= 1
-            self._statement(statement, values)
+    def _enter_unasked(self, function: Function) -> None:
+        """Runs a function whose arguments nobody knows; one that may be left out to be None is."""
+        values: dict[str, object] = dict.fromkeys(function.parameters, UNKNOWN)
+        left_out = [key for key, value in function.defaults if value == st.Constant(None)]
+        with suppress(LeftError):
+            self.enter(function, values | dict.fromkeys(left_out, None))
 
-    def _statement(self, statement: Statement, values: Values) -> None:
-        match statement:
-            case Assignment(name, value):
-                self._assign(name, self._value(value, values), values)
-            case Evaluation(value):
-                self._value(value, values)
-            case Branch(condition, then, otherwise):
-                self._branch(self._value(condition, values), then, otherwise, values)
-            case Loop():
-                self._loop(statement, values)
-            case Over(variable, items, body):
-                listed = self._items(self._value(items, values))
-                if listed is None:
-                    self._forget(body, values)
-                for item in [UNKNOWN] if listed is None else listed:
-                    if variable is not None:
-                        self._assign(variable, item, values)
-                    self._block(body, values)
-            case Return(value):
-                raise _ReturnedError(self._value(value, values))
-            case Function():
-                self.functions.setdefault(statement.name, statement)
+    def _define(self, function: Function) -> None:
+        of_name = self.functions.setdefault(function.name, [])
+        of_name[:] = [other for other in of_name if other is not function] + [function]
 
-    def _items(self, listed: object) -> Sequence[object] | None:
-        """Gives the items to go through, or None where they are not known or too many."""
-        if not isinstance(listed, list | range | tuple) or self.steps < 0:
-            return None
-        # The length of a long range has no number.
-        return None if any(True for _ in islice(listed, MOST_TURNS, None)) else listed
-
-    def _assign(self, name: str, value: object, values: Values) -> None:
-        # Attributes are of the whole source, as are its own variables.
-        target = (
-            self.shared if "." in name or (name in self.shared and name not in values) else values
-        )
-        target[name] = value
-
-    def _branch(
-        self,
-        condition: object,
-        then: Sequence[Statement],
-        otherwise: Sequence[Statement],
-        values: Values,
-    ) -> None:
-        if condition is not UNKNOWN:
-            self._block(then if condition else otherwise, values)
-            return
-        shared, is_shared = self.shared, values is self.shared
-        after: list[tuple[Values, Values]] = []
-        for block in (then, otherwise):
-            self.shared = dict(shared)
-            taken = self.shared if is_shared else dict(values)
-            try:
-                self._block(block, taken)
-            except _ReturnedError:
-                # Whoever did not go this way goes on.
-                continue
-            after.append((self.shared, taken))
-        self.shared = shared
-        _merge(shared, [of_all for of_all, _ in after])
-        if not is_shared:
-            _merge(values, [own for _, own in after])
-
-    def _loop(self, loop: Loop, values: Values) -> None:
-        for _ in range(MOST_TURNS):
-            condition = self._value(loop.condition, values)
-            if condition is UNKNOWN or self.steps < 0:
-                break
-            if not condition:
-                return
-            self._block(loop.body, values)
-            self._block(loop.step, values)
-        self._forget((*loop.body, *loop.step), values)
-        self._block(loop.body, values)
-
-    def _forget(self, statements: Sequence[Statement], values: Values) -> None:
-        for name in _assigned(statements):
-            self._assign(name, UNKNOWN, values)
-
-    def _value(self, expression: Expression, values: Values) -> object:
-        match expression:
-            case Constant(value):
-                return value
-            case Name(text):
-                return self._named(text, values)
-            case Operation(operator, operands):
-                return self._operation(operator, operands, values)
-            case Listing(items):
-                return [self._value(item, values) for item in items]
-            case Element(base, index):
-                return self._element(base, self._value(index, values), values)
-            case Comprehension():
-                return self._comprehension(expression, values)
-            case Body(statements):
-                self._block(statements, values)
-                return UNKNOWN
-            case Call():
-                return self._call(expression, values)
-
-    def _named(self, text: str, values: Values) -> object:
-        if text in values:
-            return values[text]
-        if text in self.shared:
-            return self.shared[text]
-        if text in CONSTANTS:
-            return CONSTANTS[text]
-        base, _, attribute = text.rpartition(".")
-        if self.is_python and self._named_communicator(base, values):
-            return {"rank": self.rank, "size": self.ranks}.get(attribute, UNKNOWN)
-        return UNKNOWN
-
-    def _named_communicator(self, base: str, values: Values) -> bool:
-        return bool(base) and self._named(base, values) == WORLD
-
-    def _element(self, base: Expression, index: object, values: Values) -> object:
-        if base == Name("os.environ"):
-            return self._environment(index)
-        listed = self._value(base, values)
-        known = self._items(listed)
-        if known is not None and isinstance(index, int):
-            return known[index] if -len(known) <= index < len(known) else UNKNOWN
-        if isinstance(base, Name) and listed is UNKNOWN and isinstance(index, int):
-            # Of an array of communicators, which rank it is.
-            return Indexed(index)
-        return UNKNOWN
-
-    def _environment(self, name: object) -> object:
-        if name in RANKS_SET:
-            return self.rank
-        return self.ranks if name in SIZES_SET else UNKNOWN
-
-    def _comprehension(self, expression: Comprehension, values: Values) -> object:
-        listed = self._items(self._value(expression.items, values))
-        known = listed is not None
-        found: list[object] = []
-        inner = dict(values)
-        for item in [UNKNOWN] if listed is None else listed:
-            self.steps -= 1
-            if expression.variable is not None:
-                inner[expression.variable] = item
-            condition = self._value(expression.condition, inner)
-            if condition is UNKNOWN or condition:
-                known = known and condition is not UNKNOWN
-                found.append(self._value(expression.value, inner))
-        return found if known else UNKNOWN
-
-    def _operation(self, operator: str, operands: Sequence[Expression], values: Values) -> object:
-        if operator == "?":
-            condition = self._value(operands[0], values)
-            if condition is not UNKNOWN:
-                return self._value(operands[1 if condition else 2], values)
-            both = [self._value(operand, values) for operand in operands[1:]]
-            return both[0] if _same(*both) else UNKNOWN
-        first = self._value(operands[0], values) if operands else UNKNOWN
-        if operator in ("&&", "||") and first is not UNKNOWN:
-            is_decided = bool(first) == (operator == "||")
-            return first if is_decided else self._value(operands[1], values)
-        rest = [self._value(operand, values) for operand in operands[1:]]
-        if operator in ("&&", "||") and rest[0] is not UNKNOWN:
-            is_decided = bool(rest[0]) == (operator == "||")
-            return rest[0] if is_decided else UNKNOWN
-        found = [first, *rest]
-        lists = [value for value in found if isinstance(value, list)]
-        if operator == "+" and len(lists) == len(found):
-            return UNKNOWN if sum(map(len, lists)) > MOST_TURNS else list(chain(*lists))
-        if operator in ("in", "not in") and len(found) == 2:
-            items = self._items(found[1])
-            if items is None or UNKNOWN in (found[0], *items):
-                return UNKNOWN
-            return (found[0] in items) == (operator == "in")
-        if UNKNOWN in found or operator == ",":
-            return UNKNOWN
-        if operator in ("==", "!=", "is", "is not") and len(found) == 2:
-            return (found[0] == found[1]) == (operator in ("==", "is"))
-        numbers = [int(value) for value in found if isinstance(value, int)]
-        if len(numbers) < len(found):
-            return UNKNOWN
-        return _arithmetic(operator, numbers)
-
-    def _call(self, call: Call, values: Values) -> object:
-        arguments = [self._value(argument, values) for argument in call.arguments]
-        keywords = {name: self._value(value, values) for name, value in call.keywords}
-        name = call.name
-        base, _, method = name.rpartition(".")
-        on = self._named(base, values) if base else UNKNOWN
-        if self.is_python and on in (WORLD, PART) and isinstance(on, str):
-            name = f"mpi4py.communicator.{method}"
-            keywords["<group>"] = on
-        self.meet(Met(call, name, arguments, keywords))
-        given = self._known_call(call, name, method, arguments, keywords, values)
-        if given is not None:
-            return given[0]
-        function = self.functions.get(name) or self.functions.get(f"{name}.__init__")
+    def call(self, call: st.Call, values: Scope) -> object:
+        """Makes a call: it is met, and then followed where the source defines it."""
+        arguments = [self.value(argument, values) for argument in call.arguments]
+        keywords = {name: self.value(value, values) for name, value in call.keywords}
+        on = None if call.base is None else self.value(call.base, values)
+        name, method = call.name, call.name.rpartition(".")[2]
+        if isinstance(on, Instance):
+            name = f"{on.of}.{method}"
+        elif self._is_communicator(on, call.name, method):
+            name = COMMUNICATOR + method
+            keywords[GROUP] = WORLD if on is UNKNOWN else on
+        called = None if name in CALLS else self.named(call.name, values)
+        if isinstance(called, Reference):
+            name = called.name
+        self.meet(Met(call, name, arguments, keywords, self.is_unsure))
+        if name not in CALLS:
+            self._hand_on(call, [*arguments, *keywords.values()])
+        if name in ENDS:
+            raise LeftError("exit")
+        function = self._function(name, method, len(arguments))
         if function is not None:
-            passed: dict[str, object] = dict.fromkeys(function.parameters, UNKNOWN)
-            passed |= dict(zip(function.parameters, arguments, strict=False))
-            passed |= {key: value for key, value in keywords.items() if key in passed}
-            for key, _ in function.defaults:
-                if passed.get(key) is UNKNOWN and key not in keywords:
-                    position = function.parameters.index(key)
-                    if position >= len(arguments):
-                        del passed[key]
-            result = self._enter(function, passed)
-            self._write(call, values, {})
-            return result
+            return self._follow(function, call, arguments, keywords, values)
+        library = LibraryCall(name, arguments, keywords, self.rank, self.ranks).given()
+        if library is not None:
+            self._write(call, values, library.written, may_change=False)
+            return library.value
         if method in LAUNCHES:
             self._launch(call, arguments, keywords)
-        self._write(call, values, {})
+        self._write(call, values, {}, may_change=not self.is_python and name not in READERS)
         return UNKNOWN
 
+    def _hand_on(self, call: st.Call, values: Sequence[object]) -> None:
+        """Meets calls that another is handed, which calls them with what nobody knows."""
+        for value in values:
+            if isinstance(value, Reference):
+                self.meet(Met(call, value.name, [], {}, self.is_unsure))
+
+    def _is_communicator(self, on: object, name: str, method: str) -> bool:
+        """Whether a method is one of mpi4py's communicators."""
+        if not self.is_python or on is None:
+            return False
+        if on is UNKNOWN:
+            # A parameter, say. Other libraries have no methods of these names where MPI is used.
+            is_own = name in self.functions or "<mpi4py>" not in self.shared
+            return not is_own and (COMMUNICATOR + method in CALLS or method.startswith("Get_"))
+        return on in (WORLD, PART) if isinstance(on, str) else isinstance(on, Grid)
+
+    def _function(self, name: str, method: str, count: int) -> Function | None:
+        """Finds a function that the source defines: the last of this name and number."""
+        names = (name, f"{name}.__init__") if self.is_python else (name, method)
+        found = next((self.functions[each] for each in names if each in self.functions), None)
+        if found is None:
+            return None
+        fitting = [function for function in found if len(function.parameters) == count]
+        return fitting[-1] if fitting and not self.is_python else found[-1]
+
+    def _follow(
+        self,
+        function: Function,
+        call: st.Call,
+        arguments: Sequence[object],
+        keywords: Mapping[str, object],
+        values: Scope,
+    ) -> object:
+        given: dict[str, object] = dict(zip(function.parameters, arguments, strict=False))
+        given |= {key: value for key, value in keywords.items() if key in function.parameters}
+        defaults = [key for key, _ in function.defaults]
+        open_ = [key for key in function.parameters if key not in given and key not in defaults]
+        given |= dict.fromkeys(open_, UNKNOWN)
+        owner = function.name.removesuffix(".__init__")
+        is_constructor = self.is_python and owner != function.name
+        again = is_constructor and id(function) in self.entered
+        before = self.attributes_of(owner) if again else {}
+        with self._lending(function, call):
+            sees = values if function.is_macro or function.is_nested else None
+            result, after = self.enter(function, given, sees)
+        if sees is not None:
+            for name in outer_names(function):
+                if name in after.own and name in values:
+                    self.assign(name, after[name], values)
+        for key, value in before.items():
+            # Of several objects of a class, an attribute is known where all have it alike.
+            if not same(value, self.attributes[key]):
+                self.attributes[key] = UNKNOWN
+        for parameter, lent in zip(function.parameters, call.lent, strict=False):
+            if lent is not None:
+                is_list = isinstance(self.named(lent.name, values), list)
+                if lent.is_address or is_list or parameter in function.references:
+                    self.set_variable(lent.name, after[parameter], values)
+        return Instance(owner) if is_constructor else result
+
+    @contextmanager
+    def _lending(self, function: Function, call: st.Call) -> Iterator[None]:
+        """Calls the attributes of a caller's variables after the parameters that they are."""
+        pairs = [
+            (parameter, lent.name)
+            for parameter, lent in zip(function.parameters, call.lent, strict=False)
+            if lent is not None and parameter != lent.name
+        ]
+        if not pairs or self.steps < 0:
+            yield
+            return
+        self.steps -= sum(1 for _ in self.attributes) // 64
+        lent_out = [
+            (f"{parameter}{key.removeprefix(name)}", self.attributes[key])
+            for parameter, name in pairs
+            for key in self.attributes_of(name)
+        ]
+        hidden = [self.attributes_of(parameter) for parameter, _ in pairs]
+        for key in chain(*hidden):
+            del self.attributes[key]
+        for key, value in lent_out:
+            self.set_variable(key, value, self.shared)
+        try:
+            yield
+        finally:
+            back = [
+                (f"{name}{key.removeprefix(parameter)}", value)
+                for parameter, name in pairs
+                for key, value in self.attributes_of(parameter).items()
+            ]
+            for key in [key for each in chain(*pairs) for key in self.attributes_of(each)]:
+                del self.attributes[key]
+            for key, value in chain(*(each.items() for each in hidden), back):
+                self.set_variable(key, value, self.shared)
+
+    def _write(
+        self, call: st.Call, values: Scope, known: Mapping[int, object], *, may_change: bool
+    ) -> None:
+        """Sets the variables that a call may write to: to what is known, else to nothing.
+
+        One whose address is handed on may be written to, and so may the items of an array in C.
+        """
+        for place, lent in enumerate(call.lent):
+            if lent is None:
+                continue
+            is_known, may_be = place in known, may_change or lent.is_address
+            is_array = may_be and isinstance(self.named(lent.name, values), list)
+            if is_known or lent.is_address or is_array:
+                self.assign(lent.name, known.get(place, UNKNOWN), values)
+            if may_be and not is_known and lent.name in self.bases:
+                for key in self.attributes_of(lent.name):
+                    self.attributes[key] = UNKNOWN
+
     def _launch(
-        self, call: Call, arguments: Sequence[object], keywords: Mapping[str, object]
+        self, call: st.Call, arguments: Sequence[object], keywords: Mapping[str, object]
     ) -> None:
         """Runs what a process is started with: its first parameter is the rank, as is usual."""
         named = [*call.arguments, *(value for key, value in call.keywords if key == "target")]
         function = next(
             (
-                self.functions[argument.text]
+                self.functions[argument.text][-1]
                 for argument in named
-                if isinstance(argument, Name) and argument.text in self.functions
+                if isinstance(argument, st.Name) and argument.text in self.functions
             ),
             None,
         )
@@ -397,136 +260,4 @@ class Follower:
             # The process of another rank.
             return
         values: dict[str, object] = dict.fromkeys(function.parameters, UNKNOWN)
-        values |= dict(zip(function.parameters, passed, strict=False))
-        self._enter(function, values)
-
-    def _known_call(
-        self,
-        call: Call,
-        name: str,
-        method: str,
-        arguments: Sequence[object],
-        keywords: Mapping[str, object],
-        values: Values,
-    ) -> tuple[object] | None:
-        """Says what a call of a library gives, in a tuple; None where it is none that is known."""
-        of_world = not arguments or arguments[0] != PART
-        for written, value in (
-            (RANKS_WRITTEN, self.rank),
-            (SIZES_WRITTEN, self.ranks),
-            (PARTS_WRITTEN, PART),
-        ):
-            if name in written:
-                known = value if of_world or written is PARTS_WRITTEN else UNKNOWN
-                first = arguments[0] if arguments else None
-                if written is RANKS_WRITTEN and isinstance(first, Indexed):
-                    known = first.index
-                self._write(call, values, {written[name]: known})
-                return (UNKNOWN,)
-        is_part = bool(keywords.get("group")) or keywords.get("<group>") == PART
-        if name in RANKS_GIVEN or name == "mpi4py.communicator.Get_rank":
-            return (UNKNOWN if is_part else self.rank,)
-        if name in SIZES_GIVEN or name == "mpi4py.communicator.Get_size":
-            return (UNKNOWN if is_part else self.ranks,)
-        if name in ENVIRONMENT:
-            return (self._environment(arguments[0] if arguments else UNKNOWN),)
-        if name == "torch.distributed.new_group":
-            ranks = arguments[0] if arguments else keywords.get("ranks", UNKNOWN)
-            if isinstance(ranks, list | range) and all(isinstance(rank, int) for rank in ranks):
-                return (Part(ranks),)
-            return (WORLD if ranks is None else PART,)
-        if name.startswith("mpi4py.communicator.") and method in PARTS_GIVEN:
-            return (PART,)
-        if name in PASSED_ON and arguments:
-            return (arguments[0],)
-        if self.is_python and name == "range" and arguments:
-            bounds = [value for value in arguments if isinstance(value, int)]
-            if len(bounds) < len(arguments) or (len(bounds) > 2 and bounds[2] == 0):
-                return (UNKNOWN,)
-            return (range(*bounds),)
-        if name == "len" and arguments:
-            items = self._items(arguments[0])
-            return (UNKNOWN if items is None else len(items),)
-        return None
-
-    def _write(self, call: Call, values: Values, known: Mapping[int, object]) -> None:
-        """Sets the variables that a call may write to: to what is known, else to nothing."""
-        for place, name in enumerate(call.written):
-            if name is not None:
-                self._assign(name, known.get(place, UNKNOWN), values)
-
-
-class Indexed:
-    """An item of an array that is not known, such as the communicator of a device."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-def _merge(values: Values, after: Sequence[Values]) -> None:
-    """Keeps the values that all ways to here agree on, or that one of them alone has."""
-    for name in {name: None for taken in after for name in taken}:
-        found = [taken[name] for taken in after if name in taken]
-        values[name] = found[0] if all(_same(found[0], it) for it in found) else UNKNOWN
-
-
-def _same(a: object, b: object) -> bool:
-    return a is b or (a is not UNKNOWN and b is not UNKNOWN and a == b)
-
-
-def _assigned(statements: Sequence[Statement]) -> Iterator[str]:
-    """Gives the variables that statements assign."""
-    for statement in statements:
-        match statement:
-            case Assignment(name, _):
-                yield name
-            case Branch(_, then, otherwise):
-                yield from _assigned((*then, *otherwise))
-            case Loop(_, body, step):
-                yield from _assigned((*body, *step))
-            case Over(variable, _, body):
-                if variable is not None:
-                    yield variable
-                yield from _assigned(body)
-            case Evaluation(Call(written=written)):
-                yield from (name for name in written if name is not None)
-
-
-# The largest shift, and the largest number that is followed.
-MOST_SHIFTED = 64
-LARGEST = 1 << 64
-
-
-def _arithmetic(operator: str, numbers: Sequence[int]) -> object:
-    """The value of an operator on whole numbers; unknown where there is none."""
-    if len(numbers) == 1:
-        (a,) = numbers
-        of_one: dict[str, object] = {"-": -a, "+": a, "!": not a, "~": ~a}
-        return of_one.get(operator, UNKNOWN)
-    a, b = numbers[:2]
-    if max(abs(a), abs(b)) > LARGEST:
-        return UNKNOWN
-    if operator in ("/", "%", "floor", "modulo"):
-        if b == 0:
-            return UNKNOWN
-        if operator in ("floor", "modulo"):
-            return a // b if operator == "floor" else a % b
-        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return quotient if operator == "/" else a - quotient * b
-    if operator in ("<<", ">>"):
-        if not 0 <= b < MOST_SHIFTED:
-            return UNKNOWN
-        return a << b if operator == "<<" else a >> b
-    of_two: dict[str, object] = {
-        "+": a + b,
-        "-": a - b,
-        "*": a * b,
-        "<": a < b,
-        "<=": a <= b,
-        ">": a > b,
-        ">=": a >= b,
-        "^": a ^ b,
-        "&": a & b,
-        "|": a | b,
-    }
-    return of_two.get(operator, UNKNOWN)
+        self.enter(function, values | dict(zip(function.parameters, passed, strict=False)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 __all__ = [
     "UNKNOWN",
@@ -14,12 +14,16 @@ __all__ = [
     "Comprehension",
     "Constant",
     "Element",
+    "ElementAssignment",
     "Evaluation",
     "Expression",
     "Function",
+    "Leave",
+    "Lent",
     "Listing",
     "Loop",
     "Name",
+    "Once",
     "Operation",
     "Over",
     "Place",
@@ -85,31 +89,48 @@ class Listing:
 
 @dataclass(frozen=True)
 class Comprehension:
-    """A list of one value for each item, where a condition holds."""
+    """A list of one value for each item, where a condition holds; `bound` follows each item."""
 
-    variable: str | None
+    variable: str
+    bound: tuple[Assignment, ...]
     items: Expression
     condition: Expression
     value: Expression
 
 
 @dataclass(frozen=True)
+class Lent:
+    """Holds the variable that an argument hands on: itself, or its address."""
+
+    name: str
+    is_address: bool = False
+
+
+@dataclass(frozen=True)
 class Call:
-    """A call: of what, with what, and where. `written` are variables that it may write to."""
+    """Holds a call: of what, with what, and where.
+
+    Attributes:
+        base: A method is called on this value. A function has none.
+        lent: Of each argument the variable that it hands on.
+        text: The function's name as written.
+    """
 
     name: str
     arguments: tuple[Expression, ...]
     keywords: tuple[tuple[str, Expression], ...]
-    written: tuple[str | None, ...]
+    lent: tuple[Lent | None, ...]
     place: Place
     text: str
+    base: Expression | None = None
 
 
 @dataclass(frozen=True)
 class Body:
-    """Holds statements in place of an expression, as of a lambda."""
+    """Holds statements within an expression, as of a lambda, and the value after them."""
 
     statements: tuple[Statement, ...]
+    value: Expression = Constant(UNKNOWN)
 
 
 Expression: TypeAlias = (
@@ -119,9 +140,19 @@ Expression: TypeAlias = (
 
 @dataclass(frozen=True)
 class Assignment:
-    """A variable gets a value."""
+    """A variable gets a value; one that is declared is of its function alone."""
 
     name: str
+    value: Expression
+    declares: bool = False
+
+
+@dataclass(frozen=True)
+class ElementAssignment:
+    """An item of a variable's list gets a value."""
+
+    name: str
+    index: Expression
     value: Expression
 
 
@@ -143,20 +174,38 @@ class Branch:
 
 @dataclass(frozen=True)
 class Loop:
-    """A block, again and again while the condition holds; `step` follows it."""
+    """A block, again and again while the condition holds; `step` follows it.
+
+    The first turn is taken whatever the condition where it is tested after the block.
+    """
 
     condition: Expression
     body: tuple[Statement, ...]
     step: tuple[Statement, ...] = ()
+    tested_after: bool = False
 
 
 @dataclass(frozen=True)
 class Over:
-    """A block for each item; the variable is None where it is no single name."""
+    """Holds a block that is run for each item."""
 
-    variable: str | None
+    variable: str
     items: Expression
     body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Once:
+    """Holds a block that `break` leaves, such as a switch has."""
+
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Leaves a loop (`break`) or its turn (`continue`)."""
+
+    how: Literal["break", "continue"]
 
 
 @dataclass(frozen=True)
@@ -168,12 +217,32 @@ class Return:
 
 @dataclass(frozen=True)
 class Function:
-    """Holds a function that a source defines."""
+    """Holds a function that a source defines.
+
+    Attributes:
+        references: These parameters are their caller's variables.
+        is_macro: It is text. It counts where it is used alone.
+        is_nested: It stands within another function. It sees its variables.
+    """
 
     name: str
     parameters: tuple[str, ...]
     body: tuple[Statement, ...] = field(repr=False)
     defaults: tuple[tuple[str, Expression], ...] = ()
+    references: frozenset[str] = frozenset()
+    is_macro: bool = False
+    is_nested: bool = False
 
 
-Statement: TypeAlias = Assignment | Evaluation | Branch | Loop | Over | Return | Function
+Statement: TypeAlias = (
+    Assignment
+    | ElementAssignment
+    | Evaluation
+    | Branch
+    | Loop
+    | Over
+    | Once
+    | Leave
+    | Return
+    | Function
+)

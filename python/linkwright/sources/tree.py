@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import tree_sitter
@@ -14,7 +15,7 @@ from linkwright.errors import InputError, brief, printable
 from linkwright.sources import LANGUAGES
 from linkwright.sources.statements import Place
 
-__all__ = ["parse", "place_of", "refuse", "text_of"]
+__all__ = ["Reader", "parse", "parse_part", "place_of", "refuse"]
 
 GRAMMARS = {
     "C": tree_sitter_c.language,
@@ -38,6 +39,18 @@ def parse(path: Path, content: bytes) -> tree_sitter.Node:
     tree = parser.parse(content)
     _check(path, language, tree)
     return tree.root_node
+
+
+def parse_part(content: bytes) -> tree_sitter.Node | None:
+    """Gives the tree of a part of C++ or CUDA; None where it is none."""
+    parser = tree_sitter.Parser(tree_sitter.Language(GRAMMARS["CUDA C++"]()))
+    tree = parser.parse(content)
+    if tree.root_node.has_error:
+        return None
+    with suppress(InputError):
+        _check(Path(), "C++", tree)
+        return tree.root_node
+    return None
 
 
 def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
@@ -72,16 +85,24 @@ def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
 def refuse(path: Path, node: tree_sitter.Node, problem: str, remedy: str) -> InputError:
     """Holds an error at a node."""
     place = place_of(node)
-    lines = text_of(node).splitlines()
+    lines = (node.text or b"").decode(errors="replace").splitlines()
     value = brief(lines[0]) if lines else ""
     return InputError(printable(str(path)), place.line, place.column, problem, value, remedy)
+
+
+class Reader:
+    """Gives the texts of nodes. A node's own attribute takes longer the later it stands."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def text(self, node: tree_sitter.Node | None) -> str:
+        """Gives the text of a node; empty where there is none."""
+        if node is None:
+            return ""
+        return self.content[node.start_byte : node.end_byte].decode(errors="replace")
 
 
 def place_of(node: tree_sitter.Node) -> Place:
     """Where a node begins."""
     return Place(node.start_point[0] + 1, node.start_point[1] + 1)
-
-
-def text_of(node: tree_sitter.Node | None) -> str:
-    """The text of a node; empty where there is none."""
-    return "" if node is None or node.text is None else node.text.decode(errors="replace")
