@@ -214,6 +214,7 @@ def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:
         FileError: If it holds more than that.
         OSError: If it cannot be read.
     """
+    mebibytes = f"{most / 2**20:g}"
     # Not at once, since a device such as /dev/zero never ends.
     pieces = []
     held = 0
@@ -222,7 +223,7 @@ def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:
         held += len(piece)
         if held > most:
             raise FileError(
-                f"`{file}` holds more than {most // 2**20} MiB",
+                f"`{file}` holds more than {mebibytes} MiB",
                 "name a text of a machine, a scenario, jobs or a state",
             )
     return b"".join(pieces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -21,8 +22,14 @@ from linkwright.sensitivity import ends_of
 from linkwright.sources import is_source
 from linkwright.texts import counted
 
+if TYPE_CHECKING:
+    from linkwright.names import AlgorithmName
+    from linkwright.traffic import EdgeTraffic
+
 __all__ = ["Wanted", "is_sensitive", "wanted_of"]
 
+# Ways of training whose collectives are all-reduces alone.
+REDUCED = ("all-reduce", "tensor")
 # The most pairs of one call that are told.
 MOST_TOLD = 12
 
@@ -66,7 +73,10 @@ def wanted_of(
 
 
 def _of_program(program: Program) -> Wanted:
-    traffic = Pattern.traffic_of_program(program)
+    return _of_traffic(Pattern.from_program(program), Pattern.traffic_of_program(program))
+
+
+def _of_traffic(pattern: Pattern, traffic: Sequence[EdgeTraffic]) -> Wanted:
     whole = sum(there + back for _, _, there, back in traffic)
     told = [
         {
@@ -80,7 +90,7 @@ def _of_program(program: Program) -> Wanted:
     ]
     shares = [f"{a}-{b} {(there + back) / whole:.1%}" for a, b, there, back in traffic if whole]
     remark = f"Shares of the traffic: {_some(shares)}." if shares else "No GPU sends to another."
-    return Wanted(Pattern.from_program(program), {"traffic": told}, [remark])
+    return Wanted(pattern, {"traffic": told}, [remark])
 
 
 def _some(texts: Sequence[str]) -> str:
@@ -119,8 +129,10 @@ def _of_training(
     samples = batch or gpus * (4 if communication == "pipeline" else 1)
     recipe = Recipe(network, batch=samples)
     # The first GPUs stand for any: others change no pattern of ranks.
-    step, _ = recipe.step(machine, range(gpus), communication, samples)
+    step, planner = recipe.step(machine, range(gpus), communication, samples)
     wanted = _of_program(step.program)
+    if planner is not None and gpus > 1:
+        wanted = _planned(wanted, communication, planner, machine)
 
     def time(on: Sequence[int]) -> float:
         from linkwright.runs.training.play import play_step
@@ -129,6 +141,33 @@ def _of_training(
 
     wanted.time = time
     return wanted
+
+
+def _planned(wanted: Wanted, communication: str, planner: str, machine: System) -> Wanted:
+    """Says what a planner's schedule sends, on the first GPUs, in place of rings of NCCL."""
+    # Rings need none of it.
+    from linkwright import plan
+    from linkwright.traffic import traffic_of_schedule
+
+    way, count = communication.partition(":")[0], wanted.pattern.size
+    if way not in (planner, *REDUCED):
+        wanted.remarks.append(
+            f"The collectives of `{communication}` are told as rings; `{planner}` plans others."
+        )
+        return wanted
+    told = cast("list[dict[str, int]]", wanted.fields["traffic"])
+    # A ring sends the size of an all-reduce 2 (n - 1) times.
+    size = sum(edge["bytes_a_to_b"] + edge["bytes_b_to_a"] for edge in told) // (2 * (count - 1))
+    schedule = plan(
+        machine, range(count), "all-reduce", algorithm=cast("AlgorithmName", planner), size=size
+    )
+    traffic = traffic_of_schedule(schedule, size)
+    shares = [(a, b, float(there), float(back)) for a, b, there, back in traffic]
+    found = _of_traffic(Pattern.with_shares(count, shares), traffic)
+    found.remarks.append(
+        f"So `{planner}` plans it on GPUs 0 to {count - 1}; on other links it may plan otherwise."
+    )
+    return found
 
 
 def _replayed(name: str, ranks: int | None, machine: System, on: Sequence[int]) -> float:

@@ -73,7 +73,8 @@ class Follower(Controller):
         every = list(chain(*self.functions.values()))
         first = [function for function in every if function.name.endswith(".__init__")]
         for function in [*first, *every]:
-            if id(function) not in self.entered | entered and not function.is_macro:
+            is_entered = id(function) in self.entered or id(function) in entered
+            if not is_entered and not function.is_macro:
                 self._enter_unasked(function)
         done: set[int] = set()
         while open_ := [key for key in self.postponed if key not in done]:

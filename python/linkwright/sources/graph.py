@@ -18,8 +18,8 @@ from linkwright.sources.union import SourceEdge, SourceGraph, SourceNote, Union
 
 __all__ = ["SourceEdge", "SourceGraph", "SourceNote", "load_source"]
 
-# A source has at most this many bytes, which a parser reads in a second.
-LARGEST_SOURCE = 1 << 20
+# A source has at most this many bytes, whose tree takes 100 MB.
+LARGEST_SOURCE = 1 << 19
 MOST_RANKS = 128
 # Says what a source is followed with while nobody has said of how many GPUs it is.
 PROBED = 2
@@ -38,7 +38,7 @@ def load_source(path: PathOrName, *, gpus: int | None = None) -> SourceGraph:
         gpus: How many GPUs run it; the source's where absent.
 
     Raises:
-        FileError: If there is no such file, it is no source, or it has more than 1 MiB.
+        FileError: If there is no such file, it is no source, or it has more than 512 KiB.
         InputError: If it does not parse, calls nothing that moves data between GPUs, or is of
             another number of GPUs; with its place.
         SimulationError: If nobody says of how many GPUs it is.
@@ -47,7 +47,12 @@ def load_source(path: PathOrName, *, gpus: int | None = None) -> SourceGraph:
     if not is_source(path):
         known = ", ".join(LANGUAGES)
         raise FileError(f"`{printable(str(path))}` is no source", f"sources end in {known}")
-    content = read_bytes(path, LARGEST_SOURCE)
+    try:
+        content = read_bytes(path, LARGEST_SOURCE)
+    except FileError as error:
+        if not path.is_file() or path.stat().st_size <= LARGEST_SOURCE:
+            raise
+        raise FileError(error.problem, f"take the part that communicates, or {REMEDY}") from error
     try:
         return _Reading(path, content).graph(gpus)
     except RecursionError as error:

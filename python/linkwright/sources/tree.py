@@ -54,6 +54,7 @@ def parse_part(content: bytes) -> tree_sitter.Node | None:
 
 
 def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
+    mended = "mend it" if language == "Python" else "mend it, run its preprocessor first"
     cursor = tree.walk()
     depth = 0
     while True:
@@ -64,7 +65,7 @@ def _check(path: Path, language: str, tree: tree_sitter.Tree) -> None:
                 path,
                 node,
                 f"this does not parse as {language}",
-                "mend it, run its preprocessor first, or write its pattern as --edges",
+                f"{mended}, or write its pattern as --edges",
             )
         if depth > DEEPEST:
             raise refuse(

@@ -4,7 +4,8 @@
 //! terms apart: a machine without single NVLinks has such. A term that the others explain gets zero, which
 //! changes no prediction on the samples' mixes.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::published::{Regression, TERMS, terms};
 use crate::allocation::error::AllocationError;
@@ -38,15 +39,33 @@ pub struct Fit {
     /// How many of the terms the samples tell apart; the others have a coefficient of zero.
     pub terms: usize,
     /// Gives the root of the mean squared error, GB/s.
+    #[serde(deserialize_with = "error_of_a_fit")]
     pub root_mean_square_error: f64,
     /// Gives the mean of the errors' absolute values, GB/s.
+    #[serde(deserialize_with = "error_of_a_fit")]
     pub mean_absolute_error: f64,
     /// The root mean square error of each sample's prediction by a fit to all others, GB/s. It is over the samples that
     /// the others can predict; absent where there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "left_out_error_of_a_fit"
+    )]
     pub left_out_error: Option<f64>,
     /// How many samples the others cannot predict: each alone decides a term.
     pub deciding: usize,
+}
+
+fn error_of_a_fit<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(from)?;
+    if is_bounded(value) && value >= 0.0 {
+        return Ok(value);
+    }
+    Err(D::Error::custom(format!("{value} is no error of a fit, which is from 0 to 1e9 GB/s")))
+}
+
+fn left_out_error_of_a_fit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    error_of_a_fit(from).map(Some)
 }
 
 /// Holds fourteen finite numbers.
@@ -319,9 +338,12 @@ mod tests {
         let one = Fit::to(&[Sample { links, bandwidth: 40.0 }]).unwrap();
         assert_eq!((one.terms, one.deciding, one.left_out_error), (1, 1, None));
         let text = one.to_toml();
-        for (from, to) in
-            [("samples = 1", "sample = 1"), ("= [\n", "= [\nnan,\n"), ("= [\n", "= [\n1,\n")]
-        {
+        for (from, to) in [
+            ("samples = 1", "sample = 1"),
+            ("= [\n", "= [\nnan,\n"),
+            ("= [\n", "= [\n1,\n"),
+            ("mean_absolute_error = ", "mean_absolute_error = -1"),
+        ] {
             let error = Fit::read("f.toml", &text.replace(from, to)).unwrap_err().to_string();
             assert!(error.starts_with("f.toml:"), "{error}");
         }
@@ -331,13 +353,21 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_damaged_file_is_read_or_refused(at in 0_usize..400, byte in 0_u8..128) {
-            let links = LinkCounts { double: 1, ..LinkCounts::default() };
-            let fit = Fit::to(&[Sample { links, bandwidth: 40.0 }]).unwrap();
-            let mut text = fit.to_toml().into_bytes();
+        fn a_damaged_file_is_read_or_refused(
+            at in 0_usize..600, length in 0_usize..12, other in "[a-z0-9=.,\\[\\]\n -]{0,8}|nan|inf|1e400",
+        ) {
+            let samples: Vec<Sample> = mixes().map(of_the_paper).collect();
+            let text = Fit::to(&samples).unwrap().to_toml();
             let at = at % text.len();
-            text[at] = byte;
-            let _ = Fit::read("f.toml", &String::from_utf8(text).unwrap());
+            let end = (at + length).min(text.len());
+            let damaged = format!("{}{other}{}", &text[..at], &text[end..]);
+            match Fit::read("f.toml", &damaged) {
+                Ok(fit) => prop_assert_eq!(Fit::read("f.toml", &fit.to_toml()), Ok(fit)),
+                Err(error) => {
+                    let told = error.to_string();
+                    prop_assert!(told.starts_with("f.toml:") && !told.contains('\n'), "{}", told);
+                }
+            }
         }
     }
 }
