@@ -125,7 +125,7 @@ class _Lowering(Expressions):
             known = Constant(UNKNOWN) if value is None else self.expression(value)
             is_small = self.expanded <= LARGEST_MACRO
             self.macros[name] = known if is_small else Constant(UNKNOWN)
-            self.sizes[name] = self.expanded if is_small else 1
+            self.sizes[name] = max(self.expanded, 1) if is_small else 1
         elif value is not None:
             body: tuple[Statement, ...] = (st.Return(self.expression(value)),)
             yield st.Function(name, parameters, body, is_macro=True)
@@ -152,7 +152,8 @@ class _Lowering(Expressions):
                 inner = [each for each in child.named_children if value is None or each != value]
                 expected = None if value is None else self.expression(value)
                 cases.append(Case(expected, tuple(self._all(inner))))
-        yield from switched(self.expression(node.child_by_field_name("condition")), cases)
+        decides = self.expression(node.child_by_field_name("condition"))
+        yield from switched(f"switch {node.start_byte}", decides, cases)
 
     def _function(self, node: Node) -> st.Function:
         declarator = node.child_by_field_name("declarator")

@@ -151,7 +151,8 @@ class _Lowering(Expressions):
                 value = Constant(int(pattern))
             cases.append(Case(value, self._block(clause, "consequence"), tested))
         subjects = node.children_by_field_name("subject")
-        yield from switched(self.expression(subjects[0]), cases, falls=False)
+        value = self.expression(subjects[0])
+        yield from switched(f"match {node.start_byte}", value, cases, falls=False)
 
     def _function(self, node: Node) -> st.Function:
         listed = node.child_by_field_name("parameters")

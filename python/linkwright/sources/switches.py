@@ -10,8 +10,6 @@ from linkwright.sources.statements import Expression, Statement
 
 __all__ = ["Case", "switched"]
 
-VALUE = "<switch>"
-
 
 @dataclass(frozen=True)
 class Case:
@@ -23,27 +21,30 @@ class Case:
 
 
 def switched(
-    value: Expression, cases: Sequence[Case], *, falls: bool = True
+    name: str, value: Expression, cases: Sequence[Case], *, falls: bool = True
 ) -> Iterator[Statement]:
-    """Gives a switch as branches; a case falls into those below it where no `break` ends it."""
-    bodies = []
-    below: tuple[Statement, ...] = ()
-    for case in reversed(cases):
-        ends = not falls or (case.body and isinstance(case.body[-1], st.Leave | st.Return))
-        below = case.body if ends else (*case.body, *below)
-        bodies.append(below)
-    bodies.reverse()
-    branch: tuple[Statement, ...] = ()
-    for case, body in zip(reversed(cases), reversed(bodies), strict=True):
-        if case.value is None and case.guard is None:
-            branch = body
-    for case, body in zip(reversed(cases), reversed(bodies), strict=True):
+    """Gives a switch as branches, one after the other.
+
+    Args:
+        name: Every switch has another.
+        value: It decides.
+        cases: In their order.
+        falls: Whether a case falls into the next where no `break` ends it.
+    """
+    of_value, taken = st.Name(f"<{name}>"), st.Name(f"<taken by {name}>")
+    named = st.Listing(tuple(case.value for case in cases if case.value is not None))
+    branches = []
+    for case in cases:
+        rest = st.Operation("not in", (of_value, named))
+        condition: Expression = rest if falls else st.Constant(1)
         if case.value is not None:
-            condition: Expression = st.Operation("==", (st.Name(VALUE), case.value))
-            if case.guard is not None:
-                condition = st.Operation("&&", (condition, case.guard))
-            branch = (st.Branch(condition, body, branch),)
-        elif case.guard is not None:
-            branch = (st.Branch(case.guard, body, branch),)
-    yield st.Assignment(VALUE, value, declares=True)
-    yield st.Once(branch)
+            condition = st.Operation("==", (of_value, case.value))
+        if case.guard is not None:
+            condition = st.Operation("&&", (condition, case.guard))
+        before: Expression = taken if falls else st.Operation("!", (taken,))
+        whole = st.Operation("||" if falls else "&&", (before, condition))
+        take = st.Assignment(taken.text, st.Constant(1), declares=True)
+        branches.append(st.Branch(whole, (take, *case.body)))
+    yield st.Assignment(of_value.text, value, declares=True)
+    yield st.Assignment(taken.text, st.Constant(0), declares=True)
+    yield st.Once(tuple(branches)) if falls else st.Branch(st.Constant(1), tuple(branches))
