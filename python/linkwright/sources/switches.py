@@ -29,7 +29,7 @@ def switched(
         name: Every switch has another.
         value: It decides.
         cases: In their order.
-        falls: Whether a case falls into the next where no `break` ends it.
+        falls: Whether a case falls into the next.
     """
     of_value, taken = st.Name(f"<{name}>"), st.Name(f"<taken by {name}>")
     named = st.Listing(tuple(case.value for case in cases if case.value is not None))
