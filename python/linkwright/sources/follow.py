@@ -23,8 +23,8 @@ from linkwright.sources.values import PART, WORLD, Grid, Instance, Reference, Sc
 __all__ = ["Follower", "Met"]
 
 LAUNCHES = ("spawn", "Process", "start_processes", "Thread")
-# Calls in C that only read the arrays that they are given.
-READERS = ("printf", "fprintf", "assert", "free")
+# Calls in C that only read the numbers in the arrays that they are given, by how they begin.
+READERS = ("printf", "fprintf", "assert", "free", "nccl")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Follower(Controller):
             return library.value
         if method in LAUNCHES:
             self._launch(call, arguments, keywords)
-        self._write(call, values, {}, may_change=not self.is_python and name not in READERS)
+        self._write(call, values, {}, may_change=not self.is_python and not name.startswith(READERS))
         return UNKNOWN
 
     def _hand_on(self, call: st.Call, values: Sequence[object]) -> None:
