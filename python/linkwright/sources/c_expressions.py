@@ -144,10 +144,13 @@ class Expressions(Reader, ABC):
         if node.type != "pointer_expression" or not self.text(node).startswith("&"):
             return st.Lent(given.text) if isinstance(given, Name) else None
         target = node.child_by_field_name("argument")
+        index = None
         while target is not None and target.type == "subscript_expression":
+            # Of an item of an item nothing more than the array is known.
+            index = self.index_of(target) if index is None else Constant(UNKNOWN)
             target = target.child_by_field_name("argument")
         name = self.path(target)
-        return None if name is None else st.Lent(name, is_address=True)
+        return None if name is None else st.Lent(name, is_address=True, index=index)
 
 
 def _within(node: Node, kind: str) -> Iterator[Node]:

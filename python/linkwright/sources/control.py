@@ -91,7 +91,7 @@ class Controller(Evaluator):
             case st.Assignment(name, value, declares):
                 self.assign(name, self.value(value, values), values, declares)
             case st.ElementAssignment():
-                self._assign_element(statement, values)
+                self.assign_element(statement, values)
             case st.Evaluation(value):
                 self.value(value, values)
             case st.Branch(condition, then, otherwise):
@@ -144,7 +144,8 @@ class Controller(Evaluator):
             name = name.rpartition(".")[0]
             self.bases.add(name)
 
-    def _assign_element(self, statement: st.ElementAssignment, values: Scope) -> None:
+    def assign_element(self, statement: st.ElementAssignment, values: Scope) -> None:
+        """Gives an item of a list a value; of a list that is not known nothing more is."""
         index = self.value(statement.index, values)
         value = self.value(statement.value, values)
         listed = self.items(self.named(statement.name, values))

@@ -122,7 +122,9 @@ class Follower(Controller):
             return library.value
         if method in LAUNCHES:
             self._launch(call, arguments, keywords)
-        self._write(call, values, {}, may_change=not self.is_python and not name.startswith(READERS))
+        self._write(
+            call, values, {}, may_change=not self.is_python and not name.startswith(READERS)
+        )
         return UNKNOWN
 
     def _hand_on(self, call: st.Call, values: Sequence[object]) -> None:
@@ -181,7 +183,10 @@ class Follower(Controller):
         for parameter, lent in zip(function.parameters, call.lent, strict=False):
             if lent is not None:
                 is_list = isinstance(self.named(lent.name, values), list)
-                if lent.is_address or is_list or parameter in function.references:
+                if lent.index is not None:
+                    # A pointer to an item may reach its neighbours.
+                    self.assign(lent.name, UNKNOWN, values)
+                elif lent.is_address or is_list or parameter in function.references:
                     self.set_variable(lent.name, after[parameter], values)
         return Instance(owner) if is_constructor else result
 
@@ -232,7 +237,10 @@ class Follower(Controller):
                 continue
             is_known, may_be = place in known, may_change or lent.is_address
             is_array = may_be and isinstance(self.named(lent.name, values), list)
-            if is_known or lent.is_address or is_array:
+            if lent.index is not None and is_known:
+                written = st.Constant(known[place])
+                self.assign_element(st.ElementAssignment(lent.name, lent.index, written), values)
+            elif is_known or lent.is_address or is_array:
                 self.assign(lent.name, known.get(place, UNKNOWN), values)
             if may_be and not is_known and lent.name in self.bases:
                 for key in self.attributes_of(lent.name):

@@ -100,10 +100,11 @@ class Comprehension:
 
 @dataclass(frozen=True)
 class Lent:
-    """Holds the variable that an argument hands on: itself, or its address."""
+    """Holds the variable that an argument hands on: itself, its address, or that of an item."""
 
     name: str
     is_address: bool = False
+    index: Expression | None = None
 
 
 @dataclass(frozen=True)
