@@ -195,7 +195,8 @@ class _Lowering(Expressions):
             given = st.Listing(())
         if value is not None and value.type == "argument_list":
             given = Constant(UNKNOWN)
-        yield st.Assignment(name, given, declares=True)
+        is_member = of.type == "field_declaration"
+        yield st.Member(name) if is_member else st.Assignment(name, given, declares=True)
 
     def _enumerators(self, node: Node) -> Iterator[Statement]:
         last: Expression = Constant(-1)

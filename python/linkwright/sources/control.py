@@ -9,7 +9,7 @@ from linkwright.sources import statements as st
 from linkwright.sources.changes import Changes, changes_of
 from linkwright.sources.evaluate import Evaluator
 from linkwright.sources.statements import UNKNOWN, Function, Statement
-from linkwright.sources.values import MOST_ITEMS, Scope, plain, same
+from linkwright.sources.values import GONE, MOST_ITEMS, Scope, plain, same
 
 __all__ = ["Controller", "LeftError"]
 
@@ -36,8 +36,11 @@ class Controller(Evaluator):
         # Functions by their identity: two may have one name.
         self.entered: set[int] = set()
         self.postponed: dict[int, Function] = {}
-        # The variables that have attributes.
+        # The variables that have attributes, and the classes that have several objects.
         self.bases: set[str] = set()
+        self.several: set[str] = set()
+        # Variables that objects have in C++, where nobody counts them.
+        self.members: set[str] = set()
         self.depth = 0
         # Whether a condition that is not known decides what is run.
         self.is_unsure = False
@@ -90,6 +93,8 @@ class Controller(Evaluator):
         match statement:
             case st.Assignment(name, value, declares):
                 self.assign(name, self.value(value, values), values, declares)
+            case st.Member(name):
+                self.members.add(name)
             case st.ElementAssignment():
                 self.assign_element(statement, values)
             case st.Evaluation(value):
@@ -124,13 +129,18 @@ class Controller(Evaluator):
     def set_variable(self, name: str, value: object, values: Scope, declares: bool = False) -> None:
         """Gives a variable a value. Attributes are of the whole source, as are its variables."""
         if "." in name:
+            if name.partition(".")[0] in self.several:
+                value = _alike(self.attributes.find(name), value)
             self.attributes[name] = value
             while "." in name:
                 name = name.rpartition(".")[0]
                 self.bases.add(name)
+        elif declares or name in values:
+            values[name] = value
+        elif name in self.members:
+            self.shared[name] = _alike(self.shared.find(name), value)
         else:
-            is_shared = name in self.shared and name not in values and not declares
-            (self.shared if is_shared else values)[name] = value
+            (self.shared if name in self.shared else values)[name] = value
 
     def attributes_of(self, name: str) -> dict[str, object]:
         """Gives the attributes of a variable that are known by its name."""
@@ -265,3 +275,8 @@ class Controller(Evaluator):
             found = changes_of((part,), self.functions, self.changes)
             self.changes[id(part)] = found
         return found
+
+
+def _alike(before: object, value: object) -> object:
+    """Gives the value of a variable that several objects have; unknown where they differ."""
+    return value if before is GONE or same(before, value) else UNKNOWN

@@ -18,7 +18,7 @@ from linkwright.sources.changes import Changes, outer_names
 from linkwright.sources.control import Controller, LeftError
 from linkwright.sources.libraries import COMMUNICATOR, ENDS, GROUP, LibraryCall
 from linkwright.sources.statements import UNKNOWN, Function, Statement
-from linkwright.sources.values import PART, WORLD, Grid, Instance, Reference, Scope, same
+from linkwright.sources.values import PART, WORLD, Grid, Instance, Reference, Scope
 
 __all__ = ["Follower", "Met"]
 
@@ -167,8 +167,8 @@ class Follower(Controller):
         given |= dict.fromkeys(open_, UNKNOWN)
         owner = function.name.removesuffix(".__init__")
         is_constructor = self.is_python and owner != function.name
-        again = is_constructor and id(function) in self.entered
-        before = self.attributes_of(owner) if again else {}
+        if is_constructor and id(function) in self.entered:
+            self.several.add(owner)
         with self._lending(function, call):
             sees = values if function.is_macro or function.is_nested else None
             result, after = self.enter(function, given, sees)
@@ -176,10 +176,6 @@ class Follower(Controller):
             for name in outer_names(function):
                 if name in after.own and name in values:
                     self.assign(name, after[name], values)
-        for key, value in before.items():
-            # Of several objects of a class, an attribute is known where all have it alike.
-            if not same(value, self.attributes[key]):
-                self.attributes[key] = UNKNOWN
         for parameter, lent in zip(function.parameters, call.lent, strict=False):
             if lent is not None:
                 is_list = isinstance(self.named(lent.name, values), list)

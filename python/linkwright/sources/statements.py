@@ -22,6 +22,7 @@ __all__ = [
     "Lent",
     "Listing",
     "Loop",
+    "Member",
     "Name",
     "Once",
     "Operation",
@@ -149,6 +150,13 @@ class Assignment:
 
 
 @dataclass(frozen=True)
+class Member:
+    """Declares a variable that each object of a class has."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class ElementAssignment:
     """An item of a variable's list gets a value."""
 
@@ -237,6 +245,7 @@ class Function:
 
 Statement: TypeAlias = (
     Assignment
+    | Member
     | ElementAssignment
     | Evaluation
     | Branch
