@@ -151,10 +151,10 @@ def _planned(wanted: Wanted, communication: str, planner: str, machine: System) 
 
     way, count = communication.partition(":")[0], wanted.pattern.size
     if way not in (planner, *REDUCED):
-        wanted.remarks.append(
-            f"The collectives of `{communication}` are told as rings; `{planner}` plans others."
+        return _noted(
+            wanted,
+            f"The collectives of `{communication}` are told as rings; `{planner}` plans others.",
         )
-        return wanted
     told = cast("list[dict[str, int]]", wanted.fields["traffic"])
     # A ring sends the size of an all-reduce 2 (n - 1) times.
     size = sum(edge["bytes_a_to_b"] + edge["bytes_b_to_a"] for edge in told) // (2 * (count - 1))
@@ -163,11 +163,16 @@ def _planned(wanted: Wanted, communication: str, planner: str, machine: System) 
     )
     traffic = traffic_of_schedule(schedule, size)
     shares = [(a, b, float(there), float(back)) for a, b, there, back in traffic]
-    found = _of_traffic(Pattern.with_shares(count, shares), traffic)
-    found.remarks.append(
-        f"So `{planner}` plans it on GPUs 0 to {count - 1}; on other links it may plan otherwise."
+    return _noted(
+        _of_traffic(Pattern.with_shares(count, shares), traffic),
+        f"So `{planner}` plans it on GPUs 0 to {count - 1}; on other links it may plan otherwise.",
     )
-    return found
+
+
+def _noted(wanted: Wanted, text: str) -> Wanted:
+    wanted.fields["notes"] = [text]
+    wanted.remarks.append(text)
+    return wanted
 
 
 def _replayed(name: str, ranks: int | None, machine: System, on: Sequence[int]) -> float:
