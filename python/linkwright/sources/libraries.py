@@ -111,7 +111,9 @@ class LibraryCall:
     def _written(self) -> Given | None:
         name, first = self.name, self._argument(0)
         if name in RANKS_WRITTEN:
-            rank = first.index if isinstance(first, Indexed) else self._rank(first)
+            rank = self._rank(first)
+            if isinstance(first, Indexed) and name.startswith("nccl"):
+                rank = first.index
             return Given(written={RANKS_WRITTEN[name]: rank})
         if name in SIZES_WRITTEN:
             return Given(written={SIZES_WRITTEN[name]: self._size(first)})

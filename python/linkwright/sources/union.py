@@ -77,7 +77,7 @@ class Union:
 
     Attributes:
         said: How many GPUs a call names, and the call.
-        largest: The largest device that a copy names.
+        largest: The largest device that a call names.
     """
 
     file: str
@@ -153,7 +153,11 @@ class Union:
             self._towards(call, peers[0], members, members)
         else:
             group = _argument(met, rule.group) if rule.group is not None else None
-            here = group.index if isinstance(group, Indexed) else rank
+            here = rank
+            if isinstance(group, Indexed) and met.name.startswith("nccl"):
+                # A process has a communicator for each of its GPUs.
+                here = group.index
+                self._check_device(here, call, "a communicator")
             for peer, is_sent in zip(peers, (kind is not Kind.RECEIVE, False), strict=False):
                 if not is_sent and peer == ANYBODY:
                     self.open.append(call)
@@ -174,19 +178,25 @@ class Union:
     def _copy(self, call: Call, devices: Sequence[object], members: Sequence[int]) -> None:
         known = [device for device in devices if isinstance(device, int)]
         for device in known:
-            self.largest = max(self.largest or 0, device)
-            if not self.is_probe and not 0 <= device < self.ranks:
-                place, problem = (
-                    call.place,
-                    f"a copy of GPU {device}, and {self.ranks} are asked for",
-                )
-                remedy = f"ask for {device + 1} or more" if device > 0 else "name GPUs from 0 on"
-                raise InputError(self.file, place.line, place.column, problem, call.text, remedy)
+            self._check_device(device, call, "a copy")
         if len(known) < len(devices):
             self._leave_open(call, "its devices are no constants")
             self._join(call, combinations(members, 2))
         elif not self.is_probe:
             self._join(call, [(known[0], known[1])])
+
+    def _check_device(self, device: int, call: Call, what: str) -> None:
+        """Takes in a GPU that a call names.
+
+        Raises:
+            InputError: If there are fewer.
+        """
+        self.largest = max(self.largest or 0, device)
+        if not self.is_probe and not 0 <= device < self.ranks:
+            place = call.place
+            problem = f"{what} of GPU {device}, and {self.ranks} are asked for"
+            remedy = f"ask for {device + 1} or more" if device > 0 else "name GPUs from 0 on"
+            raise InputError(self.file, place.line, place.column, problem, call.text, remedy)
 
     def settle(self) -> None:
         """Joins all where ranks receive from anybody and nothing says who sends."""
@@ -204,7 +214,7 @@ class Union:
     def _join(self, call: Call, pairs: Iterable[Pair]) -> None:
         _, own = self.calls[_place(call)]
         for a, b in pairs:
-            if a != b:
+            if a != b and max(a, b) < self.ranks:
                 pair = (min(a, b), max(a, b))
                 self.first.setdefault(pair, call)
                 own.add(pair)
