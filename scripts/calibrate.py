@@ -1,10 +1,11 @@
 """Fits what NCCL's kernels cost to measurements, and says how far off the clock then is.
 
-The measurements are those of one server of `nccl_rows`: `validation/nccl-tests.csv`, and the rows of threads and logs in
-`validation/accuracy/`. The terms are those that `fitted` names in
-`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`; each family of GPUs weighs as much as any other.
-Parts of the rows are also left out in turn: the terms are fitted to the others, and the part is predicted from them and its
-data sheets. The tables go to `docs/concepts/calibration.md`, and the errors of what was left out are the error bars.
+The measurements are those of one server of `nccl_rows`: `validation/nccl-tests.csv`, and the rows
+of threads and logs in `validation/accuracy/`. The terms are those that `fitted` names in
+`crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`; each family of GPUs
+weighs as much as any other. Parts of the rows are also left out in turn: the terms are fitted to
+the others, and predict the part. The tables go to
+`docs/concepts/calibration.md`, and the errors of what was left out are the error bars.
 
 Run it by `make calibrate`; with `--check` nothing is written, and the page must be what it is.
 """
@@ -62,9 +63,7 @@ LEFT_OUT: dict[str, Callable[[Row], bool]] = {
 EVERY = 3
 
 
-def predicted(
-    measured: Iterable[Row], terms: str, *, as_counted: bool = False
-) -> dict[Row, float]:
+def predicted(measured: Iterable[Row], terms: str, *, as_counted: bool = False) -> dict[Row, float]:
     """The time of each row by these terms, in seconds.
 
     What links reach is what their kind says. Where that was set by the machine's own rows, it is
@@ -163,7 +162,7 @@ def fitted(measured: list[Row], text: str) -> tuple[str, dict[str, float]]:
 
 
 def _thinned(measured: list[Row]) -> list[Row]:
-    """Leaves out neighbouring sizes of long runs, and numbers of 8 bits, whose times are those of 16."""
+    """Leaves out neighbouring sizes of long runs, and numbers of 8 bits, which say the same."""
     seen: dict[tuple[Machine, str], int] = {}
     taken = []
     for row in measured:
@@ -176,7 +175,7 @@ def _thinned(measured: list[Row]) -> list[Row]:
 
 
 def _standard_errors(found: object) -> list[float]:
-    """Of each logarithm, so of each term as a part of it, from the curvature of the sum of squares."""
+    """Of each logarithm, so of each term as a part of it, by the sum of squares' curvature."""
     import numpy as np
 
     jacobian, off = found.jac, found.fun  # type: ignore[attr-defined]
@@ -198,7 +197,7 @@ def fitted_to(measured: list[Row], but: str | None = None) -> list[Row]:
 
 
 def left_out(measured: list[Row], text: str) -> dict[str, dict[Row, float]]:
-    """The errors of predictions of what is left out of the fit, by the part's name, and of what is never fitted to."""
+    """The errors of predictions of what is left out of the fit, or never fitted to, by its name."""
     found = {}
     for part, is_of_it in LEFT_OUT.items():
         own = [row for row in fitted_to(measured) if is_of_it(row)]
@@ -223,9 +222,10 @@ def decades() -> list[tuple[int, float]]:
 
 
 def bars(off: dict[Row, float]) -> str:
-    """What `errors.toml` says: errors of predictions without the own family, by what joins GPUs and for all."""
+    """What `errors.toml` says: errors of predictions without the own family of GPUs."""
     lines = [
-        "# How far off the clock was on systems that were left out of its fit, by what joins the GPUs and by size.",
+        "# How far off the clock was on systems that were left out of its fit, by what joins the",
+        "# GPUs and by size.",
         "# Errors are parts of what was measured; `make calibrate` writes this.",
         "# left_out: those of all systems of a library.",
     ]

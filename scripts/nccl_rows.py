@@ -1,4 +1,4 @@
-"""Reads the measured times of NCCL and RCCL: what ran, on what, how large, how long."""
+"""Reads the measured times of NCCL and RCCL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BEYOND = ("8 L40S",)
 
 @dataclass(frozen=True)
 class Machine:
-    """What a name of the measurements stands for."""
+    """Tells the run behind a name of the measurements."""
 
     system: str
     label: str
@@ -51,7 +51,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Row:
-    """A measured time in seconds."""
+    """Holds a measured time in seconds."""
 
     machine: Machine
     collective: str
@@ -60,7 +60,7 @@ class Row:
 
 
 def machines() -> dict[str, Machine]:
-    """The systems by their names in the measurements."""
+    """Lists the systems by their names in the measurements."""
     found = tomllib.loads(MACHINES.read_text())["machine"]
     made = [Machine(**{**fields, "gpus": tuple(fields["gpus"])}) for fields in found]
     return {machine.system: machine for machine in made}
@@ -95,7 +95,7 @@ def _family(label: str) -> str | None:
 
 
 def counted_by_family() -> dict[str, float]:
-    """Tells what the library counts on from one link where the rows of a family set what it reaches."""
+    """Tells what the library counts on from a link where a family's rows set what it reaches."""
     return {it.group: it.counted for it in machines().values() if it.counted is not None}
 
 

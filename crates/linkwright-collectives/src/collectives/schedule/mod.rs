@@ -396,8 +396,8 @@ pub enum Pacing {
     SideBySide {
         /// The longest run that a step moves.
         chunk: Bytes,
-        /// How many of the library's blocks do the work of a channel, or of all channels that switches reduce; as
-        /// many as it takes where there is none.
+        /// Counts the library's blocks behind a channel, or behind all channels where switches reduce. Where there is no
+        /// number, as many stand there as it takes.
         blocks: Option<u32>,
     },
 }

@@ -63,17 +63,17 @@ pub struct GpuModel {
     pub links: Option<GpuLinks>,
 }
 
-/// What a GPU's cores run at, and on how many pieces of silicon they stand.
+/// Tells the clock of a GPU's cores, and on how many pieces of silicon they stand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
-    /// Megahertz of the boost clock.
+    /// Counts the megahertz of the boost clock.
     #[serde(deserialize_with = "reader::between::<_, _, 100, 10_000>")]
     pub clock: u32,
-    /// Dies with cores, which one GPU joins to one.
+    /// Counts the dies with cores that make one GPU.
     #[serde(default = "one", deserialize_with = "reader::between::<_, _, 1, 16>")]
     pub dies: u32,
-    /// Where these come from.
+    /// Says where these come from.
     #[serde(deserialize_with = "reader::words")]
     pub source: String,
 }
@@ -378,7 +378,7 @@ impl Diagnose for GpuError {
 }
 
 impl GpuModel {
-    /// The clock and the dies.
+    /// Gives the clock and the dies.
     ///
     /// # Errors
     /// [`GpuError::NoSection`] where the file has none.

@@ -1,13 +1,13 @@
 //! How fast a GPU's own silicon is: its clock and its dies.
 //!
-//! What NCCL's kernels do between two transfers are instructions: the start of a kernel, fences, looks at flags, copies in a
-//! block's registers. They take cycles, so that a GPU with a faster clock takes less time. Where a GPU has two dies, half of what a
-//! block reaches lies on the other, and each way is longer.
+//! NCCL's kernels start, fence, look at flags and copy in a block's registers between two transfers. These take cycles, so
+//! that a GPU with a faster clock takes less time. Where a GPU has two dies, half of what a block reaches lies on the
+//! other, and each way is longer.
 
 use super::constants::Generation;
 use crate::system::{Wiring, gpus::find};
 
-/// Gigahertz, and dies with cores.
+/// Tells the gigahertz of a GPU, and its dies with cores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::collectives) struct Silicon {
     pub(in crate::collectives) gigahertz: f64,
@@ -15,7 +15,7 @@ pub(in crate::collectives) struct Silicon {
 }
 
 impl Silicon {
-    /// That of the slowest of a job's GPUs.
+    /// Finds that of the slowest of a job's GPUs.
     pub(in crate::collectives) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
         let of_one = |gpu: &usize| Self::of_one(wiring, *gpu);
         let all = gpus.iter().map(of_one);
@@ -35,7 +35,7 @@ impl Silicon {
         }
     }
 
-    /// That of the largest GPU of a generation, where the model is not known or its file does not say it.
+    /// Gives that of a generation's largest GPU, for models that are not known or whose files lack it.
     const fn usual(generation: Generation) -> Self {
         let (gigahertz, dies) = match generation {
             Generation::Pascal => (1.48, 1),

@@ -82,7 +82,7 @@ fn switches_that_reduce_are_told_from_links_by_the_sizes_that_they_take() {
     near(found(&fitted, Term::InSwitch(LinkKind::Nvlink4)), 0.4);
     near(found(&fitted, Term::LaunchEach), 3e-6);
     let links = fitted.terms.iter().find(|it| it.term == Term::Reached(LinkKind::Nvlink4)).unwrap();
-    // Only small data is on links that nobody reduces on; what it tells of them is what they were.
+    // Small data alone takes links that nobody reduces on, and tells that they stay as they were.
     let off = links.after.map_or(0.0, |after| after / links.before - 1.0);
     assert!(off.abs() < 0.02, "{off}");
 }

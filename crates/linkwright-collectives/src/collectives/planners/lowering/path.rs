@@ -11,7 +11,7 @@ pub struct RankPath {
     pub ranks: Vec<usize>,
     /// How many chunks of the shard go this way.
     pub chunks: u32,
-    /// On which channel: blocks of different channels work side by side.
+    /// Names the channel: blocks of different channels work side by side.
     pub channel: usize,
 }
 
@@ -48,7 +48,7 @@ pub fn schedule_of_paths(
         (source, Slice::output(output as u32 * chunks + start))
     };
     for rank in collective.root().map_or(0..ranks, |root| root..root + 1) {
-        // What a rank keeps is copied by the blocks of all channels, each of which has one chunk or more.
+        // The blocks of all channels copy the part that a rank keeps.
         let at = |place: usize| (place as u64 * u64::from(chunks) / channels.len() as u64) as u32;
         for (place, channel) in channels.iter().enumerate() {
             let (source, destination) = places(rank, rank, at(place));

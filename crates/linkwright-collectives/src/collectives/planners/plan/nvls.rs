@@ -47,7 +47,7 @@ const LEAST_OF_NCCL: usize = 3;
 /// Names [`NvlsPlanner`].
 pub(super) const NAME: &str = "nvls";
 
-/// What NCCL's algorithm over several servers is called among plans; there is no planner of its own.
+/// Names NCCL's algorithm over several servers, which has no planner of its own.
 pub(super) const NAME_OF_TREES: &str = "nvls-tree";
 
 /// Lets the switch reduce and copy (NCCL's NVLS).
@@ -159,9 +159,9 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
     builder.finish()
 }
 
-/// NCCL's NVLSTree, an all-reduce over several servers: each server's switches reduce a part for the GPU that has its place there,
-/// trees reduce over the GPUs of one place, and each multicasts the result in its server. Every other place has the second
-/// tree, in which the leaves of the first are inner vertices.
+/// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs.
+/// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Every other part takes the
+/// second tree, in which the leaves of the first are inner vertices.
 pub(in crate::collectives) fn trees_of_heads(
     wiring: &Wiring,
     gpus: &[usize],
@@ -193,12 +193,12 @@ pub(in crate::collectives) fn trees_of_heads(
             let after = [reduced[parent]];
             reduced[parent] = builder.receive(to, between, from, Some(sum), sum, 1, &after);
         }
-        // What the multicast writes has been sent before.
+        // A part is sent down before the multicast overwrites it.
         let mut sent: Vec<Vec<StepId>> = vec![Vec::new(); servers.len()];
         for (server, parent) in leaves_first(tree).into_iter().rev() {
             let (from, to) = (head(parent), head(server));
             sent[parent].push(builder.send(from, between, to, sum, 1, &[reduced[parent]]));
-            // What was sent up is overwritten once it is gone.
+            // A sum that was sent up is overwritten once it is gone.
             let after = [reduced[server]];
             reduced[server] = builder.receive(to, between, from, None, sum, 1, &after);
         }
@@ -217,7 +217,7 @@ pub(in crate::collectives) fn trees_of_heads(
     Ok(Plan { schedule, algorithm, links, trees, rate, optimum, notes })
 }
 
-/// The vertices of a tree but its root, each with the one above it, those without any below them first.
+/// Lists the vertices of a tree but its root, each with the one above it, the deepest first.
 fn leaves_first(tree: &[Option<usize>]) -> Vec<(usize, usize)> {
     let depth = |vertex: usize| iter::successors(tree[vertex], |above| tree[*above]).count();
     let joined = tree.iter().enumerate();
@@ -227,7 +227,7 @@ fn leaves_first(tree: &[Option<usize>]) -> Vec<(usize, usize)> {
     found
 }
 
-/// A server's part, reduced over its ranks by the switches for its head.
+/// Lets the switches reduce a part over a server's ranks, for its head.
 fn reduce_to(
     builder: &mut ScheduleBuilder,
     ranks: &[usize],
@@ -242,7 +242,7 @@ fn reduce_to(
     builder.in_switch(head, channel, StepOperation::SwitchReduce, from, to, 1, &[])
 }
 
-/// A head's part, written to all ranks of its server by the switches.
+/// Lets the switches write a head's part to all ranks of its server.
 fn multicast_from(
     builder: &mut ScheduleBuilder,
     ranks: &[usize],

@@ -26,7 +26,7 @@ pub struct CollectiveTerms {
     /// Those that measurements gave.
     #[serde(rename = "fitted")]
     _fitted: Vec<String>,
-    /// By which part a second die makes all cycles longer.
+    /// Makes all cycles longer by this part where there is a second die.
     die: Positive,
     launch: Launch,
     hop: Hop,
@@ -127,14 +127,14 @@ impl TryFrom<f64> for Positive {
     }
 }
 
-/// Thousands of a GPU's cycles: microseconds at one gigahertz.
+/// Counts thousands of a GPU's cycles: microseconds at one gigahertz.
 type Kilocycles = Microseconds;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Launch {
     alone: Kilocycles,
-    /// What a kernel of sends and receives takes more, and for each other rank.
+    /// Adds to a kernel of sends and receives: once, and for each other rank.
     pairs: [Kilocycles; 2],
     group: Microseconds,
     each: Microseconds,
@@ -146,20 +146,20 @@ struct Launch {
 #[serde(deny_unknown_fields)]
 struct Hop {
     direct: [Kilocycles; 3],
-    /// That of Simple between pairs.
+    /// Takes the place of Simple's between pairs.
     pair: Kilocycles,
     host: [Microseconds; 3],
     network: [Microseconds; 3],
 }
 
-/// GB/s of Volta.
+/// Rates blocks, in GB/s of Volta.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
     copy: Positive,
     ll: Positive,
     rate: Positive,
-    /// The part of it that each direction of a pair has.
+    /// Leaves this part of it to each direction of a pair.
     pair: Positive,
     switch: Positive,
     scale: Scale,
@@ -189,7 +189,7 @@ impl Scale {
     }
 }
 
-/// How many pieces of a chain a connection holds: eighths of eight steps (`NCCL_STEPS`), where a ring's chunk is four of them.
+/// Counts the pieces of a chain that a connection holds: eighths of eight steps (`NCCL_STEPS`).
 const SLOTS_OF_A_CHAIN: u32 = 64;
 
 static SHIPPED: LazyLock<CollectiveTerms> =
@@ -245,15 +245,14 @@ impl CollectiveTerms {
         measured.map(on_host).max().unwrap_or_default()
     }
 
-    /// What a thousand cycles take, in microseconds.
+    /// Gives the microseconds of a thousand cycles.
     fn cycle(&self, Silicon { gigahertz, dies }: Silicon) -> f64 {
         self.die.0.mul_add(f64::from(dies - 1), 1.0) / gigahertz
     }
 
     /// What a protocol costs where a collective runs.
     ///
-    /// Where one process has several GPUs, its launches follow one another, and what ranks do
-    /// together waits for the last.
+    /// A process with several GPUs launches on one after the other, and all ranks wait for the last.
     #[must_use]
     pub fn protocol(
         &self,

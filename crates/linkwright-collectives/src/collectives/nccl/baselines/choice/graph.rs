@@ -32,7 +32,7 @@ pub struct Graph {
     pub nvls: Option<f64>,
     /// GB/s of rings within a server.
     pub inside: f64,
-    /// GB/s of the interfaces of a server; infinite on one.
+    /// Measures the interfaces of a server in GB/s; infinite on one server.
     pub network: f64,
     /// Links from each GPU to each other, the fewest; zero where some have none.
     pub between: u32,

@@ -40,8 +40,8 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
-/// Into how many parts a step of a chain is cut. The source has whole steps of 512 KiB, whose hops would take 54 us on eight A100s;
-/// 20 times of broadcasts and reductions there leave 4 to 11 us for a hop, from 1 to 256 MiB.
+/// Counts the parts into which a step of a chain is cut. The source has whole steps of 512 KiB, whose hops would take 54 us
+/// on eight A100s. There 20 times of broadcasts and reductions, from 1 to 256 MiB, leave 4 to 11 us for a hop.
 const PARTS_OF_A_STEP: u64 = 8;
 
 /// What a library runs for one size.
@@ -83,8 +83,8 @@ pub fn releases() -> impl Iterator<Item = Release> {
 }
 
 impl Choice {
-    /// The longest run that a step of its schedule moves: a chunk, and for reduction in the switches a
-    /// chunk of every channel, since one block stands for all of them there. Of a chain's step a part.
+    /// Gives the longest run that a step of its schedule moves: a chunk. Where switches reduce, one block stands for
+    /// all channels and moves a chunk of each. A chain's step is cut in parts.
     #[must_use]
     pub fn longest_run(&self, collective: Collective) -> Bytes {
         let is_rooted =

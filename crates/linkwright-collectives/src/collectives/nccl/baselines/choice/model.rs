@@ -268,8 +268,8 @@ impl Model<'_> {
         }
     }
 
-    /// What a tree's channels carry within a server where there are at most two, for which it is tuned so (`ncclTopoTuneModel`): its
-    /// search raises that to twice what they carry between (`ncclTopoCompute`).
+    /// Measures a tree's channels. Of two servers those inside count (`ncclTopoTuneModel`), and the search raises them to
+    /// twice what the channels between servers carry (`ncclTopoCompute`).
     fn tree_whole(&self) -> f64 {
         let graph = self.graph;
         if graph.servers == 2 { graph.inside.min(2.0 * graph.bandwidth) } else { graph.bandwidth }
@@ -338,8 +338,8 @@ impl Model<'_> {
         })
     }
 
-    /// Switches within servers and trees between them: a channel for each GPU of a server, as fast as the switches or as its part of
-    /// the network, of which two servers take each direction once.
+    /// Rates switches within servers and trees between them. Each GPU of a server has a channel, as fast as the switches or
+    /// as its part of the network. Two servers take each direction once.
     fn nvls_tree(&self, collective: Collective) -> Option<Candidate> {
         let graph = self.graph;
         let rate = graph.nvls.filter(|_| graph.generation >= Generation::Hopper)?;

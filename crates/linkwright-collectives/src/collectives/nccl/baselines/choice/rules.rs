@@ -196,18 +196,18 @@ pub struct Nvls {
     pub share: NvlsShare,
     /// Whether all-gather and reduce-scatter have it too.
     pub halves: bool,
-    /// Channels on Hopper, and on Blackwell within a server.
+    /// Counts the channels on Hopper, and on Blackwell within a server.
     pub channels: [u32; 2],
-    /// The same with trees between servers.
+    /// Says what trees between servers add.
     pub tree: Option<NvlsTree>,
 }
 
-/// Reduction in the switches of several servers, whose GPUs are joined by trees.
+/// Rates reduction in the switches of several servers, whose GPUs are joined by trees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NvlsTree {
-    /// A hop between servers.
+    /// Takes a hop between servers, in microseconds.
     pub hop: f64,
-    /// The most on a channel: rows Hopper and Blackwell, columns two servers and more.
+    /// Has the most of a channel: rows Hopper and Blackwell, columns two servers and more.
     pub most: [[f64; 2]; 2],
 }
 

@@ -81,10 +81,10 @@ impl Cut<'_> {
         self.with_traffic(all)
     }
 
-    /// The channels that carry one pair's message: two for each link between the pair, four of AMD's MI300, and
-    /// two over the host or the network (`ncclTopoGetNchannels`), in powers of two (`ncclTopoComputeP2pChannels`). So few that all
-    /// pairs of a rank go side by side, one for each part that is worth it, and more where parts are long
-    /// (`scheduleP2pTasksToPlan`, `addP2pToPlan`).
+    /// Counts the channels that carry one pair's message. There are two for each link between the pair, four of AMD's
+    /// MI300, and two over the host or the network (`ncclTopoGetNchannels`). They come in powers of two
+    /// (`ncclTopoComputeP2pChannels`). All pairs of a rank go side by side, which leaves fewer for each
+    /// (`scheduleP2pTasksToPlan`). A short message takes fewer still, and a long one more (`addP2pToPlan`).
     fn pair_channels(&self) -> u32 {
         let graph = self.graph;
         let each = if self.rules.blocks.warp == 64 { 4 } else { 2 };
@@ -254,7 +254,7 @@ impl Cut<'_> {
         chunk
     }
 
-    /// The GPUs of a server, each of which has a part that its switches reduce.
+    /// Counts the GPUs of a server: the switches reduce a part for each.
     fn heads(&self) -> u64 {
         (self.graph.ranks / self.graph.servers).max(1) as u64
     }
