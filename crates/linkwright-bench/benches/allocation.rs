@@ -87,7 +87,7 @@ fn decide_others(criterion: &mut Criterion) {
 }
 
 /// Times one decision by preserve for a sensitive job, whose pattern is judged by its edges. The
-/// machine is prepared before. It is idle, or every third GPU is busy.
+/// machine is prepared before and was asked for the pattern. It is idle, or every third GPU is busy.
 fn decide_by_edges(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide-by-edges");
     let preserve = POLICIES.into_iter().find(|policy| policy.name() == "preserve").unwrap();
@@ -97,7 +97,7 @@ fn decide_by_edges(criterion: &mut Criterion) {
         let third = (0..machine.gpu_count()).step_by(3).collect();
         for (state, free) in [("idle", idle), ("busy", idle.without(third))] {
             for shape in [PatternShape::Chain, PatternShape::Star, PatternShape::AllToAll] {
-                for size in [4, 5, 8].into_iter().filter(|size| *size <= free.len()) {
+                for size in [4, 5, 8, 12].into_iter().filter(|size| *size <= free.len()) {
                     let pattern = Pattern::new(shape, size).unwrap();
                     let request = Request { pattern: &pattern, sensitive: true };
                     let id = BenchmarkId::new(format!("{name}/{state}/{}", shape.name()), size);

@@ -28,6 +28,12 @@ impl<'a> Effort<'a> {
         Self { left: Self::LIMIT, since_asked: 0, stopped: false, go_on: None }
     }
 
+    /// Allows a number of steps, which nobody interrupts.
+    #[must_use]
+    pub(super) fn of(steps: u64) -> Self {
+        Self { left: steps, ..Self::new() }
+    }
+
     /// [`Self::LIMIT`] steps; [`ControlFlow::Break`] ends the work early.
     #[must_use]
     pub fn interruptible(go_on: &'a mut dyn FnMut() -> ControlFlow<()>) -> Self {

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::bandwidth::{copies::CopyPaths, published::Regression, sound::SoundModel};
+use super::edge_table::EdgeTables;
 use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
@@ -114,6 +115,8 @@ pub struct PreparedMachine {
     rings: OnceLock<RingTable>,
     /// Holds what copies take; it is made when a pattern is first judged by its edges.
     copies: OnceLock<CopyPaths>,
+    /// Holds the best matches of patterns that were judged by their edges.
+    pub(super) edge_tables: EdgeTables,
     ties: Ties,
     pub(super) distances: HostDistances,
 }
@@ -173,6 +176,7 @@ impl PreparedMachine {
             tables,
             rings: OnceLock::new(),
             copies: OnceLock::new(),
+            edge_tables: EdgeTables::default(),
             ties: Ties::default(),
             distances,
         })

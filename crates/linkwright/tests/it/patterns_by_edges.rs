@@ -155,6 +155,23 @@ fn every_decision_on_eight_gpus_is_the_best_of_all_mappings() {
     assert!(machines >= 5, "{machines}");
 }
 
+#[test]
+fn what_was_asked_before_changes_no_decision() {
+    let edges = [(0, 1, 1.0), (1, 2, 3.0), (2, 3, 2.0), (3, 4, 1.0), (1, 4, 2.0)];
+    let edges = edges.map(|(a, b, share)| EdgeShare { a, b, forth: share, back: 1.0 });
+    let pattern = Pattern::with_shares(5, &edges).unwrap();
+    for name in ["dgx1-v100", "summit-node"] {
+        let server = preset(name).unwrap();
+        let known = prepared(&server);
+        for free in states().take(20) {
+            let free = free.intersection(GpuSet::first(server.gpus().len()));
+            let again = best(&known, &pattern, free);
+            assert_eq!(again, best(&prepared(&server), &pattern, free), "{name} {free}");
+            assert!(again.is_none_or(|it| it.optimal), "{name} {free}");
+        }
+    }
+}
+
 fn nothing(_: &CollectiveCall) -> RankProgram {
     RankProgram::default()
 }

@@ -38,9 +38,11 @@ pub struct CopyPaths {
 
 /// The channel of a GPU that its copies to the most others share.
 #[derive(Debug, Clone, Copy, Default)]
-struct Port {
-    others: GpuSet,
-    time: u64,
+pub(super) struct Port {
+    /// Names the others whose copies cross it.
+    pub others: GpuSet,
+    /// How long it is busy with [`BYTES`] at least.
+    pub time: u64,
 }
 
 /// Holds how full edges make the channels.
@@ -125,8 +127,13 @@ impl CopyPaths {
     }
 
     /// How long a copy between two GPUs takes in its slower direction, alone.
-    fn alone(&self, a: usize, b: usize) -> u64 {
+    pub(super) fn alone(&self, a: usize, b: usize) -> u64 {
         self.alone[a * self.count + b].max(self.alone[b * self.count + a])
+    }
+
+    /// How long a copy between two GPUs takes in its faster direction, alone.
+    pub(super) fn alone_faster(&self, a: usize, b: usize) -> u64 {
+        self.alone[a * self.count + b].min(self.alone[b * self.count + a])
     }
 
     fn port(&self, gpu: usize) -> Port {
@@ -189,43 +196,13 @@ impl CopyPaths {
         BYTES * f64::from(WHOLE) * 1e3 / time as f64
     }
 
-    /// Gives a time that no match of a pattern with equal shares is below on these GPUs or some of them. `degrees` are the numbers
-    /// of edges of its vertices, each with how many vertices have it, ascending.
-    #[must_use]
-    pub fn least_time(&self, degrees: &[(usize, usize)], gpus: GpuSet) -> u64 {
-        let mut least = 0;
-        let mut above = 0;
-        for (degree, vertices) in degrees.iter().rev().filter(|(degree, _)| *degree > 0) {
-            above += vertices;
-            // Each of these vertices has a GPU of its own: the last of them is no faster than that.
-            let mut times = [u64::MAX; 128];
-            for (at, gpu) in gpus.iter().enumerate() {
-                times[at] = self.least_at(*degree, gpu, gpus);
-            }
-            let (_, last, _) = times[..gpus.len()].select_nth_unstable(above - 1);
-            least = least.max(*last);
-        }
-        least.saturating_mul(u64::from(WHOLE))
+    /// Lists the other GPUs, those to which copies are the fastest first.
+    pub(super) fn nearest(&self, gpu: usize) -> &[u8] {
+        &self.nearest[gpu]
     }
 
-    /// Says how long a vertex of some edges takes on a GPU at least, where the others are on these.
-    fn least_at(&self, degree: usize, gpu: usize, gpus: GpuSet) -> u64 {
-        let there = |other: &&u8| gpus.contains(usize::from(**other));
-        let last = self.nearest[gpu].iter().filter(there).nth(degree - 1);
-        let slowest = last.map_or(u64::MAX, |other| self.alone(gpu, usize::from(*other)));
-        let Port { others, time } = self.ports[gpu];
-        let elsewhere = gpus.without(others).len() - 1;
-        slowest.max(time.saturating_mul(degree.saturating_sub(elsewhere) as u64))
-    }
-
-    /// A time that no match with an edge that carries everything is below on any of these GPUs.
-    #[must_use]
-    pub fn least_alone(&self, gpus: GpuSet) -> u64 {
-        let nearest = |gpu: usize| {
-            let other = self.nearest[gpu].iter().find(|other| gpus.contains(usize::from(**other)));
-            other.map(|other| self.alone[gpu * self.count + usize::from(*other)])
-        };
-        let least = gpus.iter().filter_map(nearest).min().unwrap_or(0);
-        least.saturating_mul(u64::from(WHOLE))
+    /// Gives the channel of a GPU that its copies to the most others share.
+    pub(super) fn port_of(&self, gpu: usize) -> Port {
+        self.ports[gpu]
     }
 }

@@ -1,6 +1,7 @@
 //! What bandwidth an allocation reaches.
 
 pub mod copies;
+pub mod demands;
 pub mod fit;
 pub mod published;
 pub mod sound;

@@ -39,25 +39,6 @@ pub fn primary_of(time: u64) -> Primary {
     Primary::of_prediction(CopyPaths::of_time(time))
 }
 
-/// Gives a time that no match of a pattern is below on these GPUs or some of them.
-#[must_use]
-pub fn least_time(
-    plan: &Plan<'_>,
-    degrees: &[(usize, usize)],
-    copies: &CopyPaths,
-    gpus: GpuSet,
-) -> u64 {
-    let pattern = plan.pattern();
-    if pattern.edges().is_empty() {
-        return 0;
-    }
-    if pattern.shares().is_empty() {
-        copies.least_time(degrees, gpus)
-    } else {
-        copies.least_alone(gpus)
-    }
-}
-
 impl MatchScore for ByEdges<'_> {
     type Sum = (PatternLoad, u64);
 

@@ -16,6 +16,8 @@ pub struct Step {
     pub neighbours: Vec<(usize, usize, bool)>,
     /// The last earlier step whose vertex could change places with this one.
     pub twin: Option<usize>,
+    /// How many later steps have vertices that could change places with this one.
+    pub twins_to_come: usize,
     /// After it: earlier steps, and itself, with edges still to come, and how many.
     pub open: Vec<(usize, usize)>,
     /// After it: edges between vertices that come later.
@@ -65,7 +67,13 @@ impl<'a> Plan<'a> {
             let open: Vec<(usize, usize)> = open.collect();
             let inner = later.iter().map(|v| ahead(&v)).sum::<usize>() / 2;
             let edges = inner + open.iter().map(|(_, edges)| edges).sum::<usize>();
-            steps.push(Step { vertex, neighbours: step_neighbours, twin, open, inner, edges });
+            let neighbours = step_neighbours;
+            steps.push(Step { vertex, neighbours, twin, twins_to_come: 0, open, inner, edges });
+        }
+        for step in (0..size).rev() {
+            if let Some(twin) = steps[step].twin {
+                steps[twin].twins_to_come = steps[step].twins_to_come + 1;
+            }
         }
         Self { pattern, steps }
     }

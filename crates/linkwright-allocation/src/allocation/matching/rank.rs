@@ -68,12 +68,41 @@ impl Floor {
             Self::Above(floor) => rank > floor,
         }
     }
+
+    /// Whether all ranks that it admits are admitted by another.
+    #[must_use]
+    pub fn admits_no_more_than(self, other: Self) -> bool {
+        match (self, other) {
+            (_, Self::Anything) => true,
+            (Self::Anything, _) => false,
+            (Self::AtLeast(floor), Self::Above(known)) => floor > known,
+            (
+                Self::AtLeast(floor) | Self::Above(floor),
+                Self::AtLeast(known) | Self::Above(known),
+            ) => floor >= known,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_floor_admits_no_more_than_one_that_admits_all_it_does() {
+        let rank = |aggregated| Rank { aggregated, ..Rank::default() };
+        let above = |it| [Floor::AtLeast(rank(it)), Floor::Above(rank(it))];
+        let floors = || (0..4).flat_map(above).chain([Floor::Anything]);
+        for (one, other) in floors().flat_map(|one| floors().map(move |other| (one, other))) {
+            let whole = (0..6).all(|it| !one.admits(rank(it)) || other.admits(rank(it)));
+            if one.admits_no_more_than(other) {
+                assert!(whole, "{one:?} {other:?}");
+            }
+        }
+        assert!(Floor::Above(rank(2)).admits_no_more_than(Floor::AtLeast(rank(2))));
+        assert!(!Floor::AtLeast(rank(2)).admits_no_more_than(Floor::Above(rank(2))));
+    }
 
     proptest! {
         #[test]

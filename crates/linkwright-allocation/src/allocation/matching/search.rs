@@ -219,7 +219,10 @@ impl<S: MatchScore> Search<'_, '_, S> {
         // Rotations of a ring are one match: fix its start.
         let candidates = if self.ring && depth == 0 { 1 } else { rest.len() };
         let after = step.twin.map(|twin| self.placed[twin]);
-        for gpu in rest.iter().take(candidates).filter(|gpu| after.is_none_or(|twin| *gpu > twin)) {
+        // Its twins come later on higher GPUs: there have to be as many.
+        let highest = rest.len() - step.twins_to_come;
+        let candidates = rest.iter().take(candidates.min(highest));
+        for gpu in candidates.filter(|gpu| after.is_none_or(|twin| *gpu > twin)) {
             self.effort.spend(1);
             let mut next = sum.clone();
             for (neighbour, edge, is_upper) in &step.neighbours {
