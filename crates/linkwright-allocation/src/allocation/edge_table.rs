@@ -28,7 +28,10 @@ const KEPT: usize = 32;
 
 /// Keeps the tables of a machine's patterns, the one asked for last in front. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct EdgeTables(Arc<Mutex<VecDeque<(Pattern, Arc<EdgeTable>)>>>);
+pub(super) struct EdgeTables(Arc<Mutex<VecDeque<Known>>>);
+
+/// A pattern with its table.
+type Known = (Pattern, Arc<EdgeTable>);
 
 impl EdgeTables {
     /// Gives the table of a pattern, which is made where it is not known.

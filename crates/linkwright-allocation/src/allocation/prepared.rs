@@ -186,6 +186,7 @@ impl PreparedMachine {
     #[must_use]
     pub fn with_ties(mut self, ties: Ties) -> Self {
         self.ties = ties;
+        self.edge_tables = EdgeTables::default();
         self
     }
 

@@ -40,7 +40,8 @@ impl Demands {
             let alike = degrees.chunk_by(|a, b| a == b);
             return Self::Equal(alike.map(|same| (same[0], same.len())).collect());
         }
-        let mut vertices: Vec<VertexDemand> = exchanged.iter().map(VertexDemand::new).collect();
+        let mut vertices: Vec<VertexDemand> =
+            exchanged.iter().map(|it| VertexDemand::new(it)).collect();
         vertices.sort_unstable();
         vertices.dedup();
         Self::Shares(vertices)
@@ -109,7 +110,7 @@ impl Offer {
 }
 
 impl VertexDemand {
-    fn new(exchanged: &Vec<[u64; 2]>) -> Self {
+    fn new(exchanged: &[[u64; 2]]) -> Self {
         let descending = |mut shares: Vec<u64>| {
             shares.sort_unstable_by(|a, b| b.cmp(a));
             shares
