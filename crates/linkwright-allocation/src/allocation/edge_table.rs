@@ -30,7 +30,7 @@ const KEPT: usize = 32;
 #[derive(Debug, Clone, Default)]
 pub(super) struct EdgeTables(Arc<Mutex<VecDeque<Known>>>);
 
-/// A pattern with its table.
+/// Holds a pattern with its table.
 type Known = (Pattern, Arc<EdgeTable>);
 
 impl EdgeTables {
