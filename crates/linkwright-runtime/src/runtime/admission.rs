@@ -1,9 +1,10 @@
 //! Jobs that come while the clock runs, and what they give back at their end.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::engine::Scheduler;
-use crate::network::{GpuIndex, Transport};
+use crate::network::{GpuIndex, GpuSite, Transport};
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
@@ -82,7 +83,13 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
         let frame = self.frames.add_rank(place, plan, job.iterations.get());
         let device = self.transport.gpu_device(gpu);
         if needs_gpu {
-            self.copies.add_gpu(place, self.transport.gpu_site(gpu));
+            let site = self.transport.gpu_site(gpu);
+            let at_once = |count: NonZeroU32| GpuSite {
+                copy_engines: count.get(),
+                copy_directions: 2,
+                ..site
+            };
+            self.copies.add_gpu(place, job.copies_at_once.map_or(site, at_once));
         }
         self.ranks.add(place, NewRank { id, device, classes, frame });
         self.lanes.add(place);

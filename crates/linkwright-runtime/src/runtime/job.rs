@@ -34,6 +34,9 @@ pub struct ProgramJob {
     /// How long each of its copies may take, in thousandths of its time on an idle bus, where the
     /// network heeds it.
     pub deadline: Option<NonZeroU32>,
+    /// How many copies each of its GPUs makes at once, in both directions; as many as the GPU has
+    /// engines where absent.
+    pub copies_at_once: Option<NonZeroU32>,
 }
 
 impl ProgramJob {
@@ -49,6 +52,7 @@ impl ProgramJob {
             computation_scale: 1.0,
             priority: 0,
             deadline: None,
+            copies_at_once: None,
         }
     }
 }

@@ -416,7 +416,7 @@ settings! {
     "job" gpus: COUNT, "as many as its ranks, by a mapping",
         "in place of `ranks`: how many GPUs a policy chooses for it when it arrives, each for a rank";
     "job" pattern: Kind::Name(PatternShape::names), "ring",
-        "of a job with `gpus`: which of them talk to which, as its policy sees it";
+        "of a job with `gpus`: which of them talk to which, for its policy and when a workload is played";
     "job" edges: Kind::Text, "those of `pattern`",
         "of a job with `gpus`: pairs of them from 0, each with its share of the traffic, such as \"0-1 1-2:3\"";
     "job" policy: Kind::Name(|| policies().names()), "that of the run", "of a job with `gpus`: who chooses them";

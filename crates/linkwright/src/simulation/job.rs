@@ -183,6 +183,14 @@ impl Job {
         self.edges.is_none() && self.pattern.on(self.gpus as usize).is_collective()
     }
 
+    /// Whether its GPUs, when it is played, exchange along the edges of its pattern in place of reducing. Training and programs
+    /// say themselves how they communicate.
+    #[must_use]
+    pub fn is_exchange(&self) -> bool {
+        let says_itself = matches!(self.task(), Some(Task::Training(_) | Task::Program(_)));
+        !says_itself && self.gpus > 1 && !self.is_collective()
+    }
+
     /// How long the job runs on GPUs of this effective bandwidth, which is that of its pattern; see
     /// [`Workload::run_time`] and [`Workload::run_time_by_edges`].
     ///

@@ -1,13 +1,14 @@
 //! What an iteration of a played job is made of: copies from hosts, GPUs of their own speed, and gradients in buckets.
 
+use linkwright::allocation::{Pattern, PatternShape};
 use linkwright::collectives::plan::planners;
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, Iterations, PlannerChoice};
 use linkwright::simulation::{Job, JobRecord, QueueDiscipline, ServerChoice, SimulationError};
 use linkwright::training::{Network, Training, Workload, model_of};
-use linkwright::units::Bytes;
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
-use crate::played::{cluster, job, played_with};
+use crate::played::{cluster, job, played_by, played_with};
 
 const EVERY: [Fidelity; 3] = [Fidelity::Fluid, Fidelity::Flow, Fidelity::Packet];
 
@@ -141,4 +142,79 @@ fn buckets_that_would_be_too_many_are_refused() {
     let tiny = IterationSettings { bucket: Some(Bytes(999_999)), ..plain() };
     let error = played("dgx1-v100", Fidelity::Flow, tiny, &[job("a", "gmm", 2, 1)]).unwrap_err();
     assert!(error.to_string().contains("ask for 1 MB or more"), "{error}");
+}
+
+/// Gives a job a millisecond of computing and 16 MB to exchange in an iteration.
+fn exchanging(name: &str, gpus: u32, iterations: u64) -> Job {
+    let compute_per_iteration = Some(Picoseconds(1_000_000_000));
+    let bytes_per_iteration = Some(Bytes(16_000_000));
+    Job { compute_per_iteration, bytes_per_iteration, ..job(name, "vgg-16", gpus, iterations) }
+}
+
+#[test]
+fn a_pattern_of_copies_is_played_as_the_formula_says() {
+    let edges = "0-1:1 1-2:4 2-3:3/1 0-3:0/2";
+    let pattern = |shape| Job { pattern: shape, ..exchanging("a", 4, 3) };
+    let own = exchanging("a", 4, 3).with_edges(Pattern::read_edges(4, edges).unwrap());
+    let shapes = [PatternShape::Chain, PatternShape::Star, PatternShape::AllToAll];
+    let jobs: Vec<Job> = shapes.map(pattern).into_iter().chain([own]).collect();
+    for machine in ["dgx1-v100", "hgx-h100", "4x-l40s-pcie"] {
+        for job in &jobs {
+            for fidelity in EVERY {
+                let jobs = std::slice::from_ref(job);
+                let record = &played(machine, fidelity, plain(), jobs).unwrap()[0];
+                let bandwidth = record.sound_bandwidth.unwrap();
+                let bandwidth = Bandwidth((bandwidth * 1e9).round() as u64);
+                let wanted = job.run_time(bandwidth).unwrap().as_seconds();
+                let off = record.finish.as_seconds() / wanted - 1.0;
+                let context = (machine, job.pattern, fidelity, bandwidth);
+                // Packets have headers and wait for one another at switches: on PCIe most of all, where a GPU's copies leave by one
+                // port and the fullest channel idles meanwhile.
+                let most = match (fidelity, machine) {
+                    (Fidelity::Packet, "4x-l40s-pcie") => 0.3,
+                    (Fidelity::Packet, _) => 0.08,
+                    _ => 0.01,
+                };
+                assert!((-0.01..most).contains(&off), "{context:?}: {off}");
+            }
+        }
+    }
+}
+
+/// Whether iterations pass or are played, jobs that copy along edges end at the same times beside one another.
+#[test]
+fn iterations_of_copies_pass_as_they_are_played() {
+    let cluster = cluster("machine = \"4x-l40s-pcie\"", Fidelity::Flow);
+    let chain = |name: &str, arrival| Job {
+        pattern: PatternShape::Chain,
+        arrival: Picoseconds(arrival),
+        ..exchanging(name, 3, 9)
+    };
+    let pair = Job { arrival: Picoseconds(1), ..exchanging("ring", 2, 20) };
+    let alone = Job { name: "alone".into(), gpus: 1, ..pair.clone() };
+    let jobs = [chain("a", 0), alone, chain("b", 5_000_000_000), pair];
+    let choices = (ServerChoice::FirstFit, QueueDiscipline::Fifo);
+    let settings = (PlannerChoice::named("nccl-ring", &planners()).unwrap(), copying());
+    let of = |iterations| {
+        played_by(iterations, choices, &cluster, settings, "baseline", &jobs).unwrap().records
+    };
+    assert_eq!(of(Iterations::All), of(Iterations::Unlike));
+}
+
+#[test]
+fn edges_between_servers_are_messages() {
+    let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 8\nmachine = \"dgx1-v100\"\nservers = 2";
+    let star = Job { pattern: PatternShape::Star, ..exchanging("star", 12, 2) };
+    let jobs = [star, exchanging("ring", 2, 2)];
+    let choices = (ServerChoice::FirstFit, QueueDiscipline::Fifo);
+    let settings = (PlannerChoice::named("nccl-ring", &planners()).unwrap(), plain());
+    let times = EVERY.map(|fidelity| {
+        let cluster = cluster(text, fidelity);
+        let records = played_with(choices, &cluster, settings, "baseline", &jobs).unwrap().records;
+        assert_eq!(records[0].parts.len(), 2);
+        records[0].finish.as_seconds()
+    });
+    // The hub sends four times 16 MB to the other server and gets as much, over one interface.
+    assert!(times.iter().all(|time| (time / times[1] - 1.0).abs() < 0.1), "{times:?}");
+    assert!(times[1] > 2.0 * 4.0 * 16e6 / 25e9, "{times:?}");
 }

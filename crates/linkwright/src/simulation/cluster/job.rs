@@ -44,6 +44,7 @@ impl ClusterJob {
             computation_scale: self.computation_scale,
             priority: self.priority,
             deadline: self.deadline,
+            copies_at_once: None,
         }
     }
 }

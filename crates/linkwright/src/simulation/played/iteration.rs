@@ -7,6 +7,8 @@
 //!
 //! A network that is trained layer by layer computes, reduces and updates as its layers take on the slowest of its GPUs.
 //!
+//! Where a job's pattern stands for no all-reduce, its GPUs exchange along its edges in place of reducing ([`exchange`](super::exchange)).
+//!
 //! What it leaves out: of published workloads, that layers differ in gradients for each operation, and how much less of
 //! its peak a faster GPU reaches at the same images; images of the next step that are copied while this one computes;
 //! what a framework takes for a collective's call.
@@ -17,10 +19,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::exchange::Exchange;
 use crate::diagnostic::Named;
 use crate::network::RouteClass;
 use crate::program::{
-    CollectiveKind, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
+    CollectiveKind, CopyDirection, Operation, PendingOperation, Program, RankBuilder, RankProgram,
+    WORLD,
 };
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
@@ -77,6 +81,8 @@ pub(super) struct Steps {
     pub(super) update: Picoseconds,
     /// Whether the times are those of the GPUs, and not the reference's.
     pub(super) is_own: bool,
+    /// Holds what its GPUs exchange in place of reducing.
+    pub(super) exchange: Option<Exchange>,
 }
 
 impl IterationSettings {
@@ -92,7 +98,8 @@ impl IterationSettings {
     pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
         let copied = if self.host_copies { workload.copied_per_iteration() } else { Bytes(0) };
         let compute = workload.compute_per_iteration();
-        let of = |buckets| Steps { copied, buckets, update: Picoseconds(0), is_own: false };
+        let (update, exchange) = (Picoseconds(0), None);
+        let of = |buckets| Steps { copied, buckets, update, is_own: false, exchange };
         if gpus < 2 {
             return of(vec![(compute, Bytes(0))]);
         }
@@ -153,7 +160,7 @@ impl IterationSettings {
         } else {
             buckets
         };
-        Ok(Steps { copied, buckets, update, is_own: true })
+        Ok(Steps { copied, buckets, update, is_own: true, exchange: None })
     }
 }
 
@@ -182,7 +189,7 @@ impl Steps {
         if gpus.len() < 2 {
             buckets.truncate(1);
         }
-        Ok(Self { copied, buckets, update, is_own: true })
+        Ok(Self { copied, buckets, update, is_own: true, exchange: None })
     }
 
     /// Multiplies all that is computed.
@@ -242,39 +249,40 @@ impl Speeds {
 pub(super) fn program_of(name: &str, steps: &Steps, rates: &[OperationRate]) -> Program {
     let gpus = rates.len() as u32;
     let mut known: BTreeMap<OperationRate, RankProgram> = BTreeMap::new();
-    let mut of = |rate: &OperationRate| {
-        known.entry(*rate).or_insert_with(|| rank_of(steps, *rate, gpus)).clone()
+    let mut of = |(rank, rate): (u32, &OperationRate)| match &steps.exchange {
+        Some(_) => rank_of(steps, *rate, (rank, gpus)),
+        None => known.entry(*rate).or_insert_with(|| rank_of(steps, *rate, (0, gpus))).clone(),
     };
     Program {
         name: name.to_owned(),
         communicators: vec![(0..gpus).collect()],
         regions: Vec::new(),
-        ranks: rates.iter().map(&mut of).collect(),
+        ranks: (0..).zip(rates).map(&mut of).collect(),
     }
 }
 
 /// The stream on which buckets are reduced one after another.
 const REDUCING: u32 = 1;
 
-fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
+/// What a rank of a number of GPUs does; all that reduce do the same.
+fn rank_of(steps: &Steps, rate: OperationRate, (own, gpus): (u32, u32)) -> RankProgram {
     let mut rank = RankBuilder::default();
     rank.begin_body();
     if steps.copied.0 > 0 {
         let (direction, size) = (CopyDirection::HostToDevice, steps.copied);
         rank.run(Operation::Copy { direction, size, route: RouteClass::Any });
     }
-    let reduce = |size| Operation::Collective {
-        kind: CollectiveKind::AllReduce,
-        root: 0,
-        communicator: WORLD,
-        size,
+    let (kind, root, communicator) = (CollectiveKind::AllReduce, 0, WORLD);
+    let reduce = |rank: &mut RankBuilder, size, ready: &[PendingOperation]| match &steps.exchange {
+        Some(exchange) => exchange.run(rank, own, size, ready),
+        None => rank.run_after(Operation::Collective { kind, root, communicator, size }, ready),
     };
     let compute = |duration| Operation::Compute { duration: at_rate(duration, rate) };
     match &steps.buckets[..] {
         [(duration, size)] => {
             rank.run(compute(*duration));
             if gpus > 1 {
-                rank.run(reduce(*size));
+                reduce(&mut rank, *size, &[]);
             }
         }
         buckets => {
@@ -282,7 +290,7 @@ fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
             for (duration, size) in buckets {
                 let ready = rank.run(compute(*duration));
                 let computing = rank.on_stream(REDUCING);
-                last = Some(rank.run_after(reduce(*size), &[ready]));
+                last = Some(reduce(&mut rank, *size, &[ready]));
                 rank.on_stream(computing);
             }
             rank.wait(last.as_slice());
@@ -334,7 +342,8 @@ impl ProgramsBySettings {
         let steps = match job.task() {
             Some(Task::Training(task)) => Steps::of_task(task, system, gpus)?,
             Some(Task::Workload(_) | Task::Program(_)) | None => {
-                self.of(job).steps(&*job.work()?, system, gpus)?
+                let steps = self.of(job).steps(&*job.work()?, system, gpus)?;
+                Steps { exchange: Exchange::of(job, system, gpus)?, ..steps }
             }
         };
         Ok(steps.scaled(job.own().map_or(1.0, |written| written.computation_scale)))

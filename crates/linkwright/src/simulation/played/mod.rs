@@ -10,6 +10,8 @@
 //! [`time`](crate::collectives::time) says for the same chunks. As packets, and by MPI's algorithms, it
 //! is messages under MPI's protocol.
 //!
+//! A job whose pattern stands for no all-reduce copies along its edges in its place ([`exchange`]).
+//!
 //! An iteration computes and then reduces all gradients; copies from hosts, the speed of the GPUs that a job got, and
 //! gradients in buckets while others are computed are [`IterationSettings`].
 
@@ -17,6 +19,7 @@ mod allocations;
 mod carried;
 mod classes;
 mod deadlines;
+mod exchange;
 mod fluid;
 mod iteration;
 mod lowering;
@@ -36,7 +39,7 @@ pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 use self::deadlines::CopyDeadline;
 use self::iteration::ProgramsBySettings;
 use self::lowering::DayLowering;
-use self::plans::{Carries, Plans, as_placed};
+use self::plans::{Carries, Plans, as_placed, unplanned};
 use self::repeats::Repeats;
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
@@ -112,7 +115,8 @@ pub fn play_iterations(
             let wiring = Wiring::of_system(system);
             let routes = resources(&wiring);
             let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
-            let needs_sites = programs.copies() || jobs.iter().any(|job| !job.is_workload());
+            let needs_sites = |job: &Job| !job.is_workload() || job.is_exchange();
+            let needs_sites = programs.copies() || jobs.iter().any(needs_sites);
             let sites = if needs_sites { sites(system, &wiring)? } else { Vec::new() };
             let mut network = Connections::over(&routes, &gpus).with_sites(sites);
             if let Some(bus) = bus {
@@ -322,7 +326,10 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
         let placed = as_placed(self.system, &record.parts);
         let steps = self.programs.steps(of, self.system, &placed)?;
         let sizes = steps.buckets.iter().map(|(_, size)| *size);
-        let planned = lowering.plans.of_allocation(network, self.system, &record.parts, sizes);
+        let planned = match &steps.exchange {
+            Some(_) => Ok(unplanned(placed)),
+            None => lowering.plans.of_allocation(network, self.system, &record.parts, sizes),
+        };
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
             job: of.name.clone(),
             fault: Box::new(fault),
@@ -339,6 +346,7 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
             start: scheduler.now(),
             priority: own.map_or(0, |written| written.priority),
             deadline: own.and_then(|written| written.deadline).or(default),
+            copies_at_once: steps.exchange.as_ref().and_then(|it| NonZeroU32::new(it.ranks())),
             ..runtime::ProgramJob::new(&program, on.collect())
         };
         let mut part = Part { whole: scheduler, done: self.queue.done() };
@@ -351,10 +359,13 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
             let (network, lowering) = self.runtime.planning();
             let sites = copied_to.map(|gpu| network.gpu_site(gpu));
             let sizes = steps.buckets.iter().map(|(_, size)| *size);
-            let links = lowering
+            let mut links = lowering
                 .plans
                 .links(variant, sizes, sites)
                 .expect("a job that copies was refused where a GPU has no host");
+            if let (Some(exchange), Some(routes)) = (&steps.exchange, self.routes) {
+                links.extend(exchange.links(network, routes, &gpus));
+            }
             let least = self.programs.of(of).least(self.system, &steps, &gpus);
             repeats.start((index, links, least), &self.runtime, scheduler.now());
         }
@@ -389,6 +400,7 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
             computation_scale: written.computation_scale,
             priority: written.priority,
             deadline: written.deadline,
+            copies_at_once: None,
         };
         let done = self.queue.done();
         runtime::validate(&of_runtime, self.system.gpus()).map_err(|error| self.fault(error))?;

@@ -312,6 +312,11 @@ pub(super) fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
     parts.iter().flat_map(of).collect()
 }
 
+/// What needs no plan, on GPUs in the order of its ranks.
+pub(super) const fn unplanned(gpus: Arc<[usize]>) -> Planned {
+    (gpus, BY_RULE)
+}
+
 fn rule_of(call: &CollectiveCall) -> mpi::MpiAlgorithm {
     mpi::MpiAlgorithm::default_for(call.kind, call.ranks, call.size)
 }

@@ -382,12 +382,14 @@ impl<'a> Queue<'a> {
         if !self.jobs[job].is_estimated() {
             return Err(SimulationError::NoFormula { job: self.jobs[job].name.clone() });
         }
+        let is_exchange = self.jobs[job].is_exchange();
         let bandwidth = |sound: f64| Bandwidth((sound * 1e9).round() as u64);
         let within = |part: &(usize, Selection)| match self.ends {
             Ends::ByFormula(BandwidthModel::Published) => {
                 bandwidth(published::effective_bandwidth(part.1.chosen.links))
             }
             Ends::ByFormula(BandwidthModel::Sound) => bandwidth(self.sound_bandwidth(job, part)),
+            Ends::Played if is_exchange => bandwidth(self.sound_bandwidth(job, part)),
             Ends::Played => bandwidth(self.servers[part.0].0.sound_bandwidth(part.1.chosen.gpus())),
         };
         let effective = match &choice.parts[..] {
@@ -399,7 +401,8 @@ impl<'a> Queue<'a> {
         };
         let run_time = match self.ends {
             Ends::ByFormula(BandwidthModel::Sound) => self.jobs[job].run_time(effective)?,
-            // The regression knows all-reduces alone, and jobs that are played make them.
+            Ends::Played if is_exchange => self.jobs[job].run_time(effective)?,
+            // The regression knows all-reduces alone, and other jobs that are played make them.
             Ends::ByFormula(BandwidthModel::Published) | Ends::Played => {
                 self.jobs[job].run_time_of_all_reduces(effective)?
             }

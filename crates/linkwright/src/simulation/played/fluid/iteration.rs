@@ -81,31 +81,14 @@ impl Phase {
         Picoseconds(self.quiet.0.saturating_add(moving))
     }
 
-    /// So many bytes over each of these routes at once, to GPUs that go on when all have theirs; within so many thousandths
+    /// Bytes over each of these routes at once, to GPUs that go on when all have theirs; within so many thousandths
     /// of the time that they take alone, if they have a deadline.
     pub(super) fn copying(
         (size, deadline): (Bytes, Option<NonZeroU32>),
-        ways: &[Route],
+        ways: &[(Route, Bytes)],
         capacities: &[Bandwidth],
     ) -> Self {
-        let mut network = FlowNetwork::new(capacities);
-        for way in ways {
-            network.start(&way.uses, size, None, Picoseconds(0));
-        }
-        let mut alone = Picoseconds(0);
-        while let Some((time, _)) = network.complete_next() {
-            alone = time;
-        }
-        let mut demand: BTreeMap<ResourceId, (f64, u32)> = BTreeMap::new();
-        for (resource, share) in ways.iter().flat_map(|way| &way.uses) {
-            let of = demand.entry(*resource).or_default();
-            *of = (of.0 + share * size.0 as f64, of.1 + 1);
-        }
-        let demand = demand.into_iter();
-        let demand: Vec<LinkDemand> = demand
-            .map(|(resource, (bytes, flows))| LinkDemand { resource, bytes, flows })
-            .collect();
-        let quiet = ways.iter().map(|way| way.latency).max().unwrap_or_default();
+        let Load { time: alone, launch: quiet, demand } = Load::of_copies(ways, capacities);
         let within = deadline.map(|times| {
             let whole =
                 u128::from(alone.0.saturating_add(quiet.0)) * u128::from(times.get()) / 1000;
@@ -126,35 +109,98 @@ impl Phase {
         (system, channels): (&System, &HostChannels),
         routes: &Routes<'_>,
     ) -> Result<Self, PlanningFault> {
-        let (mut computed, mut quiet, mut reduced) = (0_u64, None, 0_u64);
-        let mut demand: BTreeMap<ResourceId, LinkDemand> = BTreeMap::new();
-        let mut known: BTreeMap<Bytes, Vec<LinkDemand>> = BTreeMap::new();
-        for (compute, size, plan) in buckets {
-            computed = computed.saturating_add(compute.0);
+        let mut known: BTreeMap<Bytes, Load> = BTreeMap::new();
+        for (_, size, plan) in buckets {
             if !known.contains_key(size) {
                 let protocol = protocol_of(&plan.schedule, system)?;
                 let lowered = LoweredSchedule::new(&plan.schedule, routes, &protocol)?;
                 let launch = protocol.launch.min(plan.time);
-                quiet.get_or_insert(computed.saturating_add(launch.0));
-                known.insert(*size, lowered.demand(*size));
+                let time = Picoseconds(plan.time.0 - launch.0);
+                known.insert(*size, Load { time, launch, demand: lowered.demand(*size) });
             }
-            reduced = reduced.max(computed).saturating_add(plan.time.0);
-            for one in &known[size] {
+        }
+        let loads = buckets.iter().map(|(compute, size, _)| (*compute, &known[size]));
+        let mut phase = Self::in_turns(loads, routes.capacities());
+        for part in phase.moving.iter_mut().flat_map(|moving| &mut moving.uses) {
+            *part = channels.of_kernel(*part);
+        }
+        Ok(phase)
+    }
+
+    /// Computing and copying along the edges of a pattern, for each bucket as [`Self::reducing`] does. `copies` says what a
+    /// bucket of a size sends over which routes.
+    pub(super) fn exchanging(
+        buckets: &[(Picoseconds, Bytes)],
+        copies: impl Fn(&Bytes) -> Vec<(Route, Bytes)>,
+        capacities: &[Bandwidth],
+    ) -> Self {
+        let mut known: BTreeMap<Bytes, Load> = BTreeMap::new();
+        for (_, size) in buckets {
+            known.entry(*size).or_insert_with(|| Load::of_copies(&copies(size), capacities));
+        }
+        let loads = buckets.iter().map(|(compute, size)| (*compute, &known[size]));
+        Self::in_turns(loads, capacities)
+    }
+
+    /// Loads one after another, each once so much has been computed since the one before was.
+    fn in_turns<'a>(
+        loads: impl Iterator<Item = (Picoseconds, &'a Load)>,
+        capacities: &[Bandwidth],
+    ) -> Self {
+        let (mut computed, mut quiet, mut moved) = (0_u64, None, 0_u64);
+        let mut demand: BTreeMap<ResourceId, LinkDemand> = BTreeMap::new();
+        for (compute, load) in loads {
+            computed = computed.saturating_add(compute.0);
+            quiet.get_or_insert(computed.saturating_add(load.launch.0));
+            let time = load.launch.0.saturating_add(load.time.0);
+            moved = moved.max(computed).saturating_add(time);
+            for one in &load.demand {
                 let nothing = LinkDemand { bytes: 0.0, flows: 0, ..*one };
                 let all = demand.entry(one.resource).or_insert(nothing);
                 (all.bytes, all.flows) = (all.bytes + one.bytes, all.flows.max(one.flows));
             }
         }
         let quiet = Picoseconds(quiet.unwrap_or(computed));
-        let alone = Picoseconds(reduced.saturating_sub(quiet.0));
+        let alone = Picoseconds(moved.saturating_sub(quiet.0));
         let demand: Vec<LinkDemand> = demand.into_values().collect();
-        Ok(match Moving::new(alone, &demand, routes.capacities()) {
-            Some(mut moving) => {
-                moving.uses.iter_mut().for_each(|part| *part = channels.of_kernel(*part));
-                Self { quiet, moving: Some(moving) }
-            }
+        match Moving::new(alone, &demand, capacities) {
+            Some(moving) => Self { quiet, moving: Some(moving) },
             None => Self::quiet(Picoseconds(quiet.0.saturating_add(alone.0))),
-        })
+        }
+    }
+}
+
+/// What is moved at once.
+struct Load {
+    /// How long it is under way alone.
+    time: Picoseconds,
+    /// How long it takes before.
+    launch: Picoseconds,
+    demand: Vec<LinkDemand>,
+}
+
+impl Load {
+    /// Copies over routes at once.
+    fn of_copies(ways: &[(Route, Bytes)], capacities: &[Bandwidth]) -> Self {
+        let mut network = FlowNetwork::new(capacities);
+        for (way, size) in ways {
+            network.start(&way.uses, *size, None, Picoseconds(0));
+        }
+        let mut time = Picoseconds(0);
+        while let Some((end, _)) = network.complete_next() {
+            time = end;
+        }
+        let mut demand: BTreeMap<ResourceId, (f64, u32)> = BTreeMap::new();
+        for (way, size) in ways {
+            for (resource, share) in &way.uses {
+                let of = demand.entry(*resource).or_default();
+                *of = (of.0 + share * size.0 as f64, of.1 + 1);
+            }
+        }
+        let demand = demand.into_iter();
+        let demand = demand.map(|(resource, (bytes, flows))| LinkDemand { resource, bytes, flows });
+        let launch = ways.iter().map(|(way, _)| way.latency).max().unwrap_or_default();
+        Self { time, launch, demand: demand.collect() }
     }
 }
 

@@ -24,20 +24,22 @@ mod lengths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use self::arbiter::Arbiter;
 use self::iteration::{Iteration, Phase};
 use self::lengths::{FEW, WHOLE, lengths};
 use super::PlayedOutcome;
-use super::allocations::AllocationPlans;
+use super::allocations::{AllocationPlans, Ranks};
 use super::deadlines::CopyDeadline;
+use super::exchange::Exchange;
 use super::iteration::{ProgramsBySettings, at_rate};
-use super::plans::{PlannerChoice, PlanningFault};
+use super::plans::{PlannerChoice, PlanningFault, as_placed};
 use super::{host_ways, sites};
 use crate::collectives::plan::Planner;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
-use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Routes};
+use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Route, RouteClass, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
@@ -215,36 +217,66 @@ impl Fluid<'_, '_> {
         job: usize,
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
         let record = self.queue.record(job).expect("it has just got its GPUs");
-        let ranks = self.plans.ranks(self.system, &record.parts);
-        let steps = self.programs.steps(&self.jobs[job], self.system, &ranks.gpus)?;
+        let is_exchange = self.jobs[job].is_exchange();
+        let ranks = (!is_exchange).then(|| self.plans.ranks(self.system, &record.parts));
+        let placed = || as_placed(self.system, &record.parts);
+        let gpus = ranks.as_ref().map_or_else(placed, |ranks| Arc::clone(&ranks.gpus));
+        let steps = self.programs.steps(&self.jobs[job], self.system, &gpus)?;
         // All wait for the slowest.
-        let slowest = self.programs.of(&self.jobs[job]).slowest(self.system, &steps, &ranks.gpus);
+        let slowest = self.programs.of(&self.jobs[job]).slowest(self.system, &steps, &gpus);
         let mut phases = Vec::new();
         if steps.copied.0 > 0 {
-            phases.push(self.copying(job, steps.copied, &ranks.gpus)?);
+            phases.push(self.copying(job, steps.copied, &gpus)?);
         }
-        let mut buckets = Vec::with_capacity(steps.buckets.len());
-        for (compute, size) in steps.buckets {
-            let compute = at_rate(compute, slowest);
-            if ranks.gpus.len() < 2 {
-                phases.push(Phase::quiet(compute));
-                continue;
-            }
-            match self.plans.of(self.system, self.planner, &ranks, size) {
-                Ok(plan) => buckets.push((compute, size, plan)),
-                Err(fault) => return Ok(Err(fault.into())),
-            }
-        }
-        if !buckets.is_empty() {
-            match Phase::reducing(&buckets, (self.system, &self.channels), self.routes) {
+        let computed =
+            steps.buckets.iter().map(|(compute, size)| (at_rate(*compute, slowest), *size));
+        let computed: Vec<(Picoseconds, Bytes)> = computed.collect();
+        match (&steps.exchange, &ranks) {
+            (Some(exchange), _) => phases.push(self.exchanging(&computed, exchange, &gpus)),
+            (None, Some(ranks)) if gpus.len() > 1 => match self.reducing(&computed, ranks) {
                 Ok(phase) => phases.push(phase),
                 Err(fault) => return Ok(Err(fault)),
-            }
+            },
+            _ => phases.extend(computed.iter().map(|(compute, _)| Phase::quiet(*compute))),
         }
         if steps.update.0 > 0 {
             phases.push(Phase::quiet(at_rate(steps.update, slowest)));
         }
         Ok(Ok(Iteration::new(phases)))
+    }
+
+    /// Computing and reducing by the plans of these ranks.
+    fn reducing(
+        &mut self,
+        computed: &[(Picoseconds, Bytes)],
+        ranks: &Ranks,
+    ) -> Result<Phase, PlanningFault> {
+        let mut buckets = Vec::with_capacity(computed.len());
+        for (compute, size) in computed {
+            let plan = self.plans.of(self.system, self.planner, ranks, *size)?;
+            buckets.push((*compute, *size, plan));
+        }
+        Phase::reducing(&buckets, (self.system, &self.channels), self.routes)
+    }
+
+    /// Computing and exchanging along the edges of a pattern on these GPUs.
+    fn exchanging(
+        &self,
+        computed: &[(Picoseconds, Bytes)],
+        exchange: &Exchange,
+        gpus: &[usize],
+    ) -> Phase {
+        let routes = self.routes;
+        let device = |rank: u32| routes.wiring().gpu(gpus[rank as usize]);
+        let copies = |size: &Bytes| -> Vec<(Route, Bytes)> {
+            let parts = exchange.parts(*size).filter_map(|([from, to], bytes)| {
+                let mut way = routes.route(device(from), device(to), RouteClass::Any)?;
+                way.uses.iter_mut().for_each(|part| *part = self.channels.of_copy(*part));
+                Some((way, bytes))
+            });
+            parts.collect()
+        };
+        Phase::exchanging(computed, copies, self.channels.capacities())
     }
 
     /// Images on their way to all GPUs of a job.
@@ -257,6 +289,7 @@ impl Fluid<'_, '_> {
         }
         let own = self.jobs[index].own().and_then(|written| written.deadline);
         let within = own.or_else(|| self.deadline.and_then(|deadline| deadline.of_copies(size)));
+        let ways: Vec<(Route, Bytes)> = ways.into_iter().map(|way| (way, size)).collect();
         Ok(Phase::copying((size, within), &ways, self.channels.capacities()))
     }
 
