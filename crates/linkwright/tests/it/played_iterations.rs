@@ -168,8 +168,8 @@ fn a_pattern_of_copies_is_played_as_the_formula_says() {
                 let wanted = job.run_time(bandwidth).unwrap().as_seconds();
                 let off = record.finish.as_seconds() / wanted - 1.0;
                 let context = (machine, job.pattern, fidelity, bandwidth);
-                // Packets have headers and wait for one another at switches: on PCIe most of all, where a GPU's copies leave by one
-                // port and the fullest channel idles meanwhile.
+                // Packets have headers and wait for one another at switches. On PCIe a GPU's copies leave by one port, and the
+                // fullest channel idles meanwhile.
                 let most = match (fidelity, machine) {
                     (Fidelity::Packet, "4x-l40s-pcie") => 0.3,
                     (Fidelity::Packet, _) => 0.08,

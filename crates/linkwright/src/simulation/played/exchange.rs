@@ -1,4 +1,4 @@
-//! What the GPUs of a job exchange whose pattern stands for no all-reduce: copies along its edges.
+//! Exchanges along the edges of a job's pattern, where that stands for no all-reduce.
 //!
 //! It represents that each edge carries its share of what the job's GPUs would reduce, both ways, and all edges at once. Each
 //! goes over the path that a copy takes; between two servers it is a message. All GPUs go on when the last has its data.
@@ -36,7 +36,7 @@ struct Edge {
 }
 
 impl Exchange {
-    /// What a job exchanges on these GPUs of a system, in the order of its ranks; None where it reduces.
+    /// Finds what a job exchanges on these GPUs of a system, in the order of its ranks; None where it reduces.
     pub(super) fn of(
         job: &Job,
         system: &System,
@@ -105,7 +105,7 @@ impl Exchange {
         rank.run_after(Operation::Timed { kind, communicator, size, duration }, &started)
     }
 
-    /// How many ranks exchange.
+    /// Counts the ranks that exchange.
     pub(super) const fn ranks(&self) -> u32 {
         self.ranks
     }

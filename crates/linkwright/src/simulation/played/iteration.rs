@@ -264,7 +264,7 @@ pub(super) fn program_of(name: &str, steps: &Steps, rates: &[OperationRate]) -> 
 /// The stream on which buckets are reduced one after another.
 const REDUCING: u32 = 1;
 
-/// What a rank of a number of GPUs does; all that reduce do the same.
+/// Writes the program of a rank among a number of GPUs; all that reduce have the same.
 fn rank_of(steps: &Steps, rate: OperationRate, (own, gpus): (u32, u32)) -> RankProgram {
     let mut rank = RankBuilder::default();
     rank.begin_body();

@@ -312,7 +312,7 @@ pub(super) fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
     parts.iter().flat_map(of).collect()
 }
 
-/// What needs no plan, on GPUs in the order of its ranks.
+/// Gives what needs no plan, on GPUs in the order of its ranks.
 pub(super) const fn unplanned(gpus: Arc<[usize]>) -> Planned {
     (gpus, BY_RULE)
 }

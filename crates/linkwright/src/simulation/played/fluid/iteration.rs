@@ -170,7 +170,7 @@ impl Phase {
     }
 }
 
-/// What is moved at once.
+/// Holds what a bucket moves, all at once.
 struct Load {
     /// How long it is under way alone.
     time: Picoseconds,

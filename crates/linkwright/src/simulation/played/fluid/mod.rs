@@ -245,7 +245,7 @@ impl Fluid<'_, '_> {
         Ok(Ok(Iteration::new(phases)))
     }
 
-    /// Computing and reducing by the plans of these ranks.
+    /// Gives the phase in which these ranks compute and reduce by their plans.
     fn reducing(
         &mut self,
         computed: &[(Picoseconds, Bytes)],
@@ -259,7 +259,7 @@ impl Fluid<'_, '_> {
         Phase::reducing(&buckets, (self.system, &self.channels), self.routes)
     }
 
-    /// Computing and exchanging along the edges of a pattern on these GPUs.
+    /// Gives the phase in which these GPUs compute and exchange along the edges of a pattern.
     fn exchanging(
         &self,
         computed: &[(Picoseconds, Bytes)],
