@@ -273,6 +273,17 @@ class Allocator:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
+    def pattern_ends(self, pattern: Pattern) -> tuple[list[int], list[int]] | None:
+        """Finds the best placements on the GPUs that suit a pattern least and most, whoever holds them.
+
+        Returns:
+            Both placements, by the bandwidth of the pattern's edges; the same where it stands for an
+            all-reduce. None where the machine has fewer GPUs.
+
+        Raises:
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     def sound_bandwidth(self, gpus: Sequence[int]) -> float:
         """Effective bandwidth of these GPUs by the sound model, in GB/s.
 
@@ -1637,6 +1648,7 @@ class Job:
         gpus: int,
         *,
         pattern: PatternName = "ring",
+        edges: Pattern | None = None,
         sensitive: bool | None = None,
         arrival: float = 0.0,
         iterations: int | None = None,
@@ -1651,6 +1663,8 @@ class Job:
             gpus: How many GPUs it asks for.
             pattern: One of `pattern_names`; of a ring, a tree or both the GPUs all-reduce, of another
                 every edge carries what they would reduce, both ways.
+            edges: A pattern of its own in place of a named one; its edge with the largest share carries
+                what they would reduce.
             sensitive: Whether allocation treats it as bandwidth sensitive.
             arrival: When it enters the queue, in seconds.
             iterations: Its work, in iterations of the workload.
@@ -1659,7 +1673,7 @@ class Job:
 
         Raises:
             SimulationError: If the workload is unknown or a number out of range.
-            AllocationError: If the pattern is unknown.
+            AllocationError: If the pattern is unknown, or its edges are of another number of GPUs.
         """
 
     @property
@@ -1677,6 +1691,10 @@ class Job:
     @property
     def pattern(self) -> str:
         """Its pattern's name; `custom` where it has edges of its own."""
+
+    @property
+    def edges(self) -> Pattern | None:
+        """Gives its edges as a pattern; None where it has a named one."""
 
     @property
     def sensitive(self) -> bool:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import MOST_JOBS, Job, generate_jobs, read_jobs, workload_names, write_jobs
+from linkwright import (
+    MOST_JOBS,
+    AllocationError,
+    Allocator,
+    Job,
+    Pattern,
+    System,
+    generate_jobs,
+    profile_sensitivity,
+    read_jobs,
+    workload_names,
+    write_jobs,
+)
 from linkwright.cli.jobs import PIECE, _csv, _in_pieces
 from linkwright.files import LARGEST_INPUT
 
@@ -28,6 +41,47 @@ def test_workloads_and_arrivals_are_as_asked_for() -> None:
     rows = parsed(*words, "--mean-interarrival", 30, "--count", 50)
     assert {row["workload"] for row in rows} == {"gmm", "vgg-16"}
     assert rows[-1]["arrival"] > 0
+
+
+def test_patterns_are_mixed_where_they_are_asked_for() -> None:
+    words = ["jobs", "generate", "--count", 40]
+    assert {row["pattern"] for row in parsed(*words)} == {"ring"}
+    rows = parsed(*words, "--pattern", "star", "--pattern", "chain")
+    assert {row["pattern"] for row in rows} == {"star", "chain"}
+    assert "did you mean `star`?" in fails(2, *words, "--pattern", "stra")
+
+
+def test_a_job_has_edges_of_its_own() -> None:
+    edges = Pattern.with_shares(3, [(0, 1, 1, 1), (1, 2, 4, 2)])
+    job = Job("a", "vgg-16", 3, edges=edges)
+    assert (job.pattern, job.edges) == ("custom", edges)
+    assert read_jobs(write_jobs([job])) == [job]
+    assert pickle.loads(pickle.dumps(job)) == job
+    ring = Job("a", "vgg-16", 3, edges=Pattern("ring", 3))
+    assert (ring.pattern, ring.edges) == ("ring", None)
+    for gpus, pattern in ((4, "ring"), (3, "star")):
+        with pytest.raises(AllocationError, match="edges between 3 GPUs for a job of"):
+            Job("a", "vgg-16", gpus, pattern=pattern, edges=edges)  # type: ignore[arg-type]
+
+
+def test_a_pattern_of_copies_has_ends_of_its_own() -> None:
+    allocator = Allocator(System("dgx1-v100"))
+    chain = Pattern("chain", 4)
+    ends = allocator.pattern_ends(chain)
+    assert ends is not None
+    least, most = (allocator.score(chain, gpus).effective_bandwidth for gpus in ends)
+    decided = allocator.decide("a", chain)
+    assert decided is not None
+    assert most == decided.effective_bandwidth
+    assert least is not None
+    assert most is not None
+    assert least < most / 2
+    best, worst, sensitive = profile_sensitivity(
+        System("dgx1-v100"), Job("a", "vgg-16", 4, pattern="chain")
+    )
+    assert sensitive
+    assert worst > best
+    assert allocator.pattern_ends(Pattern("chain", 9)) is None
 
 
 def test_the_workloads_are_listed() -> None:

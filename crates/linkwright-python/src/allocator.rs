@@ -539,6 +539,24 @@ impl Allocator {
         })
     }
 
+    /// Finds the best placements on the GPUs that suit a pattern least and most, whoever holds them.
+    ///
+    /// Returns:
+    ///     Both placements, by the bandwidth of the pattern's edges; the same where it stands for an
+    ///     all-reduce. None where the machine has fewer GPUs.
+    ///
+    /// Raises:
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (pattern: "Pattern"))]
+    fn pattern_ends(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = given)] pattern: &Pattern,
+    ) -> PyResult<Option<(Vec<usize>, Vec<usize>)>> {
+        let now = Self::now(slf);
+        detached(slf.py(), |effort| Ok(now.machine().pattern_ends(&pattern.0, effort)))
+            .map(|ends| ends.map(|[least, most]| (least.placement, most.placement)))
+    }
+
     /// Effective bandwidth of these GPUs by the sound model, in GB/s.
     ///
     /// Raises:

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::argument::{as_extracted, given, optional_size, speed};
 use crate::errors;
 use crate::number;
+use crate::pattern::Pattern;
 use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
@@ -33,6 +34,8 @@ impl Job {
     ///     gpus: How many GPUs it asks for.
     ///     pattern: One of `pattern_names`; of a ring, a tree or both the GPUs all-reduce, of another
     ///         every edge carries what they would reduce, both ways.
+    ///     edges: A pattern of its own in place of a named one; its edge with the largest share carries
+    ///         what they would reduce.
     ///     sensitive: Whether allocation treats it as bandwidth sensitive.
     ///     arrival: When it enters the queue, in seconds.
     ///     iterations: Its work, in iterations of the workload.
@@ -41,11 +44,11 @@ impl Job {
     ///
     /// Raises:
     ///     SimulationError: If the workload is unknown or a number out of range.
-    ///     AllocationError: If the pattern is unknown.
+    ///     AllocationError: If the pattern is unknown, or its edges are of another number of GPUs.
     #[new]
     #[pyo3(signature = (
-        name: "str", workload: "WorkloadName", gpus: "int", *, pattern: "PatternName" = "ring", sensitive: "bool | None" = None,
-        arrival: "float" = 0.0, iterations: "int | None" = None,
+        name: "str", workload: "WorkloadName", gpus: "int", *, pattern: "PatternName" = "ring",
+        edges: "Pattern | None" = None, sensitive: "bool | None" = None, arrival: "float" = 0.0, iterations: "int | None" = None,
         compute_per_iteration: "float | None" = None, bytes_per_iteration: "int | str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -54,6 +57,7 @@ impl Job {
         #[pyo3(from_py_with = given)] workload: &str,
         #[pyo3(from_py_with = given)] gpus: i128,
         #[pyo3(from_py_with = given)] pattern: &str,
+        #[pyo3(from_py_with = given)] edges: Option<PyRef<'_, Pattern>>,
         #[pyo3(from_py_with = given)] sensitive: Option<bool>,
         #[pyo3(from_py_with = given)] arrival: f64,
         #[pyo3(from_py_with = given)] iterations: Option<i128>,
@@ -65,6 +69,17 @@ impl Job {
             Workload::find(workload).map_err(|error| errors::simulation(error.into()))?;
         let mut job = simulation::Job::new(name, workload, gpus);
         job.pattern = PatternShape::from_name(pattern).map_err(errors::allocation_choice)?;
+        if let Some(edges) = edges {
+            let size = edges.0.size();
+            if size != gpus as usize || job.pattern != PatternShape::Ring {
+                let problem =
+                    format!("edges between {size} GPUs for a job of {gpus} in a {pattern}");
+                let remedy =
+                    "give edges between as many GPUs as the job has, and no pattern beside them";
+                return Err(errors::allocation_choice(Diagnosis::of(problem).remedy(remedy)));
+            }
+            job = job.with_edges(edges.0.clone());
+        }
         job.sensitive = sensitive.unwrap_or(job.sensitive);
         job.arrival = number::time("the arrival", arrival)?;
         if let Some(iterations) = iterations {
@@ -103,6 +118,12 @@ impl Job {
     #[getter]
     fn pattern(&self) -> &'static str {
         self.0.pattern.name()
+    }
+
+    /// Gives its edges as a pattern; None where it has a named one.
+    #[getter]
+    fn edges(&self) -> Option<Pattern> {
+        self.0.edges.as_deref().cloned().map(Pattern)
     }
 
     /// Whether allocation treats it as bandwidth sensitive.

@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from linkwright import Job, generate_jobs, workload_names, workloads, write_jobs
+from linkwright import (
+    Job,
+    generate_jobs,
+    pattern_names,
+    workload_names,
+    workloads,
+    write_jobs,
+)
 from linkwright.cli import output
 from linkwright.cli.options import Json, among, picked
 from linkwright.cli.settings import default_of, of_setting
@@ -49,6 +56,15 @@ def generate(
             autocompletion=workload_names,
         ),
     ] = None,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Draw from this pattern of communication; repeatable; a ring where absent.",
+            callback=among("pattern", pattern_names()),
+            autocompletion=pattern_names,
+        ),
+    ] = None,
     mean_interarrival: Annotated[
         float | None,
         typer.Option(
@@ -67,7 +83,12 @@ def generate(
     with output.progress_bar() as progress:
         drawn = picked(workload, workload_names())
         made = generate_jobs(
-            seed, count, max_gpus, workloads=drawn, mean_interarrival=mean_interarrival
+            seed,
+            count,
+            max_gpus,
+            workloads=drawn,
+            mean_interarrival=mean_interarrival,
+            patterns=picked(pattern, pattern_names()),
         )
         if to is not None:
             output.save(to, _in_pieces(made, _csv, progress))

@@ -187,11 +187,21 @@ def _replayed(name: str, ranks: int | None, machine: System, on: Sequence[int]) 
     return replay.run.makespan
 
 
+def _ends(allocator: Allocator, machine: System, pattern: Pattern) -> list[list[int]]:
+    """Places a pattern on the GPUs that suit it most and least."""
+    by_edges = allocator.pattern_ends(pattern)
+    if by_edges is not None and pattern.shape not in ("ring", "tree", "ring+tree"):
+        return list(reversed(by_edges))
+    ends = ends_of(machine, pattern.size)
+    return [allocator.best_placement(pattern, of).gpus for of in ends]
+
+
 def is_sensitive(wanted: Wanted, machine: System) -> tuple[bool, str]:
     """Whether bandwidth matters to a job, measured, and a sentence that says how it was.
 
     The job is played on the sets of its size with the most and the least bandwidth by the sound
-    model. It is sensitive where its time on the worst exceeds the other by `SENSITIVE_ABOVE`.
+    model. It is that of an all-reduce, or of the edges of its pattern. It is sensitive where its
+    time on the worst exceeds the other by `SENSITIVE_ABOVE`.
 
     Raises:
         typer.BadParameter: If nothing says what the job runs, or the server has over
@@ -210,10 +220,9 @@ def is_sensitive(wanted: Wanted, machine: System) -> tuple[bool, str]:
     allocator = Allocator(machine)
     if wanted.pattern.size > machine.gpu_count or wanted.pattern.size < 2:
         return wanted.pattern.size > machine.gpu_count, "there is one set of GPUs of its size"
-    ends = ends_of(machine, wanted.pattern.size)
-    best, worst = (
-        wanted.time(allocator.best_placement(wanted.pattern, gpus).gpus) for gpus in ends
-    )
+    placed = _ends(allocator, machine, wanted.pattern)
+    best, worst = (wanted.time(gpus) for gpus in placed)
+    ends = [sorted(gpus) for gpus in placed]
     excess = worst / best - 1 if best else 0.0
     listed = ["{" + ",".join(map(str, gpus)) + "}" for gpus in ends]
     told = (

@@ -124,7 +124,8 @@ impl PreparedMachine {
         known.into_iter().fold(table, |table, (at, floor, found)| table.with(at, floor, found))
     }
 
-    fn search_by_edges(
+    /// Gives the best placement on a set that a floor admits, and a rank that none exceeds that was not looked at.
+    pub(super) fn search_by_edges(
         &self,
         plan: &Plan<'_>,
         set: (GpuSet, u64),

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::links::LinkCounts;
+use super::pattern::MOST_EDGES;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, UnknownName, shown};
 use crate::system::SystemError;
 
@@ -40,6 +41,8 @@ pub enum AllocationError {
         /// Gives the word.
         word: String,
     },
+    /// Refuses a line of more edges than any pattern has.
+    TooManyEdges,
     /// A share of an edge that nothing can carry.
     Share {
         /// Names one end.
@@ -138,7 +141,9 @@ impl Diagnose for AllocationError {
                 .remedy("give a bus bandwidth of 0 to 1e9 GB/s and at most 8,128 links of a class")
             }
             Self::EdgeText { word } => Diagnosis::of(format!("`{}` is no edge", shown(word)))
-                .remedy("write edges such as `0-1`, `0-1:3`, or `0-1:3/0.5` with what goes forth and back"),
+                .remedy("write edges such as `0-1`, `0-1:3`, or `0-1:3/0.5` with what goes forth and back, from zero"),
+            Self::TooManyEdges => Diagnosis::of(format!("there are more than {MOST_EDGES} edges"))
+                .remedy("write each pair once; 128 GPUs have 8,128"),
             Self::Share { a, b, share } => {
                 Diagnosis::of(format!("edge {a}-{b} cannot carry a share of {share}"))
                     .remedy("give a number from zero, such as 1 or 2.5")

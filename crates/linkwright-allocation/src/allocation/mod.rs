@@ -15,6 +15,7 @@ pub(crate) mod matching;
 pub mod nearness;
 pub mod owner;
 pub mod pattern;
+mod pattern_ends;
 pub mod policies;
 pub mod policy;
 pub mod prepared;

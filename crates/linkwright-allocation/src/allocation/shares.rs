@@ -5,7 +5,7 @@
 //! counters, a program or a person say.
 
 use super::error::AllocationError;
-use super::pattern::Pattern;
+use super::pattern::{MOST_EDGES, Pattern};
 
 /// The share of the edge that carries the most, in the direction in which it does.
 pub const WHOLE: u32 = 1 << 16;
@@ -146,10 +146,15 @@ impl Pattern {
                 back: share(back)?,
             })
         };
-        let edges = text.split_whitespace().map(|word| {
-            edge(word).ok_or_else(|| AllocationError::EdgeText { word: word.to_owned() })
-        });
-        Self::of_list(size, &edges.collect::<Result<Vec<_>, _>>()?)
+        let mut edges = Vec::new();
+        for word in text.split_whitespace() {
+            if edges.len() == MOST_EDGES {
+                return Err(AllocationError::TooManyEdges);
+            }
+            let refused = || AllocationError::EdgeText { word: word.to_owned() };
+            edges.push(edge(word).ok_or_else(refused)?);
+        }
+        Self::of_list(size, &edges)
     }
 
     /// Writes the edges so that [`Self::read_edges`] gives back an equal pattern.
@@ -258,6 +263,8 @@ mod tests {
         for text in ["0", "0-1:-3", "0-1:inf", "0-x", "0-1:1/", "0-9"] {
             assert!(Pattern::read_edges(4, text).is_err(), "{text}");
         }
+        let many = "0-1 ".repeat(MOST_EDGES + 1);
+        assert_eq!(Pattern::read_edges(4, &many), Err(AllocationError::TooManyEdges));
         let whole = Pattern::read_edges(4, "0-1 1-2:2 2-3").unwrap();
         assert_eq!(whole.first(2), Pattern::read_edges(2, "0-1"));
     }

@@ -3,11 +3,15 @@
 //! MAPA takes the label of a job as given. It names profiling "execution time vs allocated links" as a way to it
 //! (SC'21, Section 3.5). It held Jacobi to be insensitive since its time got less than 3 % better (Section 4). Here the
 //! two times are the formula's. The sets of the job's size are those with the least and the most bandwidth by the sound
-//! model. It leaves out other jobs, and patterns other than an all-reduce.
+//! model. It is that of an all-reduce, or of the edges of its pattern in their best match. It leaves out other jobs.
+
+use std::cell::RefCell;
 
 use super::error::SimulationError;
 use super::job::Job;
-use crate::allocation::{AllocationError, BandwidthModel, GpuSet, PreparedMachine};
+use crate::allocation::{
+    AllocationError, BandwidthModel, Effort, GpuSet, Match, Pattern, PreparedMachine,
+};
 use crate::system::{BandwidthProfile, Server, System};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -41,7 +45,10 @@ impl Profile {
 
 /// Knows the least and the most bandwidth of sets of each size that a server has, GB/s.
 pub struct Profiler {
+    machine: PreparedMachine,
     range: Vec<(f64, f64)>,
+    /// Holds the same of patterns that were asked for.
+    of_patterns: RefCell<Vec<(Pattern, (f64, f64))>>,
 }
 
 impl Profiler {
@@ -63,7 +70,7 @@ impl Profiler {
             let (least, most) = &mut range[gpus.len()];
             (*least, *most) = (f64::min(*least, bandwidth), f64::max(*most, bandwidth));
         }
-        Ok(Self { range })
+        Ok(Self { machine, range, of_patterns: RefCell::default() })
     }
 
     /// Gives a job's times on the worst and the best set of its size. A job larger than the server has one set.
@@ -75,9 +82,25 @@ impl Profiler {
             return Err(SimulationError::NoFormula { job: job.name.clone() });
         }
         let size = (job.gpus as usize).min(self.range.len() - 1);
-        let (least, most) = self.range[size];
+        let (least, most) = match job.is_collective() {
+            true => self.range[size],
+            false => self.of_pattern(job.pattern_on(size)?),
+        };
         let time = |bandwidth: f64| job.run_time(Bandwidth((bandwidth * 1e9).round() as u64));
         Ok(Profile { best: time(most)?, worst: time(least)? })
+    }
+
+    fn of_pattern(&self, pattern: Pattern) -> (f64, f64) {
+        let mut known = self.of_patterns.borrow_mut();
+        if let Some((_, range)) = known.iter().find(|(known, _)| *known == pattern) {
+            return *range;
+        }
+        let ends = self.machine.pattern_ends(&pattern, &mut Effort::new());
+        // A job of one GPU sends nothing.
+        let reached = |end: &Match| end.effective_bandwidth.unwrap_or(f64::INFINITY);
+        let range = ends.map_or((0.0, 0.0), |[least, most]| (reached(&least), reached(&most)));
+        known.push((pattern, range));
+        range
     }
 }
 
@@ -107,6 +130,7 @@ pub fn measure(jobs: &mut [Job], system: &System) -> Result<(), SimulationError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allocation::PatternShape;
     use crate::system::presets;
     use crate::training::Workload;
     use crate::units::Bytes;
@@ -147,7 +171,36 @@ mod tests {
         assert_eq!(Some(&found.best), times.iter().min());
         assert_eq!(Some(&found.worst), times.iter().max());
         assert!(found.is_sensitive());
-        let whole = Job { gpus: 8, ..job };
+        let whole = Job { gpus: 8, ..job.clone() };
         assert_eq!(Profiler::new(server).unwrap().profile(&whole).unwrap().excess(), 0.0);
+    }
+
+    /// By all mappings onto all sets of three.
+    #[test]
+    fn a_pattern_of_copies_is_measured_by_its_own_bandwidth() {
+        let system = dgx();
+        let server = system.kinds()[0].server();
+        let profile = BandwidthProfile::default_of(server);
+        let machine = PreparedMachine::new(server, profile, BandwidthModel::Sound).unwrap();
+        let vgg = Workload::find("vgg-16").unwrap();
+        let pipeline = Pattern::read_edges(3, "0-1:1 1-2:3/2").unwrap();
+        let chain = Job { pattern: PatternShape::Chain, ..Job::new("a", vgg, 3) };
+        let profiler = Profiler::new(server).unwrap();
+        for job in [chain, Job::new("a", vgg, 3).with_edges(pipeline)] {
+            let pattern = job.pattern_on(3).unwrap();
+            let on = |gpus: GpuSet| {
+                let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+                let ids: Vec<usize> = gpus.iter().collect();
+                let reached = orders
+                    .map(|order| machine.pattern_bandwidth(&pattern, &order.map(|at| ids[at])));
+                let reached = reached.into_iter().fold(0.0, f64::max);
+                job.run_time(Bandwidth((reached * 1e9).round() as u64)).unwrap()
+            };
+            let sets = (0..256_u128).map(GpuSet).filter(|gpus| gpus.len() == 3);
+            let times: Vec<Picoseconds> = sets.map(on).collect();
+            let found = profiler.profile(&job).unwrap();
+            assert_eq!(Some(&found.best), times.iter().min());
+            assert_eq!(Some(&found.worst), times.iter().max());
+        }
     }
 }

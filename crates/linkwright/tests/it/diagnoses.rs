@@ -97,6 +97,7 @@ fn allocation_error() -> String {
         &AllocationError::PatternSize { size: 3 },
         &AllocationError::PatternEdge { a: 3, b: 3, size: 3 },
         &AllocationError::EdgeText { word: "x".to_owned() },
+        &AllocationError::TooManyEdges,
         &AllocationError::Share { a: 3, b: 3, share: "x".to_owned() },
         &AllocationError::TooManyGpus { gpus: 3 },
         &AllocationError::NoSamples,

@@ -11,11 +11,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::allocation::MAX_GPUS;
 use crate::diagnostic::{InputError, Position};
 
 /// What to write instead of a line that is not understood.
 const REMEDY: &str =
     "paste the output of `nvidia-smi nvlink -gt d`, or of `nvidia-smi nvlink -g 0`";
+
+/// The highest number of a GPU's link: more than any GPU has.
+const MOST_LINK: u32 = 255;
 
 /// The counters of one link of one GPU, in bytes.
 #[derive(Debug, Clone)]
@@ -77,6 +81,9 @@ impl Snapshot {
                 continue;
             }
             if let Some((id, rest)) = numbered(content, "GPU ") {
+                if id as usize >= MAX_GPUS {
+                    return Err(refuse(content, "no GPU number below 128"));
+                }
                 let uuid = rest.split_once("(UUID:").and_then(|(_, uuid)| uuid.split(')').next());
                 let uuid = uuid.unwrap_or_default().trim().to_owned();
                 let (position, text) = (position(content), content.to_owned());
@@ -87,6 +94,9 @@ impl Snapshot {
             let Some((link, rest)) = numbered(content, "Link ") else {
                 return Err(refuse(content, "neither a GPU nor a link's counters"));
             };
+            if link > MOST_LINK {
+                return Err(refuse(content, "no link number up to 255"));
+            }
             let gpu = current.ok_or_else(|| refuse(content, "a link before any GPU"))?;
             if rest.trim() == "<inactive>" {
                 continue;

@@ -104,6 +104,8 @@ fn refusals_name_the_place() {
         (String::new(), "after:1:1: no link counters"),
         ("Link 0: Rx0: 1 KBytes".to_owned(), "after:1:1: a link before any GPU"),
         (with("nonsense"), "after:2:1: neither a GPU nor"),
+        ("GPU 128: a".to_owned(), "after:1:1: no GPU number below 128"),
+        (with("Link 256: Rx0: 1 KBytes"), "after:2:1: no link number up to 255"),
         (with("\t Link 0: Raw Tx: 1 KiB"), "after:2:11: not a data counter"),
         (with("Link 0: Rx0: N/A, Tx0: N/A"), "after:2:9: not a data counter"),
         (with("Link 0: Rx0: 1 MiB"), "after:2:9: not a data counter"),
