@@ -1,4 +1,4 @@
-"""The page of the clock's errors, and the error bars, say what the terms give."""
+"""Holds the page of the clock's errors, and the error bars, to what the terms give."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 sys.path.append(str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -20,7 +21,7 @@ def _calibrate() -> ModuleType:
 
 
 @cache
-def _off() -> dict[object, float]:
+def _off() -> dict[Any, float]:
     calibrate = _calibrate()
     return dict(calibrate.errors(calibrate.rows(), calibrate.TERMS.read_text()))
 
