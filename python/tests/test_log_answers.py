@@ -133,26 +133,28 @@ def of_two(text: str, machine: str = "hgx-h100", network: str = "400Gb/s", **opt
 @pytest.mark.parametrize(
     "line",
     [
-        "a:1:1 [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo NVLSTREE proto SIMPLE",
-        "a:1:1 [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo 5 proto 2 time 9.0",
-        "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to NVLSTree",
-        "a:1:1 [0] NCCL INFO Connected NVLS tree",
+        "a:1:1 [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo COLLNET_CHAIN proto SIMPLE",
+        "a:1:1 [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo 3 proto 2 time 9.0",
+        "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to CollnetDirect",
     ],
 )
 @pytest.mark.parametrize("busbw", [480.0, 100.0])
 def test_no_verdict_from_a_model_that_lacks_what_the_log_shows(line: str, busbw: float) -> None:
     found = of_two(log_of(2, H100, busbw, line))
-    assert "The log shows NVLSTree, which the model lacks" in found.meaning
+    assert "The log shows CollNet, which the model lacks" in found.meaning
     assert "tells nothing of the machine" in found.meaning
     assert [finding.means for finding in found.findings] == ["not-modelled"]
 
 
-def test_two_servers_whose_switches_reduce_have_no_verdict_either() -> None:
+def test_two_servers_whose_switches_reduce_have_a_verdict() -> None:
     found = of_two(log_of(2, H100, 480.0))
-    assert "NVLSTree may have run" in found.meaning
-    # The log says that a ring ran, which the model has.
-    ring = "a [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo RING proto SIMPLE"
-    assert of_two(log_of(2, H100, 480.0, ring)).findings == []
+    assert found.findings == []
+    tree = "a [0] NCCL INFO AllReduce: 1073741824 Bytes -> Algo NVLSTREE proto SIMPLE"
+    assert of_two(log_of(2, H100, 480.0, tree)).findings == []
+    [only] = of_two(
+        log_of(2, H100, 480.0, "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to NVLSTree")
+    ).findings
+    assert only.option == "--algorithm nvls-tree"
     for other in (found, of_two(log_of(2, A100, 900.0), "dgx-a100", "200Gb/s")):
         assert "carries more" not in other.meaning
 
@@ -162,7 +164,7 @@ def test_the_transport_that_the_log_names_is_named() -> None:
         "a:1:1 [0] NCCL INFO NET/IB : No device found.",
         "a:1:1 [0] NCCL INFO Using network Socket",
     ]
-    found = of_two(log_of(2, A100, 9.0, *lines, latency=60e-6), "dgx-a100", "200Gb/s")
+    found = of_two(log_of(2, A100, 9.0, *lines, latency=38e-6), "dgx-a100", "200Gb/s")
     assert re.match(r"Large sizes reach \d+ % of the expected bandwidth\.", found.meaning)
     assert "over TCP (NET/Socket)" in found.meaning
     assert "its width" not in found.meaning

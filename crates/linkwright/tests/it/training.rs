@@ -185,7 +185,9 @@ fn iterations_repeat() {
         let training = training(&network, way, 64);
         let times = [1, 2, 3]
             .map(|count| time(&play(&training, &cluster, &[0, 1, 2, 3], count).unwrap().jobs));
-        assert_eq!(times[1] - times[0], times[2] - times[1], "{way:?}");
+        // Blocks that a rate bounds meet on links in another order, a ten-thousandth apart at most.
+        let (second, third) = (times[1] - times[0], times[2] - times[1]);
+        assert!(second.abs_diff(third) < second / 10_000, "{way:?}: {second} {third}");
     }
 }
 

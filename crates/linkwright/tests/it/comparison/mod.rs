@@ -1,6 +1,7 @@
 //! Scenarios are compared without Python, and come to what its tables said when Python listed and summed up.
 //!
-//! The tables beside this file are of that time. Every number of theirs comes out again to the last bit.
+//! The tables beside this file are of that time, but for the times of collectives, which have moved since (decision 0067). Every number
+//! comes out again to the last bit.
 
 use std::ops::ControlFlow;
 

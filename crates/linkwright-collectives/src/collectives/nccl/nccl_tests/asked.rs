@@ -15,9 +15,6 @@ use crate::system::{LaunchProcesses, System, Wire, Wiring, gpus as models, prese
 /// A host has no more GPUs: a server of more is a rack of hosts in one NVLink domain.
 const MOST_OF_A_HOST: usize = 16;
 
-/// The first release that joins the reductions of several servers' switches by trees.
-const NVLS_TREE: Version = Version::new(2, 18, 0);
-
 /// Tells how a statement of a log bears on the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Means {
@@ -188,26 +185,11 @@ impl Asked<'_> {
         {
             ran.entry(found).or_insert(line);
         }
-        if let Some(line) = log.stated.nvls_trees.filter(|_| log.hosts() > 1 || self.servers > 1) {
-            ran.entry(Unmodelled::NvlsTree).or_insert(line);
-        }
         let shown = ran.iter().map(|(what, line)| {
             let text = format!("The log shows {}, which the model lacks", what.name());
             finding(*line, means, text, None)
         });
-        let mut found: Vec<Finding> = shown.collect();
-        let version = self.settings.version.or_else(|| self.stated_version());
-        let may_run = self.servers > 1
-            && self.may_reduce_in_switches()
-            && self.settings.nvls
-            && self.settings.algorithm.is_none()
-            && version.is_none_or(|version| version >= NVLS_TREE);
-        if found.is_empty() && may_run && !log.stated.names_algorithms {
-            let text = "The log is of several servers whose switches reduce, and NVLSTree may have run, \
-                        which the model lacks (NCCL_DEBUG_SUBSYS=TUNING names it)";
-            found.push(finding(log.gpus_line.max(1), means, text.to_owned(), None));
-        }
-        found
+        shown.collect()
     }
 }
 

@@ -28,8 +28,6 @@ pub enum StatedTransport {
 /// An algorithm may have moved the data that is not modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Unmodelled {
-    /// Switches of each server reduce, and trees join the servers.
-    NvlsTree,
     /// The network reduces.
     CollNet,
     /// Trees run in parallel, for all-gathers and reduce-scatters.
@@ -41,7 +39,6 @@ impl Unmodelled {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::NvlsTree => "NVLSTree",
             Self::CollNet => "CollNet",
             Self::Pat => "PAT",
         }
@@ -51,7 +48,6 @@ impl Unmodelled {
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase().replace('_', "");
         match name.as_str() {
-            "5" | "nvlstree" => Some(Self::NvlsTree),
             "2" | "3" => Some(Self::CollNet),
             "6" | "pat" => Some(Self::Pat),
             _ => name.starts_with("collnet").then_some(Self::CollNet),
@@ -70,10 +66,6 @@ pub struct Stated {
     pub sockets: Option<usize>,
     /// These algorithms ran and are not modelled.
     pub unmodelled: BTreeMap<Unmodelled, usize>,
-    /// The line of NVLS trees being connected: they may run where there are several hosts.
-    pub nvls_trees: Option<usize>,
-    /// Whether it says which algorithm ran.
-    pub names_algorithms: bool,
 }
 
 impl Stated {
@@ -90,17 +82,13 @@ impl Stated {
         {
             self.sockets.get_or_insert(number);
         }
-        if let Some((_, algorithm)) = text.split_once("Algo ") {
-            if text.contains("Bytes") {
-                self.names_algorithms = true;
-                let name = algorithm.split_whitespace().next().unwrap_or_default();
-                if let Some(found) = Unmodelled::named(name) {
-                    self.unmodelled.entry(found).or_insert(number);
-                }
-            }
-        } else if text.contains("NVLS tree") || text.contains("NVLSTree") && !text.contains("Ring")
+        if let Some((_, algorithm)) = text.split_once("Algo ")
+            && text.contains("Bytes")
         {
-            self.nvls_trees.get_or_insert(number);
+            let name = algorithm.split_whitespace().next().unwrap_or_default();
+            if let Some(found) = Unmodelled::named(name) {
+                self.unmodelled.entry(found).or_insert(number);
+            }
         }
     }
 
@@ -199,20 +187,18 @@ mod tests {
             "[0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n\
              [0] NCCL INFO Channel 00 : 1[1] -> 2[2] via SHM/direct/direct\n\
              [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/Socket/0\n\
-             [0] NCCL INFO AllReduce: 8589934592 Bytes -> Algo NVLSTREE proto SIMPLE\n\
-             [0] NCCL INFO Connected NVLS tree",
+             [0] NCCL INFO AllReduce: 8589934592 Bytes -> Algo PAT proto SIMPLE",
         );
         use StatedTransport::{Peer, SharedMemory, Sockets};
         let ways: Vec<_> = found.transports.keys().copied().collect();
         assert_eq!(ways, [Peer, SharedMemory, Sockets]);
         assert_eq!(found.tcp(), Some(3));
-        assert_eq!(found.unmodelled, BTreeMap::from([(Unmodelled::NvlsTree, 4)]));
-        assert_eq!(found.nvls_trees, Some(5));
+        assert_eq!(found.unmodelled, BTreeMap::from([(Unmodelled::Pat, 4)]));
         let found = stated(
             "NET/IB : No device found.\n[0] NCCL INFO Using network Socket\n\
              [0] NCCL INFO AllReduce: 1024 Bytes -> Algo 1 proto 2 time 5.0",
         );
-        assert_eq!((found.tcp(), found.names_algorithms), (Some(2), true));
+        assert_eq!(found.tcp(), Some(2));
         assert!(found.unmodelled.is_empty());
         let direct = stated("x via NET/IB/0/GDRDMA\nx via NET/IB/1\nx via NVLS\nUsing network IB");
         assert_eq!(direct.transports.len(), 2);

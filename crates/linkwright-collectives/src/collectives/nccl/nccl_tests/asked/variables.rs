@@ -78,11 +78,12 @@ impl Asked<'_> {
     }
 
     fn algorithm_option(&self, value: &str) -> Option<Option<String>> {
-        use ExpectedAlgorithm::{Nvls, Ring, Tree};
         if Unmodelled::named(value).is_some() {
             return None;
         }
-        let named = [Ring, Tree, Nvls].into_iter().find(|it| it.name().eq_ignore_ascii_case(value));
+        // NCCL writes NVLSTree in one word, and in its log without small letters.
+        let is_it = |it: &ExpectedAlgorithm| it.name().replace('-', "").eq_ignore_ascii_case(value);
+        let named = ExpectedAlgorithm::ALL.into_iter().find(is_it);
         match named {
             Some(named) if self.settings.algorithm == Some(named) => None,
             named => Some(named.map(|it| format!("--algorithm {}", it.name()))),
