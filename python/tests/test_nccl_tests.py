@@ -127,7 +127,7 @@ def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file
     assert json.loads(of_time)["sweep"][0]["time"] == times[6]
     assert json.loads(of_plan)["timing"]["time"] == times[6]
     assert json.loads(of_plan)["timing"]["error"]["basis"] == "own-log"
-    assert json.loads(of_plan)["timing"]["error"]["ninetieth"] < 0.03
+    assert json.loads(of_plan)["timing"]["error"]["ninetieth"] < 0.15
     assert json.loads(of_comparison)["algorithms"][0]["time"] == times[6]
 
 
