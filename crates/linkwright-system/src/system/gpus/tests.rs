@@ -208,21 +208,22 @@ fn a_name_of_no_model_is_refused_with_the_nearest() {
 #[test]
 fn what_is_wrong_in_a_file_is_named_with_its_place() {
     for (from, to, place, word) in [
-        ("wiring = \"board\"", "wirign = \"board\"", "44:1", "wirign"),
-        ("fp64 = ", "fp65 = ", "17:1", "fp65"),
-        ("7.8 TFLOP/s", "7.8 TB/s", "17:8", "is not a speed"),
+        ("wiring = \"board\"", "wirign = \"board\"", "48:1", "wirign"),
+        ("fp64 = ", "fp65 = ", "21:1", "fp65"),
+        ("7.8 TFLOP/s", "7.8 TB/s", "21:8", "is not a speed"),
         ("7.8 TFLOP/s", "0 TFLOP/s", "", "speed of fp64 is zero"),
-        ("\"900 GB/s\"", "\"0 GB/s\"", "27:13", "above zero"),
-        ("\"16 GiB\"", "16", "26:12", "write a text in quotes"),
-        ("directions = 2", "directions = 3", "32:14", "1 or 2"),
-        ("units = 80", "units = 0", "36:9", "above zero"),
-        ("l1 = \"128 KiB\"", "l1 = \"0 B\"", "37:6", "above zero"),
+        ("\"900 GB/s\"", "\"0 GB/s\"", "31:13", "above zero"),
+        ("\"16 GiB\"", "16", "30:12", "write a text in quotes"),
+        ("directions = 2", "directions = 3", "36:14", "1 or 2"),
+        ("units = 80", "units = 0", "40:9", "above zero"),
+        ("l1 = \"128 KiB\"", "l1 = \"0 B\"", "41:6", "above zero"),
         ("\"pcie3\"", "\"nvlink2\"", "7:8", "no generation of PCIe"),
-        ("\"nvlink2\"", "\"infiniband\"", "42:8", "which join GPUs"),
+        ("\"nvlink2\"", "\"infiniband\"", "46:8", "which join GPUs"),
         ("10de:1db1", "1db1", "5:", "lspci -nn"),
-        ("\"hbm2\"", "\"hbm9\"", "25:8", "hbm2e"),
+        ("\"hbm2\"", "\"hbm9\"", "29:8", "hbm2e"),
         ("vendor = \"nvidia\"", "vendor = \"ati\"", "4:10", "there are nvidia, amd"),
         ("[\"V100\"]", "[\" \"]", "3:9", "empty"),
+        ("clock = 1530", "clock = 15", "14:9", "from 100 to 10000"),
     ] {
         assert!(V100.contains(from), "{from}");
         let error = read("v100.toml", &V100.replacen(from, to, 1)).unwrap_err().to_string();
@@ -242,7 +243,7 @@ proptest! {
     #[test]
     fn any_model_survives_writing(
         vector in rates(), matrix in rates(), capacity in 1_u64.., bandwidth in 1_u64..,
-        count in 1_u32.., units in 1_u32.., l1 in prop::option::of(1_u64..), l2 in 1_u64..,
+        count in 1_u32.., units in 1_u32.., clock in 100_u32..=10_000, l1 in prop::option::of(1_u64..), l2 in 1_u64..,
         own in prop::option::of(1_u64..), id: (u16, u16), words in "[\\PC&&\\S]{1,12}",
     ) {
         let mut text = format!(
@@ -260,6 +261,7 @@ proptest! {
         if let Some(own) = own {
             text += &format!("bandwidth = '{own} B/s'\n");
         }
+        text += &format!("[chip]\nclock = {clock}\ndies = 2\nsource = 's'\n");
         text += "[peak]\nsource = 's'\n";
         for (head, rates) in [("vector", &vector), ("matrix", &matrix)] {
             text += &format!("[peak.{head}]\n");
