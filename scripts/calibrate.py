@@ -1,7 +1,7 @@
 """Fits what NCCL's kernels cost to measurements, and says how far off the clock then is.
 
-The measurements are those of one server of `nccl_rows`: `validation/nccl-tests.csv`, and the rows
-of threads and logs in `validation/accuracy/`. The terms are those that `fitted` names in
+The measurements are those of one server: `validation/nccl-tests.csv`, and the rows of threads and
+logs in `validation/accuracy/`. The terms are those that `fitted` names in
 `crates/linkwright-collectives/src/collectives/schedule/time/terms.toml`; each family of GPUs
 weighs as much as any other. Parts of the rows are also left out in turn: the terms are fitted to
 the others, and predict the part. The tables go to
@@ -17,12 +17,13 @@ import math
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import median
 
-from linkwright import System, expect, load_system
-from nccl_rows import DECADES, ROOT, Machine, Row, rows
+from accuracy.collectives import Measured, loaded, logs, one_process
+from linkwright import expect
+from nccl_rows import DECADES, ROOT, Machine, Row, machines, rows_of_tests
 
 TERMS = ROOT / "crates/linkwright-collectives/src/collectives/schedule/time/terms.toml"
 PAGE = ROOT / "docs/concepts/calibration.md"
@@ -40,6 +41,10 @@ JOINED = {
     "V100 PCIe": ("pcie3", False),
     "L40S": ("pcie4", False),
 }
+# Of whose GPUs the rows of threads and logs are, by a word of their label; `GB200` holds `B200`.
+FAMILIES = ("A100", "H100", "GB200", "B200", "L40S", "MI300X")
+# Rows of more GPUs than any preset of their kind has.
+BEYOND = ("8 L40S",)
 # Groups that are not fitted to: AMD's GPUs, and one whose host nobody knows.
 UNFITTED = ("MI300X", "L40S")
 
@@ -65,6 +70,33 @@ APART = "4 GB200, one process, ring only"
 EVERY = 3
 
 
+def rows() -> list[Row]:
+    """Reads the measurements of one server that say a size and a time."""
+    runs = [*one_process(), *logs()]
+    return [*rows_of_tests(), *(row for run in runs for row in _rows_of(run))]
+
+
+def _rows_of(run: Measured) -> Iterator[Row]:
+    family = next((family for family in FAMILIES if family in run.label), None)
+    if family is None or not run.machine or run.servers > 1 or run.label in BEYOND:
+        return
+    counted = {it.group: it.counted for it in machines().values() if it.counted is not None}
+    machine = Machine(
+        system=run.name,
+        label=run.label,
+        group=family,
+        machine=run.machine,
+        gpus=run.gpus,
+        processes=run.processes,
+        nccl=run.nccl,
+        counted=counted.get(family),
+        algorithm=run.algorithm,
+        nvls=run.nvls,
+    )
+    for size, time in run.times:
+        yield Row(machine, run.collective, size, time * 1e-6)
+
+
 def predicted(measured: Iterable[Row], terms: str, *, as_counted: bool = False) -> dict[Row, float]:
     """The time of each row by these terms, in seconds.
 
@@ -77,7 +109,7 @@ def predicted(measured: Iterable[Row], terms: str, *, as_counted: bool = False) 
     times: dict[Row, float] = {}
     for (machine, collective), own in runs.items():
         found = expect(
-            _system(machine.machine),
+            loaded(machine.machine, 1, None),
             list(machine.gpus),
             collective,
             [row.size for row in own],
@@ -90,15 +122,6 @@ def predicted(measured: Iterable[Row], terms: str, *, as_counted: bool = False) 
         )
         times.update((row, told["time"]) for row, told in zip(own, found, strict=True))
     return times
-
-
-_LOADED: dict[str, System] = {}
-
-
-def _system(name: str) -> System:
-    if name not in _LOADED:
-        _LOADED[name] = load_system(str(ROOT / name) if name.endswith(".toml") else name)
-    return _LOADED[name]
 
 
 def value_of(text: str, name: str) -> float:
@@ -265,7 +288,7 @@ def bars(off: dict[Row, float]) -> str:
             if own:
                 lines += ["", "[[left_out]]", f"is_rccl = {str(rccl).lower()}"]
                 ninetieth = own[math.ceil(0.9 * len(own)) - 1]
-                lines += [f'from = "{least} B"', f"largest = {ninetieth:.3f}"]
+                lines += [f'from = "{least} B"', f"ninetieth = {ninetieth:.3f}"]
     return "\n".join(lines) + "\n"
 
 
@@ -340,15 +363,16 @@ def main() -> None:
             name = f"{row.machine.label:26} {row.collective:10} {row.size:>12}"
             print(f"{name} {row.time * 1e6:10.1f} {error:+7.1%}")
         return
-    terms, standard = fitted(fitted_to(measured), before, evaluations=1 if chosen.keep else None)
-    if chosen.keep:
+    is_kept = chosen.keep or chosen.check
+    terms, standard = fitted(fitted_to(measured), before, evaluations=1 if is_kept else None)
+    if is_kept:
         terms = before
     off, of_left_out = errors(measured, terms), left_out(measured, terms)
     tables = page(measured, terms, standard, off, of_left_out)
     written = with_tables(PAGE.read_text(), tables)
     data = bars(families_of(of_left_out))
     if chosen.check:
-        for path, made in ((TERMS, terms), (PAGE, written), (ERRORS, data)):
+        for path, made in ((PAGE, written), (ERRORS, data)):
             _expect_same(path, made)
         return
     TERMS.write_text(terms)

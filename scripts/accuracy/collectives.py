@@ -41,6 +41,11 @@ class Measured:
         return ", ".join(part for part in (self.label, self.collective, self.also, version) if part)
 
     @property
+    def nvls(self) -> bool:
+        """Tells whether switches may reduce: they reduce no numbers of 8 bits."""
+        return not (self.collective == "all-reduce" and self.also == "int8")
+
+    @property
     def subject(self) -> str:
         """Names the subject that it counts in."""
         return SEVERAL if self.servers > 1 else one_server(self.collective)
@@ -76,8 +81,7 @@ class Measured:
             nccl=self.nccl,
             processes=cast(names.ProcessesName, self.processes),
             algorithm=cast(names.NcclAlgorithmName | None, self.algorithm),
-            # Switches reduce no numbers of 8 bits.
-            nvls=not (self.collective == "all-reduce" and self.also == "int8"),
+            nvls=self.nvls,
         )
         bars = time_errors(system, list(self.gpus), list(sizes))
         return [
