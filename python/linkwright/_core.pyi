@@ -4055,8 +4055,8 @@ def time_errors(system: System, gpus: Sequence[int], sizes: Sequence[int | str])
     Returns:
         One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times
         were off at most, as parts of what was measured; rows, how many were measured; and basis:
-        `measured`, `own-log`, or `never-measured`, where both are the largest error of a prediction for
-        systems that were left out of the fit.
+        `measured`, `own-log`, or `never-measured`, where both are what nine of ten predictions were off at
+        most, of all systems that were left out of the fit.
 
     Raises:
         CollectiveError: If the GPUs do not fit the system.

@@ -5,10 +5,8 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 /// Over what a connection leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// NVLink or xGMI from GPU to GPU.
+    /// NVLink or xGMI, from GPU to GPU or through switches.
     Fabric,
-    /// NVLink through switches.
-    Switch,
     /// PCIe and what joins sockets.
     Host,
     /// To another server.
@@ -24,11 +22,9 @@ pub enum Reach {
 pub struct NcclProtocol {
     /// Before anything moves: launching the kernel on a GPU.
     pub launch: Picoseconds,
-    /// From the last byte sent to the next step of the receiver, over NVLink or xGMI from GPU
-    /// to GPU: the sender's fence, the way of its flag, and the receiver's look at it.
+    /// From the last byte sent to the next step of the receiver, over NVLink or xGMI: the sender's
+    /// fence, the way of its flag, and the receiver's look at it.
     pub fabric_hop: Picoseconds,
-    /// The same through NVLink switches.
-    pub switch_hop: Picoseconds,
     /// The same over PCIe.
     pub host_hop: Picoseconds,
     /// The same between servers.
@@ -56,7 +52,6 @@ impl NcclProtocol {
     pub const fn hop(&self, reach: Reach) -> Picoseconds {
         match reach {
             Reach::Fabric => self.fabric_hop,
-            Reach::Switch => self.switch_hop,
             Reach::Host => self.host_hop,
             Reach::Network => self.network_hop,
         }

@@ -14,7 +14,6 @@ const HOP: u64 = 600_000;
 const NCCL: NcclProtocol = NcclProtocol {
     launch: Picoseconds(LAUNCH),
     fabric_hop: Picoseconds(HOP),
-    switch_hop: Picoseconds(HOP),
     host_hop: Picoseconds(HOP),
     network_hop: Picoseconds(HOP),
     data_share: 1.0,

@@ -127,7 +127,6 @@ fn chunks_that_would_take_for_ever_are_refused() {
 const BEFORE: NcclProtocol = NcclProtocol {
     launch: Picoseconds(8_400_000),
     fabric_hop: Picoseconds(4_000_000),
-    switch_hop: Picoseconds(4_000_000),
     host_hop: Picoseconds(4_000_000),
     network_hop: Picoseconds(14_000_000),
     data_share: 1.0,

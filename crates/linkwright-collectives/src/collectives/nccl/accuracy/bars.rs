@@ -1,7 +1,7 @@
 //! The error bar of a time: how far off the clock was on such systems, for such sizes.
 //!
-//! `errors.toml` has the errors of the measurements that the clock was held against, by what joins the
-//! GPUs, and the largest ones of predictions for groups that were left out of the fit.
+//! `errors.toml` has the errors of predictions for systems that were left out of the fit, by what joins their GPUs and
+//! for all systems of a library.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub enum ErrorBasis {
     Measured,
     /// The log that the machine was calibrated by.
     OwnLog,
-    /// Nothing was measured there: the largest error of a system that was left out of the fit.
+    /// Nothing was measured there: the error of all systems of the library that were left out of the fit.
     NeverMeasured,
 }
 
@@ -40,7 +40,7 @@ impl ErrorBasis {
 pub struct ErrorBar {
     /// Half of the times were off by no more.
     pub median: f64,
-    /// Nine of ten were; the largest where nothing was measured.
+    /// Nine of ten were.
     pub ninetieth: f64,
     /// How many times were measured.
     pub rows: u32,
@@ -64,13 +64,13 @@ struct Kind {
     error: Vec<Residual>,
 }
 
-/// The largest error of predictions for systems of a library that were left out.
+/// Has the errors of predictions for all systems of a library that were left out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LeftOut {
     is_rccl: bool,
     from: Bytes,
-    largest: Deviation,
+    ninetieth: Deviation,
 }
 
 static ERRORS: LazyLock<Errors> =
@@ -113,15 +113,15 @@ pub fn error_bars(
     Ok(sizes.iter().map(bar).collect())
 }
 
-/// The largest error of predictions of such sizes for a library's systems, else of any size.
+/// Gives the error of predictions of such sizes for a library's systems, else the largest of any size.
 fn never_measured(is_rccl: bool, size: Bytes) -> ErrorBar {
     let of_library = || ERRORS.left_out.iter().filter(|row| row.is_rccl == is_rccl);
     let of_size = of_library().filter(|row| row.from == DECADES[decade(size)]);
-    let largest = of_size.map(|row| row.largest).max();
-    let largest = largest.or_else(|| of_library().map(|row| row.largest).max());
-    let largest = largest.map_or(0.0, Deviation::value);
+    let found = of_size.map(|row| row.ninetieth).max();
+    let found = found.or_else(|| of_library().map(|row| row.ninetieth).max());
+    let found = found.map_or(0.0, Deviation::value);
     let basis = ErrorBasis::NeverMeasured;
-    ErrorBar { median: largest, ninetieth: largest, rows: 0, basis }
+    ErrorBar { median: found, ninetieth: found, rows: 0, basis }
 }
 
 /// What joins the GPUs of one server: the kind of their links, and whether these lead to switches

@@ -10,7 +10,7 @@
 //!
 //! [`fn@choose`] says what a release of NCCL, or of RCCL, runs for a size: algorithm, protocol,
 //! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
-//! left out: `CollNet`, PAT and NVLS between servers.
+//! left out: `CollNet`, PAT and NVLS between servers without trees.
 
 mod choice;
 mod constants;
@@ -23,11 +23,11 @@ pub mod rings;
 mod search;
 mod silicon;
 
-pub(in crate::collectives) use choice::Chooser;
 pub use choice::{
     Choice, ChoiceError, Chunking, Library, Release, Settings, Version, VersionError, choices,
     choose, release_on, releases,
 };
+pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
 pub(in crate::collectives) use constants::Generation;
 pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
 pub use expected_algorithm::ExpectedAlgorithm;

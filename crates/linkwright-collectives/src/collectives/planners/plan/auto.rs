@@ -22,7 +22,6 @@ use crate::collectives::schedule::time::{
 use crate::collectives::schedule::{ChannelTransport, Pacing, Protocol};
 use crate::diagnostic::Registry;
 use crate::program::kernel::NcclProtocol;
-use crate::system::DeviceKind;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The most GPUs on which algorithms are tried that take long to plan on more.
@@ -201,16 +200,12 @@ impl Search<'_> {
         let Some(within) = planner.hops_within(RingBound { rounds, ranks, servers }) else {
             return Picoseconds(0);
         };
-        let is_gpu = |device: usize| wiring.devices()[device].kind == DeviceKind::Gpu;
-        let mut fabric = wiring.wires().iter().filter(|wire| wire.is_gpu_fabric());
-        let is_direct = fabric.any(|wire| is_gpu(wire.a) && is_gpu(wire.b));
         let of_protocol = |protocol: Protocol| {
             let processes = Processes::usual(wiring, gpus);
             let pacing = Pacing::default();
             let setting = KernelSetting { wiring, gpus, collective, pacing, processes };
             let costs = CollectiveTerms::shipped().protocol(protocol, setting);
-            let over_fabric = if is_direct { costs.fabric_hop } else { costs.switch_hop };
-            let hop = over_fabric.min(costs.switch_hop).min(costs.host_hop);
+            let hop = costs.fabric_hop.min(costs.host_hop);
             costs.launch.0 + between * costs.network_hop.0 + within * hop.0
         };
         let all = self.protocols(planner).into_iter().map(of_protocol);

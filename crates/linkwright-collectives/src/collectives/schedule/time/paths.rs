@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::network::{ResourceId, RouteClass, Routes};
 use crate::program::kernel::Reach;
 use crate::system::views::wiring::WiredId;
-use crate::system::{DeviceKind, Wire, Wiring};
+use crate::system::{Wire, Wiring};
 use crate::units::Picoseconds;
 
 use super::error::TimeError;
@@ -102,17 +102,10 @@ fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Optio
         Reach::Network
     } else if over(&|wire| !wire.is_gpu_fabric()) {
         Reach::Host
-    } else if over(&|wire| is_switched(routes.wiring(), wire)) {
-        Reach::Switch
     } else {
         Reach::Fabric
     };
     Some((route.uses, route.latency, reach))
-}
-
-/// Whether a wire ends at a switch between GPUs.
-fn is_switched(wiring: &Wiring, wire: &Wire) -> bool {
-    [wire.a, wire.b].iter().any(|end| wiring.devices()[*end].kind == DeviceKind::NvSwitch)
 }
 
 fn hop(
@@ -134,11 +127,7 @@ fn hop(
     };
     let mut found = classes.iter().filter_map(|(class, reach)| {
         let route = routes.route(ends[0], ends[1], *class)?;
-        let is_switched = |uses: &(ResourceId, f64)| is_switched(wiring, routes.wire(uses.0).0);
-        let is_fabric = *reach == Reach::Fabric;
-        let reach =
-            if is_fabric && route.uses.iter().any(is_switched) { Reach::Switch } else { *reach };
-        Some((route.uses, route.latency, reach))
+        Some((route.uses, route.latency, *reach))
     });
     found.next().ok_or_else(|| TimeError::NoRoute {
         links: if transport == ChannelTransport::Host { "PCIe path" } else { "link" },

@@ -10,9 +10,8 @@
 //! - one that a multicast is there: sent by a block beside the head's once the head has ended, and
 //!   taken by the receiving rank's step, which writes the result to its own buffer.
 //!
-//! These copies are NCCL's where buffers are not registered. On each GPU one block's bandwidth copies
-//! for each head: NCCL has two or three blocks for a head, and a third of a block's threads copy in, a
-//! third out.
+//! These copies are NCCL's where buffers are not registered. On each GPU the library's blocks copy for all heads, and
+//! share their rate among these.
 //!
 //! `multimem` addresses the memory of all ranks, the head's included. So the head's own copy crosses
 //! the switch, too: a reduction of n ranks takes each one's link to the switch once and the head's

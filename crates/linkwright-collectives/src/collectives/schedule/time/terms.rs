@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::collectives::nccl::baselines::{Generation, Silicon, by_pairs};
+use crate::collectives::nccl::baselines::{Generation, PARTS_OF_A_STEP, Silicon, by_pairs};
 use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::{InputError, Named, from_toml};
 use crate::program::kernel::NcclProtocol;
@@ -189,8 +189,8 @@ impl Scale {
     }
 }
 
-/// Counts the pieces of a chain that a connection holds: eighths of eight steps (`NCCL_STEPS`).
-const SLOTS_OF_A_CHAIN: u32 = 64;
+/// Counts the pieces of a chain that a connection holds: the parts of eight steps (`NCCL_STEPS`).
+const SLOTS_OF_A_CHAIN: u32 = 8 * PARTS_OF_A_STEP;
 
 static SHIPPED: LazyLock<CollectiveTerms> =
     LazyLock::new(|| toml::from_str(CollectiveTerms::TEXT).expect("the file is tested"));
@@ -285,7 +285,6 @@ impl CollectiveTerms {
         NcclProtocol {
             launch: Picoseconds(self.launch_of(processes, gpus, wiring).0 + more.0),
             fabric_hop: microseconds(direct),
-            switch_hop: microseconds(direct),
             host_hop: microseconds(of_protocol(&hop.host)),
             network_hop: microseconds(of_protocol(&hop.network)),
             data_share: match protocol {

@@ -42,7 +42,7 @@ use crate::units::{Bytes, Picoseconds};
 
 /// Counts the parts into which a step of a chain is cut. The source has whole steps of 512 KiB, whose hops would take 54 us
 /// on eight A100s. There 20 times of broadcasts and reductions, from 1 to 256 MiB, leave 4 to 11 us for a hop.
-const PARTS_OF_A_STEP: u64 = 8;
+pub(in crate::collectives) const PARTS_OF_A_STEP: u32 = 8;
 
 /// What a library runs for one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,7 +92,7 @@ impl Choice {
         if is_rooted
             && (self.algorithm, self.protocol) == (ExpectedAlgorithm::Ring, Protocol::Simple)
         {
-            return Bytes(self.chunking.chunk.0 / PARTS_OF_A_STEP);
+            return Bytes(self.chunking.chunk.0 / u64::from(PARTS_OF_A_STEP));
         }
         let blocks = if self.algorithm.is_in_switch() { self.channels } else { 1 };
         Bytes(self.chunking.chunk.0 * u64::from(blocks))
