@@ -39,7 +39,8 @@ MEANINGS = {
     "measured": "Nine of ten times that set it, on such links and at such sizes, were at most this "
     f"far off. Of the public rows with such a bar {SHARES_INSIDE['measured']} lay inside.",
     "never-measured": "No such system was measured. Nine of ten predictions elsewhere were at most "
-    f"this far off. Of the public rows with such a bar {SHARES_INSIDE['never-measured']} lay inside.",
+    "this far off. Of the public rows with such a bar "
+    f"{SHARES_INSIDE['never-measured']} lay inside.",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,13 @@ LONGEST_INTERARRIVAL = 10_000_000
 PIECE = 10_000
 
 
+def _drawn_from(what: str, known: Callable[[], list[str]], said: str) -> Any:
+    """Makes the repeatable option that draws jobs from some of these names."""
+    return typer.Option(
+        metavar="NAME", help=said, callback=among(what, known()), autocompletion=known
+    )
+
+
 def _seconds(value: float | None) -> float | None:
     # Not a number is in no range, so that a range alone would let it through.
     if value is not None and not 0 <= value <= LONGEST_INTERARRIVAL:
@@ -49,20 +56,16 @@ def generate(
     ] = default_of("jobs.generate.max_gpus"),
     workload: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Draw from this workload; repeatable; all where absent.",
-            callback=among("workload", workload_names()),
-            autocompletion=workload_names,
+        _drawn_from(
+            "workload", workload_names, "Draw from this workload; repeatable; all where absent."
         ),
     ] = None,
     pattern: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Draw from this pattern of communication; repeatable; a ring where absent.",
-            callback=among("pattern", pattern_names()),
-            autocompletion=pattern_names,
+        _drawn_from(
+            "pattern",
+            pattern_names,
+            "Draw from this pattern of communication; repeatable; a ring where absent.",
         ),
     ] = None,
     mean_interarrival: Annotated[
