@@ -111,7 +111,7 @@ def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file
     ran = linkwright(*CALIBRATE, "--calibrate", EXAMPLE, "-o", file, "--json")
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)
-    assert told["median_error_after"] < told["median_error_before"]
+    assert told["median_error_after"] < 0.035 < told["median_error_before"]
     assert {term["name"] for term in told["terms"]} == {"reached.nvlink2", "launch.each"}
     times = [row["after"] for row in told["sweep"]]
     found = calibrate_log(load_log(EXAMPLE), System("dgx1-v100"), [0, 3], "all-reduce")
@@ -127,7 +127,7 @@ def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file
     assert json.loads(of_time)["sweep"][0]["time"] == times[6]
     assert json.loads(of_plan)["timing"]["time"] == times[6]
     assert json.loads(of_plan)["timing"]["error"]["basis"] == "own-log"
-    assert json.loads(of_plan)["timing"]["error"]["ninetieth"] < 0.15
+    assert json.loads(of_plan)["timing"]["error"]["ninetieth"] < 0.12
     assert json.loads(of_comparison)["algorithms"][0]["time"] == times[6]
 
 
