@@ -91,7 +91,7 @@ def _rows_of(run: Measured) -> Iterator[Row]:
         nccl=run.nccl,
         counted=counted.get(family),
         algorithm=run.algorithm,
-        nvls=run.nvls,
+        numbers=run.numbers or None,
     )
     for size, time in run.times:
         yield Row(machine, run.collective, size, time * 1e-6)
@@ -116,7 +116,7 @@ def predicted(measured: Iterable[Row], terms: str, *, as_counted: bool = False) 
             nccl=machine.nccl,
             processes=machine.processes,
             algorithm=machine.algorithm,
-            nvls=machine.nvls,
+            numbers=machine.numbers,
             link_bandwidth=machine.counted if as_counted else None,
             terms=terms,
         )

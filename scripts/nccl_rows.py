@@ -34,9 +34,9 @@ class Machine:
     nccl: str | None = None
     counted: float | None = None
     why: str = ""
-    # The only algorithm, and whether switches reduce: they do not reduce numbers of 8 bits.
+    # The only algorithm, and the type of the numbers.
     algorithm: str | None = None
-    nvls: bool = True
+    numbers: str | None = None
 
 
 @dataclass(frozen=True)

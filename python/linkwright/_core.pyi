@@ -30,7 +30,9 @@ from linkwright.names import (
     MappingName,
     MemorySystemName,
     NcclAlgorithmName,
+    NcclOperationName,
     NetworkName,
+    NumberTypeName,
     OptimizerName,
     PatternName,
     PlannerName,
@@ -1767,6 +1769,14 @@ class NcclTestsLog:
         """Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`). None where
         the log does not tell.
         """
+
+    @property
+    def numbers(self) -> str | None:
+        """The type of the numbers, by nccl-tests' name. None where the table does not name a known one."""
+
+    @property
+    def operation(self) -> str | None:
+        """What was done with the numbers, by nccl-tests' name. None where nothing was."""
 
     def check(self, collective: CollectiveName, gpus: int) -> None:
         """Checks that the log is of a collective on so many GPUs.
@@ -4007,6 +4017,8 @@ def calibrate(
     algorithm: NcclAlgorithmName | None = None,
     protocol: ProtocolName | None = None,
     processes: ProcessesName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
 ) -> tuple[System, Table, Table]:
     """Fits what differs on a machine to a log of nccl-tests.
 
@@ -4025,6 +4037,8 @@ def calibrate(
         algorithm: As for `expect`.
         protocol: As for `expect`.
         processes: As for `expect`; as the log tells if absent.
+        numbers: As for `expect`; that of the log if absent.
+        operation: As for `expect`; that of the log if absent.
 
     Returns:
         The run's kind of server with what was measured of it, which `to_toml` writes; one row per term:
@@ -4067,7 +4081,7 @@ def choice_names() -> dict[str, list[str]]:
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
     collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
-    litmus_test, mapping, nccl_algorithm, network, optimizer, pattern, planner, policy, precision,
+    litmus_test, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, pattern, planner, policy, precision,
     processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
     """
 
@@ -4169,6 +4183,8 @@ def expect(
     link_bandwidth: float | str | None = None,
     network_bandwidth: float | str | None = None,
     processes: ProcessesName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
     terms: str | None = None,
 ) -> Table:
     """What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
@@ -4195,6 +4211,8 @@ def expect(
         processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other (up
             to NCCL 2.8 as a `group`); as
             nccl-tests is usually run if absent: one on a lone server.
+        numbers: The type of the numbers, by nccl-tests' names (`int8`, `half`); `float` if absent.
+        operation: What is done with them, by nccl-tests' names (`max`, `avg`); `sum` if absent.
         terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
 
     Returns:
@@ -4224,6 +4242,8 @@ def nccl_choices(
     p2p: bool = True,
     algorithm: NcclAlgorithmName | None = None,
     protocol: ProtocolName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
 ) -> Table:
     """All that NCCL, or RCCL, chooses from for one size, what it runs first.
 
@@ -4238,6 +4258,8 @@ def nccl_choices(
         p2p: As for `expect`.
         algorithm: As for `expect`.
         protocol: As for `expect`.
+        numbers: As for `expect`.
+        operation: As for `expect`.
 
     Returns:
         One row per choice: model_time, what the library's own cost model believes that it takes,
@@ -4444,6 +4466,8 @@ def explain_log(
     protocol: ProtocolName | None = None,
     network_bandwidth: float | str | None = None,
     processes: ProcessesName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
 ) -> tuple[Table, str]:
     """Sets a log's statements against the question, and says how to take the difference of its times.
 
@@ -4463,6 +4487,8 @@ def explain_log(
         protocol: As for `expect`.
         network_bandwidth: As for `expect`.
         processes: The processes that are asked about; those of the log if absent.
+        numbers: The type that is asked about; that of the log if absent.
+        operation: The operation that is asked about; that of the log if absent.
 
     Returns:
         One row for each thing that the log states and the question does not have, and a sentence.

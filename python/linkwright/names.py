@@ -29,7 +29,9 @@ __all__ = [
     "MappingName",
     "MemorySystemName",
     "NcclAlgorithmName",
+    "NcclOperationName",
     "NetworkName",
+    "NumberTypeName",
     "OptimizerName",
     "PatternName",
     "PlannerName",
@@ -143,7 +145,22 @@ MemorySystemName: TypeAlias = Literal[
     "unified",
 ]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree"]
+NcclOperationName: TypeAlias = Literal["sum", "prod", "max", "min", "avg", "mulsum"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
+NumberTypeName: TypeAlias = Literal[
+    "int8",
+    "uint8",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "half",
+    "float",
+    "double",
+    "bfloat16",
+    "f8e4m3",
+    "f8e5m2",
+]
 OptimizerName: TypeAlias = Literal["sgd", "momentum", "adam"]
 PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]
 PlannerName: TypeAlias = Literal[

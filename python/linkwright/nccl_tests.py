@@ -25,6 +25,8 @@ from linkwright.files import PathOrName, path_of, read_text
 from linkwright.names import (
     CollectiveName,
     NcclAlgorithmName,
+    NcclOperationName,
+    NumberTypeName,
     ProcessesName,
     ProtocolName,
 )
@@ -56,6 +58,8 @@ class ExpectOptions(TypedDict, total=False):
     link_bandwidth: float | None
     network_bandwidth: float | None
     processes: ProcessesName | None
+    numbers: NumberTypeName | None
+    operation: NcclOperationName | None
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,8 @@ def compare_log(
         collective: One of `collective_names`.
         root: As for `plan`.
         options: As `expect` takes them; without `nccl`, the version that the log names, where it
-            names one that can be read; without `processes`, those that the log tells.
+            names one that can be read; without `processes`, `numbers` or `operation`, what the
+            log tells.
 
     Raises:
         InputError: If the log is of another number of GPUs or of another collective, with the
@@ -178,6 +183,8 @@ def compare_log(
     told: ExpectOptions = {**options}
     told["nccl"] = options.get("nccl") or version_of(log, system, gpus)
     told["processes"] = options.get("processes") or _processes(log)
+    told["numbers"] = options.get("numbers") or log.numbers
+    told["operation"] = options.get("operation") or log.operation
     sizes = [row["size"] for row in measured]
     expected = expect(system, list(gpus), collective, sizes, root=root, **told)
     rows = [
@@ -209,6 +216,8 @@ def compare_log(
         protocol=options.get("protocol"),
         network_bandwidth=options.get("network_bandwidth"),
         processes=options.get("processes"),
+        numbers=options.get("numbers"),
+        operation=options.get("operation"),
     )
     findings = [
         LogFinding(row["line"], row["means"], row["text"], row["option"] or None) for row in stated
@@ -293,6 +302,8 @@ def calibrate_log(
     algorithm: NcclAlgorithmName | None = None,
     protocol: ProtocolName | None = None,
     processes: ProcessesName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
 ) -> Calibration:
     """Fits what differs on a machine to a log: what its links reach, and what a launch takes.
 
@@ -310,6 +321,8 @@ def calibrate_log(
         algorithm: As for `expect`.
         protocol: As for `expect`.
         processes: As for `expect`; as the log tells if absent.
+        numbers: As for `expect`; that of the log if absent.
+        operation: As for `expect`; that of the log if absent.
 
     Raises:
         InputError: If the log is of a run that failed, of several runs or of too few sizes, if
@@ -328,6 +341,8 @@ def calibrate_log(
         algorithm=algorithm,
         protocol=protocol,
         processes=processes,
+        numbers=numbers,
+        operation=operation,
     )
     fitted = [
         CalibratedTerm(

@@ -196,6 +196,9 @@ def test_the_transport_that_the_log_names_is_named() -> None:
         (["NCCL version 2.20.5+cuda12.4"], {"nccl": "2.30"}, "--nccl 2.20.5"),
         (["NCCL version 2.20.5+cuda12.4"], {}, None),
         ([], {"processes": "one"}, "--processes each"),
+        ([], {"numbers": "half"}, "--type float"),
+        ([], {"operation": "max"}, "--operation sum"),
+        ([], {"numbers": "float", "operation": "sum"}, None),
         (["NCCL_DEBUG set by environment to INFO"], {}, None),
     ],
 )

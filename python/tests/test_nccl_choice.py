@@ -9,7 +9,8 @@ from typing import Any, Unpack
 import pytest
 from commands import linkwright
 
-from linkwright import CollectiveError, System, expect, nccl_choices, nccl_release
+from linkwright import CollectiveError, System, expect, load_system, nccl_choices, nccl_release
+from linkwright.names import CollectiveName, ProcessesName
 from linkwright.nccl_tests import ExpectOptions, load_log, version_of
 
 EIGHT = list(range(8))
@@ -36,6 +37,34 @@ def test_all_choices_stand_beside_each_other() -> None:
     assert (rows[0]["algorithm"], rows[0]["channels"]) == ("nvls", 16)
     without = list(nccl_choices(System("hgx-h100"), EIGHT, "all-reduce", 64 * MIB, nvls=False))
     assert {row["algorithm"] for row in without} == {"ring", "tree"}
+
+
+def test_switches_reduce_no_numbers_of_eight_bits() -> None:
+    machine = System("hgx-h100")
+
+    def row(collective: CollectiveName, **options: Unpack[ExpectOptions]) -> dict[str, Any]:
+        return next(iter(expect(machine, EIGHT, collective, [512 * MIB], **options)))
+
+    half, byte = row("all-reduce", numbers="half"), row("all-reduce", numbers="int8")
+    assert (half["algorithm"], byte["algorithm"]) == ("nvls", "ring")
+    # Eight H100s took 2,112 and 2,668 us.
+    assert 1.1 < byte["time"] / half["time"] < 1.45
+    assert byte == row("all-reduce", nvls=False)
+    assert row("all-gather", numbers="int8") == row("all-gather")
+
+
+def test_a_process_of_each_server_launches_on_the_gpus_of_its_own() -> None:
+    two = load_system("hgx-h100", 2)
+
+    def time(processes: ProcessesName) -> float:
+        found = expect(two, list(range(16)), "all-reduce", [8], processes=processes)
+        return float(next(iter(found))["time"])
+
+    def time_of_one(processes: ProcessesName) -> float:
+        found = expect(System("hgx-h100"), EIGHT, "all-reduce", [8], processes=processes)
+        return float(next(iter(found))["time"])
+
+    assert time("one") - time("each") == pytest.approx(time_of_one("one") - time_of_one("each"))
 
 
 def test_measured_bandwidths_count_for_the_time_and_not_for_the_choice() -> None:
@@ -66,6 +95,10 @@ def test_what_a_machine_cannot_have_says_what_would_work() -> None:
         ("4x-l40s-pcie", ["--protocol", "LL128"], "there is LL, Simple"),
         ("hgx-h100", ["--algorithm", "nvls", "--no-nvls"], "NVLS is switched off"),
         ("hgx-h100", ["--algorithm", "collnet"], "ring, tree, nvls"),
+        ("hgx-h100", ["--algorithm", "nvls", "--type", "int8"], "switches do not reduce int8 by sum"),
+        ("hgx-h100", ["--algorithm", "nvls", "--operation", "avg"], "do not reduce float by avg"),
+        ("hgx-h100", ["--type", "int9"], "int8"),
+        ("hgx-h100", ["--operation", "mean"], "mulsum"),
         ("hgx-h100", ["--nccl", "two"], "names no version of NCCL"),
         ("hgx-h100", ["--link-bandwidth", "0"], "not above 0"),
     ]:

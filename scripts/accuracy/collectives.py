@@ -26,8 +26,8 @@ class Measured:
     gpus: tuple[int, ...]
     collective: str
     times: tuple[tuple[int, float], ...]
-    # The type of its numbers tells two runs apart.
-    also: str = ""
+    # The type of its numbers.
+    numbers: str = ""
     servers: int = 1
     network: str | None = None
     nccl: str | None = None
@@ -38,12 +38,7 @@ class Measured:
     def name(self) -> str:
         """Names the run as no other is named."""
         version = f"NCCL {self.nccl}" if self.nccl else "release unknown"
-        return ", ".join(part for part in (self.label, self.collective, self.also, version) if part)
-
-    @property
-    def nvls(self) -> bool:
-        """Tells whether switches may reduce: they reduce no numbers of 8 bits."""
-        return not (self.collective == "all-reduce" and self.also == "int8")
+        return ", ".join(part for part in (self.label, self.collective, self.numbers, version) if part)
 
     @property
     def subject(self) -> str:
@@ -81,7 +76,7 @@ class Measured:
             nccl=self.nccl,
             processes=cast(names.ProcessesName, self.processes),
             algorithm=cast(names.NcclAlgorithmName | None, self.algorithm),
-            nvls=self.nvls,
+            numbers=cast(names.NumberTypeName | None, self.numbers or None),
         )
         bars = time_errors(system, list(self.gpus), list(sizes))
         return [
@@ -135,7 +130,7 @@ def one_process() -> Iterator[Measured]:
             machine=row["machine"],
             gpus=tuple(range(int(row["gpus"]))),
             collective=row["collective"],
-            also=row["numbers"],
+            numbers=row["numbers"],
             nccl=row["nccl"],
             times=tuple(
                 (int(size), float(time)) for size, time in row.items() if size.isdigit() and time

@@ -35,6 +35,8 @@ use crate::worker::interruptible;
 ///     algorithm: As for `expect`.
 ///     protocol: As for `expect`.
 ///     processes: As for `expect`; as the log tells if absent.
+///     numbers: As for `expect`; that of the log if absent.
+///     operation: As for `expect`; that of the log if absent.
 ///
 /// Returns:
 ///     The run's kind of server with what was measured of it, which `to_toml` writes; one row per term:
@@ -53,7 +55,7 @@ use crate::worker::interruptible;
     system: "System", log: "NcclTestsLog", gpus: "Sequence[int]", collective: "CollectiveName", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    processes: "ProcessesName | None" = None
+    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn calibrate(
@@ -69,10 +71,13 @@ pub fn calibrate(
     #[pyo3(from_py_with = given)] algorithm: Option<&str>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = given)] processes: Option<&str>,
+    #[pyo3(from_py_with = given)] numbers: Option<&str>,
+    #[pyo3(from_py_with = given)] operation: Option<&str>,
 ) -> PyResult<(System, Table, Table)> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
-    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes)?;
+    let settings =
+        settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [numbers, operation])?;
     let (on, log) = (Arc::clone(system.core()), log.core().clone());
     let found =
         interruptible(py, move || calibration::calibrate(&on, &gpus, wanted, &log, &settings))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use linkwright::allocation::BandwidthModel;
 use linkwright::collectives::Protocol;
-use linkwright::collectives::baselines::ExpectedAlgorithm;
+use linkwright::collectives::baselines::{ExpectedAlgorithm, NumberType, Operation};
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named as _;
 use linkwright::memory::kernel::benchmarks::Benchmark;
@@ -35,7 +35,7 @@ use crate::training::framework_names;
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
 /// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
-/// litmus_test, mapping, nccl_algorithm, network, optimizer, pattern, planner, policy, precision,
+/// litmus_test, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, pattern, planner, policy, precision,
 /// processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -60,7 +60,9 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("memory_system", memory_systems().names()),
         ("mapping", MappingRule::names()),
         ("nccl_algorithm", ExpectedAlgorithm::names()),
+        ("nccl_operation", Operation::names()),
         ("network", fabric_names()),
+        ("number_type", NumberType::names()),
         ("optimizer", Optimizer::names()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use linkwright::collectives::baselines::{ExpectedAlgorithm, Settings, Version};
+use linkwright::collectives::baselines::{
+    ExpectedAlgorithm, NumberType, Operation, Settings, Version,
+};
 use linkwright::collectives::time::{CollectiveTerms, Processes};
 use linkwright::collectives::{Protocol, baselines, tables};
 use linkwright::units::Bytes;
@@ -41,6 +43,8 @@ use crate::worker::interruptible;
 ///     processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other (up
 ///         to NCCL 2.8 as a `group`); as
 ///         nccl-tests is usually run if absent: one on a lone server.
+///     numbers: The type of the numbers, by nccl-tests' names (`int8`, `half`); `float` if absent.
+///     operation: What is done with them, by nccl-tests' names (`max`, `avg`); `sum` if absent.
 ///     terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
 ///
 /// Returns:
@@ -59,7 +63,8 @@ use crate::worker::interruptible;
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
     link_bandwidth: "float | str | None" = None, network_bandwidth: "float | str | None" = None,
-    processes: "ProcessesName | None" = None, terms: "str | None" = None
+    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None,
+    terms: "str | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn expect(
@@ -77,6 +82,8 @@ pub fn expect(
     #[pyo3(from_py_with = optional_speed)] link_bandwidth: Option<f64>,
     #[pyo3(from_py_with = optional_speed)] network_bandwidth: Option<f64>,
     #[pyo3(from_py_with = given)] processes: Option<&str>,
+    #[pyo3(from_py_with = given)] numbers: Option<&str>,
+    #[pyo3(from_py_with = given)] operation: Option<&str>,
     #[pyo3(from_py_with = given)] terms: Option<&str>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
@@ -87,7 +94,7 @@ pub fn expect(
     let settings = Settings {
         link_bandwidth,
         network_bandwidth,
-        ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes)?
+        ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [numbers, operation])?
     };
     let terms = match terms {
         Some(text) => CollectiveTerms::read("<terms>", text).map_err(errors::input)?,
@@ -119,6 +126,8 @@ pub fn kernel_terms() -> &'static str {
 ///     p2p: As for `expect`.
 ///     algorithm: As for `expect`.
 ///     protocol: As for `expect`.
+///     numbers: As for `expect`.
+///     operation: As for `expect`.
 ///
 /// Returns:
 ///     One row per choice: model_time, what the library's own cost model believes that it takes,
@@ -131,7 +140,8 @@ pub fn kernel_terms() -> &'static str {
 #[pyo3(signature = (
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", size: "int | str", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
-    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn nccl_choices(
@@ -145,11 +155,13 @@ pub fn nccl_choices(
     #[pyo3(from_py_with = given)] p2p: bool,
     #[pyo3(from_py_with = given)] algorithm: Option<&str>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] numbers: Option<&str>,
+    #[pyo3(from_py_with = given)] operation: Option<&str>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let size = bytes("the size", size)?;
-    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None)?;
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [numbers, operation])?;
     let found = baselines::choices(system.core(), &gpus, wanted, size, &settings);
     Table::new(tables::choices(&found.map_err(errors::collective)?))
 }
@@ -186,6 +198,7 @@ pub fn settings_of(
     algorithm: Option<&str>,
     protocol: Option<&str>,
     processes: Option<&str>,
+    [numbers, operation]: [Option<&str>; 2],
 ) -> PyResult<Settings> {
     Ok(Settings {
         version: version_of(nccl)?,
@@ -194,6 +207,8 @@ pub fn settings_of(
         algorithm: algorithm.map(named::<ExpectedAlgorithm>).transpose()?,
         protocol: protocol.map(named::<Protocol>).transpose()?,
         processes: processes.map(Processes::named).transpose()?,
+        numbers: numbers.map(NumberType::named).transpose()?,
+        operation: operation.map(Operation::named).transpose()?,
         ..Settings::default()
     })
 }

@@ -1,6 +1,6 @@
 //! `linkwright.read_nccl_tests`.
 
-use linkwright::collectives::baselines::Settings;
+use linkwright::collectives::baselines::{NumberType, Operation, Settings};
 use linkwright::collectives::link_graph::check_gpus;
 use linkwright::collectives::nccl_tests::{
     self, Compared, Finding, Measured, Row, difference, verdict,
@@ -69,6 +69,18 @@ impl NcclTestsLog {
     #[getter]
     fn processes(&self) -> Option<&'static str> {
         self.0.processes.map(LaunchProcesses::name)
+    }
+
+    /// The type of the numbers, by nccl-tests' name. None where the table does not name a known one.
+    #[getter]
+    fn numbers(&self) -> Option<&'static str> {
+        self.0.rows.first()?.numbers.map(NumberType::name)
+    }
+
+    /// What was done with the numbers, by nccl-tests' name. None where nothing was.
+    #[getter]
+    fn operation(&self) -> Option<&'static str> {
+        self.0.rows.first()?.operation.map(Operation::name)
     }
 
     /// Checks that the log is of a collective on so many GPUs.
@@ -192,6 +204,8 @@ pub fn explain_difference(
 ///     protocol: As for `expect`.
 ///     network_bandwidth: As for `expect`.
 ///     processes: The processes that are asked about; those of the log if absent.
+///     numbers: The type that is asked about; that of the log if absent.
+///     operation: The operation that is asked about; that of the log if absent.
 ///
 /// Returns:
 ///     One row for each thing that the log states and the question does not have, and a sentence.
@@ -206,7 +220,8 @@ pub fn explain_difference(
     log: "NcclTestsLog", rows: "Sequence[tuple[int, float, float]]", system: "System", gpus: "Sequence[int]", *,
     errors: "Sequence[float] | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    network_bandwidth: "float | str | None" = None, processes: "ProcessesName | None" = None
+    network_bandwidth: "float | str | None" = None, processes: "ProcessesName | None" = None,
+    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn explain_log(
@@ -222,13 +237,15 @@ pub fn explain_log(
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = optional_speed)] network_bandwidth: Option<f64>,
     #[pyo3(from_py_with = given)] processes: Option<&str>,
+    #[pyo3(from_py_with = given)] numbers: Option<&str>,
+    #[pyo3(from_py_with = given)] operation: Option<&str>,
 ) -> PyResult<(Table, String)> {
     let rows = compared(&rows, errors)?;
     let gpus = gpu_ids(&gpus, system)?;
     check_gpus(system.core(), &gpus).map_err(errors::collective)?;
     let settings = Settings {
         network_bandwidth,
-        ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes)?
+        ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [numbers, operation])?
     };
     let found = log.0.findings(system.core(), &gpus, &settings);
     let meaning = verdict(&rows, &found);

@@ -67,6 +67,8 @@ def print_calibration(
             algorithm=options["algorithm"],
             protocol=options["protocol"],
             processes=options["processes"],
+            numbers=options["numbers"],
+            operation=options["operation"],
         )
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]

@@ -122,6 +122,16 @@ OfRanks = Annotated[
         "lone server if absent.",
     ),
 ]
+OfNumbers = Annotated[
+    names.NumberTypeName | None,
+    typer.Option(
+        "--type", help="The type of the numbers (nccl-tests -d); float if absent.", show_choices=False
+    ),
+]
+OfOperation = Annotated[
+    names.NcclOperationName | None,
+    typer.Option("--operation", help="How numbers are reduced (nccl-tests -o); sum if absent."),
+]
 
 
 def expected(
@@ -143,6 +153,8 @@ def expected(
     link_bandwidth: LinkBandwidth = None,
     network_bandwidth: NetworkBandwidth = None,
     processes: OfRanks = None,
+    numbers: OfNumbers = None,
+    operation: OfOperation = None,
     log: LogFile = None,
     calibrate: CalibrateLog = None,
     output_file: Output = None,
@@ -170,6 +182,8 @@ def expected(
         "link_bandwidth": link_bandwidth,
         "network_bandwidth": network_bandwidth,
         "processes": processes,
+        "numbers": numbers,
+        "operation": operation,
     }
     if calibrate is not None:
         if log is not None:

@@ -24,8 +24,8 @@ mod search;
 mod silicon;
 
 pub use choice::{
-    Choice, ChoiceError, Chunking, Library, Release, Settings, Version, VersionError, choices,
-    choose, release_on, releases,
+    Choice, ChoiceError, Chunking, Library, NumberType, Operation, Release, Settings, Version,
+    VersionError, choices, choose, release_on, releases,
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
 pub(in crate::collectives) use constants::Generation;

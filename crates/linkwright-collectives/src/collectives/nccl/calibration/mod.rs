@@ -25,9 +25,9 @@ use crate::collectives::nccl::baselines::Settings;
 use crate::collectives::nccl::baselines::expect::{ExpectError, Prepared};
 use crate::collectives::nccl::nccl_tests::NcclTestsLog;
 use crate::collectives::schedule::collective::Collective;
-use crate::collectives::schedule::time::{CollectiveTerms, Processes, TimeError};
+use crate::collectives::schedule::time::{CollectiveTerms, TimeError};
 use crate::diagnostic::{Diagnose, Diagnosis, InputError};
-use crate::system::{Deviation, LaunchProcesses, Residual, Server, System, Wiring};
+use crate::system::{Deviation, Residual, Server, System, Wiring};
 use crate::units::Bytes;
 
 /// By how much a run's times are taken to be off: those of nccl-tests differ by some 5 to 10 % from one
@@ -110,8 +110,8 @@ impl From<TimeError> for CalibrateError {
 
 /// Fits what differs on a machine to a log of nccl-tests on these GPUs, by their ids.
 ///
-/// What the machine's file says already stays where this log does not tell it. The log's processes
-/// count where the settings have none.
+/// What the machine's file says already stays where this log does not tell it. What ran counts where
+/// the settings leave it open.
 ///
 /// # Errors
 /// [`CalibrateError`]: a log of another run, of one that failed, or that tells nothing.
@@ -128,11 +128,7 @@ pub fn calibrate(
     let terms = CollectiveTerms::shipped();
     let sizes: Vec<Bytes> = log.rows.iter().map(|row| row.size).collect();
     let measured: Vec<f64> = log.rows.iter().map(|row| row.out_of_place.time).collect();
-    let processes = settings.processes.or(log.processes.map(|it| match it {
-        LaunchProcesses::Each => Processes::Each,
-        LaunchProcesses::One => Processes::Shared,
-    }));
-    let settings = Settings { processes, ..*settings };
+    let settings = log.with_what_ran(settings);
     let prepared = Prepared::new(system, gpus, collective, &sizes, &settings)?;
     let mut kinds: Vec<usize> = gpus.iter().map(|gpu| kind_of(system, *gpu)).collect();
     kinds.sort_unstable();

@@ -7,13 +7,12 @@ use std::fmt;
 
 use super::log::NcclTestsLog;
 use super::stated::Unmodelled;
-use crate::collectives::nccl::baselines::{Generation, Settings, Version, by_server};
-use crate::collectives::schedule::time::Processes;
+use crate::collectives::nccl::baselines::{
+    Generation, NumberType, Operation, Settings, Version, by_server,
+};
+use crate::collectives::schedule::time::{GPUS_OF_A_HOST, Processes};
 use crate::diagnostic::shown;
 use crate::system::{LaunchProcesses, System, Wire, Wiring, gpus as models, presets};
-
-/// A host has no more GPUs: a server of more is a rack of hosts in one NVLink domain.
-const MOST_OF_A_HOST: usize = 16;
 
 /// Tells how a statement of a log bears on the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +71,7 @@ impl NcclTestsLog {
         found.extend(asked.models());
         found.extend(asked.version());
         found.extend(asked.processes());
+        found.extend(asked.reduced());
         found.extend(asked.ways());
         found.extend(asked.variables());
         found.extend(asked.unmodelled());
@@ -96,7 +96,7 @@ fn finding(line: usize, means: Means, text: String, option: Option<String>) -> F
 impl Asked<'_> {
     /// Whether the GPUs are behind one NVLink domain of several hosts.
     fn is_rack(&self) -> bool {
-        self.system.kinds().iter().any(|kind| kind.server().gpus().len() > MOST_OF_A_HOST)
+        self.system.kinds().iter().any(|kind| kind.server().gpus().len() > GPUS_OF_A_HOST)
     }
 
     fn hosts(&self) -> Option<Finding> {
@@ -166,6 +166,23 @@ impl Asked<'_> {
         let text = format!("{}{rest}, and the other is asked about", first.to_uppercase());
         let option = Some(format!("--processes {}", stated.name()));
         (asked == other).then(|| finding(self.log.gpus_line, Means::Otherwise, text, option))
+    }
+
+    /// What was reduced, where something else is asked about.
+    fn reduced(&self) -> Vec<Finding> {
+        let Some(row) = self.log.rows.first() else { return Vec::new() };
+        let (numbers, operation) = (self.settings.numbers, self.settings.operation);
+        let pairs = [
+            ("type", row.numbers.map(NumberType::name), numbers.map(NumberType::name)),
+            ("operation", row.operation.map(Operation::name), operation.map(Operation::name)),
+        ];
+        let other = pairs.into_iter().filter_map(|(what, stated, asked)| {
+            let (stated, asked) = (stated?, asked?);
+            let text = format!("The log's {what} is {stated}, and {asked} is asked about");
+            let option = Some(format!("--{what} {stated}"));
+            (stated != asked).then(|| finding(row.line, Means::Otherwise, text, option))
+        });
+        other.collect()
     }
 
     fn has_gpu_fabric(&self) -> bool {

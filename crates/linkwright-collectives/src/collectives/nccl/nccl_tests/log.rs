@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::stated::Stated;
+use crate::collectives::nccl::baselines::{NumberType, Operation, Settings};
 use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::time::Processes;
 use crate::system::LaunchProcesses;
 use crate::units::Bytes;
 
@@ -27,6 +29,10 @@ pub struct Row {
     pub line: usize,
     /// The data has this size, as nccl-tests counts it.
     pub size: Bytes,
+    /// The numbers are of this type, where the table names one that is known.
+    pub numbers: Option<NumberType>,
+    /// This is done with them, where a collective reduces.
+    pub operation: Option<Operation>,
     /// These figures are for a result buffer of its own.
     pub out_of_place: Measured,
     /// With the result in the place of the data, where it was measured.
@@ -89,6 +95,22 @@ impl NcclTestsLog {
     #[must_use]
     pub fn hosts(&self) -> usize {
         self.of_hosts.len()
+    }
+
+    /// Fills what the settings leave open with what ran: processes, and what was reduced.
+    #[must_use]
+    pub fn with_what_ran(&self, settings: &Settings) -> Settings {
+        let of_log = self.processes.map(|it| match it {
+            LaunchProcesses::Each => Processes::Each,
+            LaunchProcesses::One => Processes::Shared,
+        });
+        let first = self.rows.first();
+        Settings {
+            processes: settings.processes.or(of_log),
+            numbers: settings.numbers.or_else(|| first?.numbers),
+            operation: settings.operation.or_else(|| first?.operation),
+            ..*settings
+        }
     }
 
     /// The collective that its test is of, by its name.

@@ -2,6 +2,8 @@
 
 use super::log::{Measured, Row};
 use super::prefix::label;
+use crate::collectives::nccl::baselines::{NumberType, Operation};
+use crate::diagnostic::Named as _;
 use crate::units::Bytes;
 
 /// More words than a heading or a row of any release has.
@@ -13,6 +15,8 @@ pub(super) struct Columns {
     /// Each measurement has a time and two bandwidths.
     measured: Vec<[usize; 3]>,
     wrong: Vec<Option<usize>>,
+    /// The type of the numbers, and the operation.
+    reduced: [Option<usize>; 2],
     count: usize,
 }
 
@@ -90,7 +94,8 @@ impl Columns {
             .map(|((time, algorithm), bus)| [time, algorithm, bus])
             .collect();
         let wrong = measured.iter().map(|[.., bus]| wrong_after(*bus)).collect();
-        (!measured.is_empty()).then_some(Self { measured, wrong, count: words.len() })
+        let reduced = ["type", "redop"].map(|name| at(name).next());
+        (!measured.is_empty()).then_some(Self { measured, wrong, reduced, count: words.len() })
     }
 
     fn line(&self, number: usize, text: &str) -> Option<TableLine> {
@@ -123,7 +128,11 @@ impl Columns {
                 wrong: self.wrong[which].and_then(number).map(|wrong| wrong as u64),
             })
         };
-        Some(Row { line, size, out_of_place: measured(0)?, in_place: measured(1) })
+        let [numbers, operation] = self.reduced.map(|at| at.map(|at| words[at]));
+        let numbers = numbers.and_then(|name| NumberType::from_name(name).ok());
+        let operation = operation.and_then(|name| Operation::from_name(name).ok());
+        let (out_of_place, in_place) = (measured(0)?, measured(1));
+        Some(Row { line, size, numbers, operation, out_of_place, in_place })
     }
 }
 

@@ -35,7 +35,8 @@ pub use paths::resources;
 pub(in crate::collectives) use play::Player;
 pub use play::{LinkLoad, Timing, time};
 pub use terms::{
-    CollectiveTerms, KernelSetting, Processes, protocol_as, protocol_launched, protocol_of,
+    CollectiveTerms, GPUS_OF_A_HOST, KernelSetting, Processes, protocol_as, protocol_launched,
+    protocol_of,
 };
 pub(in crate::collectives) use terms::{protocol_for, protocol_on};
 

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::collectives::nccl::baselines::{Generation, PARTS_OF_A_STEP, Silicon, by_pairs};
+use crate::collectives::nccl::baselines::{
+    Generation, PARTS_OF_A_STEP, Silicon, by_pairs, by_server,
+};
 use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::{InputError, Named, from_toml};
 use crate::program::kernel::NcclProtocol;
@@ -18,6 +20,9 @@ use crate::units::{Bandwidth, Picoseconds};
 use super::error::TimeError;
 use super::play::wiring_of;
 use crate::collectives::schedule::{Pacing, Protocol, Schedule};
+
+/// A host has no more GPUs: a server of more is a rack of hosts in one NVLink domain.
+pub const GPUS_OF_A_HOST: usize = 16;
 
 /// The values of all terms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -38,9 +43,9 @@ pub struct CollectiveTerms {
 pub enum Processes {
     /// One for each rank.
     Each,
-    /// One with all GPUs, which launches a kernel on one after the other.
+    /// One on each server, which launches a kernel on one of its GPUs after the other.
     Shared,
-    /// One with all GPUs, which launches them as one (NCCL up to 2.8).
+    /// One on each server, which launches on all of its GPUs as one (NCCL up to 2.8).
     Group,
 }
 
@@ -52,11 +57,15 @@ impl Named for Processes {
 
 impl Processes {
     /// How nccl-tests is usually run: within a server one process has all GPUs (`-g 8`), between
-    /// servers every rank has its own. Where the server was calibrated, as in that run.
+    /// servers, and in a rack of several hosts, every rank has its own. Where the server was calibrated,
+    /// as in that run.
     #[must_use]
     pub fn usual(wiring: &Wiring, gpus: &[usize]) -> Self {
         let server = |gpu: &usize| wiring.server_of(*gpu);
-        let is_alone = gpus.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]));
+        let is_alone = gpus.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]))
+            && gpus
+                .first()
+                .is_none_or(|gpu| wiring.in_template(*gpu).0.gpus().len() <= GPUS_OF_A_HOST);
         let calibration = gpus.first().and_then(|gpu| wiring.in_template(*gpu).0.calibration());
         match calibration.and_then(|it| it.launch.processes) {
             Some(LaunchProcesses::Each) => Self::Each,
@@ -224,7 +233,8 @@ impl CollectiveTerms {
         let Launch { alone, group, each, hosts, .. } = &self.launch;
         let alone = alone.0 * self.cycle(Silicon::of(wiring, gpus));
         let hosts = hosts.of(generation_of_hosts(wiring, Generation::of(wiring, gpus)));
-        let further = gpus.len().saturating_sub(1) as f64;
+        let of_a_server = by_server(wiring, gpus).iter().map(Vec::len).max().unwrap_or(0);
+        let further = of_a_server.saturating_sub(1) as f64;
         let known = |measured: Option<Picoseconds>, term: f64| {
             measured.map_or(term, |time| time.0 as f64 / 1e6)
         };

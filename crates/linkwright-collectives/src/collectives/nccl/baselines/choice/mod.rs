@@ -10,6 +10,7 @@
 
 pub(super) mod graph;
 pub(super) mod model;
+mod numbers;
 pub(super) mod rules;
 mod settings;
 mod shape;
@@ -24,6 +25,7 @@ use thiserror::Error;
 use self::graph::Graph;
 pub(super) use self::graph::rings_in;
 use self::model::{Candidate, Model};
+pub use self::numbers::{NumberType, Operation};
 pub use self::rules::Library;
 use self::rules::{Bandwidths, Rules};
 pub use self::settings::Settings;
@@ -208,7 +210,8 @@ impl Chooser {
             }
         }
         let (rules, note) = rules_on(wiring, settings);
-        let believed = Graph::new(rules, wiring, gpus, settings);
+        let of_it = Settings { nvls: settings.in_switches(collective), ..*settings };
+        let believed = Graph::new(rules, wiring, gpus, &of_it);
         let model = Model { rules, graph: &believed };
         let candidates = if by_pairs(collective) {
             [Protocol::LL, Protocol::Simple].map(|it| model.pairs(it)).to_vec()
@@ -363,6 +366,10 @@ impl Machine<'_> {
         let machine = self.wiring.name();
         match wanted {
             it if it.is_in_switch() && !self.settings.nvls => "NVLS is switched off".to_owned(),
+            it if it.is_in_switch() && !self.settings.in_switches(collective) => {
+                let (numbers, operation) = self.settings.reduced();
+                format!("switches do not reduce {} by {}", numbers.name(), operation.name())
+            }
             it if it.is_in_switch() && !self.settings.p2p => {
                 "GPUs do not reach each other directly".to_owned()
             }

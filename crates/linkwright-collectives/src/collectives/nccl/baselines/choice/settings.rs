@@ -1,8 +1,10 @@
 //! What a user sets, as NCCL's environment variables do, or has measured.
 
+use super::numbers::{NumberType, Operation, switches_can};
 use super::version::Version;
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::schedule::Protocol;
+use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::Processes;
 
 /// What the choice, and the machine under it, depend on beside the links.
@@ -18,6 +20,11 @@ pub struct Settings {
     pub algorithm: Option<ExpectedAlgorithm>,
     /// The only protocol (`NCCL_PROTO`).
     pub protocol: Option<Protocol>,
+    /// The type of the numbers (nccl-tests' `-d`); single precision where nothing is said.
+    pub numbers: Option<NumberType>,
+    /// What is done with them where a collective reduces (nccl-tests' `-o`); a sum where
+    /// nothing is said.
+    pub operation: Option<Operation>,
     /// How ranks are processes; as nccl-tests is usually run where nothing is said.
     pub processes: Option<Processes>,
     /// GB/s that one link between GPUs was measured to reach in a direction: of NVLink or xGMI,
@@ -35,9 +42,24 @@ impl Default for Settings {
             p2p: true,
             algorithm: None,
             protocol: None,
+            numbers: None,
+            operation: None,
             processes: None,
             link_bandwidth: None,
             network_bandwidth: None,
         }
+    }
+}
+
+impl Settings {
+    /// Gives the type of the numbers, and what is done with them.
+    pub(super) fn reduced(&self) -> (NumberType, Operation) {
+        (self.numbers.unwrap_or(NumberType::Float), self.operation.unwrap_or(Operation::Sum))
+    }
+
+    /// Tells whether switches may do a collective, and can do it with its numbers.
+    pub(super) fn in_switches(&self, collective: Collective) -> bool {
+        let (numbers, operation) = self.reduced();
+        self.nvls && switches_can(collective, numbers, operation)
     }
 }
