@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::*;
+use crate::collectives::schedule::time::Processes;
 use crate::collectives::nccl::baselines::expect;
 use crate::collectives::nccl::nccl_tests::read;
 use crate::system::test_support::alone;
