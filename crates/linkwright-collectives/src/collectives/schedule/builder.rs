@@ -65,6 +65,17 @@ impl ScheduleBuilder {
         Slice::scratch(start)
     }
 
+    /// Opens the block with which a rank has its place on a ring: it takes from one peer and sends to another, and
+    /// the rank's copies on the channel are its own. All that is written there happens in its order, as in a block of
+    /// NCCL, which has one for each channel (`src/device/all_gather.h`, `runRing`).
+    pub fn on_ring(&mut self, rank: usize, channel: usize, (from, to): (usize, usize)) {
+        let block = self.open(rank, channel, Some(to), Some(from));
+        let known = &mut self.connections[rank];
+        known.sends.insert((channel, to), block);
+        known.receives.insert((channel, from), block);
+        known.local.insert(channel, block);
+    }
+
     /// A rank's copy within itself.
     pub fn copy(
         &mut self,

@@ -88,6 +88,8 @@ pub struct KernelConnection {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kernel {
+    /// Whether its blocks do one thing after another: none goes on while what it copies is written.
+    is_in_order: bool,
     /// The first block of each rank.
     first_block: Vec<u32>,
     /// Holds every block, rank after rank.
@@ -107,6 +109,18 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// An empty kernel, whose blocks may be told to do one thing after another.
+    #[must_use]
+    pub fn new(is_in_order: bool) -> Self {
+        Self { is_in_order, ..Self::default() }
+    }
+
+    /// Whether its blocks do one thing after another.
+    #[must_use]
+    pub fn is_in_order(&self) -> bool {
+        self.is_in_order
+    }
+
     /// Begins the next rank.
     pub fn begin_rank(&mut self) {
         self.first_block.push(self.blocks.len() as u32);
@@ -226,7 +240,8 @@ impl Kernel {
             for step in self.steps[block.steps.0 as usize..block.steps.1 as usize].iter_mut().rev()
             {
                 let is_awaited = step.wakes.0 < step.wakes.1;
-                step.is_behind = step.step.copies && next_copies && !is_awaited;
+                step.is_behind =
+                    step.step.copies && next_copies && !is_awaited && !self.is_in_order;
                 next_copies = step.step.copies;
             }
         }

@@ -2,9 +2,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::*;
-use crate::collectives::schedule::time::Processes;
 use crate::collectives::nccl::baselines::expect;
 use crate::collectives::nccl::nccl_tests::read;
+use crate::collectives::schedule::time::Processes;
 use crate::system::test_support::alone;
 use crate::system::{Calibration, LinkKind, MeasuredLaunch, PeakShare};
 use crate::units::Picoseconds;

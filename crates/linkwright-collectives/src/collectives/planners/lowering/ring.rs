@@ -137,6 +137,7 @@ impl Lowering<'_> {
             let run =
                 |step: usize| self.start + ((position + 2 * length - step) % length) as u32 * count;
             let builder = &mut *self.builder;
+            builder.on_ring(rank, self.channel, (before, next));
             builder.send(rank, self.channel, next, Slice::input(run(0)), count, &[]);
             for step in 1..2 * length - 2 {
                 let (own, kept) = (Slice::input(run(step)), Slice::output(run(step)));
@@ -169,6 +170,7 @@ impl Lowering<'_> {
             };
             let places: Vec<Slice> = (0..length).map(place).collect();
             let builder = &mut *self.builder;
+            builder.on_ring(rank, self.channel, (before, next));
             let own = Slice::input(self.start);
             builder.copy(rank, self.channel, own, places[0], count, &[]);
             builder.send(rank, self.channel, next, own, count, &[]);
@@ -191,6 +193,7 @@ impl Lowering<'_> {
             };
             let shards: Vec<Slice> = (1..=length).map(own).collect();
             let builder = &mut *self.builder;
+            builder.on_ring(rank, self.channel, (before, next));
             builder.send(rank, self.channel, next, shards[0], count, &[]);
             let kept = Slice::output(self.start);
             for shard in &shards[1..length - 1] {

@@ -277,7 +277,7 @@ impl<'a> Parts<'a> {
         let firsts = || (0_u32..).zip(&classes.blocks).filter(|(index, class)| index == *class);
         (0_u32..).zip(firsts()).for_each(|(at, (first, _))| place[first as usize] = at);
         let of = |block: u32| place[classes.blocks[block as usize] as usize];
-        let mut kernel = Kernel::default();
+        let mut kernel = Kernel::new(self.kernel.is_in_order());
         kernel.begin_rank();
         for (first, _) in firsts() {
             kernel.begin_block();

@@ -11,8 +11,11 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 use super::error::TimeError;
 use super::paths::KnownPaths;
 use super::switch::Head;
+use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::walk::{self, WalkedBlock};
-use crate::collectives::schedule::{ChannelTransport, Schedule, ScheduleStep};
+use crate::collectives::schedule::{
+    ChannelTransport, Pacing, Schedule, ScheduleStep, StepOperation, ThreadBlock,
+};
 
 /// What a connection uses of the links, and how long what is sent takes to arrive.
 #[derive(Debug, Clone)]
@@ -71,7 +74,8 @@ impl LoweredSchedule {
         protocol: &NcclProtocol,
         is_outline: bool,
     ) -> Result<Self, TimeError> {
-        let mut kernel = Kernel::default();
+        let is_ring = is_ring_of_the_library(schedule);
+        let mut kernel = Kernel::new(is_ring);
         let protocol = &copied_by_all_blocks(schedule, protocol);
         let mut receivers = BTreeMap::new();
         let heads: Vec<Vec<Head>> =
@@ -89,7 +93,11 @@ impl LoweredSchedule {
                 for at in walked.steps() {
                     let after = at.waits_for().map(|earlier| (earlier.block, earlier.step));
                     let heard = head.into_iter().flat_map(|head| head.waits(at.index as u32));
-                    kernel.step(lowered_step(at.step), after.chain(heard));
+                    if is_ring {
+                        steps_around(at.step).into_iter().for_each(|step| kernel.step(step, []));
+                    } else {
+                        kernel.step(lowered_step(at.step), after.chain(heard));
+                    }
                 }
                 if let Some(from) = walked.block.receive {
                     receivers.insert((from, rank, walked.block.channel), index);
@@ -280,8 +288,16 @@ impl LoweredSchedule {
     }
 }
 
-/// A protocol whose blocks, which copy for all heads of a reduction in switches, share among these.
+/// A protocol whose blocks share what they copy at: those that copy for all heads of a reduction in switches among these,
+/// those of a library's rings and trees what a GPU writes of its own.
 fn copied_by_all_blocks(schedule: &Schedule, protocol: &NcclProtocol) -> NcclProtocol {
+    if is_around(schedule) {
+        let channels = schedule.channels.len().max(1) as u64;
+        return NcclProtocol {
+            copy_bandwidth: Bandwidth((protocol.copy_bandwidth.0 / channels).max(1)),
+            ..*protocol
+        };
+    }
     // Each rank takes part in as many.
     let is_own =
         |at: &usize| is_switched(schedule, *at) && schedule.channels[*at].group.contains(&0);
@@ -310,5 +326,37 @@ fn lowered_step(step: &ScheduleStep) -> KernelStep {
         receives: operation.receives(),
         count: step.count,
         copies: operation.writes_destination() && !sends,
+    }
+}
+
+/// Tells whether the library reduces or gathers so, and not through switches: each channel is one block of a rank.
+fn is_around(schedule: &Schedule) -> bool {
+    use Collective::{AllGather, AllReduce, ReduceScatter};
+    let is_library = matches!(schedule.pacing, Pacing::SideBySide { blocks: Some(1), .. });
+    is_library && matches!(schedule.collective, AllReduce | AllGather | ReduceScatter)
+}
+
+/// Tells whether it does so around rings: each block of a rank takes from one and sends to one.
+fn is_ring_of_the_library(schedule: &Schedule) -> bool {
+    let has_both = |block: &ThreadBlock| block.send.is_some() && block.receive.is_some();
+    let blocks = &schedule.programs[0].blocks;
+    is_around(schedule) && blocks.len() == schedule.channels.len() && blocks.iter().all(has_both)
+}
+
+/// Gives the steps of a block of the library for a step around a ring, one after the other. What arrives lies where it
+/// belongs, since GPUs of one process write each other's results (`directRecv`, `directRecvCopyDirectSend`); what a block
+/// reduces or contributes it writes itself.
+fn steps_around(step: &ScheduleStep) -> Vec<KernelStep> {
+    let lowered = lowered_step(step);
+    let writes = match step.operation {
+        StepOperation::Receive => false,
+        StepOperation::ReceiveReduceCopySend => true,
+        _ => lowered.copies,
+    };
+    let own = KernelStep { sends: false, receives: false, count: step.count, copies: true };
+    if writes && lowered.sends {
+        vec![lowered, own]
+    } else {
+        vec![KernelStep { copies: writes, ..lowered }]
     }
 }

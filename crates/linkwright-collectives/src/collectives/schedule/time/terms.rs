@@ -145,6 +145,8 @@ struct Launch {
     alone: Kilocycles,
     /// Adds to a kernel of sends and receives: once, and for each other rank.
     pairs: [Kilocycles; 2],
+    /// Adds to kernels of Simple that go around rings, up and down trees, and through switches.
+    simple: Kilocycles,
     group: Microseconds,
     each: Microseconds,
     hosts: Scale,
@@ -168,6 +170,8 @@ struct Block {
     copy: Positive,
     ll: Positive,
     rate: Positive,
+    /// Is what all blocks of a GPU together write to its own memory on rings and trees.
+    own: Positive,
     /// Leaves this part of it to each direction of a pair.
     pair: Positive,
     switch: Positive,
@@ -291,6 +295,11 @@ impl CollectiveTerms {
         } else {
             Picoseconds(0)
         };
+        let is_around = collective.root().is_none() && !is_pairs;
+        let more = match protocol {
+            Protocol::Simple if is_around => microseconds(self.launch.simple.0 * cycle),
+            _ => more,
+        };
         let is_chain = blocks == Some(1) && collective.root().is_some() && !is_pairs;
         NcclProtocol {
             launch: Picoseconds(self.launch_of(processes, gpus, wiring).0 + more.0),
@@ -304,6 +313,7 @@ impl CollectiveTerms {
             },
             copy_bandwidth: match blocks {
                 None => gigabytes(block.copy.0 * scale),
+                Some(1) if is_around => gigabytes(block.own.0 * scale),
                 Some(1) => gigabytes(rate),
                 Some(many) => gigabytes(block.switch.0 * scale * f64::from(many)),
             },
