@@ -1305,6 +1305,10 @@ class GpuModel:
         """How many engines copy between its memory and the rest while the cores work."""
 
     @property
+    def pcie_peer_access(self) -> bool:
+        """Whether it reaches the memory of other GPUs over PCIe; else copies go through the host's memory."""
+
+    @property
     def units(self) -> int:
         """How many streaming multiprocessors, or compute units, it has."""
 

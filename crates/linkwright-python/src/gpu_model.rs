@@ -143,6 +143,12 @@ impl GpuModel {
         known(self.0.copy_engines()).map(|engines| engines.count)
     }
 
+    /// Whether it reaches the memory of other GPUs over PCIe; else copies go through the host's memory.
+    #[getter]
+    fn pcie_peer_access(&self) -> PyResult<bool> {
+        known(self.0.peer_access()).map(|access| access.pcie)
+    }
+
     /// How many streaming multiprocessors, or compute units, it has.
     #[getter]
     fn units(&self) -> PyResult<u32> {

@@ -263,6 +263,7 @@ impl LinkKind {
                 0.71,
                 "fitted: rccl-tests reached 0.705 in an all-reduce of 8 GiB on eight MI300X, launch and hops included",
             ),
+            Self::XgmiMi350 => (0.71, "assumed as of the MI300 series"),
             _ if self.is_nvlink() || self.is_xgmi() => (0.916, "assumed as of NVLink 2"),
             _ if self.is_pcie() => (0.71, "assumed as of PCIe 3"),
             _ if self.is_network() => (0.92, "assumed"),

@@ -58,10 +58,18 @@ pub const PRESETS: &[Preset] = table! {
     "dgx2": "NVIDIA DGX-2: 16 V100 on two baseboards of 6 NVSwitches",
     "dgx-a100": "NVIDIA DGX A100: 8 A100 on 6 NVSwitches",
     "hgx-h100": "NVIDIA HGX H100 in a DGX H100: 8 H100 on 4 NVSwitches",
+    "hgx-h200": "NVIDIA HGX H200 in a DGX H200: 8 H200 on 4 NVSwitches",
     "hgx-b200": "NVIDIA HGX B200 in a DGX B200: 8 B200 on 2 NVSwitches",
+    "hgx-b300": "NVIDIA HGX B300 in a DGX B300: 8 B300 on 2 NVSwitches",
     "gb200-nvl72": "NVIDIA GB200 NVL72: a rack of 72 GPUs on 18 NVSwitches",
+    "gb300-nvl72": "NVIDIA GB300 NVL72: a rack of 72 GPUs on 18 NVSwitches",
     "mi300x-8": "AMD Instinct MI300X Platform: 8 MI300X, each joined to each by xGMI",
+    "mi325x-8": "AMD Instinct MI325X Platform: 8 MI325X, each joined to each by xGMI",
+    "mi355x-8": "AMD Instinct MI355X Platform: 8 MI355X, each joined to each by xGMI",
     "4x-l40s-pcie": "4 L40S in a PCIe server of two sockets",
+    "8x-l40s": "8 L40S that share one way to the host, as NCCL's rates suggest",
+    "8x-rtx-4090": "8 GeForce RTX 4090 in a PCIe server of two sockets",
+    "8x-rtx-pro-6000": "8 RTX PRO 6000 Blackwell in pairs on 4 ConnectX-8",
     "summit-node": "IBM AC922 as in Summit: 6 V100 with NVLinks to 2 POWER9",
     "torus2d-16": "16 V100 in a two-dimensional torus, from the MAPA paper",
     "cubemesh-16": "16 V100 in an irregular cube mesh, from the MAPA paper",
@@ -130,8 +138,13 @@ mod tests {
 
     #[test]
     fn gpus_are_counted_and_numbered() {
-        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 8, 4, 4];
-        for (machine, count) in all().zip(counts) {
+        let others = [("dgx2", 16), ("gb200-nvl72", 72), ("gb300-nvl72", 72), ("4x-l40s-pcie", 4)];
+        let others = others.into_iter().chain([("summit-node", 6), ("torus2d-16", 16)]);
+        let others = others.chain([("cubemesh-16", 16), ("titan-z", 2), ("kepler-pair", 2)]);
+        let others: Vec<_> = others.chain([("pcie-tree-4", 4), ("pcie4-tree-4", 4)]).collect();
+        for machine in all() {
+            let other = others.iter().find(|(name, _)| *name == machine.name());
+            let count = other.map_or(8, |(_, count)| *count);
             assert_eq!(machine.gpus().len(), count, "{}", machine.name());
             for (index, gpu) in machine.gpus().iter().enumerate() {
                 assert_eq!(machine.devices()[*gpu].name, format!("GPU{index}"));
@@ -149,7 +162,7 @@ mod tests {
                     LinkKind::Nvlink3 => (12, 36),
                     LinkKind::Nvlink4 => (18, 64),
                     LinkKind::Nvlink5 => (18, 72),
-                    LinkKind::XgmiMi300 => (7, 0),
+                    LinkKind::XgmiMi300 | LinkKind::XgmiMi350 => (7, 0),
                     other => panic!("{} in {}", other.name(), machine.name()),
                 };
                 for end in [link.a, link.b] {
@@ -168,7 +181,7 @@ mod tests {
 
     #[test]
     fn real_machines_use_every_nvlink_of_their_gpus() {
-        let used = [4, 6, 6, 12, 18, 18, 18, 7, 0, 6];
+        let used = [4, 6, 6, 12, 18, 18, 18, 18, 18, 18, 7, 7, 7, 0, 0, 0, 0, 6];
         for (machine, links) in all().zip(used) {
             for gpu in machine.gpus() {
                 assert_eq!(fabric_links(&machine, *gpu), links, "{}", machine.name());

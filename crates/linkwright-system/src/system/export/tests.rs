@@ -83,7 +83,7 @@ const ALWAYS: [(ExportFormat, &[Aspect]); 3] = [
 ];
 
 /// Lists what each preset loses besides: exactly that, in each format that can say it.
-const LOST: [(ExportFormat, &str, &[Aspect]); 36] = [
+const LOST: [(ExportFormat, &str, &[Aspect]); 52] = [
     (
         ExportFormat::NvidiaSmi,
         "dgx1-p100",
@@ -111,8 +111,27 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 36] = [
     ),
     (
         ExportFormat::NvidiaSmi,
+        "hgx-h200",
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, NvSwitches],
+    ),
+    (
+        ExportFormat::NvidiaSmi,
         "hgx-b200",
         &[GpuModels, OtherModels, NicSpeeds, OtherNames, Sockets, NvSwitches, Generations],
+    ),
+    (
+        ExportFormat::NvidiaSmi,
+        "hgx-b300",
+        &[
+            GpuModels,
+            OtherModels,
+            NicSpeeds,
+            OtherNames,
+            PcieLinks,
+            Sockets,
+            NvSwitches,
+            Generations,
+        ],
     ),
     (
         ExportFormat::NvidiaSmi,
@@ -131,8 +150,34 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 36] = [
     ),
     (
         ExportFormat::NvidiaSmi,
+        "gb300-nvl72",
+        &[
+            GpuModels,
+            OtherModels,
+            NicSpeeds,
+            OtherNames,
+            PcieLinks,
+            WaysToCpus,
+            Sockets,
+            NvSwitches,
+            Generations,
+        ],
+    ),
+    (
+        ExportFormat::NvidiaSmi,
         "4x-l40s-pcie",
         &[GpuModels, OtherModels, NicSpeeds, PcieLinks, Sockets],
+    ),
+    (ExportFormat::NvidiaSmi, "8x-l40s", &[GpuModels, OtherModels, NicSpeeds, HostBridges]),
+    (
+        ExportFormat::NvidiaSmi,
+        "8x-rtx-4090",
+        &[GpuModels, OtherModels, NicSpeeds, PcieLinks, Sockets],
+    ),
+    (
+        ExportFormat::NvidiaSmi,
+        "8x-rtx-pro-6000",
+        &[GpuModels, OtherModels, NicSpeeds, OtherNames, PcieLinks, Sockets],
     ),
     (
         ExportFormat::NvidiaSmi,
@@ -169,6 +214,37 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 36] = [
             Sockets,
         ],
     ),
+    (
+        ExportFormat::RocmSmi,
+        "mi325x-8",
+        &[
+            Nics,
+            GpuModels,
+            OtherModels,
+            NicSpeeds,
+            Cpus,
+            Proximity,
+            PcieSwitches,
+            PcieLinks,
+            Sockets,
+        ],
+    ),
+    (
+        ExportFormat::RocmSmi,
+        "mi355x-8",
+        &[
+            Nics,
+            GpuModels,
+            OtherModels,
+            NicSpeeds,
+            Cpus,
+            Proximity,
+            PcieSwitches,
+            PcieLinks,
+            Sockets,
+            Generations,
+        ],
+    ),
     (ExportFormat::RocmSmi, "pcie-tree-4", &[Proximity, HostBridges, PcieSwitches, PcieLinks]),
     (ExportFormat::RocmSmi, "pcie4-tree-4", &[Proximity, HostBridges, PcieSwitches]),
     (ExportFormat::NcclXml, "dgx1-p100", &[OtherModels, OtherNames, Ids, Sockets]),
@@ -180,10 +256,18 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 36] = [
     ),
     (ExportFormat::NcclXml, "dgx-a100", &[OtherModels, OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "hgx-h100", &[OtherModels, OtherNames, Ids, Sockets]),
+    (ExportFormat::NcclXml, "hgx-h200", &[OtherModels, OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "hgx-b200", &[OtherModels, OtherNames, Ids, Sockets]),
+    (ExportFormat::NcclXml, "hgx-b300", &[OtherModels, OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "gb200-nvl72", &[OtherModels, OtherNames, Ids]),
+    (ExportFormat::NcclXml, "gb300-nvl72", &[OtherModels, OtherNames, Ids]),
     (ExportFormat::NcclXml, "mi300x-8", &[OtherModels, OtherNames, Ids, Sockets]),
+    (ExportFormat::NcclXml, "mi325x-8", &[OtherModels, OtherNames, Ids, Sockets]),
+    (ExportFormat::NcclXml, "mi355x-8", &[OtherModels, OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "4x-l40s-pcie", &[OtherModels, Ids, Sockets]),
+    (ExportFormat::NcclXml, "8x-l40s", &[OtherModels, Ids, Proximity, HostBridges]),
+    (ExportFormat::NcclXml, "8x-rtx-4090", &[OtherModels, Ids, Sockets]),
+    (ExportFormat::NcclXml, "8x-rtx-pro-6000", &[OtherModels, OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "summit-node", &[OtherModels, Ids]),
     (ExportFormat::NcclXml, "torus2d-16", &[OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "cubemesh-16", &[OtherNames, Ids, Sockets]),

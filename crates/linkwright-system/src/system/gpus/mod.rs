@@ -22,7 +22,7 @@ pub use hierarchy::{
 };
 pub use model::{
     Caches, Chip, CopyEngines, GpuError, GpuLinks, GpuModel, LinkReach, Memory, MemoryKind,
-    NumberType, PciId, Peak, Vendor,
+    NumberType, PciId, Peak, PeerAccess, Vendor,
 };
 pub use reader::{read, write};
 

@@ -61,6 +61,19 @@ pub struct GpuModel {
     /// Its links to other GPUs; none where it is sold without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<GpuLinks>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer_access: Option<PeerAccess>,
+}
+
+/// Tells whether a GPU reaches the memory of others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeerAccess {
+    /// Whether it does over PCIe. Where it does not, copies between GPUs go through the host's memory.
+    pub pcie: bool,
+    /// Says where this comes from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
 }
 
 /// Tells the clock of a GPU's cores, and on how many pieces of silicon they stand.
@@ -432,6 +445,14 @@ impl GpuModel {
     /// [`GpuError::NoSection`] where the file has none.
     pub fn caches(&self) -> Result<&Caches, GpuError> {
         self.section("caches", self.caches.as_ref())
+    }
+
+    /// Tells whether it reaches the memory of others.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn peer_access(&self) -> Result<&PeerAccess, GpuError> {
+        self.section("peer_access", self.peer_access.as_ref())
     }
 
     /// Its compute units, caches and memory as a cycle-level model times them.

@@ -179,6 +179,22 @@ fn speeds_are_of_one_piece() {
     }
 }
 
+/// GeForce GPUs of the 40 and 50 series reach no other over PCIe; data centers' and professionals' do.
+#[test]
+fn peer_access_over_pcie_is_that_of_the_product() {
+    for model in all() {
+        let has = model.peer_access().map(|access| access.pcie).ok();
+        let is_geforce = model.product.contains("GeForce");
+        let newest = ["RTX 40", "RTX 50"].iter().any(|series| model.product.contains(series));
+        let is_other = ["GeForce", "TITAN", "Radeon", "MI300A"];
+        let is_unknown = is_other.iter().any(|words| model.product.contains(words));
+        let expected = if is_geforce && newest { Some(false) } else { Some(true) };
+        assert_eq!(has, expected.filter(|_| newest || !is_unknown), "{}", model.name);
+    }
+    let pro = find("NVIDIA RTX PRO 6000 Blackwell Server Edition").unwrap();
+    assert!(pro.peer_access().unwrap().pcie);
+}
+
 #[test]
 fn what_a_file_lacks_is_named() {
     let h20 = find("NVIDIA H20").unwrap();
@@ -262,6 +278,7 @@ proptest! {
             text += &format!("bandwidth = '{own} B/s'\n");
         }
         text += &format!("[chip]\nclock = {clock}\ndies = 2\nsource = 's'\n");
+        text += "[peer_access]\npcie = false\nsource = 's'\n";
         text += "[peak]\nsource = 's'\n";
         for (head, rates) in [("vector", &vector), ("matrix", &matrix)] {
             text += &format!("[peak.{head}]\n");

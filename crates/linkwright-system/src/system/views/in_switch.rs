@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(found("gb200-nvl72", &(0..72).collect::<Vec<_>>()), Ok(18));
         let able = |name: &&&str| found(name, &[0, 1]).is_ok();
         let able: Vec<&str> = NAMES.iter().filter(able).copied().collect();
-        assert_eq!(able, ["hgx-h100", "hgx-b200", "gb200-nvl72"]);
+        let named = ["hgx-h100", "hgx-h200", "hgx-b200", "hgx-b300", "gb200-nvl72", "gb300-nvl72"];
+        assert_eq!(able, named);
     }
 
     #[test]

@@ -405,6 +405,18 @@ impl Wiring {
         server.template.devices().get(device - server.first_device)
     }
 
+    /// Whether two devices reach each other's memory over PCIe. GPUs do unless the file of their model says that they do
+    /// not: then copies go through the host's memory.
+    #[must_use]
+    pub fn has_peer_access(&self, a: WiredId, b: WiredId) -> bool {
+        let lacks = |device: WiredId| {
+            let model = self.described(device).and_then(Device::gpu_model);
+            model.and_then(|it| it.peer_access().ok()).is_some_and(|access| !access.pcie)
+        };
+        let is_gpu = |device: WiredId| self.devices[device].kind == DeviceKind::Gpu;
+        !(is_gpu(a) && is_gpu(b) && (lacks(a) || lacks(b)))
+    }
+
     /// The device of that number in the system; None where it is not part of it.
     #[must_use]
     pub fn find(&self, id: DeviceId) -> Option<WiredId> {
