@@ -448,13 +448,15 @@ impl<'a> KindPaths<'a> {
         };
         match (route(RouteClass::Fabric), route(RouteClass::Host)) {
             (Some(fabric), Some(host)) if fabric.bandwidth < host.bandwidth => {
-                Ok(Path::Packets(self.one_way(from, to, &host.uses)))
+                Ok(Path::Packets(self.host_way(from, to, &host.uses)))
             }
             (Some(fabric), _) if self.carries_packets(&fabric.uses) => {
                 Ok(Path::Packets(self.one_way(from, to, &fabric.uses)))
             }
             (Some(fabric), _) => Ok(Path::Pipes(self.hops(from, &fabric.uses))),
-            (None, Some(host)) if !is_node => Ok(Path::Packets(self.one_way(from, to, &host.uses))),
+            (None, Some(host)) if !is_node => {
+                Ok(Path::Packets(self.host_way(from, to, &host.uses)))
+            }
             (None, _) => Err(PathError::Apart {
                 server: self.server.name().to_owned(),
                 links: match class {
@@ -513,6 +515,19 @@ impl<'a> KindPaths<'a> {
             left = behind;
         }
         hops
+    }
+
+    /// One way over the host: of GPUs without peer access to its memory, and from there.
+    fn host_way(&self, from: DeviceId, to: DeviceId, uses: &[(usize, f64)]) -> Vec<ServerChannel> {
+        let is_direct = self.routes.wiring().has_peer_access(from, to);
+        let Some(host) = self.routes.host_of(to).filter(|_| !is_direct) else {
+            return self.one_way(from, to, uses);
+        };
+        let leg = |(from, to): (DeviceId, DeviceId)| {
+            let route = self.routes.route(from, to, RouteClass::Host);
+            self.one_way(from, to, &route.expect("both reach the host").uses)
+        };
+        [(from, host), (host, to)].into_iter().flat_map(leg).collect()
     }
 
     /// One way of a route: at each device the first channel that it uses from there.

@@ -224,12 +224,16 @@ impl<'a> Routes<'a> {
     }
 
     /// The route over links of a class, or None where there is none. A device reaches itself
-    /// by a route without hops, except over the network.
+    /// by a route without hops, except over the network. GPUs without peer access over PCIe reach
+    /// each other [through the host's memory](Self::through_memory).
     ///
     /// # Panics
     /// If a device does not exist.
     #[must_use]
     pub fn route(&self, from: WiredId, to: WiredId, class: RouteClass) -> Option<Route> {
+        if class == RouteClass::Host && !self.wiring.has_peer_access(from, to) && from != to {
+            return self.through_memory(from, to);
+        }
         if class != RouteClass::Any {
             let reached = self.hops_to(from, to, class);
             return reached.hops(from).map(|_| self.split(from, to, class, &reached));
@@ -238,6 +242,39 @@ impl<'a> Routes<'a> {
         let routes = classes.into_iter().filter_map(|class| self.route(from, to, class));
         // Of equal ones the last.
         routes.max_by(|a, b| a.bandwidth.cmp(&b.bandwidth).then(b.hops.cmp(&a.hops)))
+    }
+
+    /// The route of a copy that one device writes to the memory of the host and another reads from there. It crosses what
+    /// leads to the memory, the memory twice, and what leads back, so that two GPUs of one PCIe switch share the
+    /// switch's way to the host. None where no host joins them.
+    ///
+    /// # Panics
+    /// If a device does not exist.
+    #[must_use]
+    pub fn through_memory(&self, from: WiredId, to: WiredId) -> Option<Route> {
+        let host = self.host_of(to)?;
+        let into = self.route(from, host, RouteClass::Host)?;
+        let out = self.route(host, to, RouteClass::Host)?;
+        let mut uses: Vec<(ResourceId, f64)> = Vec::with_capacity(into.uses.len() + out.uses.len());
+        for (resource, part) in into.uses.into_iter().chain(out.uses) {
+            match uses.iter_mut().find(|(known, _)| *known == resource) {
+                Some((_, known)) => *known += part,
+                None => uses.push((resource, part)),
+            }
+        }
+        let rates = uses.iter().map(|(at, part)| self.capacities[*at].0 as f64 / part);
+        let bandwidth = Bandwidth(rates.min_by(f64::total_cmp)?.round() as u64);
+        let latency = Picoseconds(into.latency.0.saturating_add(out.latency.0));
+        Some(Route { uses, latency, hops: into.hops + out.hops, bandwidth })
+    }
+
+    /// The CPU whose memory a device reads fastest: that of fewest hops, of equally near ones the first.
+    pub(super) fn host_of(&self, device: WiredId) -> Option<WiredId> {
+        let server = self.server(device);
+        let devices = self.wiring.devices().iter().enumerate();
+        let cpus = devices.filter(|(_, it)| it.kind == DeviceKind::Cpu && it.server == server);
+        let hops = |cpu: WiredId| self.hops_to(device, cpu, RouteClass::Host).hops(device);
+        cpus.filter_map(|(cpu, _)| Some((hops(cpu)?, cpu))).min().map(|(_, cpu)| cpu)
     }
 
     /// The route that splits a transfer over given ways, each a list of devices with its weight;

@@ -274,6 +274,9 @@ pub enum ChannelTransport {
     Best,
     /// PCIe and what joins the sockets, also where the pair has NVLink.
     Host,
+    /// The memory of the host, also where the pair reaches each other's: what a rank sends is written there,
+    /// and read from there.
+    Memory,
     /// Switches that reduce and multicast. What a rank sends waits in its own memory until the one
     /// that it is sent to reads all of the group's at once ([`StepOperation::SwitchReduce`]), and
     /// what one receives is what its peer has sent to the whole group

@@ -92,8 +92,10 @@ fn assert_conserving(system: &System) {
             let mut surplus = vec![0.0; system.devices()];
             let mut narrowest = f64::INFINITY;
             for (resource, share) in &route.uses {
-                assert!(*share > 0.0 && *share <= 1.0);
                 let (wire, sender) = routes.wire(*resource);
+                // What is written to a memory is read from it, too.
+                let most = if wire.a == wire.b { 2.0 } else { 1.0 };
+                assert!(*share > 0.0 && *share <= most);
                 surplus[sender] -= share;
                 surplus[wire.other_end(sender)] += share;
                 narrowest = narrowest.min(routes.capacities()[*resource].0 as f64 / share);
@@ -120,6 +122,38 @@ fn every_preset_has_sound_routes() {
         for gpu in 1..machine.gpus() {
             let [before, at] = [gpu - 1, gpu].map(|gpu| machine.gpu_device(gpu));
             assert!(routes.route(before, at, RouteClass::Any).is_some(), "{name}");
+        }
+    }
+}
+
+/// A copy through the host's memory loads all that leads there and back, so that it is no faster than one that
+/// goes straight, and two GPUs of one switch share the switch's way to the host.
+#[test]
+fn copies_through_memory_load_every_link_on_their_way() {
+    for name in NAMES {
+        let machine = alone(name);
+        let routes = Routes::new(&machine, |_| 1.0).unwrap();
+        let gpus: Vec<WiredId> =
+            (0..machine.gpus().min(16)).map(|at| machine.gpu_device(at)).collect();
+        for (from, to) in gpus.iter().flat_map(|from| gpus.iter().map(move |to| (*from, *to))) {
+            let Some(straight) = routes.route(from, to, RouteClass::Host) else { continue };
+            if from == to {
+                continue;
+            }
+            let staged = routes.through_memory(from, to).unwrap();
+            let host = routes.host_of(to).unwrap();
+            let legs = [(from, host), (host, to)]
+                .map(|(from, to)| routes.route(from, to, RouteClass::Host).unwrap().uses);
+            let loaded = |at: ResourceId| -> f64 {
+                let parts = legs.iter().flatten().filter(|(resource, _)| *resource == at);
+                parts.map(|(_, part)| part).sum()
+            };
+            assert!(
+                staged.uses.iter().all(|(at, part)| (loaded(*at) - part).abs() < 1e-12),
+                "{name}"
+            );
+            assert!(legs.iter().flatten().all(|(at, _)| staged.uses.iter().any(|it| it.0 == *at)));
+            assert!(staged.bandwidth <= straight.bandwidth, "{name}");
         }
     }
 }

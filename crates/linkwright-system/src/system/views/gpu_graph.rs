@@ -2,7 +2,8 @@
 //!
 //! Every pair of GPUs has a label: the best of its direct NVLink (or xGMI) bundle, its way
 //! through NVSwitches, and its way through the host, which never hides a direct bundle. The graph is complete wherever a host
-//! path exists (MAPA, SC'21, Section 3.2). What it leaves out: that host paths share wires.
+//! path exists (MAPA, SC'21, Section 3.2). What it leaves out: that host paths share wires, but for those of
+//! two GPUs without peer access ([`Staged`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use crate::system::error::SystemError;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Link, Server};
 use crate::system::views::places::places;
+use crate::system::views::staged::Staged;
 use crate::units::Bandwidth;
 
 /// Which figures label the links.
@@ -148,12 +150,15 @@ impl GpuGraph {
             gpus.iter().map(|gpu| machine.devices()[*gpu].name.clone()).collect();
         let injections = switch_injections(machine);
         let adjacency = machine.adjacency();
+        let staged = Staged::new(machine, &adjacency);
         let mut pairs = vec![None; count * count];
         let mut fabric_paths = vec![Vec::new(); count * count];
         for a in 0..count {
             let host_paths = widest_host_paths(machine, &adjacency, gpus[a]);
             for b in (0..count).filter(|b| *b != a) {
-                let host = host_paths[gpus[b]].as_ref();
+                let most = staged.as_ref().and_then(|staged| staged.most(a, b));
+                let host = host_paths[gpus[b]].as_ref().map(|path| path.limited(most));
+                let host = host.as_ref();
                 let mut paths = direct(machine, &adjacency[gpus[a]], gpus[b]);
                 paths.extend(switched(&injections[a], &injections[b]));
                 paths.shrink_to_fit();
@@ -237,6 +242,15 @@ impl GpuGraph {
 struct HostPath {
     bandwidth: Bandwidth,
     pcie: Option<(Bandwidth, LinkKind)>,
+}
+
+impl HostPath {
+    /// The same where both directions at once have less than its narrowest link.
+    fn limited(self, most: Option<Bandwidth>) -> Self {
+        let Some(most) = most else { return self };
+        let pcie = self.pcie.map(|(width, kind)| (width.min(most), kind));
+        Self { bandwidth: self.bandwidth.min(most), pcie }
+    }
 }
 
 fn label_host(path: &HostPath, profile: BandwidthProfile) -> (PairLink, Bandwidth, Bandwidth) {

@@ -14,6 +14,7 @@ pub mod narrow_interfaces;
 pub mod parts;
 pub mod places;
 pub mod proximity;
+mod staged;
 pub mod svg;
 pub mod system_svg;
 pub mod tables;

@@ -5,7 +5,7 @@
 
 use super::choice::rules::Search;
 use crate::system::views::wiring::{Wire, WiredId};
-use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
+use crate::system::{Device, DeviceKind, LinkKind, Proximity, Wiring};
 
 /// A GPU generation as the cost model tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,8 @@ pub(in crate::collectives) enum Generation {
 }
 
 impl Generation {
-    /// That of the job's GPUs: by the name of the product, else by its NVLinks, else by PCIe.
+    /// That of the job's GPUs: by the name of the product, else by its processor as NCCL goes by it, else by its
+    /// NVLinks, else by PCIe.
     pub(in crate::collectives) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
         gpus.iter().map(|gpu| Self::of_one(wiring, *gpu)).min().unwrap_or(Self::Volta)
     }
@@ -39,6 +40,10 @@ impl Generation {
         if let Some((_, known)) = products.iter().find(|(product, _)| model.contains(product)) {
             return *known;
         }
+        let processor = described.and_then(Device::gpu_model).and_then(|it| it.processors.first());
+        if let Some(capability) = processor.and_then(|it| it.strip_prefix("sm_")?.parse().ok()) {
+            return Self::of_capability(capability);
+        }
         let own = wiring.adjacency()[device].iter().filter_map(|at| wiring.wires()[*at].kind);
         let by_link = own.map(|kind| match kind {
             LinkKind::Nvlink2 => Self::Volta,
@@ -48,6 +53,17 @@ impl Generation {
             _ => Self::Pascal,
         });
         by_link.max().unwrap_or(Self::Pascal)
+    }
+
+    /// That of a compute capability in tenths (`compCapIndex` of `src/graph/tuning.cc`).
+    const fn of_capability(capability: u32) -> Self {
+        match capability {
+            0..=69 => Self::Pascal,
+            70..=79 => Self::Volta,
+            80..=89 => Self::Ampere,
+            90..=99 => Self::Hopper,
+            _ => Self::Blackwell,
+        }
     }
 
     /// The row of the tables below.

@@ -71,14 +71,17 @@ impl Fabric {
 }
 
 /// An order of the GPUs in which neighbours are near on the host side: from the first always
-/// the nearest that is left, of equally near ones the first. Positions, not ids.
-pub(super) fn host_order(wiring: &Wiring, gpus: &[usize]) -> Vec<usize> {
-    let near = distances(wiring, gpus);
+/// the nearest that is left, of equally near ones the first. Where a ring is mixed, one that NVLink
+/// joins is nearer than all others. Positions, not ids.
+pub(super) fn host_order(wiring: &Wiring, gpus: &[usize], is_mixed: bool) -> Vec<usize> {
+    let (near, fabric) = (distances(wiring, gpus), Fabric::new(wiring, gpus));
+    let is_apart = |a: usize, b: usize| !is_mixed || fabric.lanes(a, b) == 0;
     let mut left: Vec<usize> = (1..gpus.len()).collect();
     let mut order = vec![0];
     while !left.is_empty() {
         let last = order[order.len() - 1];
-        let nearest = (0..left.len()).min_by_key(|index| near(last, left[*index]));
+        let distance = |index: &usize| (is_apart(last, left[*index]), near(last, left[*index]));
+        let nearest = (0..left.len()).min_by_key(distance);
         order.push(left.remove(nearest.expect("some are left")));
     }
     order

@@ -104,6 +104,7 @@ pub(in crate::collectives) fn plan_on(
         rings: &|own| rings_of(today(), wiring, own, era),
         relays: era == Era::Recent,
         channels: None,
+        p2p: true,
     };
     let tree = baseline == NcclBaseline::Tree;
     let mut plan = laid_out(wiring, gpus, (collective, false), tree, &recipe)?;
@@ -234,6 +235,7 @@ fn of_choice(
         rings: &|own| rings_in(chooser.rules, wiring, own, &chooser.settings),
         relays: chooser.rules.thresholds.is_none(),
         channels: Some(choice.channels),
+        p2p: chooser.settings.p2p,
     };
     let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;
     plan.schedule.protocol = choice.protocol;

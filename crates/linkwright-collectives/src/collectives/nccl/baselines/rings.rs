@@ -104,7 +104,7 @@ pub(super) fn rings_of(search: &Search, wiring: &Wiring, gpus: &[usize], era: Er
             return Rings { path: RingPath::Relayed, rings, exact: packed.exact };
         }
     }
-    on_host(wiring, gpus)
+    host_ring(wiring, gpus, era == Era::Recent)
 }
 
 /// What RCCL's model of 8 MI300X in a full mesh lists: 14 rings, two on each link in each
@@ -139,15 +139,16 @@ pub(super) fn rings_of_rccl(wiring: &Wiring, gpus: &[usize]) -> Rings {
     fabric.lanes.iter_mut().for_each(|lanes| *lanes *= 2);
     let packed = pack_rings(&fabric, false);
     if packed.orders.is_empty() {
-        return on_host(wiring, gpus);
+        return host_ring(wiring, gpus, true);
     }
     let rings = packed.orders.into_iter().map(plain).collect();
     Rings { path: RingPath::Direct, rings, exact: packed.exact }
 }
 
-/// The one ring over PCIe.
-pub(super) fn on_host(wiring: &Wiring, gpus: &[usize]) -> Rings {
-    let order = host_order(wiring, gpus);
+/// The one ring over PCIe, in which neighbours that NVLink joins follow one another where rings may be
+/// mixed: NCCL's search bounds the worst of a ring's hops (`typeIntra` of `search.cc`), not all of them.
+pub(super) fn host_ring(wiring: &Wiring, gpus: &[usize], is_mixed: bool) -> Rings {
+    let order = host_order(wiring, gpus, is_mixed);
     Rings {
         path: RingPath::Host,
         rings: vec![FoundRing { order, relays: Vec::new() }],

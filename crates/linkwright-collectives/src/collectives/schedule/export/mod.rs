@@ -30,6 +30,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis};
 
+use crate::collectives::schedule::ChannelTransport;
 use crate::collectives::schedule::collective::Collective;
 
 pub use dot::{to_dot, trees_to_dot};
@@ -156,7 +157,7 @@ fn placement_notes(schedule: &crate::collectives::Schedule, executor: &str) -> V
         ));
     }
     for (index, channel) in schedule.channels.iter().enumerate() {
-        if channel.transport == crate::collectives::ChannelTransport::Host {
+        if matches!(channel.transport, ChannelTransport::Host | ChannelTransport::Memory) {
             notes.push(format!(
                 "Channel {index} is planned over PCIe and the host; {executor} chooses the \
                  links itself and takes NVLink where two GPUs have it."

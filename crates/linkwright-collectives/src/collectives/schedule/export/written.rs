@@ -15,7 +15,9 @@ use crate::units::Bytes;
 pub(super) fn as_executed(form: Schedule) -> Schedule {
     let chosen = |channel: &Channel| match channel.transport {
         ChannelTransport::Switch => channel.clone(),
-        ChannelTransport::Best | ChannelTransport::Host => Channel::default(),
+        ChannelTransport::Best | ChannelTransport::Host | ChannelTransport::Memory => {
+            Channel::default()
+        }
     };
     let channels = form.channels.iter().map(chosen).collect();
     Schedule { channels, routes: Vec::new(), ..form }

@@ -57,7 +57,11 @@ impl Ways {
         size: u64,
     ) -> Vec<(RouteClass, Bytes)> {
         let ways = match self.transports.get(channel) {
-            Some(ChannelTransport::Host) if self.servers[from] == self.servers[to] => &HOST[..],
+            Some(ChannelTransport::Host | ChannelTransport::Memory)
+                if self.servers[from] == self.servers[to] =>
+            {
+                &HOST[..]
+            }
             Some(ChannelTransport::Best) => {
                 self.chosen.get(&(from, to)).map_or(&ANY[..], Vec::as_slice)
             }

@@ -18,6 +18,7 @@ mod least;
 mod lowered;
 mod miad;
 mod paths;
+mod peers;
 mod play;
 mod switch;
 mod terms;
@@ -32,6 +33,7 @@ pub use lowered::LoweredSchedule;
 pub use miad::{ChunkTrial, choose_chunk};
 pub(in crate::collectives) use miad::{choose_chunk_on, fastest_by, fastest_on};
 pub use paths::resources;
+pub(in crate::collectives) use peers::Peers;
 pub(in crate::collectives) use play::Player;
 pub use play::{LinkLoad, Timing, time};
 pub use terms::{

@@ -9,6 +9,7 @@ use crate::system::{Wire, Wiring};
 use crate::units::Picoseconds;
 
 use super::error::TimeError;
+use super::peers::Peers;
 use crate::collectives::schedule::{Channel, ChannelTransport, ChosenPath, ChosenRoute, Schedule};
 
 /// The links' resources at what long transfers reach of them.
@@ -28,13 +29,15 @@ pub(super) type Path = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
 pub(super) struct KnownPaths<'a> {
     schedule: &'a Schedule,
     routes: &'a Routes<'a>,
+    peers: Peers<'a>,
     of_pair: BTreeMap<(usize, usize, ChannelTransport), Path>,
 }
 
 impl<'a> KnownPaths<'a> {
     /// None is known yet.
-    pub(super) const fn new(schedule: &'a Schedule, routes: &'a Routes<'a>) -> Self {
-        Self { schedule, routes, of_pair: BTreeMap::new() }
+    pub(super) fn new(schedule: &'a Schedule, routes: &'a Routes<'a>) -> Self {
+        let peers = Peers::new(routes.wiring(), &schedule.gpus);
+        Self { schedule, routes, peers, of_pair: BTreeMap::new() }
     }
 
     /// The path of a connection of a channel.
@@ -43,43 +46,79 @@ impl<'a> KnownPaths<'a> {
         channel: &Channel,
         (from, to): (usize, usize),
     ) -> Result<Path, TimeError> {
-        let find = || path(self.schedule, self.routes, channel, (from, to));
         if !channel.relays.is_empty() {
-            return find();
+            return self.find(channel, (from, to));
         }
         let pair = (from, to, channel.transport);
         if let Some(known) = self.of_pair.get(&pair) {
             return Ok(known.clone());
         }
-        let found = find()?;
+        let found = self.find(channel, (from, to))?;
         self.of_pair.insert(pair, found.clone());
         Ok(found)
     }
-}
 
-/// The path of a connection of a channel.
-fn path(
-    schedule: &Schedule,
-    routes: &Routes<'_>,
-    channel: &Channel,
-    (from, to): (usize, usize),
-) -> Result<Path, TimeError> {
-    let gpu = |rank: usize| schedule.gpus[rank];
-    let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
-    let Some(relay) = relay else {
-        let may_choose = channel.transport == ChannelTransport::Best;
-        let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
-        let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
-        if let Some(path) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
-            return Ok(path);
-        }
-        return hop(routes, channel.transport, (gpu(from), gpu(to)));
-    };
-    let through = relay.through;
-    let (mut uses, first, _) = hop(routes, ChannelTransport::Best, (gpu(from), through))?;
-    let (onward, second, reach) = hop(routes, ChannelTransport::Best, (through, gpu(to)))?;
-    uses.extend(onward);
-    Ok((uses, Picoseconds(first.0 + second.0), reach))
+    fn find(&mut self, channel: &Channel, (from, to): (usize, usize)) -> Result<Path, TimeError> {
+        let (schedule, routes) = (self.schedule, self.routes);
+        let gpu = |rank: usize| schedule.gpus[rank];
+        let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
+        let Some(relay) = relay else {
+            let may_choose = channel.transport == ChannelTransport::Best;
+            let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
+            let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
+            let chosen = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends));
+            let may_be = |path: &Path| {
+                path.2 != Reach::Host || !self.peers.copy_through_memory(gpu(from), gpu(to))
+            };
+            return match chosen.filter(may_be) {
+                Some(path) => Ok(path),
+                None => self.hop(channel.transport, (gpu(from), gpu(to))),
+            };
+        };
+        let through = relay.through;
+        let (mut uses, first, _) = self.hop(ChannelTransport::Best, (gpu(from), through))?;
+        let (onward, second, reach) = self.hop(ChannelTransport::Best, (through, gpu(to)))?;
+        uses.extend(onward);
+        Ok((uses, Picoseconds(first.0 + second.0), reach))
+    }
+
+    fn hop(
+        &mut self,
+        transport: ChannelTransport,
+        (from, to): (usize, usize),
+    ) -> Result<Path, TimeError> {
+        let routes = self.routes;
+        let wiring = routes.wiring();
+        let ends = [from, to].map(|gpu| wiring.gpu(gpu));
+        let classes: &[(RouteClass, Reach)] = match transport {
+            ChannelTransport::Best | ChannelTransport::Switch => &[
+                (RouteClass::Fabric, Reach::Fabric),
+                (RouteClass::Host, Reach::Host),
+                (RouteClass::Network, Reach::Network),
+            ],
+            ChannelTransport::Host | ChannelTransport::Memory => {
+                &[(RouteClass::Host, Reach::Host), (RouteClass::Network, Reach::Network)]
+            }
+        };
+        let mut found = classes.iter().filter_map(|(class, reach)| {
+            let is_staged = *class == RouteClass::Host
+                && (transport == ChannelTransport::Memory
+                    && wiring.server_of(from) == wiring.server_of(to)
+                    || self.peers.copy_through_memory(from, to));
+            let staged = if is_staged { routes.through_memory(ends[0], ends[1]) } else { None };
+            let route = staged.or_else(|| routes.route(ends[0], ends[1], *class))?;
+            Some((route.uses, route.latency, *reach))
+        });
+        found.next().ok_or_else(|| TimeError::NoRoute {
+            links: match transport {
+                ChannelTransport::Host | ChannelTransport::Memory => "PCIe path",
+                ChannelTransport::Best | ChannelTransport::Switch => "link",
+            },
+            from,
+            to,
+            machine: wiring.name().to_owned(),
+        })
+    }
 }
 
 /// The paths that a plan chose; None where the system, another than was planned for, has not
@@ -106,33 +145,4 @@ fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Optio
         Reach::Fabric
     };
     Some((route.uses, route.latency, reach))
-}
-
-fn hop(
-    routes: &Routes<'_>,
-    transport: ChannelTransport,
-    (from, to): (usize, usize),
-) -> Result<Path, TimeError> {
-    let wiring = routes.wiring();
-    let ends = [from, to].map(|gpu| wiring.gpu(gpu));
-    let classes: &[(RouteClass, Reach)] = match transport {
-        ChannelTransport::Best | ChannelTransport::Switch => &[
-            (RouteClass::Fabric, Reach::Fabric),
-            (RouteClass::Host, Reach::Host),
-            (RouteClass::Network, Reach::Network),
-        ],
-        ChannelTransport::Host => {
-            &[(RouteClass::Host, Reach::Host), (RouteClass::Network, Reach::Network)]
-        }
-    };
-    let mut found = classes.iter().filter_map(|(class, reach)| {
-        let route = routes.route(ends[0], ends[1], *class)?;
-        Some((route.uses, route.latency, *reach))
-    });
-    found.next().ok_or_else(|| TimeError::NoRoute {
-        links: if transport == ChannelTransport::Host { "PCIe path" } else { "link" },
-        from,
-        to,
-        machine: wiring.name().to_owned(),
-    })
 }

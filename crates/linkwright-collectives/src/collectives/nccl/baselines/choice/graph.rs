@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::collectives::nccl::baselines::constants::{Generation, Hop, has_cpu_of, host_bandwidth};
 use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop, interfaces};
 use crate::collectives::nccl::baselines::rings::{
-    Era, RingPath, Rings, on_host, rings_of, rings_of_rccl,
+    Era, RingPath, Rings, host_ring, rings_of, rings_of_rccl,
 };
 use crate::system::{LinkKind, Proximity, Wiring};
 
@@ -61,7 +61,8 @@ impl Graph {
         let fabric = Fabric::new(wiring, gpus);
         let nvls_of = |own: &Vec<usize>| {
             let switched = Fabric::new(wiring, own).switched;
-            let may = settings.p2p && settings.nvls && own.len() > 2 && switched > 0;
+            // Without P2P the switches reduce as well: no release looks at it there (`ncclNvlsInit`).
+            let may = settings.nvls && own.len() > 2 && switched > 0;
             may.then(|| search.nvls_rate(generation, switched, own.len())).flatten()
         };
         let nvls = groups.iter().map(nvls_of).collect::<Option<Vec<f64>>>();
@@ -141,7 +142,11 @@ impl Part {
             }
             RingPath::Host => {
                 let farthest = farthest_hop(wiring, gpus, first);
-                let farthest = if settings.p2p { farthest } else { farthest.max(Proximity::Phb) };
+                // Without peer access the way leads through the processor (`ncclTopoComputePaths`).
+                let own = |gpu: &usize| wiring.gpu(*gpu);
+                let [first, second] = [&gpus[0], &gpus[1]].map(own);
+                let has_peers = settings.p2p && wiring.has_peer_access(first, second);
+                let farthest = if has_peers { farthest } else { farthest.max(Proximity::Phb) };
                 (1.0, host_bandwidth(search, wiring, gpus, farthest), Hop::Host)
             }
         };
@@ -161,7 +166,7 @@ pub fn rings_in(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Setti
         let era = if rules.thresholds.is_some() { Era::Classic } else { Era::Recent };
         rings_of(&rules.search, wiring, gpus, era)
     } else {
-        on_host(wiring, gpus)
+        host_ring(wiring, gpus, false)
     }
 }
 

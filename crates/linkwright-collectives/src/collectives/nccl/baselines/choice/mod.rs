@@ -35,9 +35,11 @@ use self::thresholds::Forced;
 pub use self::version::{Version, VersionError};
 use super::constants::Generation;
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
+use super::rings::RingPath;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::time::Peers;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
@@ -178,7 +180,11 @@ pub fn release_on(
     settings: &Settings,
 ) -> Result<(String, Option<String>), LinkGraphError> {
     check_gpus(system, gpus)?;
-    let (rules, note) = rules_on(&Wiring::of_gpus(system, gpus), settings);
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let (rules, note) = rules_on(wiring, settings);
+    let notes: Vec<String> =
+        note.into_iter().chain(memory_note(rules, wiring, gpus, settings)).collect();
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok((format!("{} {}", rules.library.name(), rules.version), note))
 }
 
@@ -227,7 +233,7 @@ impl Chooser {
             let machine = Machine { wiring, rules, graph: &believed, settings };
             return Err(machine.unavailable(collective, &candidates));
         }
-        let notes = note.into_iter().collect();
+        let notes = note.into_iter().chain(memory_note(rules, wiring, gpus, settings)).collect();
         Ok(Self { rules, settings: *settings, collective, believed, candidates: left, notes })
     }
 
@@ -316,6 +322,34 @@ impl Chooser {
     }
 }
 
+/// Says that GPUs of a job's first server copy through the host's memory, where some do, and why.
+fn memory_note(
+    rules: &Rules,
+    wiring: &Wiring,
+    gpus: &[usize],
+    settings: &Settings,
+) -> Option<String> {
+    let is_own = |gpu: &&usize| wiring.server_of(**gpu) == wiring.server_of(gpus[0]);
+    let own: Vec<usize> = gpus.iter().filter(is_own).copied().collect();
+    if !settings.p2p || rings_in(rules, wiring, &own, settings).path != RingPath::Host {
+        return None;
+    }
+    let mut peers = Peers::new(wiring, gpus);
+    let mut ends = own.iter().flat_map(|from| own.iter().map(move |to| (*from, *to)));
+    let (from, to) = ends.find(|(from, to)| peers.copy_through_memory(*from, *to))?;
+    let library = rules.library.name();
+    let [from, to] = [from, to].map(|gpu| wiring.gpu(gpu));
+    if wiring.has_peer_access(from, to) {
+        return Some(format!(
+            "{library} copies through the host's memory between GPUs that a host bridge parts"
+        ));
+    }
+    let model = wiring.described(from).and_then(|it| it.model.as_deref()).unwrap_or("this GPU");
+    Some(format!(
+        "{model} has no peer access over PCIe, so that {library} copies through the host's memory"
+    ))
+}
+
 /// Which library runs on these GPUs, in which release; with a note where it stands in.
 pub(super) fn rules_on(wiring: &Wiring, settings: &Settings) -> (&'static Rules, Option<String>) {
     let amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi));
@@ -369,9 +403,6 @@ impl Machine<'_> {
             it if it.is_in_switch() && !self.settings.in_switches(collective) => {
                 let (numbers, operation) = self.settings.reduced();
                 format!("switches do not reduce {} by {}", numbers.name(), operation.name())
-            }
-            it if it.is_in_switch() && !self.settings.p2p => {
-                "GPUs do not reach each other directly".to_owned()
             }
             it if it.is_in_switch() && self.rules.nvls.is_none() => {
                 format!("{release} does not reduce in NVSwitches")

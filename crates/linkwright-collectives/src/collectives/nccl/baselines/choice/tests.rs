@@ -299,16 +299,20 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
     assert!(refused("hgx-h100", &none).contains("0 GB/s"));
 }
 
+/// No release asks for P2P before it lets the switches reduce (`ncclNvlsInit`).
 #[test]
-fn without_peers_all_goes_over_the_host() {
+fn without_peers_switches_reduce_and_all_else_goes_through_the_host_s_memory() {
     let settings = Settings { p2p: false, ..Settings::default() };
+    let reduced = chosen("hgx-h100", Collective::AllReduce, GIB, &settings);
+    assert_eq!(reduced.algorithm, ExpectedAlgorithm::Nvls);
+    let settings = Settings { nvls: false, ..settings };
     let choice = chosen("hgx-h100", Collective::AllReduce, GIB, &settings);
     assert_eq!((name(&choice), choice.channels), (("ring", "Simple"), 2));
     let machine = alone("hgx-h100");
     let found =
         chosen_plan(&machine, &whole(&machine), Collective::AllReduce, Bytes(GIB), &settings);
     let transport = found.unwrap().1.schedule.channels[0].transport;
-    assert_eq!(transport, crate::collectives::schedule::ChannelTransport::Host);
+    assert_eq!(transport, crate::collectives::schedule::ChannelTransport::Memory);
 }
 
 #[test]

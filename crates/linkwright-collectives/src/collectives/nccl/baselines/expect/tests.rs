@@ -4,8 +4,10 @@ use crate::collectives::nccl::baselines::{ExpectedAlgorithm, NcclBaseline};
 use crate::collectives::planners::plan::{Question, plan};
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::time::{choose_chunk, protocol_launched, protocol_of, resources};
+use crate::system::import::{ImportOptions, import};
 use crate::system::test_support::{alone, on_one_switch};
 use crate::system::{LinkKind, presets};
+use std::sync::Arc;
 
 fn sizes() -> Vec<Bytes> {
     (3..=33).map(|power| Bytes(1 << power)).collect()
@@ -176,4 +178,86 @@ fn what_is_expected_is_what_all_blocks_take() {
             }
         }
     }
+}
+
+/// Four GPUs of a model in pairs, each pair on a PCIe switch of one socket, and joined by bridges where there are some.
+fn in_pairs(model: &str, bridges: u32) -> System {
+    let bridged = format!(
+        "[[link]]\nkind = 'nvlink3'\ncount = {bridges}\nbetween = [['GPU0', 'GPU1'], ['GPU2', 'GPU3']]\n"
+    );
+    let text = format!(
+        "name = 'pairs'\n[[device]]\nkind = 'gpu'\nmodel = '{model}'\n\
+         names = ['GPU0', 'GPU1', 'GPU2', 'GPU3']\n[[device]]\nkind = 'cpu'\nnames = ['CPU0']\n\
+         [[device]]\nkind = 'pcie-switch'\nnames = ['PCIE0', 'PCIE1']\n[[link]]\nkind = 'pcie4'\n\
+         between = [['GPU0', 'PCIE0'], ['GPU1', 'PCIE0'], ['GPU2', 'PCIE1'], ['GPU3', 'PCIE1'],\n\
+         ['PCIE0', 'CPU0'], ['PCIE1', 'CPU0']]\n{}",
+        if bridges > 0 { &bridged } else { "" }
+    );
+    let server = import("pairs.toml", &text, None, &ImportOptions::default()).unwrap();
+    System::of_server(Arc::new(server))
+}
+
+/// GB/s on the bus of 512 MiB.
+fn bus(machine: &System, gpus: &[usize], collective: Collective, p2p: bool) -> f64 {
+    let settings = Settings { p2p, ..Settings::default() };
+    expect(machine, gpus, collective, &[Bytes(512 << 20)], &settings).unwrap().rows[0].bus_bandwidth
+}
+
+/// PCIe 4 reaches 22.4 GB/s.
+#[test]
+fn gpus_of_one_switch_share_its_way_to_the_host_where_they_do_not_reach_each_other() {
+    let (geforce, professional) = (in_pairs("RTX 4090", 0), in_pairs("RTX 6000 Ada", 0));
+    let all_reduce = |machine, gpus: &[usize], p2p| bus(machine, gpus, Collective::AllReduce, p2p);
+    for (machine, p2p) in [(&geforce, true), (&geforce, false), (&professional, false)] {
+        assert!((10.0..12.0).contains(&all_reduce(machine, &[0, 1], p2p)));
+        assert!((20.0..23.0).contains(&all_reduce(machine, &[0, 2], p2p)));
+    }
+    assert!((20.0..23.0).contains(&all_reduce(&professional, &[0, 1], true)));
+    let notes = |machine, gpus| {
+        let sizes = [Bytes(1 << 20)];
+        let settings = Settings::default();
+        expect(machine, gpus, Collective::AllReduce, &sizes, &settings).unwrap().notes
+    };
+    assert!(notes(&geforce, &[0, 1])[0].starts_with("RTX 4090 has no peer access over PCIe"));
+    assert!(notes(&professional, &[0, 2])[0].contains("that a host bridge parts"));
+    assert_eq!(notes(&professional, &[0, 1]), Vec::<String>::new());
+}
+
+/// A ring through two bridged pairs crosses both bridges, and the host twice. Without P2P it crosses the host four times.
+#[test]
+fn bridges_carry_their_pairs_and_the_host_what_is_between_them() {
+    let machine = in_pairs("A100 80GB PCIe", 12);
+    let gpus = [0, 2, 1, 3];
+    let crossed = |p2p: bool| {
+        let settings = Settings { p2p, ..Settings::default() };
+        let sizes = [Bytes(512 << 20)];
+        let timings = expected_timings(&machine, &gpus, Collective::AllReduce, &sizes, &settings);
+        let links = &timings.unwrap()[0].links;
+        let of_kind = |is_nvlink: bool| -> f64 {
+            let of_it = links.iter().filter(|it| {
+                let kind = machine.channel(it.channel).kind;
+                kind.is_nvlink() == is_nvlink
+            });
+            of_it.map(|it| it.bytes / f64::from(512 << 20)).sum()
+        };
+        [of_kind(true), of_kind(false)]
+    };
+    // Each hop carries 2 * 3 / 4 of the data, over a bridge, or over two links up and two down.
+    let close = |found: [f64; 2], wanted: [f64; 2]| {
+        found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 0.01)
+    };
+    assert!(close(crossed(true), [2.0 * 1.5, 2.0 * 4.0 * 1.5]), "{:?}", crossed(true));
+    assert!(close(crossed(false), [0.0, 4.0 * 4.0 * 1.5]), "{:?}", crossed(false));
+    let rates = [true, false].map(|p2p| bus(&machine, &gpus, Collective::AllReduce, p2p));
+    assert!(rates[0] > 1.9 * rates[1], "{rates:?}");
+}
+
+/// L40S in one host, in NVIDIA's own rows: 20.1, 5.2 and 1.45 GB/s on 2, 4 and 8 GPUs. One wiring explains two of them.
+#[test]
+fn eight_l40s_write_to_each_other_in_pairs_and_else_share_one_way_to_the_host() {
+    let machine = alone("8x-l40s");
+    let of = |count| bus(&machine, &(0..count).collect::<Vec<_>>(), Collective::AllReduce, true);
+    assert!((18.0..23.0).contains(&of(2)), "{}", of(2));
+    assert!((4.5..6.0).contains(&of(4)), "{}", of(4));
+    assert!((2.0..3.0).contains(&of(8)), "{}", of(8));
 }

@@ -2,7 +2,7 @@
 
 use crate::collectives::nccl::baselines::double_tree::double_binary_tree;
 use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, interfaces};
-use crate::collectives::nccl::baselines::rings::{FoundRing, RingPath, Rings, on_host};
+use crate::collectives::nccl::baselines::rings::{FoundRing, RingPath, Rings, host_ring};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::planners::lowering::{RankPath, Ring, RootedTree};
 use crate::collectives::planners::plan::{Links, PlanError};
@@ -23,6 +23,8 @@ pub(super) struct Recipe<'a> {
     pub(super) relays: bool,
     /// How many channels there are; as many as rings were found where there is none.
     pub(super) channels: Option<u32>,
+    /// Whether GPUs reach each other's memory, as far as they can.
+    pub(super) p2p: bool,
 }
 
 /// A job's rings and what they use.
@@ -53,7 +55,7 @@ impl<'a> Job<'a> {
         let servers = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
         let found = |ranks: &Vec<usize>| match links {
-            Links::Host => on_host(wiring, &ids(ranks)),
+            Links::Host => host_ring(wiring, &ids(ranks), false),
             Links::Auto | Links::Fabric | Links::Every => (recipe.rings)(&ids(ranks)),
         };
         let mut found = of_each_server(wiring, gpus, &servers, found);
@@ -64,7 +66,8 @@ impl<'a> Job<'a> {
         let mut notes = Vec::new();
         if falls_back && matches!(links, Links::Auto | Links::Every) {
             notes.push(format!("{name} finds no ring over NVLink; planned over PCIe"));
-            found = servers.iter().map(|ranks| on_host(wiring, &ids(ranks))).collect();
+            let mixed = |ranks: &Vec<usize>| host_ring(wiring, &ids(ranks), recipe.relays);
+            found = servers.iter().map(mixed).collect();
         }
         if found.iter().any(|rings| !rings.exact) {
             notes.push("the search for rings was cut short; there may be more of them".to_owned());
@@ -97,7 +100,13 @@ impl<'a> Job<'a> {
             notes.push(relay_note(gpus, &relays));
         }
         let host = falls_back || links == Links::Host;
-        let transport = if host { ChannelTransport::Host } else { ChannelTransport::Best };
+        let transport = match links {
+            _ if !recipe.p2p => ChannelTransport::Memory,
+            Links::Host => ChannelTransport::Host,
+            // Where rings are mixed, neighbours that NVLink joins have it.
+            _ if falls_back && !recipe.relays => ChannelTransport::Host,
+            Links::Auto | Links::Fabric | Links::Every => ChannelTransport::Best,
+        };
         let ring = |order: &Vec<Vec<usize>>| {
             let order: Vec<usize> = order.concat();
             let next = |at: usize| order[(at + 1) % order.len()];
