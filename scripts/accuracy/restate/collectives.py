@@ -14,7 +14,7 @@ THREADS = {
     "h100_sxm": ("H100", "hgx-h100"),
     "b200_sxm": ("B200", "hgx-b200"),
     "gb200": ("GB200", "gb200-nvl72"),
-    "l40s": ("L40S", "4x-l40s-pcie"),
+    "l40s": ("L40S", "8x-l40s"),
 }
 
 # Names of systems there: ours, and the preset; none where no preset is such a server.

@@ -517,7 +517,7 @@ impl<'a> KindPaths<'a> {
         hops
     }
 
-    /// One way over the host: of GPUs without peer access to its memory, and from there.
+    /// Finds one way over the host: GPUs without peer access go by its memory.
     fn host_way(&self, from: DeviceId, to: DeviceId, uses: &[(usize, f64)]) -> Vec<ServerChannel> {
         let is_direct = self.routes.wiring().has_peer_access(from, to);
         let Some(host) = self.routes.host_of(to).filter(|_| !is_direct) else {

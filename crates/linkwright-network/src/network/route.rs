@@ -244,8 +244,8 @@ impl<'a> Routes<'a> {
         routes.max_by(|a, b| a.bandwidth.cmp(&b.bandwidth).then(b.hops.cmp(&a.hops)))
     }
 
-    /// The route of a copy that one device writes to the memory of the host and another reads from there. It crosses what
-    /// leads to the memory, the memory twice, and what leads back, so that two GPUs of one PCIe switch share the
+    /// The route of a copy that one device writes to the memory of the host and another reads from there. It crosses all
+    /// links up to the memory, the memory twice, and all links down again. So two GPUs of one PCIe switch share the
     /// switch's way to the host. None where no host joins them.
     ///
     /// # Panics

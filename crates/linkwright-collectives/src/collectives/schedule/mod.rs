@@ -274,8 +274,8 @@ pub enum ChannelTransport {
     Best,
     /// PCIe and what joins the sockets, also where the pair has NVLink.
     Host,
-    /// The memory of the host, also where the pair reaches each other's: what a rank sends is written there,
-    /// and read from there.
+    /// The memory of the host, also where the pair reaches each other's: the sender writes there, and the
+    /// receiver reads from there.
     Memory,
     /// Switches that reduce and multicast. What a rank sends waits in its own memory until the one
     /// that it is sent to reads all of the group's at once ([`StepOperation::SwitchReduce`]), and

@@ -93,7 +93,7 @@ fn assert_conserving(system: &System) {
             let mut narrowest = f64::INFINITY;
             for (resource, share) in &route.uses {
                 let (wire, sender) = routes.wire(*resource);
-                // What is written to a memory is read from it, too.
+                // A memory is written and read.
                 let most = if wire.a == wire.b { 2.0 } else { 1.0 };
                 assert!(*share > 0.0 && *share <= most);
                 surplus[sender] -= share;
@@ -126,8 +126,7 @@ fn every_preset_has_sound_routes() {
     }
 }
 
-/// A copy through the host's memory loads all that leads there and back, so that it is no faster than one that
-/// goes straight, and two GPUs of one switch share the switch's way to the host.
+/// A copy through the host's memory loads all that leads there and back. It is no faster than one that goes straight.
 #[test]
 fn copies_through_memory_load_every_link_on_their_way() {
     for name in NAMES {

@@ -1,9 +1,9 @@
-//! What GPUs without peer access have of the host, when two of them copy to each other.
+//! Tells how fast two GPUs without peer access copy to each other.
 //!
-//! What it represents: a copy goes up to the memory of the host and down from there
+//! It represents copies that go up to the memory of the host and down from there
 //! ([`Wiring::has_peer_access`](crate::system::Wiring::has_peer_access)). Both directions at once cross each link
-//! that leads up from both GPUs twice, so that two GPUs of one switch have half of its way to the host.
-//! What it leaves out: the bandwidth of the memory.
+//! twice that leads up from both GPUs. So two GPUs of one switch have half of its way to the host. It leaves out the
+//! bandwidth of the memory.
 
 use crate::system::kinds::DeviceKind;
 use crate::system::server::{DeviceId, Server};
@@ -82,7 +82,7 @@ mod tests {
     use crate::system::views::gpu_graph::{BandwidthProfile, GpuGraph};
     use crate::units::Bandwidth;
 
-    /// Four GPUs of a model in pairs on two switches of one socket.
+    /// Makes four GPUs of a model, in pairs on two switches of one socket.
     fn pairs_of(model: &str) -> GpuGraph {
         let text = format!(
             "name = 'pairs'\n[[device]]\nkind = 'gpu'\nmodel = '{model}'\n\

@@ -19,8 +19,8 @@ pub(in crate::collectives) enum Generation {
 }
 
 impl Generation {
-    /// That of the job's GPUs: by the name of the product, else by its processor as NCCL goes by it, else by its
-    /// NVLinks, else by PCIe.
+    /// That of the job's GPUs: by the name of the product, else by its processor, as NCCL has it. Where neither is
+    /// known, its NVLinks tell, else PCIe.
     pub(in crate::collectives) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
         gpus.iter().map(|gpu| Self::of_one(wiring, *gpu)).min().unwrap_or(Self::Volta)
     }

@@ -1,13 +1,13 @@
-//! Which GPUs of a job write to each other's memory over PCIe, and which through that of the host.
+//! Tells which GPUs of a job write to each other's memory over PCIe, and which through that of the host.
 //!
-//! What it represents: NCCL's rule (`ncclTopoCheckP2p`, `src/graph/paths.cc:298` of v2.30.7-1). GPUs
+//! It represents NCCL's rule (`ncclTopoCheckP2p`, `src/graph/paths.cc:298` of v2.30.7-1). GPUs
 //! write to each other below one host bridge (`p2pLevel` is `PATH_PXB`). Across host bridges they do
 //! where the processors are AMD's and a job has two GPUs of the server at most. The rule is that of all
 //! releases from 2.23 on; older ones allowed more on AMD's processors. Whatever the rule, GPUs whose
 //! model has no peer access do not. NCCL then takes its transport `SHM`: the sender writes to the memory
 //! of the receiver's host, and the receiver reads from there (`src/transport/shm.cc`).
 //!
-//! What it leaves out: `NCCL_P2P_LEVEL`, and interfaces that NCCL prefers to a slower host.
+//! It leaves out `NCCL_P2P_LEVEL`, and interfaces that NCCL prefers to a slower host.
 
 use crate::system::{DeviceKind, Proximity, Server, Wiring, proximity};
 
@@ -18,7 +18,7 @@ type Near = Vec<Vec<Option<Proximity>>>;
 pub(in crate::collectives) struct Peers<'a> {
     wiring: &'a Wiring,
     gpus: &'a [usize],
-    /// What was found of each kind of server.
+    /// Holds the answer for each kind of server.
     known: Vec<(&'a Server, Near)>,
 }
 

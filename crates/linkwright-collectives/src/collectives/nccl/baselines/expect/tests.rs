@@ -197,7 +197,7 @@ fn in_pairs(model: &str, bridges: u32) -> System {
     System::of_server(Arc::new(server))
 }
 
-/// GB/s on the bus of 512 MiB.
+/// Gives the GB/s on the bus of 512 MiB.
 fn bus(machine: &System, gpus: &[usize], collective: Collective, p2p: bool) -> f64 {
     let settings = Settings { p2p, ..Settings::default() };
     expect(machine, gpus, collective, &[Bytes(512 << 20)], &settings).unwrap().rows[0].bus_bandwidth
@@ -223,7 +223,8 @@ fn gpus_of_one_switch_share_its_way_to_the_host_where_they_do_not_reach_each_oth
     assert_eq!(notes(&professional, &[0, 1]), Vec::<String>::new());
 }
 
-/// A ring through two bridged pairs crosses both bridges, and the host twice. Without P2P it crosses the host four times.
+/// Two bridged pairs have a ring that crosses both bridges, and the host twice. Without P2P it crosses the host
+/// four times.
 #[test]
 fn bridges_carry_their_pairs_and_the_host_what_is_between_them() {
     let machine = in_pairs("A100 80GB PCIe", 12);
