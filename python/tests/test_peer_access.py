@@ -1,4 +1,4 @@
-"""GPUs that do not reach each other's memory over PCIe copy through the host's, whichever command asks."""
+"""GPUs that do not reach each other over PCIe copy through the host, whichever command asks."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ def in_pairs(product: str) -> System:
     names = [f"GPU{at}" for at in range(4)]
     listed = [f"GPU {at}: NVIDIA {product} (UUID: GPU-{at})" for at in range(4)]
     rows = [
-        "\t".join([
-            name,
-            *(" X " if a == b else "PIX" if a // 2 == b // 2 else "NODE" for b in range(4)),
-            "0-23",
-            "0",
-        ])
+        "\t".join(
+            [
+                name,
+                *(" X " if a == b else "PIX" if a // 2 == b // 2 else "NODE" for b in range(4)),
+                "0-23",
+                "0",
+            ]
+        )
         for a, name in enumerate(names)
     ]
     head = "\t".join(["", *names, "CPU Affinity", "NUMA Affinity"])
@@ -44,7 +46,8 @@ def in_pairs(product: str) -> System:
 
 def bus(machine: System, gpus: list[int], *, p2p: bool = True) -> float:
     [row] = expect(machine, gpus, "all-reduce", [SIZE], p2p=p2p)
-    return row["bus_bandwidth"]
+    bandwidth: float = row["bus_bandwidth"]
+    return bandwidth
 
 
 def replayed(machine: System, gpus: list[int]) -> float:
