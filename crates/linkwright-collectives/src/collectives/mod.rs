@@ -26,6 +26,6 @@ pub use collective::{Collective, Content};
 pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, reference};
 pub use placement::{MemoryMap, Placement};
 pub use schedule::{
-    Buffer, Channel, ChannelTransport, ChosenPath, ChosenRoute, Protocol, RankSchedule, Relay,
-    Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
+    Buffer, Channel, ChannelTransport, ChosenPath, ChosenRoute, Crossing, Protocol, RankSchedule,
+    Relay, Schedule, ScheduleStep, Slice, StepId, StepOperation, ThreadBlock,
 };

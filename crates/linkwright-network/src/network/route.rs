@@ -315,6 +315,24 @@ impl<'a> Routes<'a> {
         Some(Route { uses: parts.into_iter().collect(), latency, hops, bandwidth })
     }
 
+    /// Finds the CPU nearest to a device of a server over the host, of equally near ones the first. None where there
+    /// is no CPU.
+    ///
+    /// # Panics
+    /// If the device does not exist.
+    #[must_use]
+    pub fn nearest_cpu(&self, device: WiredId) -> Option<WiredId> {
+        let devices = self.wiring.devices();
+        let is_near = |id: &WiredId| {
+            devices[*id].kind == DeviceKind::Cpu && self.server(*id) == self.server(device)
+        };
+        let cpus = (0..devices.len()).filter(is_near);
+        cpus.min_by_key(|cpu| {
+            let route = self.route(device, *cpu, RouteClass::Host);
+            (route.is_none(), route.map(|route| route.hops))
+        })
+    }
+
     fn server(&self, device: WiredId) -> Option<usize> {
         self.wiring.devices()[device].server
     }

@@ -23,6 +23,7 @@
 pub mod builder;
 pub mod check;
 pub mod collective;
+mod crossing;
 pub mod execute;
 pub mod export;
 pub mod messages;
@@ -36,6 +37,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::collectives::schedule::collective::Collective;
 use crate::units::Bytes;
+
+pub use crossing::Crossing;
 
 /// One of a rank's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -306,13 +309,17 @@ pub struct Channel {
     /// The ranks whose memory is bound together, in their order; for
     /// [`ChannelTransport::Switch`] only.
     pub group: Vec<usize>,
+    /// Connections between servers whose interfaces are chosen, by sender and then by receiver. All others take
+    /// the interfaces nearest to both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossings: Vec<Crossing>,
 }
 
 impl Channel {
     /// A channel over some links, without relays.
     #[must_use]
     pub const fn over(transport: ChannelTransport) -> Self {
-        Self { transport, relays: Vec::new(), group: Vec::new() }
+        Self { transport, relays: Vec::new(), group: Vec::new(), crossings: Vec::new() }
     }
 
     /// A channel through the switches that join these ranks, two at least.
@@ -321,7 +328,15 @@ impl Channel {
         let mut group: Vec<usize> = group.into_iter().collect();
         group.sort_unstable();
         group.dedup();
-        Self { transport: ChannelTransport::Switch, relays: Vec::new(), group }
+        Self { group, ..Self::over(ChannelTransport::Switch) }
+    }
+
+    /// Gives how a connection crosses to another server, where that was chosen.
+    #[must_use]
+    pub fn crossing(&self, from: usize, to: usize) -> Option<&Crossing> {
+        let ends = |crossing: &Crossing| (crossing.from, crossing.to);
+        let at = self.crossings.binary_search_by_key(&(from, to), ends).ok()?;
+        Some(&self.crossings[at])
     }
 
     /// The ranks that a rank shares a switch's memory with: the group's others.

@@ -38,6 +38,22 @@ pub(super) fn relocated(
     for relay in moved.channels.iter_mut().flat_map(|channel| &mut channel.relays) {
         relay.through = gpus[place(relay.through)?];
     }
+    let interface = |rank: usize, at: u8| -> Option<u8> {
+        let server = system.gpu(schedule.gpus[rank] as u32).server;
+        let part = from.iter().position(|part| part.server == server)?;
+        let nic = system.kind_of(server).nics()[usize::from(at)];
+        let counterpart = to[part].counterpart(&from[part], nic)?;
+        let nics = system.kind_of(to[part].server).nics();
+        u8::try_from(nics.iter().position(|nic| *nic == counterpart)?).ok()
+    };
+    for crossing in moved.channels.iter_mut().flat_map(|channel| &mut channel.crossings) {
+        crossing.through = match crossing.through {
+            Some(gpu) => Some(gpus[place(gpu)?]),
+            None => None,
+        };
+        crossing.leaves = interface(crossing.from, crossing.leaves)?;
+        crossing.arrives = interface(crossing.to, crossing.arrives)?;
+    }
     let paths = moved.routes.iter_mut().flat_map(|route| &mut route.paths);
     for device in paths.flat_map(|path| &mut path.devices) {
         if let SystemDevice::OfServer(at) = system.device(*device) {

@@ -114,11 +114,3 @@ pub(in crate::collectives) fn by_server(wiring: &Wiring, gpus: &[usize]) -> Vec<
     }
     groups.into_iter().map(|(_, ranks)| ranks).collect()
 }
-
-/// How many network interfaces the server of a GPU has.
-pub(super) fn interfaces(wiring: &Wiring, gpu: usize) -> u32 {
-    let own = wiring.server_of(gpu);
-    let devices = wiring.devices().iter();
-    let nics = devices.filter(|device| device.kind == DeviceKind::Nic && device.server == own);
-    nics.count().max(1) as u32
-}

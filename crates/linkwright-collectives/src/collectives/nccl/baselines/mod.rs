@@ -18,6 +18,7 @@ pub mod double_tree;
 pub mod expect;
 mod expected_algorithm;
 mod fabric;
+mod interfaces;
 mod plans;
 pub mod rings;
 mod search;
@@ -33,6 +34,8 @@ pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, ex
 pub use expected_algorithm::ExpectedAlgorithm;
 pub(in crate::collectives) use expected_algorithm::by_pairs;
 pub(in crate::collectives) use fabric::by_server;
+pub use interfaces::CrossNic;
+pub(in crate::collectives) use interfaces::{Dealing, Messages};
 pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
 pub(in crate::collectives) use plans::{Timed, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::choice::versions::today;
 use super::choice::{Choice, ChoiceError, Chooser, Settings, rings_in};
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
+use super::interfaces::Dealing;
 use super::rings::{Era, rings_of};
 use crate::collectives::planners::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::planners::lowering::{
@@ -105,6 +106,11 @@ pub(in crate::collectives) fn plan_on(
         relays: era == Era::Recent,
         channels: None,
         p2p: true,
+        dealing: match era {
+            Era::Classic => Dealing::classic(wiring),
+            Era::Recent => Dealing::newest(wiring),
+        },
+        deal: None,
     };
     let tree = baseline == NcclBaseline::Tree;
     let mut plan = laid_out(wiring, gpus, (collective, false), tree, &recipe)?;
@@ -220,7 +226,7 @@ fn of_choice(
             let plan = if in_switch == ExpectedAlgorithm::Nvls {
                 nvls_plan(wiring, gpus, collective, Links::Auto)?
             } else {
-                trees_of_heads(wiring, gpus)?
+                trees_of_heads(wiring, gpus, Dealing::of(chooser.rules, &chooser.settings))?
             };
             let mut schedule = plan.schedule;
             let chunk = choice.longest_run(collective);
@@ -236,6 +242,8 @@ fn of_choice(
         relays: chooser.rules.thresholds.is_none(),
         channels: Some(choice.channels),
         p2p: chooser.settings.p2p,
+        dealing: Dealing::of(chooser.rules, &chooser.settings),
+        deal: chooser.believed.deal.as_ref(),
     };
     let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;
     plan.schedule.protocol = choice.protocol;
@@ -260,7 +268,17 @@ fn laid_out(
             let transport = job.rings[0].channel.transport;
             let channels = recipe.channels.unwrap_or(1);
             let paths = job.paths(channels);
-            schedule_of_paths(&name, collective, gpus, &paths, channels, transport)
+            let mut schedule =
+                schedule_of_paths(&name, collective, gpus, &paths, channels, transport);
+            if let Some(messages) = job.messages() {
+                for (index, channel) in schedule.channels.iter_mut().enumerate() {
+                    let pairs =
+                        (0..gpus.len()).flat_map(|from| (0..gpus.len()).map(move |to| (from, to)));
+                    channel.crossings =
+                        pairs.filter_map(|pair| messages.crossing(index, pair)).collect();
+                }
+            }
+            schedule
         }
         Collective::Gather { root } | Collective::Scatter { root } => {
             trees = vec![job.star(root)];

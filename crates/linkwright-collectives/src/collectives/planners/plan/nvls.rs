@@ -18,7 +18,9 @@ use super::planner::Planner;
 use super::sized::{Offer, offer_of_library};
 use super::{Links, Plan, PlanError, Question, answer, rate};
 use crate::collectives::nccl::baselines::double_tree::double_binary_tree;
-use crate::collectives::nccl::baselines::{ExpectedAlgorithm, Generation, by_server};
+use crate::collectives::nccl::baselines::{
+    Dealing, ExpectedAlgorithm, Generation, Messages, by_server,
+};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::schedule::builder::ScheduleBuilder;
 use crate::collectives::schedule::collective::Collective;
@@ -159,19 +161,23 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
     builder.finish()
 }
 
-/// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs.
+/// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs
+/// that have an interface of their own.
 /// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Every other part takes the
 /// second tree, in which the leaves of the first are inner vertices.
 pub(in crate::collectives) fn trees_of_heads(
     wiring: &Wiring,
     gpus: &[usize],
+    dealing: Dealing,
 ) -> Result<Plan, PlanError> {
     let servers = by_server(wiring, gpus);
     for ranks in &servers {
         let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
         reducing_switches(wiring, &own)?;
     }
-    let heads = servers.iter().map(Vec::len).min().unwrap_or(1);
+    let messages = Messages::new(wiring, gpus, &servers, dealing, false);
+    let all_heads = messages.heads();
+    let heads = all_heads[0].len();
     let name = format!("{NAME_OF_TREES}-{}", Collective::AllReduce.name());
     let mut builder =
         ScheduleBuilder::new(&name, Collective::AllReduce, gpus.to_vec(), heads as u32);
@@ -181,12 +187,13 @@ pub(in crate::collectives) fn trees_of_heads(
         let switches: Vec<usize> = (servers.iter())
             .map(|ranks| builder.channel(Channel::through_switch(ranks.iter().copied())))
             .collect();
-        let between = builder.channel(Channel::default());
-        let mut reduced: Vec<StepId> = (servers.iter().zip(&switches))
-            .map(|(ranks, channel)| reduce_to(&mut builder, ranks, *channel, ranks[place], part))
-            .collect();
         let (tree, sum) = (&trees[place % 2], Slice::output(part));
-        let head = |server: usize| servers[server][place];
+        let head = |server: usize| all_heads[server][place].0;
+        let crossings = messages.between_heads(&all_heads, (place, tree));
+        let between = builder.channel(Channel { crossings, ..Channel::default() });
+        let mut reduced: Vec<StepId> = (servers.iter().zip(&switches).enumerate())
+            .map(|(at, (ranks, channel))| reduce_to(&mut builder, ranks, *channel, head(at), part))
+            .collect();
         for (server, parent) in leaves_first(tree) {
             let (from, to) = (head(server), head(parent));
             reduced[server] = builder.send(from, between, to, sum, 1, &[reduced[server]]);
@@ -204,7 +211,7 @@ pub(in crate::collectives) fn trees_of_heads(
         }
         for (server, (ranks, channel)) in servers.iter().zip(&switches).enumerate() {
             let after = [&sent[server][..], &[reduced[server]]].concat();
-            multicast_from(&mut builder, ranks, *channel, ranks[place], part, &after);
+            multicast_from(&mut builder, ranks, *channel, head(server), part, &after);
         }
     }
     let mut schedule = builder.finish();

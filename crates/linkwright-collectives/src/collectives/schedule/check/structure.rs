@@ -108,6 +108,14 @@ fn check_channel(
     if !group.is_sorted_by(|a, b| a < b) {
         return fault("must name the ranks of its group once each, in their order".to_owned());
     }
+    let crossings = &channel.crossings;
+    let foreign = crossings.iter().flat_map(|it| [it.from, it.to]).find(|rank| *rank >= ranks);
+    if let Some(unknown) = foreign {
+        return fault(format!("crosses at rank {unknown}, but there are {ranks} ranks"));
+    }
+    if !crossings.is_sorted_by(|a, b| (a.from, a.to) < (b.from, b.to)) {
+        return fault("must name each pair that crosses once, in the order of ranks".to_owned());
+    }
     Ok(())
 }
 

@@ -176,7 +176,8 @@ fn placement_notes(schedule: &crate::collectives::Schedule, executor: &str) -> V
             ));
         }
     }
-    if !schedule.routes.is_empty() {
+    let crosses = schedule.channels.iter().any(|channel| !channel.crossings.is_empty());
+    if crosses || !schedule.routes.is_empty() {
         notes.push(format!(
             "Between servers the plan chooses the network interfaces; {executor} chooses them \
              itself, so that the rate may be another."

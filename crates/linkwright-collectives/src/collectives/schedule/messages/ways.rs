@@ -3,7 +3,8 @@
 //! A plan may lead data to another server by interfaces of its choice. It may lead it over the host
 //! beside NVLink. It counts on these links, so that its messages take them. A message that has several
 //! ways is cut in proportion to their loads. Relays through other GPUs are left out, and so is
-//! the choice between equal ways within a server.
+//! the choice between equal ways within a server. So a message that another GPU would hand to an interface takes its
+//! sender's own.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +30,8 @@ const HOST: [Weighed; 1] = [(RouteClass::Host, 1)];
 pub(super) struct Ways {
     /// Between ranks of different servers, where paths were chosen.
     chosen: BTreeMap<(usize, usize), Vec<Weighed>>,
+    /// The same of single channels.
+    crossing: BTreeMap<(usize, usize, usize), [Weighed; 1]>,
     /// The links that each channel uses.
     transports: Vec<ChannelTransport>,
     /// The server that holds each rank.
@@ -42,8 +45,17 @@ impl Ways {
             .routes
             .iter()
             .filter_map(|route| Some(((route.from, route.to), interfaces(system, &route.paths)?)));
+        let channels = schedule.channels.iter().enumerate();
+        let crossing = channels.flat_map(|(at, channel)| {
+            let own = channel.crossings.iter().filter(|it| it.through.is_none());
+            own.map(move |it| {
+                let class = RouteClass::Interfaces { from: it.leaves, to: it.arrives };
+                ((at, it.from, it.to), [(class, 1)])
+            })
+        });
         Self {
             chosen: chosen.collect(),
+            crossing: crossing.collect(),
             transports: schedule.channels.iter().map(|channel| channel.transport).collect(),
             servers: schedule.gpus.iter().map(|gpu| system.gpu(*gpu as u32).server).collect(),
         }
@@ -67,6 +79,7 @@ impl Ways {
             }
             _ => &ANY[..],
         };
+        let ways = self.crossing.get(&(channel, from, to)).map_or(ways, |way| &way[..]);
         if size < LEAST_PART * ways.len() as u64 {
             let widest = ways.iter().rev().max_by_key(|(_, units)| *units);
             return widest.map(|(way, _)| (*way, Bytes(size))).into_iter().collect();

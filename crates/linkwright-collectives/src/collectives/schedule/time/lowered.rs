@@ -14,7 +14,7 @@ use super::switch::Head;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::walk::{self, WalkedBlock};
 use crate::collectives::schedule::{
-    ChannelTransport, Pacing, Schedule, ScheduleStep, StepOperation, ThreadBlock,
+    Channel, ChannelTransport, Pacing, Schedule, ScheduleStep, StepOperation, ThreadBlock,
 };
 
 /// What a connection uses of the links, and how long what is sent takes to arrive.
@@ -111,6 +111,7 @@ impl LoweredSchedule {
         };
         let mut known = KnownPaths::new(schedule, routes);
         let mut lanes = BTreeMap::new();
+        let alike = first_alike(&schedule.channels);
         let mut paths = Vec::new();
         let mixed =
             schedule.channels.iter().any(|channel| channel.transport == ChannelTransport::Best);
@@ -137,7 +138,8 @@ impl LoweredSchedule {
                 let written = || OpenPath { limit: Some(own), ..opened(Vec::new(), latency) };
                 paths.push(if switched { written() } else { opened(uses, latency) });
                 let next = lanes.len() as u32;
-                let lane = *lanes.entry((rank, to, channel, alone)).or_insert(next);
+                let pair = (rank, to, alike[block.channel], alone);
+                let lane = *lanes.entry(pair).or_insert(next);
                 let is_late = mixed && channel.transport == ChannelTransport::Host;
                 kernel.connect((rank as u32, index), (to as u32, receiver), lane, is_late);
             }
@@ -148,7 +150,8 @@ impl LoweredSchedule {
                 let mut connect = |path: OpenPath, from, to: (u32, u32)| {
                     let next = lanes.len() as u32;
                     let alone = Some(paths.len());
-                    let lane = *lanes.entry((rank, to.0 as usize, channel, alone)).or_insert(next);
+                    let pair = (rank, to.0 as usize, alike[head.channel], alone);
+                    let lane = *lanes.entry(pair).or_insert(next);
                     paths.push(path);
                     kernel.connect(from, to, lane, false);
                 };
@@ -312,6 +315,12 @@ fn copied_by_all_blocks(schedule: &Schedule, protocol: &NcclProtocol) -> NcclPro
 fn carries_more(routes: &Routes<'_>, uses: &[(ResourceId, f64)], limit: Bandwidth) -> bool {
     let capacities = routes.capacities();
     uses.iter().all(|(resource, share)| capacities[*resource].0 as f64 > share * limit.0 as f64)
+}
+
+/// Gives for each channel the first that uses the same links.
+fn first_alike(channels: &[Channel]) -> Vec<usize> {
+    let mut first = BTreeMap::new();
+    channels.iter().enumerate().map(|(at, channel)| *first.entry(channel).or_insert(at)).collect()
 }
 
 fn is_switched(schedule: &Schedule, channel: usize) -> bool {

@@ -10,7 +10,9 @@ use crate::units::Picoseconds;
 
 use super::error::TimeError;
 use super::peers::Peers;
-use crate::collectives::schedule::{Channel, ChannelTransport, ChosenPath, ChosenRoute, Schedule};
+use crate::collectives::schedule::{
+    Channel, ChannelTransport, ChosenPath, ChosenRoute, Crossing, Schedule,
+};
 
 /// The links' resources at what long transfers reach of them.
 ///
@@ -30,7 +32,7 @@ pub(super) struct KnownPaths<'a> {
     schedule: &'a Schedule,
     routes: &'a Routes<'a>,
     peers: Peers<'a>,
-    of_pair: BTreeMap<(usize, usize, ChannelTransport), Path>,
+    of_pair: BTreeMap<(usize, usize, ChannelTransport, Option<Crossing>), Path>,
 }
 
 impl<'a> KnownPaths<'a> {
@@ -49,7 +51,7 @@ impl<'a> KnownPaths<'a> {
         if !channel.relays.is_empty() {
             return self.find(channel, (from, to));
         }
-        let pair = (from, to, channel.transport);
+        let pair = (from, to, channel.transport, channel.crossing(from, to).copied());
         if let Some(known) = self.of_pair.get(&pair) {
             return Ok(known.clone());
         }
@@ -61,6 +63,10 @@ impl<'a> KnownPaths<'a> {
     fn find(&mut self, channel: &Channel, (from, to): (usize, usize)) -> Result<Path, TimeError> {
         let (schedule, routes) = (self.schedule, self.routes);
         let gpu = |rank: usize| schedule.gpus[rank];
+        let crossing = channel.crossing(from, to);
+        if let Some(path) = crossing.and_then(|it| crossed(routes, it, (gpu(from), gpu(to)))) {
+            return Ok(path);
+        }
         let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
         let Some(relay) = relay else {
             let may_choose = channel.transport == ChannelTransport::Best;
@@ -119,6 +125,31 @@ impl<'a> KnownPaths<'a> {
             machine: wiring.name().to_owned(),
         })
     }
+}
+
+/// Finds the path of a connection by the interfaces that are chosen for it. None where the system, another than was
+/// planned for, has not got them.
+fn crossed(routes: &Routes<'_>, crossing: &Crossing, (from, to): (usize, usize)) -> Option<Path> {
+    let wiring = routes.wiring();
+    let Crossing { leaves, arrives, .. } = *crossing;
+    let [sender, receiver] = [crossing.through.unwrap_or(from), to].map(|gpu| wiring.gpu(gpu));
+    let memory = |gpu: WiredId, is_used: bool| is_used.then(|| routes.nearest_cpu(gpu)).flatten();
+    let leaving = memory(sender, crossing.leaves_by_memory).unwrap_or(sender);
+    let arriving = memory(receiver, crossing.arrives_by_memory).unwrap_or(receiver);
+    let between = RouteClass::Interfaces { from: leaves, to: arrives };
+    let parts = [
+        (wiring.gpu(from), sender, RouteClass::Fabric),
+        (sender, leaving, RouteClass::Host),
+        (leaving, arriving, between),
+        (arriving, receiver, RouteClass::Host),
+    ];
+    let (mut uses, mut latency) = (Vec::new(), Picoseconds(0));
+    for (start, end, class) in parts.into_iter().filter(|(start, end, _)| start != end) {
+        let route = routes.route(start, end, class)?;
+        uses.extend(route.uses);
+        latency = Picoseconds(latency.0 + route.latency.0);
+    }
+    Some((uses, latency, Reach::Network))
 }
 
 /// The paths that a plan chose; None where the system, another than was planned for, has not

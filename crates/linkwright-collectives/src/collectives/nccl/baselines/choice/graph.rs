@@ -3,7 +3,8 @@
 use super::rules::{Bandwidths, Rules, Search};
 use super::settings::Settings;
 use crate::collectives::nccl::baselines::constants::{Generation, Hop, has_cpu_of, host_bandwidth};
-use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop, interfaces};
+use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop};
+use crate::collectives::nccl::baselines::interfaces::{Deal, Dealing};
 use crate::collectives::nccl::baselines::rings::{
     Era, RingPath, Rings, host_ring, rings_of, rings_of_rccl,
 };
@@ -38,14 +39,16 @@ pub struct Graph {
     pub between: u32,
     /// Whether the hosts have AMD's CPUs.
     pub amd_host: bool,
+    /// The channels between servers, where there are several.
+    pub deal: Option<Deal>,
 }
 
 impl Graph {
     pub fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
         let generation = Generation::of(wiring, gpus);
-        let groups = by_server(wiring, gpus);
+        let servers = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
-        let groups: Vec<Vec<usize>> = groups.iter().map(ids).collect();
+        let groups: Vec<Vec<usize>> = servers.iter().map(ids).collect();
         let part = |own: &Vec<usize>| Part::new(rules, wiring, own, settings);
         let parts: Vec<Part> = groups.iter().map(part).collect();
         let narrowest = |part: &&Part| (part.channels * part.rate * 1e6) as u64;
@@ -68,13 +71,14 @@ impl Graph {
         let nvls = groups.iter().map(nvls_of).collect::<Option<Vec<f64>>>();
         let nvls = nvls.and_then(|rates| rates.into_iter().min_by(f64::total_cmp));
         let most = rules.blocks.most;
-        let orders = if groups.len() == 1 {
-            part.channels as u32 * part.times
-        } else {
-            let count = |part: &Part| {
-                if part.path == RingPath::Switched { part.interfaces } else { part.channels as u32 }
-            };
-            parts.iter().map(count).min().unwrap_or(1).clamp(1, most / 2) * part.times
+        let deal = (groups.len() > 1).then(|| {
+            let found: Vec<Rings> = parts.iter().map(|part| part.rings.clone()).collect();
+            let found = all_alike(wiring, &groups, found, rules.thresholds.is_none());
+            Deal::new(wiring, gpus, &servers, &found, &Dealing::of(rules, settings))
+        });
+        let orders = match &deal {
+            None => part.channels as u32 * part.times,
+            Some(deal) => (deal.channels() as u32).clamp(1, most / 2) * part.times,
         };
         Self {
             generation,
@@ -96,6 +100,7 @@ impl Graph {
             network,
             between: if settings.p2p && groups.len() == 1 { fabric.fewest() } else { 0 },
             amd_host: has_cpu_of(wiring, &["EPYC", "AMD"]),
+            deal,
         }
     }
 }
@@ -111,7 +116,7 @@ struct Part {
     same_channels: bool,
     /// How often the library builds each channel.
     times: u32,
-    interfaces: u32,
+    rings: Rings,
 }
 
 impl Part {
@@ -152,9 +157,21 @@ impl Part {
         };
         let path = found.path;
         let times = times(rules, path, gpus.len(), fabric.kind);
-        let interfaces = interfaces(wiring, gpus[0]);
-        Self { path, channels, rate, hop, same_channels, times, interfaces }
+        Self { path, channels, rate, hop, same_channels, times, rings: found }
     }
+}
+
+/// Gives the rings of each server, over the host on all where they are on one; mixed ones take NVLinks on their way.
+pub fn all_alike(
+    wiring: &Wiring,
+    servers: &[Vec<usize>],
+    found: Vec<Rings>,
+    is_mixed: bool,
+) -> Vec<Rings> {
+    if found.iter().all(|rings| rings.path != RingPath::Host) {
+        return found;
+    }
+    servers.iter().map(|own| host_ring(wiring, own, is_mixed)).collect()
 }
 
 /// The rings of one server's GPUs, as a release and the settings have them.

@@ -23,7 +23,7 @@ pub(super) mod versions;
 use thiserror::Error;
 
 use self::graph::Graph;
-pub(super) use self::graph::rings_in;
+pub(super) use self::graph::{all_alike, rings_in};
 use self::model::{Candidate, Model};
 pub use self::numbers::{NumberType, Operation};
 pub use self::rules::Library;
@@ -194,7 +194,7 @@ pub(in crate::collectives) struct Chooser {
     pub(in crate::collectives::nccl::baselines) rules: &'static Rules,
     pub(in crate::collectives::nccl::baselines) settings: Settings,
     collective: Collective,
-    believed: Graph,
+    pub(in crate::collectives::nccl::baselines) believed: Graph,
     candidates: Vec<Candidate>,
     /// What a person should know: a version that stands in for another.
     pub(in crate::collectives) notes: Vec<String>,

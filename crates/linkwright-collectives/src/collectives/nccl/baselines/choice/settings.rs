@@ -3,6 +3,7 @@
 use super::numbers::{NumberType, Operation, switches_can};
 use super::version::Version;
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
+use crate::collectives::nccl::baselines::interfaces::CrossNic;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::Processes;
@@ -16,6 +17,12 @@ pub struct Settings {
     pub nvls: bool,
     /// Whether GPUs reach each other directly (not `NCCL_P2P_DISABLE`).
     pub p2p: bool,
+    /// Whether rings and trees may change interfaces in a server (`NCCL_CROSS_NIC`).
+    pub cross_nic: CrossNic,
+    /// Whether GPUs far from an interface send by one that is near, from 2.12 on (not `NCCL_PXN_DISABLE`).
+    pub pxn: bool,
+    /// Whether interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`).
+    pub gpudirect: bool,
     /// The only algorithm (`NCCL_ALGO`).
     pub algorithm: Option<ExpectedAlgorithm>,
     /// The only protocol (`NCCL_PROTO`).
@@ -40,6 +47,9 @@ impl Default for Settings {
             version: None,
             nvls: true,
             p2p: true,
+            cross_nic: CrossNic::default(),
+            pxn: true,
+            gpudirect: true,
             algorithm: None,
             protocol: None,
             numbers: None,

@@ -1,12 +1,16 @@
 //! A job's rings through all of its servers, and the trees, stars and paths beside them.
 
+use std::borrow::Cow;
+
+use crate::collectives::nccl::baselines::choice::all_alike;
 use crate::collectives::nccl::baselines::double_tree::double_binary_tree;
-use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, interfaces};
-use crate::collectives::nccl::baselines::rings::{FoundRing, RingPath, Rings, host_ring};
+use crate::collectives::nccl::baselines::fabric::{Fabric, by_server};
+use crate::collectives::nccl::baselines::interfaces::{Deal, Dealing, Messages};
+use crate::collectives::nccl::baselines::rings::{RingPath, Rings, host_ring};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::planners::lowering::{RankPath, Ring, RootedTree};
 use crate::collectives::planners::plan::{Links, PlanError};
-use crate::collectives::schedule::{Channel, ChannelTransport, Relay};
+use crate::collectives::schedule::{Channel, ChannelTransport, Crossing, Relay};
 use crate::system::{Server, Wiring};
 
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
@@ -25,6 +29,10 @@ pub(super) struct Recipe<'a> {
     pub(super) channels: Option<u32>,
     /// Whether GPUs reach each other's memory, as far as they can.
     pub(super) p2p: bool,
+    /// How channels are dealt to interfaces.
+    pub(super) dealing: Dealing,
+    /// They have been dealt already.
+    pub(super) deal: Option<&'a Deal>,
 }
 
 /// A job's rings and what they use.
@@ -43,6 +51,9 @@ pub(super) struct Job<'a> {
     relays: bool,
     /// How many orders differ, where a number of channels was wanted.
     found: Option<usize>,
+    dealing: Dealing,
+    /// How channels between servers are dealt, where there are several.
+    deal: Option<Deal>,
 }
 
 impl<'a> Job<'a> {
@@ -66,8 +77,8 @@ impl<'a> Job<'a> {
         let mut notes = Vec::new();
         if falls_back && matches!(links, Links::Auto | Links::Every) {
             notes.push(format!("{name} finds no ring over NVLink; planned over PCIe"));
-            let mixed = |ranks: &Vec<usize>| host_ring(wiring, &ids(ranks), recipe.relays);
-            found = servers.iter().map(mixed).collect();
+            let own: Vec<Vec<usize>> = servers.iter().map(ids).collect();
+            found = all_alike(wiring, &own, found, recipe.relays);
         }
         if found.iter().any(|rings| !rings.exact) {
             notes.push("the search for rings was cut short; there may be more of them".to_owned());
@@ -77,7 +88,11 @@ impl<'a> Job<'a> {
             (false, true) => LinkClass::Host,
             (false, false) => LinkClass::Fabric,
         };
-        let mut orders = orders(wiring, gpus, &servers, &found, recipe.channels.is_none());
+        let deal = (servers.len() > 1).then(|| {
+            let new = || Deal::new(wiring, gpus, &servers, &found, &recipe.dealing);
+            recipe.deal.cloned().unwrap_or_else(new)
+        });
+        let mut orders = orders(&servers, &found, deal.as_ref(), recipe.channels.is_none());
         let differ = recipe.channels.map(|channels| {
             // All that were found, then the same again, until there are enough.
             let differ = orders.len();
@@ -87,13 +102,12 @@ impl<'a> Job<'a> {
         let relays: Vec<Relay> = servers
             .iter()
             .zip(&found)
-            .flat_map(|(ranks, rings)| {
-                let renamed = |relay: &Relay| Relay {
-                    from: ranks[relay.from],
-                    to: ranks[relay.to],
-                    ..*relay
-                };
-                rings.rings.iter().flat_map(|ring| &ring.relays).map(renamed).collect::<Vec<_>>()
+            .enumerate()
+            .filter(|(_, (_, rings))| rings.path == RingPath::Relayed)
+            .flat_map(|(at, (ranks, _))| {
+                let fabric = Fabric::new(wiring, &ids(ranks));
+                let own = orders.iter().map(|order| &order[at]);
+                relays_of(gpus, ranks, &fabric, own, servers.len() == 1)
             })
             .collect();
         if !relays.is_empty() {
@@ -107,7 +121,11 @@ impl<'a> Job<'a> {
             _ if falls_back && !recipe.relays => ChannelTransport::Host,
             Links::Auto | Links::Fabric | Links::Every => ChannelTransport::Best,
         };
-        let ring = |order: &Vec<Vec<usize>>| {
+        let crossings = deal.as_ref().map_or_else(Vec::new, |deal| {
+            let of_channel = |at| deal.of_rings(gpus, &servers, at);
+            (0..orders.len().min(deal.channels())).map(of_channel).collect()
+        });
+        let ring = |(at, order): (usize, &Vec<Vec<usize>>)| {
             let order: Vec<usize> = order.concat();
             let next = |at: usize| order[(at + 1) % order.len()];
             let hops: Vec<_> = (0..order.len()).map(|at| (order[at], next(at))).collect();
@@ -115,11 +133,27 @@ impl<'a> Job<'a> {
             let mut relays: Vec<Relay> = used.copied().collect();
             relays.sort_unstable();
             relays.dedup();
-            Ring { order, chunks: 1, channel: Channel { relays, ..Channel::over(transport) } }
+            let known: Option<&Vec<Crossing>> = crossings.get(at % crossings.len().max(1));
+            let crossings = known.cloned().unwrap_or_default();
+            let channel = Channel { relays, crossings, ..Channel::over(transport) };
+            Ring { order, chunks: 1, channel }
         };
-        let rings = orders.iter().map(ring).collect();
+        let rings = orders.iter().enumerate().map(ring).collect();
         let relays = recipe.relays && !host;
-        Ok(Self { wiring, gpus, servers, orders, rings, class, notes, relays, found: differ })
+        let (found, dealing) = (differ, recipe.dealing);
+        Ok(Self {
+            wiring,
+            gpus,
+            servers,
+            orders,
+            rings,
+            class,
+            notes,
+            relays,
+            found,
+            dealing,
+            deal,
+        })
     }
 
     /// The rank of the job through which two ranks of one server relay, where NCCL does so.
@@ -133,6 +167,14 @@ impl<'a> Job<'a> {
         let through =
             (self.relays && server == other).then(|| fabrics[server].relay(from, to)).flatten()?;
         Some(self.servers[server][through])
+    }
+
+    /// How messages cross to other servers; None on one server.
+    pub(super) fn messages(&self) -> Option<Messages<'_>> {
+        let transport = self.rings[0].channel.transport;
+        let is_on_host = matches!(transport, ChannelTransport::Host | ChannelTransport::Memory);
+        let new = || Messages::new(self.wiring, self.gpus, &self.servers, self.dealing, is_on_host);
+        (self.servers.len() > 1).then(new)
     }
 
     fn fabrics(&self) -> Vec<Fabric> {
@@ -168,12 +210,19 @@ impl<'a> Job<'a> {
             let through = self.relay(&fabrics, from, to)?;
             Some(Relay { from, to, through: self.gpus[through] })
         };
-        let relays = ends.filter_map(relay).collect();
+        let relays = ends.clone().filter_map(relay).collect();
+        let messages = self.messages();
+        let crossings = messages.map_or_else(Vec::new, |messages| {
+            let mut crossings: Vec<Crossing> =
+                ends.filter_map(|pair| messages.crossing(0, pair)).collect();
+            crossings.sort_unstable();
+            crossings
+        });
         let transport = self.rings[0].channel.transport;
         RootedTree {
             parent: (0..self.gpus.len()).map(|rank| (rank != root).then_some(root)).collect(),
             chunks: 1,
-            channel: Channel { relays, ..Channel::over(transport) },
+            channel: Channel { relays, crossings, ..Channel::over(transport) },
         }
     }
 
@@ -188,11 +237,19 @@ impl<'a> Job<'a> {
             let own = self.found.map(|found| at / found % kinds);
             for tree in own.map_or(&between[..kinds], |kind| &between[kind..=kind]) {
                 let mut parent = vec![None; self.gpus.len()];
+                let order: Cow<'_, Vec<Vec<usize>>> = match &self.deal {
+                    Some(deal) => Cow::Owned(self.of_tree(deal, at % deal.channels())),
+                    None => Cow::Borrowed(order),
+                };
                 for (server, ranks) in order.iter().enumerate() {
                     parent[ranks[0]] = tree[server].map(|above| order[above][0]);
                     ranks.windows(2).for_each(|pair| parent[pair[1]] = Some(pair[0]));
                 }
                 let mut channel = ring.channel.clone();
+                if let Some(deal) = &self.deal {
+                    let joined = (at % deal.channels(), &tree[..]);
+                    channel.crossings = deal.of_trees(self.gpus, &self.servers, joined);
+                }
                 let back = |relay: &Relay| Relay { from: relay.to, to: relay.from, ..*relay };
                 let back: Vec<Relay> = channel.relays.iter().map(back).collect();
                 channel.relays.extend(back);
@@ -202,6 +259,16 @@ impl<'a> Job<'a> {
             }
         }
         trees
+    }
+}
+
+impl Job<'_> {
+    /// The ranks of each server in the order of a tree's channel.
+    fn of_tree(&self, deal: &Deal, channel: usize) -> Vec<Vec<usize>> {
+        let of_server = |(server, ranks): (usize, &Vec<usize>)| {
+            deal.of_tree(channel, server).order.iter().map(|at| ranks[*at]).collect()
+        };
+        self.servers.iter().enumerate().map(of_server).collect()
     }
 }
 
@@ -231,41 +298,48 @@ fn of_each_server(
     servers.iter().map(of_server).collect()
 }
 
-/// For each channel and server the ranks in their order. Several servers have as many channels
-/// as the least of them; each starts at another GPU, so that the network interfaces share.
+/// For each channel and server the ranks in their order.
 fn orders(
-    wiring: &Wiring,
-    gpus: &[usize],
     servers: &[Vec<usize>],
     found: &[Rings],
+    deal: Option<&Deal>,
     bounded: bool,
 ) -> Vec<Vec<Vec<usize>>> {
     let most = if bounded { MOST_CHANNELS } else { usize::MAX };
-    let renamed = |ranks: &[usize], ring: &FoundRing| -> Vec<usize> {
-        ring.order.iter().map(|at| ranks[*at]).collect()
+    let renamed = |ranks: &[usize], order: &[usize]| -> Vec<usize> {
+        order.iter().map(|at| ranks[*at]).collect()
     };
-    if let ([ranks], [rings]) = (servers, found) {
-        let taken = rings.rings.iter().take(most);
-        return taken.map(|ring| vec![renamed(ranks, ring)]).collect();
-    }
-    let nics = interfaces(wiring, gpus[servers[0][0]]) as usize;
-    let switched = |rings: &Rings| rings.path == RingPath::Switched;
-    let count = |rings: &Rings| if switched(rings) { nics } else { rings.rings.len() };
-    let channels = found.iter().map(count).min().unwrap_or(1).clamp(1, most / 2);
+    let Some(deal) = deal else {
+        let taken = found[0].rings.iter().take(most);
+        return taken.map(|ring| vec![renamed(&servers[0], &ring.order)]).collect();
+    };
     let order = |channel: usize| {
-        let of_server = |(ranks, rings): (&Vec<usize>, &Rings)| {
-            let ring = &rings.rings[channel % rings.rings.len()];
-            let mut order = renamed(ranks, ring);
-            let length = order.len();
-            // A chain may start anywhere on its ring, but a hop less is a relay less.
-            if ring.relays.is_empty() {
-                order.rotate_left(channel * length / channels % length);
-            }
-            order
+        let of_server = |(server, ranks): (usize, &Vec<usize>)| {
+            renamed(ranks, &deal.of_ring(channel, server).order)
         };
-        servers.iter().zip(found).map(of_server).collect()
+        servers.iter().enumerate().map(of_server).collect()
     };
-    (0..channels).map(order).collect()
+    (0..deal.channels().min(most)).map(order).collect()
+}
+
+/// The hops of these orders on one server that a third GPU relays; of rings the last hop, too.
+fn relays_of<'a>(
+    gpus: &[usize],
+    ranks: &[usize],
+    fabric: &Fabric,
+    orders: impl Iterator<Item = &'a Vec<usize>>,
+    is_ring: bool,
+) -> Vec<Relay> {
+    let place = |rank: usize| ranks.iter().position(|own| *own == rank);
+    let hops = orders.flat_map(|order| {
+        let closing = is_ring.then(|| (order[order.len() - 1], order[0]));
+        order.windows(2).map(|pair| (pair[0], pair[1])).chain(closing)
+    });
+    let relay = |(from, to): (usize, usize)| {
+        let through = fabric.relay(place(from)?, place(to)?)?;
+        Some(Relay { from, to, through: gpus[ranks[through]] })
+    };
+    hops.filter_map(relay).collect()
 }
 
 fn relay_note(gpus: &[usize], relays: &[Relay]) -> String {
