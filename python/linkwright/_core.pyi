@@ -4023,6 +4023,9 @@ def calibrate(
     processes: ProcessesName | None = None,
     numbers: NumberTypeName | None = None,
     operation: NcclOperationName | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
 ) -> tuple[System, Table, Table]:
     """Fits what differs on a machine to a log of nccl-tests.
 
@@ -4043,6 +4046,9 @@ def calibrate(
         processes: As for `expect`; as the log tells if absent.
         numbers: As for `expect`; that of the log if absent.
         operation: As for `expect`; that of the log if absent.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
 
     Returns:
         The run's kind of server with what was measured of it, which `to_toml` writes; one row per term:
@@ -4190,6 +4196,9 @@ def expect(
     numbers: NumberTypeName | None = None,
     operation: NcclOperationName | None = None,
     terms: str | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
 ) -> Table:
     """What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
 
@@ -4218,6 +4227,12 @@ def expect(
         numbers: The type of the numbers, by nccl-tests' names (`int8`, `half`); `float` if absent.
         operation: What is done with them, by nccl-tests' names (`max`, `avg`); `sum` if absent.
         terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
+        cross_nic: Whether rings and trees may leave a server by another interface than they entered by:
+            0 never, 1 always, 2 where that carries more (`NCCL_CROSS_NIC`).
+        pxn: Whether GPUs far from an interface send by one that is near, over NVLink (not
+            `NCCL_PXN_DISABLE`); from NCCL 2.12 on.
+        gpudirect: Whether interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`);
+            else data goes by the host's memory.
 
     Returns:
         One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
@@ -4248,6 +4263,9 @@ def nccl_choices(
     protocol: ProtocolName | None = None,
     numbers: NumberTypeName | None = None,
     operation: NcclOperationName | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
 ) -> Table:
     """All that NCCL, or RCCL, chooses from for one size, what it runs first.
 
@@ -4264,11 +4282,57 @@ def nccl_choices(
         protocol: As for `expect`.
         numbers: As for `expect`.
         operation: As for `expect`.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
 
     Returns:
         One row per choice: model_time, what the library's own cost model believes that it takes,
         in seconds, NaN where it has no model; algorithm, protocol, channels, chunk and last_chunk
         in bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
+
+    Raises:
+        CollectiveError: As for `expect`.
+    """
+
+def nccl_interfaces(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    size: int | str,
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
+) -> Table:
+    """The network interfaces that each channel of what NCCL, or RCCL, runs takes on each server.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more.
+        collective: One of `collective_names`.
+        size: Bytes, as nccl-tests counts them.
+        root: As for `plan`.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
+
+    Returns:
+        One row per end of a channel on a server, none on one server: channel, server, whether it sends
+        (else it receives), the gpu, the GPU `through` which it sends in its place (None where it sends itself), the
+        rail, which is the interface's place among those of the server, its name, and whether data waits
+        in the host's memory.
 
     Raises:
         CollectiveError: As for `expect`.
@@ -4472,6 +4536,9 @@ def explain_log(
     processes: ProcessesName | None = None,
     numbers: NumberTypeName | None = None,
     operation: NcclOperationName | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
 ) -> tuple[Table, str]:
     """Sets a log's statements against the question, and says how to take the difference of its times.
 
@@ -4493,6 +4560,9 @@ def explain_log(
         processes: The processes that are asked about; those of the log if absent.
         numbers: The type that is asked about; that of the log if absent.
         operation: The operation that is asked about; that of the log if absent.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
 
     Returns:
         One row for each thing that the log states and the question does not have, and a sentence.

@@ -60,6 +60,9 @@ class ExpectOptions(TypedDict, total=False):
     processes: ProcessesName | None
     numbers: NumberTypeName | None
     operation: NcclOperationName | None
+    cross_nic: int
+    pxn: bool
+    gpudirect: bool
 
 
 @dataclass(frozen=True)
@@ -218,6 +221,9 @@ def compare_log(
         processes=options.get("processes"),
         numbers=options.get("numbers"),
         operation=options.get("operation"),
+        cross_nic=options.get("cross_nic", 2),
+        pxn=options.get("pxn", True),
+        gpudirect=options.get("gpudirect", True),
     )
     findings = [
         LogFinding(row["line"], row["means"], row["text"], row["option"] or None) for row in stated
@@ -304,6 +310,9 @@ def calibrate_log(
     processes: ProcessesName | None = None,
     numbers: NumberTypeName | None = None,
     operation: NcclOperationName | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
 ) -> Calibration:
     """Fits what differs on a machine to a log: what its links reach, and what a launch takes.
 
@@ -323,6 +332,9 @@ def calibrate_log(
         processes: As for `expect`; as the log tells if absent.
         numbers: As for `expect`; that of the log if absent.
         operation: As for `expect`; that of the log if absent.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
 
     Raises:
         InputError: If the log is of a run that failed, of several runs or of too few sizes, if
@@ -343,6 +355,9 @@ def calibrate_log(
         processes=processes,
         numbers=numbers,
         operation=operation,
+        cross_nic=cross_nic,
+        pxn=pxn,
+        gpudirect=gpudirect,
     )
     fitted = [
         CalibratedTerm(

@@ -96,7 +96,11 @@ def test_what_a_machine_cannot_have_says_what_would_work() -> None:
         ("4x-l40s-pcie", ["--protocol", "LL128"], "there is LL, Simple"),
         ("hgx-h100", ["--algorithm", "nvls", "--no-nvls"], "NVLS is switched off"),
         ("hgx-h100", ["--algorithm", "collnet"], "ring, tree, nvls"),
-        ("hgx-h100", ["--algorithm", "nvls", "--type", "int8"], "switches do not reduce int8 by sum"),
+        (
+            "hgx-h100",
+            ["--algorithm", "nvls", "--type", "int8"],
+            "switches do not reduce int8 by sum",
+        ),
         ("hgx-h100", ["--algorithm", "nvls", "--operation", "avg"], "do not reduce float by avg"),
         ("hgx-h100", ["--type", "int9"], "int8"),
         ("hgx-h100", ["--operation", "mean"], "mulsum"),

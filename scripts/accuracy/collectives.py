@@ -38,7 +38,9 @@ class Measured:
     def name(self) -> str:
         """Names the run as no other is named."""
         version = f"NCCL {self.nccl}" if self.nccl else "release unknown"
-        return ", ".join(part for part in (self.label, self.collective, self.numbers, version) if part)
+        return ", ".join(
+            part for part in (self.label, self.collective, self.numbers, version) if part
+        )
 
     @property
     def subject(self) -> str:

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::argument::{given, sizes};
 use crate::errors;
-use crate::expectation::settings_of;
+use crate::expectation::{settings_of, with_interfaces};
 use crate::nccl_tests::NcclTestsLog;
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
@@ -37,6 +37,9 @@ use crate::worker::interruptible;
 ///     processes: As for `expect`; as the log tells if absent.
 ///     numbers: As for `expect`; that of the log if absent.
 ///     operation: As for `expect`; that of the log if absent.
+///     cross_nic: As for `expect`.
+///     pxn: As for `expect`.
+///     gpudirect: As for `expect`.
 ///
 /// Returns:
 ///     The run's kind of server with what was measured of it, which `to_toml` writes; one row per term:
@@ -55,7 +58,9 @@ use crate::worker::interruptible;
     system: "System", log: "NcclTestsLog", gpus: "Sequence[int]", collective: "CollectiveName", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None
+    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None,
+    operation: "NcclOperationName | None" = None, cross_nic: "int" = 2, pxn: "bool" = true,
+    gpudirect: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn calibrate(
@@ -73,11 +78,15 @@ pub fn calibrate(
     #[pyo3(from_py_with = given)] processes: Option<&str>,
     #[pyo3(from_py_with = given)] numbers: Option<&str>,
     #[pyo3(from_py_with = given)] operation: Option<&str>,
+    #[pyo3(from_py_with = given)] cross_nic: i128,
+    #[pyo3(from_py_with = given)] pxn: bool,
+    #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<(System, Table, Table)> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
-    let settings =
-        settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [numbers, operation])?;
+    let reduced = [numbers, operation];
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, reduced)?;
+    let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
     let (on, log) = (Arc::clone(system.core()), log.core().clone());
     let found =
         interruptible(py, move || calibration::calibrate(&on, &gpus, wanted, &log, &settings))?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::{
-    ExpectedAlgorithm, NumberType, Operation, Settings, Version,
+    CrossNic, ExpectedAlgorithm, NumberType, Operation, Settings, Version,
 };
 use linkwright::collectives::time::{CollectiveTerms, Processes};
 use linkwright::collectives::{Protocol, baselines, tables};
@@ -46,6 +46,12 @@ use crate::worker::interruptible;
 ///     numbers: The type of the numbers, by nccl-tests' names (`int8`, `half`); `float` if absent.
 ///     operation: What is done with them, by nccl-tests' names (`max`, `avg`); `sum` if absent.
 ///     terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
+///     cross_nic: Whether rings and trees may leave a server by another interface than they entered by:
+///         0 never, 1 always, 2 where that carries more (`NCCL_CROSS_NIC`).
+///     pxn: Whether GPUs far from an interface send by one that is near, over NVLink (not
+///         `NCCL_PXN_DISABLE`); from NCCL 2.12 on.
+///     gpudirect: Whether interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`);
+///         else data goes by the host's memory.
 ///
 /// Returns:
 ///     One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
@@ -63,8 +69,9 @@ use crate::worker::interruptible;
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
     link_bandwidth: "float | str | None" = None, network_bandwidth: "float | str | None" = None,
-    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None,
-    terms: "str | None" = None
+    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None,
+    operation: "NcclOperationName | None" = None, terms: "str | None" = None, cross_nic: "int" = 2,
+    pxn: "bool" = true, gpudirect: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn expect(
@@ -85,6 +92,9 @@ pub fn expect(
     #[pyo3(from_py_with = given)] numbers: Option<&str>,
     #[pyo3(from_py_with = given)] operation: Option<&str>,
     #[pyo3(from_py_with = given)] terms: Option<&str>,
+    #[pyo3(from_py_with = given)] cross_nic: i128,
+    #[pyo3(from_py_with = given)] pxn: bool,
+    #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
@@ -96,6 +106,7 @@ pub fn expect(
         network_bandwidth,
         ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [numbers, operation])?
     };
+    let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
     let terms = match terms {
         Some(text) => CollectiveTerms::read("<terms>", text).map_err(errors::input)?,
         None => CollectiveTerms::shipped().clone(),
@@ -141,7 +152,8 @@ pub fn kernel_terms() -> &'static str {
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", size: "int | str", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None
+    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None,
+    cross_nic: "int" = 2, pxn: "bool" = true, gpudirect: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn nccl_choices(
@@ -157,13 +169,84 @@ pub fn nccl_choices(
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = given)] numbers: Option<&str>,
     #[pyo3(from_py_with = given)] operation: Option<&str>,
+    #[pyo3(from_py_with = given)] cross_nic: i128,
+    #[pyo3(from_py_with = given)] pxn: bool,
+    #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let size = bytes("the size", size)?;
     let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [numbers, operation])?;
+    let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
     let found = baselines::choices(system.core(), &gpus, wanted, size, &settings);
     Table::new(tables::choices(&found.map_err(errors::collective)?))
+}
+
+/// The network interfaces that each channel of what NCCL, or RCCL, runs takes on each server.
+///
+/// Args:
+///     system: Whose links carry it.
+///     gpus: The job's GPUs by their ids, two or more.
+///     collective: One of `collective_names`.
+///     size: Bytes, as nccl-tests counts them.
+///     root: As for `plan`.
+///     nccl: As for `expect`.
+///     nvls: As for `expect`.
+///     p2p: As for `expect`.
+///     algorithm: As for `expect`.
+///     protocol: As for `expect`.
+///     cross_nic: As for `expect`.
+///     pxn: As for `expect`.
+///     gpudirect: As for `expect`.
+///
+/// Returns:
+///     One row per end of a channel on a server, none on one server: channel, server, whether it sends
+///     (else it receives), the gpu, the GPU `through` which it sends in its place (None where it sends itself), the
+///     rail, which is the interface's place among those of the server, its name, and whether data waits
+///     in the host's memory.
+///
+/// Raises:
+///     CollectiveError: As for `expect`.
+#[pyfunction]
+#[pyo3(signature = (
+    system: "System", gpus: "Sequence[int]", collective: "CollectiveName", size: "int | str", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    cross_nic: "int" = 2, pxn: "bool" = true, gpudirect: "bool" = true
+))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub fn nccl_interfaces(
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = size)] size: i128,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] cross_nic: i128,
+    #[pyo3(from_py_with = given)] pxn: bool,
+    #[pyo3(from_py_with = given)] gpudirect: bool,
+) -> PyResult<Table> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
+    let size = bytes("the size", size)?;
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [None, None])?;
+    let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
+    let found = baselines::channel_interfaces(system.core(), &gpus, wanted, size, &settings);
+    Table::new(tables::channel_interfaces(&found.map_err(errors::collective)?))
+}
+
+/// Settles what was asked of network interfaces.
+pub fn with_interfaces(
+    settings: Settings,
+    cross_nic: i128,
+    [pxn, gpudirect]: [bool; 2],
+) -> PyResult<Settings> {
+    let cross_nic = <CrossNic as Choice>::named(&cross_nic.to_string())?;
+    Ok(Settings { cross_nic, pxn, gpudirect, ..settings })
 }
 
 /// Whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.

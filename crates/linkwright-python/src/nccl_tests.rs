@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::argument::{given, optional_speed};
 use crate::errors;
-use crate::expectation::settings_of;
+use crate::expectation::{settings_of, with_interfaces};
 use crate::number;
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
@@ -206,6 +206,9 @@ pub fn explain_difference(
 ///     processes: The processes that are asked about; those of the log if absent.
 ///     numbers: The type that is asked about; that of the log if absent.
 ///     operation: The operation that is asked about; that of the log if absent.
+///     cross_nic: As for `expect`.
+///     pxn: As for `expect`.
+///     gpudirect: As for `expect`.
 ///
 /// Returns:
 ///     One row for each thing that the log states and the question does not have, and a sentence.
@@ -221,7 +224,8 @@ pub fn explain_difference(
     errors: "Sequence[float] | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
     network_bandwidth: "float | str | None" = None, processes: "ProcessesName | None" = None,
-    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None
+    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None,
+    cross_nic: "int" = 2, pxn: "bool" = true, gpudirect: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn explain_log(
@@ -239,6 +243,9 @@ pub fn explain_log(
     #[pyo3(from_py_with = given)] processes: Option<&str>,
     #[pyo3(from_py_with = given)] numbers: Option<&str>,
     #[pyo3(from_py_with = given)] operation: Option<&str>,
+    #[pyo3(from_py_with = given)] cross_nic: i128,
+    #[pyo3(from_py_with = given)] pxn: bool,
+    #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<(Table, String)> {
     let rows = compared(&rows, errors)?;
     let gpus = gpu_ids(&gpus, system)?;
@@ -247,6 +254,7 @@ pub fn explain_log(
         network_bandwidth,
         ..settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [numbers, operation])?
     };
+    let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
     let found = log.0.findings(system.core(), &gpus, &settings);
     let meaning = verdict(&rows, &found);
     Ok((Table::new(findings(&found))?, meaning))

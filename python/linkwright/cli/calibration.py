@@ -69,6 +69,9 @@ def print_calibration(
             processes=options["processes"],
             numbers=options["numbers"],
             operation=options["operation"],
+            cross_nic=options["cross_nic"],
+            pxn=options["pxn"],
+            gpudirect=options["gpudirect"],
         )
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]

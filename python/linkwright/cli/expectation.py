@@ -125,12 +125,38 @@ OfRanks = Annotated[
 OfNumbers = Annotated[
     names.NumberTypeName | None,
     typer.Option(
-        "--type", help="The type of the numbers (nccl-tests -d); float if absent.", show_choices=False
+        "--type",
+        help="The type of the numbers (nccl-tests -d); float if absent.",
+        show_choices=False,
     ),
 ]
 OfOperation = Annotated[
     names.NcclOperationName | None,
     typer.Option("--operation", help="How numbers are reduced (nccl-tests -o); sum if absent."),
+]
+CrossNic = Annotated[
+    int,
+    typer.Option(
+        "--cross-nic",
+        min=0,
+        max=2,
+        help="Whether rings and trees may change interfaces in a server, as NCCL_CROSS_NIC: 0 never, 1 "
+        "always, 2 where that carries more.",
+    ),
+]
+NoPxn = Annotated[
+    bool,
+    typer.Option(
+        "--no-pxn",
+        help="GPUs far from an interface do not send by one that is near, as with NCCL_PXN_DISABLE=1.",
+    ),
+]
+NoGpudirect = Annotated[
+    bool,
+    typer.Option(
+        "--no-gpudirect",
+        help="Data between GPUs and interfaces goes by the host's memory, as with NCCL_NET_GDR_LEVEL=LOC.",
+    ),
 ]
 
 
@@ -155,6 +181,9 @@ def expected(
     processes: OfRanks = None,
     numbers: OfNumbers = None,
     operation: OfOperation = None,
+    cross_nic: CrossNic = 2,
+    no_pxn: NoPxn = False,
+    no_gpudirect: NoGpudirect = False,
     log: LogFile = None,
     calibrate: CalibrateLog = None,
     output_file: Output = None,
@@ -184,6 +213,9 @@ def expected(
         "processes": processes,
         "numbers": numbers,
         "operation": operation,
+        "cross_nic": cross_nic,
+        "pxn": not no_pxn,
+        "gpudirect": not no_gpudirect,
     }
     if calibrate is not None:
         if log is not None:

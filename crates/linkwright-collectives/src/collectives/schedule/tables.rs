@@ -4,7 +4,7 @@ use crate::system::System;
 use crate::table::Table;
 use crate::units::Picoseconds;
 
-use crate::collectives::nccl::baselines::{Choice, Expectation};
+use crate::collectives::nccl::baselines::{ChannelEnd, ChannelInterfaces, Choice, Expectation};
 use crate::collectives::schedule::time::Timing;
 use crate::collectives::schedule::{Buffer, Schedule, Slice};
 
@@ -68,6 +68,28 @@ pub fn choices(rows: &[Choice]) -> Table {
         )
         .with("loops", "", rows.iter().map(|row| row.chunking.loops).collect::<Vec<_>>())
         .with("last_chunk", "B", rows.iter().map(|row| row.chunking.last.0).collect::<Vec<_>>())
+}
+
+/// One row for each end of a channel on a server: by what GPU and interface it sends, or receives.
+#[must_use]
+pub fn channel_interfaces(rows: &[ChannelInterfaces]) -> Table {
+    let of_row = |row: &ChannelInterfaces| {
+        let sends = row.sends.iter().map(|end| (true, end));
+        let all = sends.chain(row.receives.iter().map(|end| (false, end)));
+        let (channel, server) = (row.channel as u64, row.server as u64);
+        all.map(|(sends, end)| (channel, server, sends, end.clone())).collect::<Vec<_>>()
+    };
+    let ends: Vec<(u64, u64, bool, ChannelEnd)> = rows.iter().flat_map(of_row).collect();
+    let through = |end: &ChannelEnd| end.through.map(|gpu| gpu as u64);
+    Table::new()
+        .with("channel", "", ends.iter().map(|row| row.0).collect::<Vec<_>>())
+        .with("server", "", ends.iter().map(|row| row.1).collect::<Vec<_>>())
+        .with("sends", "", ends.iter().map(|row| row.2).collect::<Vec<_>>())
+        .with("gpu", "", ends.iter().map(|row| row.3.gpu as u64).collect::<Vec<_>>())
+        .with("through", "", ends.iter().map(|row| through(&row.3)).collect::<Vec<_>>())
+        .with("rail", "", ends.iter().map(|row| row.3.rail as u64).collect::<Vec<_>>())
+        .with("interface", "", ends.iter().map(|row| row.3.interface.clone()).collect::<Vec<_>>())
+        .with("by_memory", "", ends.iter().map(|row| row.3.by_memory).collect::<Vec<_>>())
 }
 
 fn with_choices(table: Table, rows: &[Choice]) -> Table {

@@ -177,8 +177,11 @@ pub(super) enum Hop {
     Network,
 }
 
+/// Names AMD's CPUs.
+pub(in crate::collectives) const AMD: [&str; 2] = ["EPYC", "AMD"];
+
 /// Whether some CPU's model has one of these names.
-pub(super) fn has_cpu_of(wiring: &Wiring, names: &[&str]) -> bool {
+pub(in crate::collectives) fn has_cpu_of(wiring: &Wiring, names: &[&str]) -> bool {
     let mut described = (0..wiring.devices().len()).filter_map(|device| wiring.described(device));
     described.any(|device| {
         let model = device.model.as_deref().unwrap_or_default();

@@ -29,14 +29,17 @@ pub use choice::{
     VersionError, choices, choose, release_on, releases,
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
-pub(in crate::collectives) use constants::Generation;
+pub(in crate::collectives) use constants::{AMD, Generation, has_cpu_of};
 pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
 pub use expected_algorithm::ExpectedAlgorithm;
 pub(in crate::collectives) use expected_algorithm::by_pairs;
 pub(in crate::collectives) use fabric::by_server;
 pub use interfaces::CrossNic;
 pub(in crate::collectives) use interfaces::{Dealing, Messages};
-pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
+pub use plans::{
+    BaselinePlan, ChannelEnd, ChannelInterfaces, ChosenPlanError, NcclBaseline, baseline_plan,
+    channel_interfaces, chosen_plan,
+};
 pub(in crate::collectives) use plans::{Timed, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};
 pub(in crate::collectives) use silicon::Silicon;

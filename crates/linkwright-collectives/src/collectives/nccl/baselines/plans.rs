@@ -1,7 +1,9 @@
 //! NCCL's algorithms as schedules.
 
+mod interfaces;
 mod job;
 
+pub use self::interfaces::{ChannelEnd, ChannelInterfaces, channel_interfaces};
 use self::job::{Job, Recipe};
 use thiserror::Error;
 
@@ -271,12 +273,7 @@ fn laid_out(
             let mut schedule =
                 schedule_of_paths(&name, collective, gpus, &paths, channels, transport);
             if let Some(messages) = job.messages() {
-                for (index, channel) in schedule.channels.iter_mut().enumerate() {
-                    let pairs =
-                        (0..gpus.len()).flat_map(|from| (0..gpus.len()).map(move |to| (from, to)));
-                    channel.crossings =
-                        pairs.filter_map(|pair| messages.crossing(index, pair)).collect();
-                }
+                messages.name(&mut schedule);
             }
             schedule
         }

@@ -12,7 +12,7 @@ use super::{
     Links, MOST_PACKED, MOST_PACKED_AT_ONCE, Plan, PlanError, Question, all_to_all, answer,
     estimate, rate, scatter, three_phase,
 };
-use crate::collectives::nccl::baselines::by_server;
+use crate::collectives::nccl::baselines::{Dealing, Messages, by_server};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::planners::lowering::schedule_of_paths;
 use crate::collectives::schedule::collective::Collective;
@@ -157,7 +157,13 @@ fn along_trees(question: &Question<'_>) -> Result<Plan, PlanError> {
     let name = format!("{NAME}-{}", collective.name());
     if collective == Collective::AllToAll {
         let (paths, chunks, optimum) = all_to_all::paths(&graph, class)?;
-        let schedule = schedule_of_paths(&name, collective, gpus, &paths, chunks, transport);
+        let mut schedule = schedule_of_paths(&name, collective, gpus, &paths, chunks, transport);
+        if class == LinkClass::Network {
+            let servers = by_server(wiring, gpus);
+            let dealing = Dealing::newest(wiring);
+            let messages = Messages::new(wiring, gpus, &servers, dealing, false);
+            messages.name(&mut schedule);
+        }
         let rate = rate::steady_rate(&schedule, wiring)?;
         let optimum = optimum.map_or_else(
             || all_to_all::is_full(&graph, rate).then_some(rate),

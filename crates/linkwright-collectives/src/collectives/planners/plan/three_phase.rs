@@ -8,6 +8,7 @@
 //! keep the roots that they are packed from, every GPU is root for an equal part.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::ground::{Ground, choose_links};
 use super::packing;
@@ -98,7 +99,7 @@ pub(super) fn phases(question: &Question<'_>) -> Result<Plan, PlanError> {
     if groups.len() < 2 {
         return Err(PlanError::OneServer);
     }
-    let roots = roots(wiring, gpus, &groups);
+    let roots = by_interfaces(wiring, gpus, &groups);
     let servers = roots.into_iter().map(|roots| server(wiring, gpus, roots, links, &mut notes));
     let servers: Vec<ServerTrees> = servers.collect::<Result<_, _>>()?;
     let partitions = partitions(gpus.len(), &servers, &mut notes);
@@ -125,15 +126,18 @@ fn server(
     let transport = class.transport();
     let whole = Collective::AllReduce;
     let trees = packing::pack(&graph, whole, transport, Preference::FewTrees)?.trees;
+    let weight = |rank: usize| roots.iter().find(|(own, _)| *own == rank).map_or(0, |it| it.1);
     let in_job = |tree: RootedTree| {
         let mut parent = vec![None; gpus.len()];
         for (at, above) in tree.parent.iter().enumerate() {
             parent[ranks[at]] = above.map(|above| ranks[above]);
         }
         let root = ranks[tree.root()];
-        (LocalTree { root, parent, channel: tree.channel }, tree.chunks)
+        // A tree that keeps its root counts as much as what the root sends.
+        let chunks = tree.chunks * if graph.has_switches() { weight(root) } else { 1 };
+        (LocalTree { root, parent, channel: tree.channel }, chunks)
     };
-    let trees = trees.into_iter().map(in_job).collect();
+    let trees = trees.into_iter().map(in_job).filter(|(_, chunks)| *chunks > 0).collect();
     Ok(ServerTrees { roots, trees, rooted: graph.has_switches() })
 }
 
@@ -174,6 +178,47 @@ pub(super) fn roots(
     gpus: &[usize],
     groups: &[Vec<usize>],
 ) -> Vec<Vec<(usize, u32)>> {
+    let weighted = |(ranks, near): (&Vec<usize>, Vec<Vec<WiredId>>)| {
+        let alike = |set: &Vec<WiredId>| near.iter().filter(|other| *other == set).count() as u32;
+        let shared: Vec<u32> = near.iter().map(alike).collect();
+        let common = shared.iter().fold(1, |all, count| common_multiple(all, *count));
+        ranks.iter().zip(shared).map(|(rank, count)| (*rank, common / count)).collect()
+    };
+    groups.iter().zip(nearest(wiring, gpus, groups)).map(weighted).collect()
+}
+
+/// As [`roots`], by the interfaces: each is that of the ranks that have the fewest beside it, in equal parts. A rank whose
+/// nearest interfaces are all others' own is no root.
+fn by_interfaces(wiring: &Wiring, gpus: &[usize], groups: &[Vec<usize>]) -> Vec<Vec<(usize, u32)>> {
+    let weighted = |(ranks, near): (&Vec<usize>, Vec<Vec<WiredId>>)| {
+        let all: BTreeSet<WiredId> = near.iter().flatten().copied().collect();
+        let near = &near;
+        let owners = |nic: WiredId| -> Vec<usize> {
+            let having = || (0..ranks.len()).filter(move |at| near[*at].contains(&nic));
+            let fewest = having().map(|at| near[at].len()).min();
+            having().filter(|at| Some(near[*at].len()) == fewest).collect()
+        };
+        let owned: Vec<Vec<usize>> = all.into_iter().map(owners).collect();
+        let common = owned.iter().fold(1, |all, own| common_multiple(all, own.len() as u32));
+        let mut weights = vec![0; ranks.len()];
+        for own in &owned {
+            own.iter().for_each(|at| weights[*at] += common / own.len() as u32);
+        }
+        if owned.is_empty() {
+            weights.fill(1);
+        }
+        let unit = weights.iter().fold(0, |unit, weight| greatest_common_divisor(unit, *weight));
+        ranks.iter().zip(weights).map(|(rank, weight)| (*rank, weight / unit)).collect()
+    };
+    groups.iter().zip(nearest(wiring, gpus, groups)).map(weighted).collect()
+}
+
+fn common_multiple(a: u32, b: u32) -> u32 {
+    a / greatest_common_divisor(a, b) * b
+}
+
+/// The interfaces nearest to each rank, by server.
+fn nearest(wiring: &Wiring, gpus: &[usize], groups: &[Vec<usize>]) -> Vec<Vec<Vec<WiredId>>> {
     let routes = Routes::at_peak(wiring);
     let device = |rank: usize| wiring.gpu(gpus[rank]);
     let interfaces = |from: usize, to: usize| -> Vec<WiredId> {
@@ -183,18 +228,11 @@ pub(super) fn roots(
         let own = |id: &WiredId| wiring.devices()[*id].server == wiring.server_of(gpus[from]);
         wires.filter(|(wire, _)| wire.is_network()).map(|(_, id)| id).filter(own).collect()
     };
-    let weighted = |(at, ranks): (usize, &Vec<usize>)| {
+    let of_server = |(at, ranks): (usize, &Vec<usize>)| {
         let other = groups[(at + 1) % groups.len()][0];
-        let near: Vec<_> = ranks.iter().map(|rank| interfaces(*rank, other)).collect();
-        let shared: Vec<u32> = near
-            .iter()
-            .map(|set| near.iter().filter(|other| *other == set).count() as u32)
-            .collect();
-        let common =
-            shared.iter().fold(1, |all, count| all / greatest_common_divisor(all, *count) * count);
-        ranks.iter().zip(shared).map(|(rank, count)| (*rank, common / count)).collect()
+        ranks.iter().map(|rank| interfaces(*rank, other)).collect()
     };
-    groups.iter().enumerate().map(weighted).collect()
+    groups.iter().enumerate().map(of_server).collect()
 }
 
 fn total(weights: impl Iterator<Item = u32>) -> u128 {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::collectives::nccl::baselines::{
-    Generation, PARTS_OF_A_STEP, Silicon, by_pairs, by_server,
+    AMD, Generation, PARTS_OF_A_STEP, Silicon, by_pairs, by_server, has_cpu_of,
 };
 use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::{InputError, Named, from_toml};
@@ -35,6 +35,7 @@ pub struct CollectiveTerms {
     die: Positive,
     launch: Launch,
     hop: Hop,
+    message: Message,
     block: Block,
 }
 
@@ -161,6 +162,26 @@ struct Hop {
     pair: Kilocycles,
     host: [Microseconds; 3],
     network: [Microseconds; 3],
+}
+
+/// Says what a message over the network costs beside its bytes.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message {
+    post: Microseconds,
+    /// The same by AMD's CPUs.
+    post_amd: Microseconds,
+}
+
+impl Message {
+    /// Gives what it takes to post a message to each rank on another server.
+    fn posts(&self, wiring: &Wiring, gpus: &[usize]) -> Picoseconds {
+        let servers = by_server(wiring, gpus);
+        let least = servers.iter().map(Vec::len).min().unwrap_or(0);
+        let elsewhere = if servers.len() > 1 { gpus.len() - least } else { 0 };
+        let post = if has_cpu_of(wiring, &AMD) { self.post_amd } else { self.post };
+        microseconds(post.0 * elsewhere as f64)
+    }
 }
 
 /// Rates blocks, in GB/s of Volta.
@@ -291,7 +312,8 @@ impl CollectiveTerms {
         let rate = block.rate.0 * scale * shared;
         let more = if is_pairs {
             let [all, each] = self.launch.pairs;
-            microseconds(each.0.mul_add(gpus.len() as f64 - 1.0, all.0) * cycle)
+            let own = microseconds(each.0.mul_add(gpus.len() as f64 - 1.0, all.0) * cycle);
+            Picoseconds(own.0 + self.message.posts(wiring, gpus).0)
         } else {
             Picoseconds(0)
         };

@@ -2,7 +2,9 @@
 
 use super::rules::{Bandwidths, Rules, Search};
 use super::settings::Settings;
-use crate::collectives::nccl::baselines::constants::{Generation, Hop, has_cpu_of, host_bandwidth};
+use crate::collectives::nccl::baselines::constants::{
+    AMD, Generation, Hop, has_cpu_of, host_bandwidth,
+};
 use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop};
 use crate::collectives::nccl::baselines::interfaces::{Deal, Dealing};
 use crate::collectives::nccl::baselines::rings::{
@@ -99,7 +101,7 @@ impl Graph {
             inside,
             network,
             between: if settings.p2p && groups.len() == 1 { fabric.fewest() } else { 0 },
-            amd_host: has_cpu_of(wiring, &["EPYC", "AMD"]),
+            amd_host: has_cpu_of(wiring, &AMD),
             deal,
         }
     }

@@ -3,6 +3,7 @@
 //! NCCL searches depth first within a time (`ncclTopoSearchRecGpu` of `src/graph/search.cc`); here steps are bounded, so
 //! that every machine finds the same. Where any GPU sends to any other as fast, no search is needed.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 
 use super::reach::{Distance, Reach};
@@ -45,8 +46,8 @@ pub(super) struct Wanted<'a> {
     pub(super) spread: bool,
 }
 
-/// The most steps of a search.
-const MOST_STEPS: usize = 20_000;
+/// The most steps of one search: those that find something take a few hundred.
+const MOST_STEPS: usize = 3_000;
 
 /// What chains have taken.
 #[derive(Debug, Clone)]
@@ -186,12 +187,16 @@ impl Wanted<'_> {
         fabric: &Fabric,
         relays: bool,
         most: u32,
+        steps: &Cell<usize>,
     ) -> Option<Vec<Chain>> {
         let left = fabric.lanes.iter().map(|lanes| i64::from(lanes * most)).collect();
         let taken = self.taken(fabric.gpus);
         let found = Vec::new();
-        let mut search = Search { wanted: self, fabric, relays, left, taken, found, steps: 0 };
-        search.next().then_some(search.found)
+        let budget = steps.get().min(MOST_STEPS);
+        let mut search = Search { wanted: self, fabric, relays, left, taken, found, steps: budget };
+        let is_found = search.next();
+        steps.set(steps.get() - (budget - search.steps));
+        is_found.then_some(search.found)
     }
 }
 
@@ -204,6 +209,7 @@ struct Search<'a> {
     left: Vec<i64>,
     taken: Taken,
     found: Vec<Chain>,
+    /// How many it may take yet.
     steps: usize,
 }
 
@@ -220,10 +226,10 @@ impl Search<'_> {
     }
 
     fn extend(&mut self, entered: usize, order: &mut Vec<usize>) -> bool {
-        self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps == 0 {
             return false;
         }
+        self.steps -= 1;
         let (last, gpus) = (order[order.len() - 1], self.fabric.gpus);
         if order.len() == gpus {
             return self.leave(entered, order);

@@ -3,8 +3,8 @@
 use super::reach::{Distance, Reach};
 use super::{CrossNic, Deal, Dealing, kinds_of};
 use crate::collectives::nccl::baselines::fabric::Fabric;
-use crate::collectives::schedule::Crossing;
 use crate::collectives::schedule::time::resources;
+use crate::collectives::schedule::{Crossing, Schedule};
 use crate::system::Wiring;
 
 /// One end of a connection: its server, its GPU there, the interface, and the GPU that forwards.
@@ -113,6 +113,8 @@ pub(in crate::collectives) struct Messages<'a> {
     dealing: Dealing,
     kinds: Vec<usize>,
     reaches: Vec<Reach>,
+    /// The interfaces that each GPU of each kind of server takes in turn.
+    turns: Vec<Vec<Vec<usize>>>,
     /// The server of each rank, and its place there.
     places: Vec<(usize, usize)>,
 }
@@ -132,14 +134,15 @@ impl<'a> Messages<'a> {
             let fabric = (!is_on_host).then(|| Fabric::new(wiring, &own));
             Reach::new(&routes, &own, fabric.as_ref(), &dealing)
         };
-        let reaches = firsts.iter().map(reach).collect();
+        let reaches: Vec<Reach> = firsts.iter().map(reach).collect();
+        let turns = reaches.iter().map(Reach::turns).collect();
         let mut places = vec![(0, 0); gpus.len()];
         for (server, ranks) in servers.iter().enumerate() {
             for (place, rank) in ranks.iter().enumerate() {
                 places[*rank] = (server, place);
             }
         }
-        Self { gpus, servers, dealing, kinds, reaches, places }
+        Self { gpus, servers, dealing, kinds, reaches, turns, places }
     }
 
     /// How a message crosses on a channel; None within a server, and where an end reaches no interface.
@@ -155,16 +158,19 @@ impl<'a> Messages<'a> {
         // Messages to peers one after the other begin at channels one after the other.
         let channel = channel + (to + self.gpus.len() - from) % self.gpus.len();
         let (near, far) = (&self.reaches[self.kinds[server]], &self.reaches[self.kinds[other]]);
-        let number = far.number(peer);
-        let of_peer = near.numbered(number).and_then(|like| near.interface_of(like, channel));
+        let turn = |server: usize, gpu: usize| {
+            let turns = &self.turns[self.kinds[server]][gpu];
+            turns.get(channel % turns.len().max(1)).copied()
+        };
+        let of_peer = near.numbered(far.number(peer)).and_then(|like| turn(server, like));
         let on_rail = of_peer.filter(|nic| match near.sending(gpu, *nic) {
             _ if self.dealing.cross == CrossNic::Never => true,
             Some(distance) => self.dealing.pxn && distance <= Distance::Forwarded,
             None => false,
         });
-        let nic = on_rail.or_else(|| near.interface_of(gpu, channel))?;
+        let nic = on_rail.or_else(|| turn(server, gpu))?;
         let through = near.forwarder(gpu, nic);
-        let arrives = far.interface_of(peer, channel)?;
+        let arrives = turn(other, peer)?;
         let ground = Ground {
             gpus: self.gpus,
             servers: self.servers,
@@ -173,6 +179,15 @@ impl<'a> Messages<'a> {
         };
         let sender = End { server, gpu, nic, through };
         ground.crossing(sender, End { server: other, gpu: peer, nic: arrives, through: None })
+    }
+
+    /// Names the crossings of every message that may go from any rank to any other, on each channel of a schedule.
+    pub(in crate::collectives) fn name(&self, schedule: &mut Schedule) {
+        let ranks = self.gpus.len();
+        for (index, channel) in schedule.channels.iter_mut().enumerate() {
+            let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+            channel.crossings = pairs.filter_map(|pair| self.crossing(index, pair)).collect();
+        }
     }
 
     /// The heads of trees between switches: for each server the ranks, each with its interface. The search gives each

@@ -124,6 +124,10 @@ impl Deal {
         counts.dedup();
         let mut best: Option<(f64, Vec<Dealt>)> = None;
         for count in counts {
+            let most = sides.iter().map(|side| side.most(count)).fold(f64::INFINITY, f64::min);
+            if best.as_ref().is_some_and(|(best, _)| most * count as f64 * AS_GOOD <= *best) {
+                continue;
+            }
             let dealt: Option<Vec<Dealt>> =
                 sides.iter().map(|side| side.deal(count, dealing)).collect();
             let Some(dealt) = dealt else { continue };
@@ -134,7 +138,8 @@ impl Deal {
             }
         }
         let alone = || sides.iter().map(Side::alone).collect();
-        let dealt = best.map_or_else(alone, |(_, dealt)| dealt);
+        let mut dealt = best.map_or_else(alone, |(_, dealt)| dealt);
+        imitate_the_slowest(&sides, &mut dealt);
         let reaches = sides.into_iter().map(|side| side.reach).collect();
         Self { kinds, dealt, reaches }
     }
@@ -154,6 +159,26 @@ impl Deal {
     /// The chain of a tree's channel on a server.
     pub(super) fn of_tree(&self, channel: usize, server: usize) -> &Chain {
         &self.dealt[self.kinds[server]].chains[channel]
+    }
+}
+
+/// Gives servers that could do more the channels of the one that carries the least, where they can have them: then it is
+/// all the same to a job how many of its servers lack an interface.
+fn imitate_the_slowest(sides: &[Side<'_>], dealt: &mut [Dealt]) {
+    let order = |at: &usize| (dealt[*at].rate, sides[*at].reach.nics());
+    let compared = |a: &usize, b: &usize| {
+        let ((rate, nics), (other, more)) = (order(a), order(b));
+        rate.total_cmp(&other).then(nics.cmp(&more))
+    };
+    let Some(slowest) = (0..sides.len()).min_by(compared) else { return };
+    let model = dealt[slowest].clone();
+    for (side, dealt) in sides.iter().zip(dealt) {
+        if let Some(chains) = side.like(&sides[slowest], &model.chains) {
+            let rate = side.rate(&chains);
+            if rate >= model.rate * AS_GOOD {
+                *dealt = Dealt { chains, rate, is_paired: model.is_paired };
+            }
+        }
     }
 }
 
@@ -180,3 +205,6 @@ fn kinds_of(wiring: &Wiring, gpus: &[usize], servers: &[Vec<usize>]) -> (Vec<usi
     let kinds = servers.iter().enumerate().map(kind).collect();
     (kinds, firsts)
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,6 +65,8 @@ pub(super) struct Reach {
     forwards: Vec<Option<usize>>,
     /// The number of each GPU in its server.
     numbers: Vec<usize>,
+    /// Whether these are all GPUs of the server.
+    pub(super) is_whole: bool,
 }
 
 impl Reach {
@@ -97,7 +99,8 @@ impl Reach {
         let places = nics.iter().map(|(place, ..)| *place).collect();
         let numbers = gpus.iter().map(|gpu| wiring.in_template(*gpu).1).collect();
         let forwards = vec![None; own.len()];
-        let mut reach = Self { gpus: gpus.len(), places, own, forwards, numbers };
+        let is_whole = wiring.in_template(gpus[0]).0.gpus().len() == gpus.len();
+        let mut reach = Self { gpus: gpus.len(), places, own, forwards, numbers, is_whole };
         if let Some(fabric) = fabric.filter(|_| dealing.pxn && dealing.gpudirect) {
             reach.forward(fabric);
         }
@@ -191,6 +194,11 @@ impl Reach {
             .map(|(gpu, _)| gpu)
     }
 
+    /// The numbers of all GPUs in their server.
+    pub(super) fn numbers(&self) -> &[usize] {
+        &self.numbers
+    }
+
     /// A GPU's number in its server.
     pub(super) fn number(&self, gpu: usize) -> usize {
         self.numbers[gpu]
@@ -212,6 +220,43 @@ impl Reach {
             }
         }
         found
+    }
+
+    /// Lists for each GPU the interfaces that its messages take in turn: as NCCL has them, where every interface then gets
+    /// as much. Else GPUs without an interface of their own take what the others leave.
+    pub(super) fn turns(&self) -> Vec<Vec<usize>> {
+        let nics = self.preferred();
+        let of_gpu = |gpu: usize| -> Vec<usize> {
+            (0..nics.len()).filter_map(|channel| self.interface_of(gpu, channel)).collect()
+        };
+        let wanted: Vec<Vec<usize>> = (0..self.gpus).map(of_gpu).collect();
+        // As many turns as there are interfaces, of each GPU, are as many as there are GPUs, of each interface.
+        let mut left = vec![0; self.nics()];
+        nics.iter().for_each(|nic| left[*nic] = self.gpus);
+        let mut given: Vec<Vec<usize>> = Vec::with_capacity(self.gpus);
+        for turns in &wanted {
+            let mut taken = Vec::with_capacity(turns.len());
+            for nic in turns {
+                if left[*nic] > 0 {
+                    left[*nic] -= 1;
+                    taken.push(*nic);
+                }
+            }
+            given.push(taken);
+        }
+        for (gpu, taken) in given.iter_mut().enumerate() {
+            while taken.len() < wanted[gpu].len() {
+                let open = nics.iter().filter(|nic| left[**nic] > 0);
+                let ways = open.filter_map(|nic| Some((self.sending(gpu, *nic)?, *nic)));
+                let Some((_, nic)) = ways.min_by_key(|(way, nic)| (*way, Reverse(left[*nic])))
+                else {
+                    break;
+                };
+                left[nic] -= 1;
+                taken.push(nic);
+            }
+        }
+        given
     }
 }
 
@@ -268,6 +313,10 @@ fn own_way(
         parts.collect::<Option<Vec<Uses>>>().map(|parts| parts.concat())
     };
     let (mut out, mut back) = (way(gpu, nic)?, way(nic, gpu)?);
+    // NCCL knows the links to a CPU, and not what its memory carries.
+    for uses in [&mut out, &mut back] {
+        uses.retain(|(resource, _)| routes.wire(*resource).0.a != routes.wire(*resource).0.b);
+    }
     out.push((sends, 1.0));
     back.push((receives, 1.0));
     let bandwidth = direct.bandwidth.0.min(routes.capacities()[sends].0);

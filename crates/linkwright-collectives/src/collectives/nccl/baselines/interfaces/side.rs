@@ -1,5 +1,6 @@
 //! One server's part: the ways to deal channels to its interfaces, and what each carries.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::chains::{Chain, Exit, Wanted};
@@ -29,6 +30,9 @@ const LISTED_OF_8: [[usize; 8]; 8] = [
     [7, 2, 0, 6, 4, 1, 5, 3],
 ];
 
+/// The most steps of all searches for chains on a server.
+const MOST_STEPS: usize = 60_000;
+
 /// Channels on a server.
 #[derive(Debug, Clone)]
 pub(super) struct Dealt {
@@ -51,6 +55,8 @@ pub(super) struct Side<'a> {
     pub(super) reach: Reach,
     /// What a hop from each GPU to each other uses, where switches do not join them.
     hops: Vec<Uses>,
+    /// How many steps searches may take yet.
+    steps: Cell<usize>,
 }
 
 /// What is filled: a link, or all links of a GPU to or from switches.
@@ -83,23 +89,40 @@ impl<'a> Side<'a> {
             _ => all().map(|(from, to)| hop(from, to)).collect(),
         };
         let rings = found.rings.iter().map(|ring| ring.order.clone()).collect();
-        Self { routes, gpus, fabric, path, rings, reach, hops }
+        let steps = Cell::new(MOST_STEPS);
+        Self { routes, gpus, fabric, path, rings, reach, hops, steps }
     }
 
     /// How many channels may be dealt.
     pub(super) fn counts(&self) -> Vec<usize> {
-        let all = [self.reach.preferred().len(), self.reach.nics()];
+        let all = [self.reach.preferred().len(), self.nics().len()];
         let mut counts: Vec<usize> = Vec::new();
         for nics in all.into_iter().filter(|nics| *nics > 0) {
-            counts.extend((1..).map(|times| nics * times).take_while(|it| *it <= MOST_CHANNELS));
+            let most = match self.path {
+                RingPath::Direct | RingPath::Relayed => (2 * self.rings.len()).max(nics),
+                RingPath::Switched | RingPath::Host => MOST_CHANNELS,
+            };
+            let most = most.min(MOST_CHANNELS);
+            counts.extend((1..).map(|times| nics * times).take_while(|it| *it <= most));
             if self.path == RingPath::Host {
                 counts.extend(1..nics.min(MOST_CHANNELS));
             }
         }
-        if counts.is_empty() && self.reach.nics() > 0 {
+        if counts.is_empty() && all[0] > 0 {
             counts.push(MOST_CHANNELS);
         }
         counts
+    }
+
+    /// The interfaces that may carry channels, those of GPUs first. The others belong to GPUs of other jobs, where
+    /// there are such.
+    fn nics(&self) -> Vec<usize> {
+        let mut nics = self.reach.preferred();
+        if self.reach.is_whole {
+            let rest = (0..self.reach.nics()).filter(|nic| !nics.contains(nic));
+            nics.extend(rest.collect::<Vec<_>>());
+        }
+        nics
     }
 
     /// One channel on the first ring, where no interface is reached.
@@ -127,10 +150,21 @@ impl<'a> Side<'a> {
             return best;
         }
         let preferred = self.reach.preferred();
-        let rest = (0..self.reach.nics()).filter(|nic| !preferred.contains(nic));
-        let all: Vec<usize> = preferred.iter().copied().chain(rest).collect();
-        let lists =
-            if all.len() > preferred.len() { vec![preferred, all] } else { vec![preferred] };
+        let all = self.nics();
+        let lists = if all.len() > preferred.len() {
+            vec![preferred, all.clone()]
+        } else {
+            vec![preferred]
+        };
+        let is_there = |wanted: &Distance| {
+            let gpus = 0..self.gpus.len();
+            let mut ways = gpus.flat_map(|gpu| all.iter().map(move |nic| (gpu, *nic)));
+            ways.any(|(gpu, nic)| {
+                let own = self.reach.own(gpu, nic).map(|own| own.distance);
+                own == Some(*wanted) || self.reach.sending(gpu, nic) == Some(*wanted)
+            })
+        };
+        let distances: Vec<Distance> = Distance::ALL.into_iter().filter(is_there).collect();
         let crossing = if dealing.paired { Exit::Paired } else { Exit::Any };
         let exits = match dealing.cross {
             CrossNic::Never => vec![Exit::Same],
@@ -140,7 +174,7 @@ impl<'a> Side<'a> {
         for spread in [false, true] {
             for nics in &lists {
                 for exit in exits.iter().copied() {
-                    for farthest in Distance::ALL {
+                    for farthest in distances.iter().copied() {
                         let reach = &self.reach;
                         let wanted = Wanted { reach, nics, count, exit, farthest, spread };
                         let Some(chains) = self.chains(&wanted) else { continue };
@@ -159,7 +193,7 @@ impl<'a> Side<'a> {
     }
 
     /// What the interfaces carry of each channel at most.
-    fn most(&self, count: usize) -> f64 {
+    pub(super) fn most(&self, count: usize) -> f64 {
         let ports = (0..self.reach.nics()).filter_map(|nic| {
             let gpu = *self.reach.gpus_near(nic).first()?;
             let (port, _) = self.reach.own(gpu, nic)?.out.last().copied()?;
@@ -176,7 +210,7 @@ impl<'a> Side<'a> {
             RingPath::Direct | RingPath::Relayed => {
                 let relays = self.path == RingPath::Relayed;
                 let mut tries = 1..=MOST_ON_A_LINK;
-                tries.find_map(|most| wanted.over_links(&self.fabric, relays, most))
+                tries.find_map(|most| wanted.over_links(&self.fabric, relays, most, &self.steps))
             }
         }
     }
@@ -230,8 +264,34 @@ impl<'a> Side<'a> {
         (0..count).filter_map(cut).collect()
     }
 
+    /// The chains of another side by this one's interfaces: each that of the GPU with the same number. None where the two
+    /// have other GPUs, or an interface belongs to none.
+    pub(super) fn like(&self, other: &Self, chains: &[Chain]) -> Option<Vec<Chain>> {
+        let is_alike = self.fabric == other.fabric
+            && self.path == other.path
+            && self.reach.numbers() == other.reach.numbers();
+        if !is_alike {
+            return None;
+        }
+        let owned = |reach: &Reach, gpu: usize| -> Vec<usize> {
+            (0..reach.nics()).filter(|nic| reach.gpu_of(*nic) == Some(gpu)).collect()
+        };
+        let counterpart = |nic: usize| {
+            let gpu = other.reach.gpu_of(nic)?;
+            let place = owned(&other.reach, gpu).iter().position(|own| *own == nic)?;
+            owned(&self.reach, gpu).get(place).copied()
+        };
+        let nics: Vec<Option<usize>> = (0..other.reach.nics()).map(counterpart).collect();
+        let chain = |chain: &Chain| {
+            let arrives = *nics.get(chain.arrives)?;
+            let leaves = *nics.get(chain.leaves)?;
+            Some(Chain { arrives: arrives?, leaves: leaves?, ..chain.clone() })
+        };
+        chains.iter().map(chain).collect()
+    }
+
     /// What each of these channels carries, B/s, when all carry as much: as the fullest link lets them.
-    fn rate(&self, chains: &[Chain]) -> f64 {
+    pub(super) fn rate(&self, chains: &[Chain]) -> f64 {
         let mut loads: BTreeMap<Filled, f64> = BTreeMap::new();
         for chain in chains {
             let Chain { order, arrives, leaves, through } = chain;

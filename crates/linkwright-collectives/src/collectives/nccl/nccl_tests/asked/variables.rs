@@ -1,10 +1,10 @@
 //! Finds the options that ask for the settings of NCCL's variables in a log.
 
 use super::{Asked, Finding, Means, finding};
-use crate::collectives::nccl::baselines::ExpectedAlgorithm;
+use crate::collectives::nccl::baselines::{CrossNic, ExpectedAlgorithm};
 use crate::collectives::nccl::nccl_tests::stated::Unmodelled;
 use crate::collectives::schedule::Protocol;
-use crate::diagnostic::shown;
+use crate::diagnostic::{Named, shown};
 
 /// Variables that change what runs, and that no option asks about.
 const UNASKED: [&str; 14] = [
@@ -71,6 +71,16 @@ impl Asked<'_> {
                     Some(named) if settings.protocol == Some(named) => None,
                     named => Some(named.map(|it| format!("--protocol {}", it.name()))),
                 }
+            }
+            "NCCL_CROSS_NIC" if self.servers > 1 => {
+                let (_, named) = CrossNic::NAMED.iter().find(|(known, _)| *known == value)?;
+                (settings.cross_nic != *named).then(|| Some(format!("--cross-nic {value}")))
+            }
+            "NCCL_PXN_DISABLE" if value == "1" && self.servers > 1 => {
+                is_off(settings.pxn, "--no-pxn")
+            }
+            "NCCL_NET_GDR_LEVEL" if ["0", "LOC"].contains(&value) && self.servers > 1 => {
+                is_off(settings.gpudirect, "--no-gpudirect")
             }
             _ if OF_NETWORK.contains(&name) => (self.servers > 1).then_some(None),
             _ => UNASKED.contains(&name).then_some(None),
