@@ -81,15 +81,16 @@ impl Generation {
 pub(super) const PCIE3_BANDWIDTH: f64 = 12.0;
 
 /// What NCCL counts on between two sockets, by what joins them: QPI as of Broadwell, UPI as of
-/// Skylake and (at 16 GT/s) of Sapphire Rapids, X-Bus of POWER9, Infinity Fabric of Zen 2.
+/// Skylake, Sapphire Rapids (at 16 GT/s) and Emerald Rapids (at 20), X-Bus of POWER9, Infinity Fabric of Zen 2.
 pub(super) fn socket_bandwidth(search: &Search, wiring: &Wiring) -> Option<f64> {
     let is_cpu = |device: WiredId| wiring.devices()[device].kind == DeviceKind::Cpu;
     let between = wiring.wires().iter().find(|wire| is_cpu(wire.a) && is_cpu(wire.b))?;
     let of_one = between.bandwidth.0 / u64::from(between.count);
     Some(match between.kind? {
         LinkKind::Qpi => 6.0,
-        LinkKind::Upi if of_one >= 32_000_000_000 => 22.0,
-        LinkKind::Upi => search.upi,
+        LinkKind::Upi if of_one >= 40_000_000_000 => search.upi[2],
+        LinkKind::Upi if of_one >= 32_000_000_000 => search.upi[1],
+        LinkKind::Upi => search.upi[0],
         LinkKind::Xbus => 32.0,
         LinkKind::InfinityFabric => 16.0,
         _ => return None,
@@ -104,12 +105,7 @@ pub(super) fn host_bandwidth(
     gpus: &[usize],
     farthest: Proximity,
 ) -> f64 {
-    let devices: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
-    let is_pcie =
-        |wire: &&Wire| wire.is_pcie() && (devices.contains(&wire.a) || devices.contains(&wire.b));
-    let peak = wiring.wires().iter().filter(is_pcie).map(|wire| wire.bandwidth.0).min();
-    let full = LinkKind::Pcie3.data_sheet().bandwidth.0 as f64;
-    let slot = peak.map_or(PCIE3_BANDWIDTH, |peak| PCIE3_BANDWIDTH * peak as f64 / full);
+    let slot = slot_bandwidth(wiring, gpus);
     let intel = has_cpu_of(wiring, &["Xeon", "Intel"]);
     let bridge = if intel { slot / search.intel_overhead } else { slot };
     match farthest {
@@ -119,7 +115,22 @@ pub(super) fn host_bandwidth(
     }
 }
 
+/// What NCCL counts on from the slots of some GPUs; from PCIe 3 where they have none.
+pub(super) fn slot_bandwidth(wiring: &Wiring, gpus: &[usize]) -> f64 {
+    let devices: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
+    let is_pcie =
+        |wire: &&Wire| wire.is_pcie() && (devices.contains(&wire.a) || devices.contains(&wire.b));
+    let peak = wiring.wires().iter().filter(is_pcie).map(|wire| wire.bandwidth.0).min();
+    peak.map_or(PCIE3_BANDWIDTH, Search::of_pcie)
+}
+
 impl Search {
+    /// What it counts on from PCIe of so many bytes a second: in sixteenths, as lanes and generations come.
+    pub(super) fn of_pcie(peak: u64) -> f64 {
+        let full = LinkKind::Pcie3.data_sheet().bandwidth.0 as f64;
+        (16.0 * PCIE3_BANDWIDTH * peak as f64 / full).round() / 16.0
+    }
+
     /// The rates for one channel that it tries within a server, highest first.
     const fn rates_of(&self, generation: Generation) -> &'static [f64] {
         match generation {
@@ -129,7 +140,8 @@ impl Search {
         }
     }
 
-    fn total(&self, generation: Generation, links: u32) -> f64 {
+    /// GB/s that it counts on from so many links of a generation.
+    pub(super) fn total(&self, generation: Generation, links: u32) -> f64 {
         f64::from(links) * self.link(link_of(generation))
     }
 
@@ -149,13 +161,6 @@ impl Search {
             }
         }
         best
-    }
-
-    /// The rate of each of NVLS's channels, one for every GPU, where the links carry them.
-    pub(super) fn nvls_rate(&self, generation: Generation, links: u32, gpus: usize) -> Option<f64> {
-        let total = self.total(generation, links);
-        let fits = |rate: &f64| *rate * gpus as f64 <= total;
-        self.rates_of(generation).iter().copied().find(fits)
     }
 }
 

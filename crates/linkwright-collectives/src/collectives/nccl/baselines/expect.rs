@@ -6,6 +6,8 @@
 //!
 //! What it leaves out: as [`super::choice`] and the clock.
 
+pub mod doubts;
+
 use thiserror::Error;
 
 use super::choice::{Choice, ChoiceError, Chooser, Settings};

@@ -13,6 +13,8 @@ pub enum ExpectedAlgorithm {
     Nvls,
     /// The `NVSwitches` reduce and multicast in each server, and trees join the GPUs of the servers that have the same part.
     NvlsTree,
+    /// Parallel trees carry all-gathers and reduce-scatters over servers of one GPU each (PAT).
+    Pat,
     /// Ranks send and receive between pairs.
     Pairs,
 }
@@ -21,7 +23,7 @@ linkwright_ground::named_by_all!(ExpectedAlgorithm, "algorithm of NCCL");
 
 impl ExpectedAlgorithm {
     /// Lists those that can be asked for.
-    pub const ALL: [Self; 4] = [Self::Ring, Self::Tree, Self::Nvls, Self::NvlsTree];
+    pub const ALL: [Self; 5] = [Self::Ring, Self::Tree, Self::Nvls, Self::NvlsTree, Self::Pat];
 
     /// Tells whether switches reduce.
     #[must_use]
@@ -37,6 +39,7 @@ impl ExpectedAlgorithm {
             Self::Tree => "tree",
             Self::Nvls => "nvls",
             Self::NvlsTree => "nvls-tree",
+            Self::Pat => "pat",
             Self::Pairs => "pairs",
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! [`fn@choose`] says what a release of NCCL, or of RCCL, runs for a size: algorithm, protocol,
 //! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
-//! left out: `CollNet`, PAT and NVLS between servers without trees.
+//! left out: `CollNet`, and NVLS between servers, which takes it.
 
 mod choice;
 mod constants;
@@ -25,11 +25,13 @@ mod search;
 mod silicon;
 
 pub use choice::{
-    Choice, ChoiceError, Chunking, Library, NumberType, Operation, Release, Settings, Version,
-    VersionError, choices, choose, release_on, releases,
+    Choice, ChoiceError, Chunking, Explanation, FoundGraph, Library, ModelCost, NumberType,
+    Operation, Release, Settings, Version, VersionError, choices, choose, explain, release_on,
+    releases,
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
 pub(in crate::collectives) use constants::{AMD, Generation, has_cpu_of};
+pub use expect::doubts::doubts;
 pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
 pub use expected_algorithm::ExpectedAlgorithm;
 pub(in crate::collectives) use expected_algorithm::by_pairs;

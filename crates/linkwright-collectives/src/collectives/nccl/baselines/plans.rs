@@ -14,12 +14,13 @@ use super::interfaces::Dealing;
 use super::rings::{Era, rings_of};
 use crate::collectives::planners::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::planners::lowering::{
-    Ring, RootedTree, outline_of_rings, schedule_of_paths, schedule_of_rings, schedule_of_trees,
+    Ring, RootedTree, outline_of_parallel_trees, outline_of_rings, schedule_of_parallel_trees,
+    schedule_of_paths, schedule_of_rings, schedule_of_trees,
 };
 use crate::collectives::planners::plan::nvls::{plan as nvls_plan, trees_of_heads};
 use crate::collectives::planners::plan::{Links, Plan, PlanError, Question, by_rule_alone};
 use crate::collectives::schedule::collective::Collective;
-use crate::collectives::schedule::{Pacing, Schedule};
+use crate::collectives::schedule::{Channel, Pacing, Schedule};
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::Bytes;
@@ -206,10 +207,13 @@ pub(super) fn outline_choice(
     choice: &Choice,
 ) -> Result<Timed, PlanError> {
     use Collective::{AllGather, AllReduce, ReduceScatter};
-    let is_ring = choice.algorithm == ExpectedAlgorithm::Ring
-        && matches!(collective, AllReduce | AllGather | ReduceScatter);
-    let plan = of_choice(wiring, gpus, (collective, is_ring), chooser, choice)?;
-    Ok(if is_ring { Timed::Outline(plan.schedule) } else { Timed::Whole(plan.schedule) })
+    let is_outline = match choice.algorithm {
+        ExpectedAlgorithm::Ring => matches!(collective, AllReduce | AllGather | ReduceScatter),
+        ExpectedAlgorithm::Pat => true,
+        _ => false,
+    };
+    let plan = of_choice(wiring, gpus, (collective, is_outline), chooser, choice)?;
+    Ok(if is_outline { Timed::Outline(plan.schedule) } else { Timed::Whole(plan.schedule) })
 }
 
 /// What a library runs by its choice, of rings the outline alone where that is enough.
@@ -224,11 +228,27 @@ fn of_choice(
         ExpectedAlgorithm::Ring => ("nccl-ring", false),
         ExpectedAlgorithm::Tree => ("nccl-tree", true),
         ExpectedAlgorithm::Pairs => ("nccl-pairs", false),
+        ExpectedAlgorithm::Pat => {
+            let channels = vec![Channel::default(); choice.channels as usize];
+            let write =
+                if is_outline { outline_of_parallel_trees } else { schedule_of_parallel_trees };
+            let name = format!("nccl-pat-{}", collective.name());
+            let mut schedule = write(&name, collective, gpus, &channels);
+            let chunk = choice.longest_run(collective);
+            schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(1) };
+            let (links, trees, notes) = (LinkClass::Network, Vec::new(), Vec::new());
+            return Ok(BaselinePlan { schedule, links, trees, notes });
+        }
         in_switch @ (ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree) => {
             let plan = if in_switch == ExpectedAlgorithm::Nvls {
                 nvls_plan(wiring, gpus, collective, Links::Auto)?
             } else {
-                trees_of_heads(wiring, gpus, Dealing::of(chooser.rules, &chooser.settings))?
+                trees_of_heads(
+                    wiring,
+                    gpus,
+                    chooser.heads(),
+                    Dealing::of(chooser.rules, &chooser.settings),
+                )?
             };
             let mut schedule = plan.schedule;
             let chunk = choice.longest_run(collective);

@@ -4,12 +4,15 @@
 //! or in lockstep around a ring, so that no schedule made here can deadlock.
 
 pub mod equal_servers;
+pub mod parallel_trees;
 pub mod path;
 pub mod ring;
 pub mod three_phase;
 pub mod tree;
 
 pub use equal_servers::{PlaceTree, schedule_of_equal_servers};
+pub(in crate::collectives) use parallel_trees::outline_of_parallel_trees;
+pub use parallel_trees::schedule_of_parallel_trees;
 pub use path::{RankPath, schedule_of_paths};
 pub(in crate::collectives) use ring::outline_of_rings;
 pub use ring::{Ring, schedule_of_rings};

@@ -1,6 +1,6 @@
 //! Reductions and copies inside the switch, as NCCL's NVLS within one server.
 //!
-//! Every rank is the head of its own part: it reads the part reduced over all ranks, and writes the
+//! Every rank, or the first 32 of more, is the head of its own part: it reads the part reduced over all ranks, and writes the
 //! result to all of them. NCCL's search makes a channel for every GPU, with that GPU as its head, and so
 //! does this; what NCCL runs as 16 or 24 blocks on each GPU is one here, in chunks that are as much
 //! longer.
@@ -43,8 +43,11 @@ const fn blocks(generation: Generation) -> u64 {
     }
 }
 
-/// The least GPUs on which NCCL takes it (`ncclNvlsInit`).
-const LEAST_OF_NCCL: usize = 3;
+/// The least GPUs on which NCCL takes it (`ncclNvlsInit`, from 2.28.7 on).
+const LEAST_OF_NCCL: usize = 2;
+
+/// The most GPUs of a server that have a part of an all-reduce (NCCL, `src/include/device.h`, `NCCL_MAX_NVLS_ARITY`).
+const MOST_HEADS: usize = 32;
 
 /// Names [`NvlsPlanner`].
 pub(super) const NAME: &str = "nvls";
@@ -97,9 +100,8 @@ pub(in crate::collectives) fn plan(
     links: Links,
 ) -> Result<Plan, PlanError> {
     let heads: Vec<usize> = match collective {
-        Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter => {
-            (0..gpus.len()).collect()
-        }
+        Collective::AllReduce => (0..gpus.len().min(MOST_HEADS)).collect(),
+        Collective::AllGather | Collective::ReduceScatter => (0..gpus.len()).collect(),
         Collective::Broadcast { root } | Collective::Reduce { root } => vec![root],
         _ => {
             return Err(PlanError::Unsupported {
@@ -135,7 +137,7 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
         _ => StepOperation::SwitchReduce,
     };
     let ranks = gpus.len();
-    let chunks = if collective == Collective::AllReduce { ranks as u32 } else { 1 };
+    let chunks = if collective == Collective::AllReduce { heads.len() as u32 } else { 1 };
     let name = format!("{NAME}-{}", collective.name());
     let mut builder = ScheduleBuilder::new(&name, collective, gpus.to_vec(), chunks);
     for head in heads {
@@ -164,10 +166,12 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
 /// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs
 /// that have an interface of their own.
 /// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Every other part takes the
-/// second tree, in which the leaves of the first are inner vertices.
+/// second tree, in which the leaves of the first are inner vertices. At most so many GPUs of a server have a part: those at
+/// which its network is.
 pub(in crate::collectives) fn trees_of_heads(
     wiring: &Wiring,
     gpus: &[usize],
+    most: usize,
     dealing: Dealing,
 ) -> Result<Plan, PlanError> {
     let servers = by_server(wiring, gpus);
@@ -177,17 +181,18 @@ pub(in crate::collectives) fn trees_of_heads(
     }
     let messages = Messages::new(wiring, gpus, &servers, dealing, false);
     let all_heads = messages.heads();
-    let heads = all_heads[0].len();
+    let heads = all_heads[0].len().min(most).max(1);
     let name = format!("{NAME_OF_TREES}-{}", Collective::AllReduce.name());
     let mut builder =
         ScheduleBuilder::new(&name, Collective::AllReduce, gpus.to_vec(), heads as u32);
     let trees = double_binary_tree(servers.len());
-    for place in 0..heads {
-        let part = place as u32;
+    for part in 0..heads {
+        let place = part * all_heads[0].len() / heads;
+        let part = part as u32;
         let switches: Vec<usize> = (servers.iter())
             .map(|ranks| builder.channel(Channel::through_switch(ranks.iter().copied())))
             .collect();
-        let (tree, sum) = (&trees[place % 2], Slice::output(part));
+        let (tree, sum) = (&trees[part as usize % 2], Slice::output(part));
         let head = |server: usize| all_heads[server][place].0;
         let crossings = messages.between_heads(&all_heads, (place, tree));
         let between = builder.channel(Channel { crossings, ..Channel::default() });

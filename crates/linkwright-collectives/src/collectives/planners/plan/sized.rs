@@ -168,6 +168,9 @@ impl Candidates {
     }
 }
 
+/// Names NCCL's parallel trees, which have no planner of their own.
+const NAME_OF_PARALLEL_TREES: &str = "nccl-pat";
+
 /// The name of who plans what NCCL runs.
 const fn planner_of(expected: ExpectedAlgorithm) -> &'static str {
     match expected {
@@ -175,6 +178,7 @@ const fn planner_of(expected: ExpectedAlgorithm) -> &'static str {
         ExpectedAlgorithm::Tree => NcclBaseline::Tree.name(),
         ExpectedAlgorithm::Nvls => nvls::NAME,
         ExpectedAlgorithm::NvlsTree => nvls::NAME_OF_TREES,
+        ExpectedAlgorithm::Pat => NAME_OF_PARALLEL_TREES,
     }
 }
 

@@ -1,16 +1,18 @@
 //! What the search for channels tells the cost model.
 
-use super::rules::{Bandwidths, Rules, Search};
+use super::found::{Found, Links, Pattern, Reach, Searched};
+use super::interfaces::near_interfaces;
+use super::rules::{Bandwidths, Rules};
 use super::settings::Settings;
 use crate::collectives::nccl::baselines::constants::{
-    AMD, Generation, Hop, has_cpu_of, host_bandwidth,
+    AMD, Generation, Hop, has_cpu_of, host_bandwidth, slot_bandwidth,
 };
 use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop};
 use crate::collectives::nccl::baselines::interfaces::{Deal, Dealing};
 use crate::collectives::nccl::baselines::rings::{
     Era, RingPath, Rings, host_ring, rings_of, rings_of_rccl,
 };
-use crate::system::{LinkKind, Proximity, Wiring};
+use crate::system::{LinkKind, Proximity, Server, Wire, Wiring};
 
 /// Channels, and what they carry.
 #[derive(Debug, Clone)]
@@ -18,29 +20,25 @@ pub struct Graph {
     pub generation: Generation,
     pub ranks: usize,
     pub servers: usize,
-    /// Those that the search found, and split where they are fast.
-    pub channels: f64,
-    /// Those that the library then has: each found one, often enough.
+    /// What the search found, split where it is fast.
+    pub rings: Found,
+    pub trees: Found,
+    /// Those of reduction in the switches.
+    pub nvls: Option<Found>,
+    /// The channels that the library then has: each found one, often enough.
     pub built: u32,
-    /// GB/s of all channels together.
-    pub bandwidth: f64,
     pub hop: Hop,
     /// Whether rings run over NVLink or xGMI all the way, or with relays.
     pub over_fabric: bool,
     /// Whether some hop relays through a GPU.
     pub relayed: bool,
-    /// Whether all channels have the same order.
-    pub same_channels: bool,
-    /// GB/s of one of the channels of reduction in the switches; one for each GPU.
-    pub nvls: Option<f64>,
-    /// GB/s of rings within a server.
-    pub inside: f64,
-    /// Measures the interfaces of a server in GB/s; infinite on one server.
-    pub network: f64,
+    /// Whether each server's GPUs are behind `NVSwitches`.
+    pub switched: bool,
     /// Links from each GPU to each other, the fewest; zero where some have none.
     pub between: u32,
-    /// Whether the hosts have AMD's CPUs.
+    /// Whether the hosts have AMD's CPUs, and whether Intel's or AMD's.
     pub amd_host: bool,
+    pub x86_host: bool,
     /// The channels between servers, where there are several.
     pub deal: Option<Deal>,
 }
@@ -48,47 +46,45 @@ pub struct Graph {
 impl Graph {
     pub fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
         let generation = Generation::of(wiring, gpus);
-        let servers = by_server(wiring, gpus);
+        let ranks = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
-        let groups: Vec<Vec<usize>> = servers.iter().map(ids).collect();
-        let part = |own: &Vec<usize>| Part::new(rules, wiring, own, settings);
-        let parts: Vec<Part> = groups.iter().map(part).collect();
-        let narrowest = |part: &&Part| (part.channels * part.rate * 1e6) as u64;
-        let part = parts.iter().min_by_key(narrowest).expect("a job has a server");
-        let inside = part.channels * part.rate;
-        let search = &rules.search;
-        let of_network = |own: &Vec<usize>| network_bandwidth(search, wiring, own);
-        let network = if groups.len() > 1 {
-            groups.iter().map(of_network).fold(f64::INFINITY, f64::min)
-        } else {
-            f64::INFINITY
+        let groups: Vec<Vec<usize>> = ranks.iter().map(ids).collect();
+        let servers = groups.len();
+        let mut known: Vec<(Key, Part)> = Vec::new();
+        let parts: Vec<Part> = groups
+            .iter()
+            .map(|own| {
+                let key = key_of(wiring, own);
+                if let Some((_, part)) = known.iter().find(|(of, _)| *of == key) {
+                    return part.clone();
+                }
+                let part = Part::new(rules, wiring, own, servers > 1, settings);
+                known.push((key, part.clone()));
+                part
+            })
+            .collect();
+        let narrowest = |of: fn(&Part) -> &Found| {
+            let found = parts.iter().map(of);
+            *found.min_by(|a, b| a.whole().total_cmp(&b.whole())).expect("a job has a server")
         };
-        let fabric = Fabric::new(wiring, gpus);
-        let nvls_of = |own: &Vec<usize>| {
-            let switched = Fabric::new(wiring, own).switched;
-            // Without P2P the switches reduce as well: no release looks at it there (`ncclNvlsInit`).
-            let may = settings.nvls && own.len() > 2 && switched > 0;
-            may.then(|| search.nvls_rate(generation, switched, own.len())).flatten()
-        };
-        let nvls = groups.iter().map(nvls_of).collect::<Option<Vec<f64>>>();
-        let nvls = nvls.and_then(|rates| rates.into_iter().min_by(f64::total_cmp));
-        let most = rules.blocks.most;
-        let deal = (groups.len() > 1).then(|| {
-            let found: Vec<Rings> = parts.iter().map(|part| part.rings.clone()).collect();
+        let (rings, trees) = (narrowest(|part| &part.rings), narrowest(|part| &part.trees));
+        let nvls = parts.iter().map(|part| part.nvls).collect::<Option<Vec<Found>>>();
+        let slower = |a: &Found, b: &Found| a.whole().total_cmp(&b.whole());
+        let has_cpu = |names: &[&str]| has_cpu_of(wiring, names);
+        let amd_host = has_cpu(&AMD);
+        let deal = (servers > 1).then(|| {
+            let found: Vec<Rings> = parts.iter().map(|part| part.orders.clone()).collect();
             let found = all_alike(wiring, &groups, found, rules.thresholds.is_none());
-            Deal::new(wiring, gpus, &servers, &found, &Dealing::of(rules, settings))
+            Deal::new(wiring, gpus, &ranks, &found, &Dealing::of(rules, settings))
         });
-        let orders = match &deal {
-            None => part.channels as u32 * part.times,
-            Some(deal) => (deal.channels() as u32).clamp(1, most / 2) * part.times,
-        };
         Self {
             generation,
             ranks: gpus.len(),
-            servers: groups.len(),
-            channels: part.channels,
-            built: orders.clamp(1, most),
-            bandwidth: inside.min(network),
+            servers,
+            rings,
+            trees,
+            nvls: nvls.and_then(|found| found.into_iter().min_by(slower)),
+            built: built(rules, &parts, &rings, (generation, deal.as_ref())),
             hop: if parts.iter().all(|part| part.hop == Hop::Nvlink) {
                 Hop::Nvlink
             } else {
@@ -96,70 +92,178 @@ impl Graph {
             },
             over_fabric: parts.iter().all(|part| part.path != RingPath::Host),
             relayed: parts.iter().any(|part| part.path == RingPath::Relayed),
-            same_channels: parts.iter().all(|part| part.same_channels),
-            nvls,
-            inside,
-            network,
-            between: if settings.p2p && groups.len() == 1 { fabric.fewest() } else { 0 },
-            amd_host: has_cpu_of(wiring, &AMD),
+            switched: parts.iter().all(|part| part.path == RingPath::Switched),
+            between: if settings.p2p && servers == 1 {
+                Fabric::new(wiring, gpus).fewest()
+            } else {
+                0
+            },
+            amd_host,
+            x86_host: amd_host || has_cpu(&["Xeon", "Intel"]),
             deal,
         }
     }
+
+    /// Whether each server has but one GPU.
+    pub const fn is_one_each(&self) -> bool {
+        self.servers > 1 && self.ranks == self.servers
+    }
+
+    /// GPUs that have a part of what switches reduce.
+    pub fn heads(&self) -> u32 {
+        self.nvls.map_or(1, |nvls| nvls.channels)
+    }
+}
+
+/// Servers of one template with GPUs in the same places are alike.
+type Key = (*const Server, Vec<usize>);
+
+fn key_of(wiring: &Wiring, gpus: &[usize]) -> Key {
+    let places: Vec<usize> = gpus.iter().map(|gpu| wiring.in_template(*gpu).1).collect();
+    (std::ptr::from_ref(wiring.in_template(gpus[0]).0), places)
 }
 
 /// What one server's GPUs have.
 #[derive(Debug, Clone)]
 struct Part {
     path: RingPath,
-    channels: f64,
-    /// GB/s of one channel.
-    rate: f64,
+    rings: Found,
+    trees: Found,
+    nvls: Option<Found>,
     hop: Hop,
-    same_channels: bool,
     /// How often the library builds each channel.
     times: u32,
-    rings: Rings,
+    is_rccl: bool,
+    /// The rings that they are.
+    orders: Rings,
 }
 
 impl Part {
-    fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
+    fn new(
+        rules: &Rules,
+        wiring: &Wiring,
+        gpus: &[usize],
+        is_between: bool,
+        settings: &Settings,
+    ) -> Self {
         let (generation, search) = (Generation::of(wiring, gpus), &rules.search);
         let fabric = Fabric::new(wiring, gpus);
         let found = rings_in(rules, wiring, gpus, settings);
-        let first = &found.rings[0].order;
-        let same_channels = gpus.len() == 2 || found.rings.iter().all(|ring| ring.order == *first);
-        let (channels, rate, hop) = match found.path {
-            _ if gpus.len() == 1 => (1.0, f64::INFINITY, Hop::Nvlink),
-            RingPath::Switched => {
-                let (channels, rate) = search.switched_channels(generation, fabric.switched);
-                // Fast channels are split in two, which their limits are about.
-                let split = if rate >= 25.0 { 2.0 } else { 1.0 };
-                (f64::from(channels) * split, rate / split, Hop::Nvlink)
-            }
-            RingPath::Direct | RingPath::Relayed => {
-                let lane = search.link(fabric.kind.unwrap_or(LinkKind::Nvlink3));
-                let direct = found.path == RingPath::Direct;
-                // A relayed path is no plain NVLink to the cost model, which then takes PCIe's.
-                let hop = if direct { Hop::Nvlink } else { Hop::Host };
-                let rings = found.rings.len() as f64;
-                // RCCL puts two rings on each link.
-                let shared =
-                    if matches!(rules.bandwidths, Bandwidths::Shares(_)) { 2.0 } else { 1.0 };
-                (rings, lane / shared, hop)
-            }
-            RingPath::Host => {
-                let farthest = farthest_hop(wiring, gpus, first);
-                // Without peer access the way leads through the processor (`ncclTopoComputePaths`).
-                let own = |gpu: &usize| wiring.gpu(*gpu);
-                let [first, second] = [&gpus[0], &gpus[1]].map(own);
-                let has_peers = settings.p2p && wiring.has_peer_access(first, second);
-                let farthest = if has_peers { farthest } else { farthest.max(Proximity::Phb) };
-                (1.0, host_bandwidth(search, wiring, gpus, farthest), Hop::Host)
-            }
-        };
         let path = found.path;
         let times = times(rules, path, gpus.len(), fabric.kind);
-        Self { path, channels, rate, hop, same_channels, times, rings: found }
+        let lane = search.link(fabric.kind.unwrap_or(LinkKind::Nvlink3));
+        let direct = matches!(path, RingPath::Direct | RingPath::Switched);
+        // A relayed path is no plain NVLink to the cost model, which then takes PCIe's.
+        let hop = if gpus.len() == 1 || direct { Hop::Nvlink } else { Hop::Host };
+        let farthest = farthest_hop(wiring, gpus, &found.rings[0].order);
+        // Without peer access the way leads through the processor (`ncclTopoComputePaths`).
+        let ends = [gpus[0], gpus[gpus.len().min(2) - 1]].map(|gpu| wiring.gpu(gpu));
+        let has_peers = settings.p2p && wiring.has_peer_access(ends[0], ends[1]);
+        let farthest = if has_peers { farthest } else { farthest.max(Proximity::Phb) };
+        let (links, reach) = match path {
+            _ if gpus.len() == 1 => (Links::None, Reach::Loc),
+            RingPath::Switched => {
+                (Links::Switched(search.total(generation, fabric.switched)), Reach::Nvl)
+            }
+            RingPath::Direct => (Links::Lanes(found.rings.len() as u32, lane), Reach::Nvl),
+            RingPath::Relayed => (Links::Lanes(found.rings.len() as u32, lane), Reach::Nvb),
+            RingPath::Host => {
+                (Links::Host(host_bandwidth(search, wiring, gpus, farthest)), reach_of(farthest))
+            }
+        };
+        let near = if is_between { near_interfaces(search, wiring, gpus) } else { Vec::new() };
+        let same = found.rings.iter().all(|ring| ring.order == found.rings[0].order);
+        let is_same = gpus.len() == 2 || same;
+        if matches!(rules.bandwidths, Bandwidths::Shares(_)) {
+            // RCCL puts two rings on each link.
+            let rings =
+                of_rccl(&found, (lane / 2.0, &links, reach), wiring, gpus, (is_between, is_same));
+            let (trees, nvls, is_rccl) = (Found { pattern: Pattern::Tree, ..rings }, None, true);
+            return Self { path, rings, trees, nvls, hop, times, is_rccl, orders: found };
+        }
+        let searched =
+            Searched { search, generation, gpus: gpus.len(), links, reach, interfaces: near };
+        let mut rings = searched.rings();
+        rings.same_channels &= is_same;
+        let mut trees = searched.trees(&rings);
+        trees.same_channels &= is_same;
+        // Without P2P the switches reduce as well: no release looks at it there (`ncclNvlsInit`).
+        let may = settings.nvls && fabric.switched > 0;
+        let least = rules.nvls.map_or(usize::MAX, |nvls| nvls.least);
+        let may = may && gpus.len() >= least && generation >= Generation::Hopper;
+        let nvls = may.then(|| searched.nvls()).flatten();
+        Self { path, rings, trees, nvls, hop, times, is_rccl: false, orders: found }
+    }
+}
+
+/// RCCL's rings, which are a table: as fast as their links, and no faster than the network.
+fn of_rccl(
+    found: &Rings,
+    (lane, links, reach): (f64, &Links, Reach),
+    wiring: &Wiring,
+    gpus: &[usize],
+    (is_between, same_channels): (bool, bool),
+) -> Found {
+    let channels = found.rings.len() as u32;
+    let rate = match links {
+        Links::None => f64::INFINITY,
+        Links::Lanes(..) => lane,
+        Links::Switched(total) | Links::Host(total) => *total,
+    };
+    let network = if is_between { network_bandwidth(wiring, gpus) } else { f64::INFINITY };
+    let rate = rate.min(network / f64::from(channels));
+    Found {
+        pattern: Pattern::Ring,
+        channels,
+        intra: rate,
+        inter: rate,
+        reach_intra: reach,
+        reach_inter: Reach::Pix,
+        same_channels,
+    }
+}
+
+/// Counts the channels that the library has in the end (`ncclTopoPostset`). From Hopper on few fast ones between
+/// servers are doubled again.
+fn built(
+    rules: &Rules,
+    parts: &[Part],
+    rings: &Found,
+    (generation, deal): (Generation, Option<&Deal>),
+) -> u32 {
+    let (most, is_between) = (rules.blocks.most, parts.len() > 1);
+    let inside = parts.iter().map(|part| part.rings.channels).min().unwrap_or(1);
+    let orders = deal.map_or(inside, |deal| deal.channels() as u32);
+    let times = parts.iter().map(|part| part.times).min().unwrap_or(1);
+    let is_rccl = parts.iter().any(|part| part.is_rccl);
+    let orders = if is_between { orders.clamp(1, most / 2) } else { orders };
+    let mut channels = (orders * times).clamp(1, most);
+    let is_fast = generation >= rules.blocks.doubled_from && rings.intra > 45.0;
+    if !is_rccl && is_between && is_fast && channels <= rules.blocks.doubled_to {
+        channels *= 2;
+    }
+    channels
+}
+
+const fn reach_of(farthest: Proximity) -> Reach {
+    match farthest {
+        Proximity::Pix => Reach::Pix,
+        Proximity::Pxb => Reach::Pxb,
+        Proximity::Phb => Reach::Phb,
+        Proximity::Node | Proximity::Sys => Reach::Sys,
+    }
+}
+
+/// The rings of one server's GPUs, as a release and the settings have them.
+pub fn rings_in(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Rings {
+    let shares = matches!(rules.bandwidths, Bandwidths::Shares(_));
+    if shares && settings.p2p && gpus.len() > 1 {
+        rings_of_rccl(wiring, gpus)
+    } else if settings.p2p || gpus.len() == 1 {
+        let era = if rules.thresholds.is_some() { Era::Classic } else { Era::Recent };
+        rings_of(&rules.search, wiring, gpus, era)
+    } else {
+        host_ring(wiring, gpus, false)
     }
 }
 
@@ -176,26 +280,13 @@ pub fn all_alike(
     servers.iter().map(|own| host_ring(wiring, own, is_mixed)).collect()
 }
 
-/// The rings of one server's GPUs, as a release and the settings have them.
-pub fn rings_in(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Rings {
-    let shares = matches!(rules.bandwidths, Bandwidths::Shares(_));
-    if shares && settings.p2p && gpus.len() > 1 {
-        rings_of_rccl(wiring, gpus)
-    } else if settings.p2p || gpus.len() == 1 {
-        let era = if rules.thresholds.is_some() { Era::Classic } else { Era::Recent };
-        rings_of(&rules.search, wiring, gpus, era)
-    } else {
-        host_ring(wiring, gpus, false)
-    }
-}
-
 /// How often each channel is built: NCCL doubles them (`connect.cc`; 2.4 only over NVLink). RCCL
 /// goes by its kind of box and number of GPUs (`init.cc`), and lists the rings of 8 GPUs twice.
 fn times(rules: &Rules, path: RingPath, gpus: usize, kind: Option<LinkKind>) -> u32 {
     match (&rules.bandwidths, gpus) {
-        (_, 1) => 1,
         (Bandwidths::Limits(_), _) if rules.thresholds.is_some() && path == RingPath::Host => 1,
         (Bandwidths::Limits(_), _) => 2,
+        (Bandwidths::Shares(_), 1) => 1,
         (Bandwidths::Shares(_), 2) if kind == Some(LinkKind::XgmiMi300) => 16,
         (Bandwidths::Shares(_), 4 | 8) => 4,
         (Bandwidths::Shares(_), _) if kind == Some(LinkKind::Xgmi) => 4,
@@ -204,11 +295,11 @@ fn times(rules: &Rules, path: RingPath, gpus: usize, kind: Option<LinkKind>) -> 
 }
 
 /// GB/s that a server's network interfaces carry, no more than PCIe gives each.
-fn network_bandwidth(search: &Search, wiring: &Wiring, gpus: &[usize]) -> f64 {
+fn network_bandwidth(wiring: &Wiring, gpus: &[usize]) -> f64 {
     let own = wiring.server_of(gpus[0]);
     let is_own = |device: usize| wiring.devices()[device].server == own;
-    let slot = host_bandwidth(search, wiring, gpus, Proximity::Pix);
+    let slot = slot_bandwidth(wiring, gpus);
     let wires = wiring.wires().iter().filter(|wire| wire.is_network());
-    let ends_here = wires.filter(|wire| is_own(wire.a) || is_own(wire.b));
+    let ends_here = wires.filter(|wire: &&Wire| is_own(wire.a) || is_own(wire.b));
     ends_here.map(|wire| wire.bandwidth.as_gigabytes_per_second().min(slot)).sum()
 }

@@ -4,11 +4,14 @@
 //! in a table of its own ([`versions`]). It only chooses; its times are named the model's. How long
 //! the choice takes is another matter.
 //!
-//! What it leaves out: `CollNet`, PAT, NVLS between servers without trees, symmetric kernels, registered
-//! buffers, tuner plugins, several operations in one group, the latency that a network
+//! What it leaves out: `CollNet`, and with it NVLS between servers without trees; symmetric kernels and copies by
+//! engines, which take registered windows; registered buffers, tuner plugins, several operations in one group, the latency that a network
 //! interface tells NCCL, LL128's wish for an interface near each GPU, and MSCCL of RCCL.
 
+mod explain;
+mod found;
 pub(super) mod graph;
+mod interfaces;
 pub(super) mod model;
 mod numbers;
 pub(super) mod rules;
@@ -22,6 +25,7 @@ pub(super) mod versions;
 
 use thiserror::Error;
 
+pub use self::explain::{Explanation, FoundGraph, ModelCost, explain};
 use self::graph::Graph;
 pub(super) use self::graph::{all_alike, rings_in};
 use self::model::{Candidate, Model};
@@ -248,6 +252,20 @@ impl Chooser {
         self.rules.library == Library::Nccl && version < Version::new(2, 9, 0)
     }
 
+    /// How many GPUs of a server have a part of what its switches reduce.
+    pub(in crate::collectives::nccl::baselines) fn heads(&self) -> usize {
+        self.believed.heads() as usize
+    }
+
+    /// What it runs for a size, and what it would run next, by its model.
+    pub(in crate::collectives::nccl::baselines) fn first_two(
+        &self,
+        size: u64,
+    ) -> (Choice, Option<Choice>) {
+        let all = self.all(size);
+        (all[0], all.get(1).copied())
+    }
+
     /// What it runs for a size.
     pub(in crate::collectives) fn choose(&self, size: u64) -> Choice {
         self.all(size)[0]
@@ -397,28 +415,63 @@ impl Machine<'_> {
     }
 
     fn why_not(&self, wanted: ExpectedAlgorithm, collective: Collective, release: &str) -> String {
-        let machine = self.wiring.name();
         match wanted {
-            it if it.is_in_switch() && !self.settings.nvls => "NVLS is switched off".to_owned(),
-            it if it.is_in_switch() && !self.settings.in_switches(collective) => {
-                let (numbers, operation) = self.settings.reduced();
-                format!("switches do not reduce {} by {}", numbers.name(), operation.name())
+            it if it.is_in_switch() => self.why_not_in_switch(it, collective, release),
+            ExpectedAlgorithm::Pat if self.rules.pat.is_none() => {
+                format!("{release} has no parallel trees, which came with NCCL 2.23")
             }
-            it if it.is_in_switch() && self.rules.nvls.is_none() => {
-                format!("{release} does not reduce in NVSwitches")
+            ExpectedAlgorithm::Pat if !self.graph.is_one_each() => {
+                "parallel trees take servers of one GPU each".to_owned()
             }
-            ExpectedAlgorithm::NvlsTree if self.graph.servers == 1 => {
-                format!(
-                    "trees join the switches of several servers, and these GPUs of `{machine}` are in one"
-                )
+            _ => format!("{release} does no {} so", collective.name()),
+        }
+    }
+
+    fn why_not_in_switch(
+        &self,
+        wanted: ExpectedAlgorithm,
+        collective: Collective,
+        release: &str,
+    ) -> String {
+        let (machine, graph) = (self.wiring.name(), self.graph);
+        let is_tree = wanted == ExpectedAlgorithm::NvlsTree;
+        let most = self.rules.search.heads as usize;
+        let Some(nvls) = self.rules.nvls else {
+            return format!("{release} does not reduce in NVSwitches");
+        };
+        if !self.settings.nvls {
+            return "NVLS is switched off".to_owned();
+        }
+        if !self.settings.in_switches(collective) {
+            let (numbers, operation) = self.settings.reduced();
+            let (numbers, operation) = (numbers.name(), operation.name());
+            return format!("switches do not reduce {numbers} by {operation}");
+        }
+        if graph.nvls.is_none() {
+            if graph.switched && graph.generation < Generation::Hopper {
+                return format!(
+                    "only NVSwitches from the H100's on reduce, and `{machine}` has older GPUs"
+                );
             }
-            ExpectedAlgorithm::Nvls if self.graph.nvls.is_none() || self.graph.servers > 1 => {
-                format!(
-                    "NVLS takes three or more GPUs of one server behind NVSwitches, and these of `{machine}` are not"
-                )
+            let least = match nvls.least {
+                2 => "two",
+                _ => "three",
+            };
+            return format!(
+                "NVLS takes {least} or more GPUs of one server behind NVSwitches, and these of `{machine}` are not"
+            );
+        }
+        match (is_tree, graph.servers) {
+            (true, 1) => format!(
+                "trees join the switches of several servers, and these GPUs of `{machine}` are in one"
+            ),
+            (false, 2..) => {
+                "between servers NVLS takes CollNet, by which the network reduces, and which is \
+                             not modelled"
+                    .to_owned()
             }
-            it if it.is_in_switch() && self.graph.generation < Generation::Hopper => {
-                format!("only NVSwitches from the H100's on reduce, and `{machine}` has older GPUs")
+            (false, _) if collective != Collective::AllReduce && graph.ranks > most => {
+                format!("{release} gathers and scatters so on {most} GPUs of a server or fewer")
             }
             _ => format!("{release} does no {} so", collective.name()),
         }
@@ -432,6 +485,9 @@ impl Machine<'_> {
     ) -> String {
         if algorithm.is_some_and(ExpectedAlgorithm::is_in_switch) {
             return "switches reduce with Simple alone".to_owned();
+        }
+        if algorithm == Some(ExpectedAlgorithm::Pat) {
+            return "parallel trees go by Simple alone".to_owned();
         }
         if algorithm == Some(ExpectedAlgorithm::Pairs) {
             return "sends and receives between pairs go by LL or Simple".to_owned();

@@ -2,9 +2,11 @@
 //!
 //! It exists to choose, and its times are its own.
 
+use super::found::{Found, Pattern};
 use super::graph::Graph;
 use super::rules::{
-    Bandwidths, ByCollective, Limits, Nvls, NvlsShare, Plateau, Rules, Shares, TreeMost,
+    Bandwidths, ByCollective, Halves, Limits, Nvls, NvlsShare, NvlsTree, Plateau, Rules, Shares,
+    TreeMost,
 };
 use crate::collectives::nccl::baselines::constants::{Generation, Hop};
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
@@ -21,9 +23,9 @@ pub struct Candidate {
     pub algorithm: ExpectedAlgorithm,
     pub protocol: Protocol,
     /// Microseconds.
-    latency: f64,
+    pub latency: f64,
     /// GB/s of size.
-    bandwidth: f64,
+    pub bandwidth: f64,
     /// From this size on the latency is so many times longer.
     plateau: Option<(u64, f64)>,
     /// What it reaches of the bandwidth by powers of two from 64 B, and beyond the last.
@@ -64,6 +66,15 @@ pub struct Model<'a> {
 }
 
 impl Model<'_> {
+    /// How many blocks run NVLS on each GPU.
+    pub fn nvls_channels(&self) -> u32 {
+        let place = match self.graph.generation {
+            Generation::Blackwell => 1 + usize::from(self.graph.servers > 1),
+            _ => 0,
+        };
+        self.rules.nvls.map_or(1, |nvls| nvls.channels[place])
+    }
+
     /// What there is to choose from, whatever a user restricts; not of pairs.
     pub fn candidates(&self, collective: Collective) -> Vec<Candidate> {
         let protocols = || Protocol::ALL.into_iter().filter(|it| self.has(*it));
@@ -75,6 +86,7 @@ impl Model<'_> {
         }
         found.extend(self.nvls(collective));
         found.extend(self.nvls_tree(collective));
+        found.extend(self.pat(collective));
         found
     }
 
@@ -147,7 +159,8 @@ impl Model<'_> {
     fn ring_limit(&self, limits: &Limits, collective: Collective, protocol: Protocol) -> f64 {
         let graph = self.graph;
         let row = graph.generation.row();
-        let whole = graph.bandwidth.min(limits.most[row]);
+        let whole = graph.rings.counted(graph.servers).min(limits.most[row]);
+        let channels = f64::from(graph.rings.channels);
         let reduces = matches!(collective, Collective::AllReduce | Collective::Reduce { .. });
         match protocol {
             Protocol::LL => {
@@ -158,7 +171,7 @@ impl Model<'_> {
                 let alone = graph.ranks < 2 * graph.servers;
                 let share = if alone { limits.ll128_alone } else { limits.ll128 };
                 let most = self.most(&limits.ring_ll128_most, collective);
-                (whole * share).min(graph.channels * most)
+                (whole * share).min(channels * most)
             }
             Protocol::Simple => whole,
         }
@@ -169,7 +182,9 @@ impl Model<'_> {
         let table = if graph.servers <= 2 { &shares.two } else { &shares.more };
         let rooted = matches!(collective, Collective::Broadcast { .. } | Collective::Reduce { .. });
         let more = rooted && protocol == Protocol::LL && graph.servers == 1;
-        graph.bandwidth * table[RING][protocol as usize] * if more { shares.rooted_ll } else { 1.0 }
+        graph.rings.whole()
+            * table[RING][protocol as usize]
+            * if more { shares.rooted_ll } else { 1.0 }
     }
 
     /// The most on a channel.
@@ -197,7 +212,7 @@ impl Model<'_> {
         let outer = if across { Hop::Network } else { graph.hop };
         if matches!(collective, Collective::Broadcast { .. } | Collective::Reduce { .. }) {
             let hop = rules.hops[RING][outer as usize][index];
-            return match (graph.same_channels, protocol) {
+            return match (graph.rings.same_channels, protocol) {
                 (true, _) => hop,
                 (false, Protocol::Simple) => steps * rules.hops[TREE][outer as usize][index],
                 (false, _) => steps * hop,
@@ -209,10 +224,16 @@ impl Model<'_> {
             (true, Protocol::Simple) => 3.0 * post,
             (true, _) => post,
         };
-        let alone = rules.rings.alone_as_trees && graph.ranks == graph.servers;
-        let row = if alone { TREE } else { RING };
         let inner = self.inner(RING, protocol).max(posting);
-        (steps - between) * inner + between * rules.hops[row][outer as usize][index]
+        (steps - between) * inner + between * self.across(protocol)
+    }
+
+    /// A hop around a ring between servers.
+    fn across(&self, protocol: Protocol) -> f64 {
+        let (graph, rules) = (self.graph, self.rules);
+        let outer = if graph.servers > 1 { Hop::Network } else { graph.hop };
+        let alone = rules.rings.alone_as_trees && graph.ranks == graph.servers;
+        rules.hops[if alone { TREE } else { RING }][outer as usize][protocol as usize]
     }
 
     /// A hop inside a server.
@@ -232,7 +253,7 @@ impl Model<'_> {
             Plateau::None => None,
             Plateau::Ranks { by } => Some((4096 * graph.ranks, by[newer(Generation::Hopper)])),
             Plateau::Channels { by } => {
-                let channels = graph.channels as usize;
+                let channels = graph.built as usize;
                 Some((64 * channels * graph.ranks, by[newer(Generation::Ampere)]))
             }
         };
@@ -246,7 +267,7 @@ impl Model<'_> {
             Bandwidths::Limits(limits) => self.tree_limit(limits, protocol),
             Bandwidths::Shares(shares) => {
                 let table = if graph.servers <= 2 { &shares.two } else { &shares.more };
-                graph.bandwidth * table[TREE][index]
+                graph.rings.whole() * table[TREE][index]
             }
         };
         let chain = (graph.ranks / graph.servers) as f64 - 1.0;
@@ -268,24 +289,18 @@ impl Model<'_> {
         }
     }
 
-    /// Measures a tree's channels. Of two servers those inside count (`ncclTopoTuneModel`), and the search raises them to
-    /// twice what the channels between servers carry (`ncclTopoCompute`).
-    fn tree_whole(&self) -> f64 {
-        let graph = self.graph;
-        if graph.servers == 2 { graph.inside.min(2.0 * graph.bandwidth) } else { graph.bandwidth }
-    }
-
     fn tree_limit(&self, limits: &Limits, protocol: Protocol) -> f64 {
         let graph = self.graph;
         let row = graph.generation.row();
-        let whole = self.tree_whole().min(limits.most[row]);
+        let whole = graph.trees.counted(graph.servers).min(limits.most[row]);
+        let channels = f64::from(graph.trees.channels);
         let most = match &limits.tree_most {
             TreeMost::Whole(rows) => {
                 let ampere = graph.generation == Generation::Ampere;
                 let row = usize::from(!(ampere && protocol == Protocol::LL128));
                 rows[row][usize::from(graph.servers > 2)]
             }
-            TreeMost::Channel(rows) => graph.channels * rows[row][column(graph.servers)],
+            TreeMost::Channel(rows) => channels * rows[row][column(graph.servers)],
         };
         let mut bus = (whole * limits.tree).min(most);
         match protocol {
@@ -295,77 +310,116 @@ impl Model<'_> {
             Protocol::LL128 => {
                 let part = limits.tree_ll128[usize::from(graph.servers > 1)];
                 let most = self.most(&limits.tree_ll128_most, Collective::AllReduce);
-                bus = (bus * part).min(graph.channels * most);
+                bus = (bus * part).min(channels * most);
             }
             Protocol::Simple => {}
         }
-        bus * if graph.generation >= Generation::Hopper { limits.tree_hopper } else { 1.0 }
+        let unbalanced = graph.trees.pattern == Pattern::Tree;
+        bus * if unbalanced { limits.tree_unbalanced } else { 1.0 }
     }
 
+    /// The row of what is known of Hopper and of Blackwell.
+    fn newer_row(&self) -> usize {
+        usize::from(self.graph.generation == Generation::Blackwell)
+    }
+
+    /// What switches reduce and copy within one server. Between servers NCCL takes it with `CollNet` alone.
     fn nvls(&self, collective: Collective) -> Option<Candidate> {
         let graph = self.graph;
-        let rate = graph.nvls.filter(|_| graph.generation >= Generation::Hopper)?;
-        if graph.servers > 1 {
+        let found = graph.nvls.filter(|_| graph.servers == 1)?;
+        let nvls = self.rules.nvls?;
+        let is_whole = collective == Collective::AllReduce;
+        let is_half = matches!(collective, Collective::AllGather | Collective::ReduceScatter);
+        let fits = graph.ranks <= self.rules.search.heads as usize;
+        if !(is_whole || is_half && fits && nvls.halves != Halves::None) {
             return None;
         }
-        let Nvls { latency, share, halves, .. } = self.rules.nvls?;
-        let count = graph.ranks as f64;
-        let all = collective == Collective::AllReduce;
-        let half = matches!(collective, Collective::AllGather | Collective::ReduceScatter);
-        if !(all || half && halves) {
-            return None;
-        }
-        let bandwidth = match share {
-            NvlsShare::OfRings(share) => graph.inside * share,
-            NvlsShare::Size(share) => count * rate * share,
-            NvlsShare::Links(efficiency) => {
-                let blackwell = usize::from(graph.generation == Generation::Blackwell);
-                let channel = rate * efficiency[blackwell] * (count - 1.0) / count;
-                if all {
-                    2.0 * count * channel / collective.bus_factor(graph.ranks)
-                } else {
-                    count * channel * (count - 1.0) / count
-                }
-            }
-        };
-        Some(Candidate {
-            algorithm: ExpectedAlgorithm::Nvls,
-            protocol: Protocol::Simple,
-            latency,
-            bandwidth,
-            plateau: None,
-            correction: None,
-        })
+        let bandwidth = self.nvls_bandwidth(collective, &nvls, &found);
+        Some(Self::in_switch(ExpectedAlgorithm::Nvls, nvls.latency, bandwidth, None))
     }
 
-    /// Rates switches within servers and trees between them. Each GPU of a server has a channel, as fast as the switches or
-    /// as its part of the network. Two servers take each direction once.
+    fn nvls_bandwidth(&self, collective: Collective, nvls: &Nvls, found: &Found) -> f64 {
+        let graph = self.graph;
+        let (ranks, channels) = (graph.ranks as f64, f64::from(found.channels));
+        let others = (ranks - 1.0) / ranks;
+        let is_whole = collective == Collective::AllReduce;
+        match nvls.share {
+            NvlsShare::OfRings(share) => graph.rings.whole() * share,
+            NvlsShare::Size(share) if is_whole || nvls.halves == Halves::Share => {
+                channels * found.intra.min(found.inter) * share
+            }
+            NvlsShare::Size(_) if nvls.halves == Halves::Parts => {
+                channels * (found.intra * others).min(found.inter * 0.9)
+            }
+            NvlsShare::Size(_) => channels * found.intra.min(found.inter),
+            NvlsShare::Links(efficiency) => {
+                let inside =
+                    found.intra * efficiency[self.newer_row()] * (channels - 1.0) / channels;
+                if is_whole {
+                    channels * (2.0 * inside).min(found.inter) / collective.bus_factor(graph.ranks)
+                } else {
+                    channels * (inside * others).min(found.inter)
+                }
+            }
+        }
+    }
+
+    /// Rates switches within servers and trees between them.
     fn nvls_tree(&self, collective: Collective) -> Option<Candidate> {
         let graph = self.graph;
-        let rate = graph.nvls.filter(|_| graph.generation >= Generation::Hopper)?;
+        let found = graph.nvls.filter(|_| graph.servers > 1)?;
         let Nvls { latency, share, tree, .. } = self.rules.nvls?;
-        let tree = tree.filter(|_| graph.servers > 1 && collective == Collective::AllReduce)?;
-        let heads = (graph.ranks / graph.servers) as f64;
-        let (between, is_pair) = (graph.network / heads, graph.servers == 2);
+        let tree = tree.filter(|_| collective == Collective::AllReduce)?;
+        let NvlsTree { hop, most, in_turn, corrected } = tree;
+        let (channels, is_pair) = (f64::from(found.channels), graph.servers == 2);
+        let servers = graph.servers as f64;
         let bandwidth = match share {
             NvlsShare::OfRings(_) => return None,
+            NvlsShare::Size(_) if in_turn => {
+                found.counted(graph.servers) * 0.7 * servers / (2.0 * (servers - 1.0))
+            }
             NvlsShare::Size(share) => {
-                let between = if is_pair { between } else { between / 2.0 };
-                heads * rate.min(between) * share
+                let between = if is_pair { found.inter } else { found.inter / 2.0 };
+                channels * found.intra.min(between) * share
             }
             NvlsShare::Links(efficiency) => {
-                let blackwell = usize::from(graph.generation == Generation::Blackwell);
-                let inside = 2.0 * rate * efficiency[blackwell] * (heads - 1.0) / heads;
-                let between = if is_pair { 2.0 * between } else { between };
-                let most = tree.most[blackwell][usize::from(!is_pair)];
-                heads * inside.min(between).min(most) / collective.bus_factor(graph.ranks)
+                let row = self.newer_row();
+                let inside = 2.0 * found.intra * efficiency[row] * (channels - 1.0) / channels;
+                let between = if is_pair { 2.0 * found.inter } else { found.inter };
+                let most = most[row][usize::from(!is_pair)];
+                channels * inside.min(between).min(most) / collective.bus_factor(graph.ranks)
             }
         };
+        let hops = if in_turn { servers - 1.0 } else { f64::from(graph.servers.ilog2()) };
+        let is_blackwell = graph.generation == Generation::Blackwell;
+        let entries = self.rules.tree_correction[Protocol::Simple as usize];
+        let correction = (corrected && is_blackwell && graph.x86_host).then_some((entries, 1.0));
+        let latency = latency + 2.0 * hops * hop;
+        Some(Self::in_switch(ExpectedAlgorithm::NvlsTree, latency, bandwidth, correction))
+    }
+
+    const fn in_switch(
+        algorithm: ExpectedAlgorithm,
+        latency: f64,
+        bandwidth: f64,
+        correction: Option<(&'static [f64], f64)>,
+    ) -> Candidate {
+        let (protocol, plateau) = (Protocol::Simple, None);
+        Candidate { algorithm, protocol, latency, bandwidth, plateau, correction }
+    }
+
+    /// Rates parallel trees, on servers of one GPU each.
+    fn pat(&self, collective: Collective) -> Option<Candidate> {
+        let graph = self.graph;
+        let is_half = matches!(collective, Collective::AllGather | Collective::ReduceScatter);
+        let pat = self.rules.pat.filter(|_| is_half && graph.is_one_each())?;
+        let levels = f64::from(graph.servers.ilog2());
+        let hops = levels * self.across(Protocol::Simple) / pat.overlap;
         Some(Candidate {
-            algorithm: ExpectedAlgorithm::NvlsTree,
+            algorithm: ExpectedAlgorithm::Pat,
             protocol: Protocol::Simple,
-            latency: latency + 2.0 * f64::from(graph.servers.ilog2()) * tree.hop,
-            bandwidth,
+            latency: pat.base + hops + graph.ranks as f64 * pat.each,
+            bandwidth: graph.trees.counted(graph.servers) * pat.share,
             plateau: None,
             correction: None,
         })
@@ -386,3 +440,6 @@ impl Model<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 //! Blackwell. A release that knew no GPU of a generation has its elder's row.
 
 use super::version::Version;
+use crate::collectives::nccl::baselines::constants::Generation;
 use crate::system::LinkKind;
 
 /// Who makes it.
@@ -55,20 +56,30 @@ pub struct Rules {
     pub plateau: Plateau,
     pub ll128: Ll128,
     pub nvls: Option<Nvls>,
+    /// Parallel trees, from 2.23 on.
+    pub pat: Option<Pat>,
     pub blocks: Blocks,
 }
 
 /// What the search for channels knows.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Search {
     /// What it counts on from one link: NVLink of Pascal, Volta, Ampere, Hopper and Blackwell.
     pub nvlink: [f64; 5],
-    /// The rates for a channel that it tries, highest first: to Ampere, for Hopper, for Blackwell.
+    /// The rates for a channel that it tries in one server, highest first: to Ampere, for Hopper, for Blackwell.
     pub rates: [&'static [f64]; 3],
+    /// The rates that it tries where there is a network.
+    pub between: [&'static [f64]; 3],
     /// How much more of PCIe's bandwidth a transfer takes that passes an Intel host bridge.
     pub intel_overhead: f64,
-    /// What it counts on from UPI up to Ice Lake.
-    pub upi: f64,
+    /// What it counts on from UPI up to Ice Lake, of Sapphire Rapids, and of Emerald Rapids.
+    pub upi: [f64; 3],
+    /// The most channels that it makes of one kind (half of `MAXCHANNELS`).
+    pub most: u32,
+    /// The most GPUs that read what switches reduced (`NCCL_MAX_NVLS_ARITY`).
+    pub heads: u32,
+    /// Whether it raises rings, and the network's part of NVLS, once it has found channels (from 2.19 on).
+    pub raises: bool,
 }
 
 impl Search {
@@ -127,8 +138,8 @@ pub struct Limits {
     /// The share of trees' LL128 within a server, and between servers.
     pub tree_ll128: [f64; 2],
     pub tree_ll128_most: ByCollective,
-    /// The share of trees from Hopper on, which are not balanced over two GPUs.
-    pub tree_hopper: f64,
+    /// The share of trees that come from a server's network by one GPU.
+    pub tree_unbalanced: f64,
 }
 
 /// The most on one channel.
@@ -189,17 +200,45 @@ pub struct Ll128 {
     pub relayed: bool,
 }
 
+/// Parallel trees over servers of one GPU each, for all-gathers and reduce-scatters. Lets a tree's hops overlap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pat {
+    /// The share of a tree's channels that it reaches.
+    pub share: f64,
+    /// Takes this before anything moves, in microseconds.
+    pub base: f64,
+    /// Divides the time of a hop between servers, of which there is one for each power of two.
+    pub overlap: f64,
+    /// Takes this for each rank, in microseconds.
+    pub each: f64,
+}
+
 /// Reduction in the switches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nvls {
     pub latency: f64,
     pub share: NvlsShare,
-    /// Whether all-gather and reduce-scatter have it too.
-    pub halves: bool,
-    /// Counts the channels on Hopper, and on Blackwell within a server.
-    pub channels: [u32; 2],
+    /// Says what all-gathers and reduce-scatters have of it.
+    pub halves: Halves,
+    /// Counts the channels on Hopper, on Blackwell within a server, and on Blackwell between servers.
+    pub channels: [u32; 3],
+    /// The fewest GPUs of a server (`ncclNvlsInit`).
+    pub least: usize,
     /// Says what trees between servers add.
     pub tree: Option<NvlsTree>,
+}
+
+/// What all-gathers and reduce-scatters have of reduction in the switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halves {
+    /// They do without.
+    None,
+    /// They have the share of an all-reduce.
+    Share,
+    /// They have all that the channels carry.
+    Whole,
+    /// They have what the channels carry of the parts of other GPUs.
+    Parts,
 }
 
 /// Rates reduction in the switches of several servers, whose GPUs are joined by trees.
@@ -209,6 +248,10 @@ pub struct NvlsTree {
     pub hop: f64,
     /// Has the most of a channel: rows Hopper and Blackwell, columns two servers and more.
     pub most: [[f64; 2]; 2],
+    /// Whether it goes from server to server, by as many hops, which 2.18 rates by itself.
+    pub in_turn: bool,
+    /// Whether Blackwell beside an x86 host reaches no more of it than a tree's Simple does of a size.
+    pub corrected: bool,
 }
 
 /// What it reaches of its channels.
@@ -227,6 +270,9 @@ pub enum NvlsShare {
 pub struct Blocks {
     /// The most channels.
     pub most: u32,
+    /// From which generation on fast channels between servers are doubled once more, and up to how many.
+    pub doubled_from: Generation,
+    pub doubled_to: u32,
     /// Threads of a ring or tree by protocol.
     pub threads: [u32; 3],
     /// Bytes a thread below which channels, then threads, are taken away, by protocol. That of

@@ -5,8 +5,9 @@
 //! loops of `src/collectives/device`.
 
 use super::graph::Graph;
+use super::model::Model;
 use super::rules::{Blocks, LastChunk, Rules};
-use crate::collectives::nccl::baselines::constants::{Generation, Hop, PCIE3_BANDWIDTH};
+use crate::collectives::nccl::baselines::constants::{Hop, PCIE3_BANDWIDTH};
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
@@ -41,7 +42,7 @@ const GRAINS: [u64; 3] = [16, 1920, 512];
 /// A step of a send between pairs: over NVLink, else (`P2P_NVL_CHUNKSIZE`, `P2P_PCI_CHUNKSIZE`).
 const PAIR_CHUNKS: [u64; 2] = [512 << 10, 128 << 10];
 /// The most threads of a block (`NCCL_MAX_NTHREADS`), and the fewest (three warps).
-const MOST_THREADS: u32 = 640;
+pub const MOST_THREADS: u32 = 640;
 const LEAST_WARPS: u32 = 3;
 /// Up to so many bytes to each other rank, sends between pairs take LL (`P2P_LL_THRESHOLD`).
 pub const PAIRS_LL_MOST: u64 = 16_384;
@@ -67,6 +68,8 @@ impl Cut<'_> {
             ExpectedAlgorithm::Pairs => {
                 (self.pair_channels(), MOST_THREADS.min(self.most_threads()))
             }
+            // A block of parallel trees has all threads, and there are as many blocks as of trees.
+            ExpectedAlgorithm::Pat => (self.reduced().0, MOST_THREADS),
             ExpectedAlgorithm::Ring | ExpectedAlgorithm::Tree => self.reduced(),
         }
     }
@@ -76,8 +79,7 @@ impl Cut<'_> {
     }
 
     fn nvls_channels(&self) -> u32 {
-        let blackwell = usize::from(self.graph.generation == Generation::Blackwell);
-        let all = self.rules.nvls.map_or(1, |nvls| nvls.channels[blackwell]);
+        let all = Model { rules: self.rules, graph: self.graph }.nvls_channels();
         self.with_traffic(all)
     }
 
@@ -117,7 +119,7 @@ impl Cut<'_> {
     fn reduced(&self) -> (u32, u32) {
         let Blocks { threads, thread_bytes, warp, beside, tree_has_all, .. } = self.rules.blocks;
         let (ring, index) = (self.algorithm == ExpectedAlgorithm::Ring, self.protocol as usize);
-        let slow = self.graph.bandwidth <= PCIE3_BANDWIDTH;
+        let slow = self.graph.rings.whole() <= PCIE3_BANDWIDTH;
         let mut block = threads[index];
         if ring && self.protocol == Protocol::Simple && slow {
             block = block.min(256);
@@ -182,9 +184,9 @@ impl Cut<'_> {
         let mut chunk = self.step() * steps;
         match self.algorithm {
             ExpectedAlgorithm::Tree => chunk = self.shrunk_for_tree(chunk, channels),
-            ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree => {
-                chunk = self.shrunk_for_nvls(chunk, channels);
-            }
+            ExpectedAlgorithm::Nvls => chunk = self.shrunk_for_nvls(chunk, channels),
+            ExpectedAlgorithm::NvlsTree => chunk = self.shrunk_for_nvls_trees(channels),
+            ExpectedAlgorithm::Pat => chunk = self.shrunk_for_pat(chunk, channels),
             ExpectedAlgorithm::Pairs => {
                 chunk = self.pair_chunk();
                 if !simple {
@@ -201,6 +203,7 @@ impl Cut<'_> {
         let parts = match self.algorithm {
             ExpectedAlgorithm::Ring if circles => graph.ranks as u64,
             ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree => self.heads(),
+            ExpectedAlgorithm::Pat => graph.ranks as u64,
             // Each pair cuts its own message.
             ExpectedAlgorithm::Pairs => self.messages(),
             ExpectedAlgorithm::Ring | ExpectedAlgorithm::Tree => 1,
@@ -254,9 +257,9 @@ impl Cut<'_> {
         chunk
     }
 
-    /// Counts the GPUs of a server: the switches reduce a part for each.
+    /// Counts the GPUs for which the switches reduce a part.
     fn heads(&self) -> u64 {
-        (self.graph.ranks / self.graph.servers).max(1) as u64
+        u64::from(self.graph.heads().max(1))
     }
 
     fn shrunk_for_nvls(&self, chunk: u64, channels: u32) -> u64 {
@@ -266,6 +269,27 @@ impl Cut<'_> {
             if self.size < times * at_once * chunk {
                 chunk = chunk.min(to);
             }
+        }
+        chunk
+    }
+
+    /// NVLSTree has shorter chunks from four servers on, and for little data.
+    fn shrunk_for_nvls_trees(&self, channels: u32) -> u64 {
+        let at_once = u64::from(channels) * self.heads();
+        let mut chunk = if self.graph.servers >= 4 { 65_536 } else { 131_072 };
+        for (times, to) in [(4, 65_536), (1, 32_768)] {
+            if self.size < times * at_once * chunk {
+                chunk = chunk.min(to);
+            }
+        }
+        chunk
+    }
+
+    fn shrunk_for_pat(&self, chunk: u64, channels: u32) -> u64 {
+        let times = if self.collective == Collective::AllGather { 32 } else { 16 };
+        let mut chunk = chunk;
+        while chunk * u64::from(channels) * times > self.size && chunk > 65_536 {
+            chunk /= 2;
         }
         chunk
     }

@@ -278,7 +278,7 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
     let ll128 = Settings { protocol: Some(Protocol::LL128), ..Settings::default() };
     assert_eq!(
         refused("dgx1-v100", &nvls),
-        "the algorithm nvls does not run here: NVLS takes three or more GPUs of one server behind \
+        "the algorithm nvls does not run here: NVLS takes two or more GPUs of one server behind \
          NVSwitches, and these of `dgx1-v100` are not; there is ring, tree"
     );
     assert!(refused("dgx-a100", &nvls).contains("only NVSwitches from the H100's on reduce"));
@@ -286,6 +286,8 @@ fn settings_that_a_machine_cannot_have_say_what_would_work() {
     assert!(refused("hgx-h100", &off).contains("NVLS is switched off"));
     let old = Settings { version: Some(Version::new(2, 12, 0)), ..nvls };
     assert!(refused("hgx-h100", &old).contains("NCCL 2.10 does not reduce in NVSwitches"));
+    let pat = Settings { algorithm: Some(ExpectedAlgorithm::Pat), ..Settings::default() };
+    assert!(refused("hgx-h100", &pat).contains("servers of one GPU each"));
     assert_eq!(
         refused("4x-l40s-pcie", &ll128),
         "the protocol LL128 does not run here: LL128 takes NVLink between all neighbours, and \
@@ -307,7 +309,8 @@ fn without_peers_switches_reduce_and_all_else_goes_through_the_host_s_memory() {
     assert_eq!(reduced.algorithm, ExpectedAlgorithm::Nvls);
     let settings = Settings { nvls: false, ..settings };
     let choice = chosen("hgx-h100", Collective::AllReduce, GIB, &settings);
-    assert_eq!((name(&choice), choice.channels), (("ring", "Simple"), 2));
+    // Of UPI's 22 GB/s two channels of 11 take all, which is more than one of 20, and each is built twice.
+    assert_eq!((name(&choice), choice.channels), (("ring", "Simple"), 4));
     let machine = alone("hgx-h100");
     let found =
         chosen_plan(&machine, &whole(&machine), Collective::AllReduce, Bytes(GIB), &settings);
@@ -316,22 +319,42 @@ fn without_peers_switches_reduce_and_all_else_goes_through_the_host_s_memory() {
 }
 
 #[test]
-fn an_unknown_version_takes_the_nearest_older_one_and_says_so() {
-    let of = |library, minor| versions::of(library, Version::new(2, minor, 0));
-    assert!(of(Library::Nccl, 30).1.is_none() && of(Library::Nccl, 7).1.is_none());
-    let (rules, note) = of(Library::Nccl, 24);
-    assert_eq!(rules.version, Version::new(2, 20, 0));
+fn an_unknown_version_takes_another_one_and_says_so() {
+    let of = |library, minor, patch| versions::of(library, Version::new(2, minor, patch));
+    assert!((18..=30).all(|minor| of(Library::Nccl, minor, 0).1.is_none()));
+    assert!(of(Library::Nccl, 7, 0).1.is_none());
+    let (rules, note) = of(Library::Nccl, 15, 5);
+    assert_eq!(rules.version, Version::new(2, 10, 0));
     assert!(note.unwrap().contains("nearest older release"));
-    let (rules, note) = of(Library::Nccl, 3);
+    for minor in [31, 40] {
+        let (rules, note) = of(Library::Nccl, minor, 0);
+        assert_eq!(rules.version, Version::new(2, 30, 0));
+        assert!(note.unwrap().contains("the newest release that is known"));
+    }
+    assert!(of(Library::Rccl, 27, 7).1.unwrap().contains("the newest release that is known"));
+    let (rules, note) = of(Library::Nccl, 3, 0);
     assert_eq!(rules.version, Version::new(2, 4, 0));
     assert!(note.unwrap().contains("older than all"));
-    let (rules, note) = of(Library::Rccl, 18);
+    let (rules, note) = of(Library::Rccl, 18, 0);
     assert_eq!((rules.library, rules.version.minor), (Library::Rccl, 22));
     assert!(note.is_some());
+    // Of a series whose patches differ it is the nearest, and the last where none is named.
+    let patch = |minor, patch| of(Library::Nccl, minor, patch).0.version.patch;
+    assert_eq!(
+        [patch(28, 0), patch(28, 3), patch(28, 8), patch(28, 12), patch(28, 1)],
+        [9, 3, 7, 9, 3]
+    );
     // In order, and each says where it is from.
     let all: Vec<_> = versions::all().filter(|it| it.library == Library::Nccl).collect();
     assert!(all.windows(2).all(|pair| pair[0].version < pair[1].version));
     assert!(versions::all().all(|rules| rules.source.contains("src/")));
+    let tags = all.iter().map(|rules| rules.source.split([' ', ':']).nth(1).unwrap());
+    assert!(tags.clone().all(|tag| tag.starts_with("v2.") && tag.ends_with("-1")));
+    let named = |(rules, tag): (&&Rules, &str)| {
+        let Version { major, minor, .. } = rules.version;
+        tag.starts_with(&format!("v{major}.{minor}."))
+    };
+    assert!(all.iter().zip(tags).all(named));
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn trees_of_heads_reduce_over_any_count_of_servers() {
         let machine = on_one_switch("hgx-h100", servers, 400);
         let gpus: Vec<usize> = (0..8 * servers as usize).collect();
         let wiring = Wiring::of_gpus(&machine, &gpus);
-        let plan = trees_of_heads(&wiring, &gpus, Dealing::newest(&wiring)).unwrap();
+        let plan = trees_of_heads(&wiring, &gpus, usize::MAX, Dealing::newest(&wiring)).unwrap();
         check(&plan.schedule).unwrap();
         let protocol = protocol_of(&plan.schedule, &machine).unwrap();
         let size = Bytes(1 << 30);

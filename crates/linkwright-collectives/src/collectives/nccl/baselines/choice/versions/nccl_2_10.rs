@@ -7,6 +7,12 @@ use crate::collectives::nccl::baselines::choice::version::Version;
 /// The rates of one channel that the search tries.
 const RATES: &[f64] = &[44.0, 30.0, 22.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0];
 
+/// Those that it tries where there is a network.
+const BETWEEN: &[f64] = &[
+    48.0, 30.0, 24.0, 22.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.4, 1.2, 0.24,
+    0.12,
+];
+
 /// The most of LL; Hopper came later and has Ampere's.
 pub const LL_MOST: Generations =
     [[39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [87.7, 22.5, 19.0], [87.7, 22.5, 19.0]];
@@ -28,12 +34,15 @@ const LIMITS: Limits = Limits {
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 10, 0),
-    source: "NVIDIA/nccl 2.10.3, src/graph/tuning.cc, search.cc and topo.h",
+    source: "NVIDIA/nccl v2.10.3-1: src/graph/tuning.cc 56-288, src/graph/search.cc 710-885, \
+             src/graph/topo.h 13-29",
     search: Search {
         nvlink: [18.0, 22.0, 22.0, 22.0, 22.0],
         rates: [RATES, RATES, RATES],
+        between: [BETWEEN, BETWEEN, BETWEEN],
         intel_overhead: 6.0 / 5.0,
-        upi: 9.0,
+        upi: [9.0, 9.0, 9.0],
+        ..nccl_2_7::RULES.search
     },
     hops: [[[0.52, 1.25, 28.0], [1.0, 1.9, 28.0], [5.0, 8.5, 28.0]], nccl_2_7::RULES.hops[1]],
     bandwidths: Bandwidths::Limits(LIMITS),

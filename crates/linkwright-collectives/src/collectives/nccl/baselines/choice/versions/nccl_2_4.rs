@@ -6,8 +6,8 @@ use crate::collectives::nccl::baselines::choice::version::Version;
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 4, 0),
-    source: "NVIDIA/nccl 2.4, src/init.cc, src/enqueue.cc, src/include/enqueue.h and core.h, \
-             src/misc/rings.cc; times by the model of 2.7",
+    source: "NVIDIA/nccl v2.4.8-1: src/init.cc 354-385, src/enqueue.cc 267-297, src/misc/rings.cc; \
+             times by the model of 2.7",
     thresholds: Some(Thresholds {
         channel: 5.0,
         ring_between: 6.0,

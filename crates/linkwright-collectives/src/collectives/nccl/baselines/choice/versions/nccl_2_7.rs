@@ -2,9 +2,14 @@
 
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
+use crate::collectives::nccl::baselines::constants::Generation;
 
 /// The rates of one channel that the search tries.
 const RATES: &[f64] = &[42.0, 24.0, 21.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0];
+
+/// It tries the same and lower ones where there is a network.
+const BETWEEN: &[f64] =
+    &[42.0, 24.0, 21.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.4, 1.2, 0.24, 0.12];
 
 /// 7/9 of what a ring's LL128 moves on a channel.
 const TREE_LL128: [f64; 5] =
@@ -21,21 +26,25 @@ pub const LIMITS: Limits = Limits {
     tree_most: TreeMost::Whole([[130.0, 105.0], [110.0, 80.0]]),
     tree_ll128: [7.0 / 9.0, 0.915],
     tree_ll128_most: ByCollective::Kinds(TREE_LL128),
-    tree_hopper: 1.0,
+    tree_unbalanced: 1.0,
 };
 
 pub const RULES: Rules = Rules {
     library: Library::Nccl,
     version: Version::new(2, 7, 0),
-    source: "NVIDIA/nccl 2.7.5, src/graph/tuning.cc and search.cc; 2.7.8, src/enqueue.cc; \
-             src/graph/topo.h of the same year",
+    source: "NVIDIA/nccl v2.7.8-1: src/graph/tuning.cc 56-265, src/graph/search.cc 626-781, \
+             src/graph/topo.h 12-26, src/enqueue.cc 253-430",
     thresholds: None,
     search: Search {
         // Hopper and Blackwell came later: NVLink of Ampere stands in.
         nvlink: [18.0, 21.0, 21.0, 21.0, 21.0],
         rates: [RATES, RATES, RATES],
+        between: [BETWEEN, BETWEEN, BETWEEN],
         intel_overhead: 12.0 / 9.0,
-        upi: 9.0,
+        upi: [9.0, 9.0, 9.0],
+        most: 16,
+        heads: 0,
+        raises: false,
     },
     base: [[4.4, 4.4, 0.0], [3.6, 10.0, 8.4]],
     hops: [
@@ -62,8 +71,11 @@ pub const RULES: Rules = Rules {
     plateau: Plateau::Ranks { by: [1.9, 1.9] },
     ll128: Ll128 { generations: 2, relayed: false },
     nvls: None,
+    pat: None,
     blocks: Blocks {
         most: 32,
+        doubled_from: Generation::Hopper,
+        doubled_to: 0,
         threads: [512, 640, 512],
         thread_bytes: [8, 8, 64],
         warp: 32,

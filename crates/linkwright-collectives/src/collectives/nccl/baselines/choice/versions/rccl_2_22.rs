@@ -2,9 +2,10 @@
 //!
 //! Of the MI200 series, whose boxes have models of their own, this model is taken too.
 
-use super::nccl_2_20;
+use super::nccl_2_18::RULES_2_20;
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
+use crate::collectives::nccl::baselines::constants::Generation;
 
 const TREE_LL: &[f64] = &[
     0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0, 0.6, 1.0, 0.9, 1.0, 1.0, 0.1, 0.1, 0.1,
@@ -55,8 +56,11 @@ pub const RULES: Rules = Rules {
     // The model has numbers for LL128, and no build of rings for 8 MI300X turns it on.
     ll128: Ll128 { generations: 0, relayed: false },
     nvls: None,
+    pat: None,
     blocks: Blocks {
         most: 128,
+        doubled_from: Generation::Blackwell,
+        doubled_to: 0,
         threads: [256, 256, 256],
         thread_bytes: [8, 8, 64],
         warp: 64,
@@ -66,5 +70,5 @@ pub const RULES: Rules = Rules {
         last: LastChunk::Sixteen,
         tree_shrinks: false,
     },
-    ..nccl_2_20::RULES
+    ..RULES_2_20
 };

@@ -1,0 +1,230 @@
+//! What NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, to lay beside it.
+//!
+//! Source: NCCL 2.30.7, `ncclTopoPrintGraph` of `src/graph/search.cc`, lines 1318 to 1350, and `ncclTopoTuneModel` of
+//! `src/graph/tuning.cc`, lines 540 to 584. What is left out: the GPUs of each channel, and `CollNet`.
+
+use std::iter;
+
+use super::found::Found;
+use super::graph::Graph;
+use super::model::{Candidate, Model};
+use super::rules::Rules;
+use super::shape::MOST_THREADS;
+use super::{ChoiceError, Settings, rules_on};
+use crate::collectives::nccl::baselines::constants::PCIE3_BANDWIDTH;
+use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
+use crate::collectives::planners::link_graph::check_gpus;
+use crate::collectives::schedule::Protocol;
+use crate::collectives::schedule::collective::Collective;
+use crate::system::{System, Wiring};
+
+/// What a library's search and its cost model say of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The library and the release whose rules these are.
+    pub library: String,
+    /// Where the rules stand.
+    pub source: &'static str,
+    /// What the search found.
+    pub graphs: Vec<FoundGraph>,
+    /// The cost model, by collective, algorithm and protocol.
+    pub costs: Vec<ModelCost>,
+    /// The channels of rings and trees, and those of NVLS.
+    pub channels: u32,
+    /// Zero where there is no NVLS.
+    pub nvls_channels: u32,
+    /// The most threads of rings and trees by protocol.
+    threads: [[u32; 3]; 2],
+    /// Whether the release has parallel trees, and prints a column for them.
+    has_pat: bool,
+}
+
+/// Channels of one shape.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FoundGraph {
+    /// For which algorithm.
+    pub algorithm: ExpectedAlgorithm,
+    /// NCCL's number of the shape.
+    pub pattern: u32,
+    /// How many.
+    pub channels: u32,
+    /// GB/s of each inside a server.
+    pub intra: f64,
+    /// GB/s of each between servers.
+    pub inter: f64,
+    /// How far hops inside a server go, by NCCL's names.
+    pub type_intra: &'static str,
+    /// How far GPUs are from their network interfaces.
+    pub type_inter: &'static str,
+    /// Whether all have one order.
+    pub same_channels: bool,
+}
+
+/// What the cost model holds to be true.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelCost {
+    /// Of which collective.
+    pub collective: Collective,
+    /// With which algorithm.
+    pub algorithm: ExpectedAlgorithm,
+    /// With which protocol.
+    pub protocol: Protocol,
+    /// Microseconds, before what depends on the size.
+    pub latency: f64,
+    /// GB/s of size.
+    pub bandwidth: f64,
+}
+
+/// Those that NCCL prints, in its order and by its names.
+const COLLECTIVES: [(Collective, &str); 5] = [
+    (Collective::Broadcast { root: 0 }, "Broadcast"),
+    (Collective::Reduce { root: 0 }, "Reduce"),
+    (Collective::AllGather, "AllGather"),
+    (Collective::ReduceScatter, "ReduceScatter"),
+    (Collective::AllReduce, "AllReduce"),
+];
+
+/// NCCL's algorithms in its order; there is none of ours for `CollNet`.
+const COLUMNS: [(Option<ExpectedAlgorithm>, &str); 7] = [
+    (Some(ExpectedAlgorithm::Tree), "Tree"),
+    (Some(ExpectedAlgorithm::Ring), "Ring"),
+    (None, "CollNetDirect"),
+    (None, "CollNetChain"),
+    (Some(ExpectedAlgorithm::Nvls), "NVLS"),
+    (Some(ExpectedAlgorithm::NvlsTree), "NVLSTree"),
+    (Some(ExpectedAlgorithm::Pat), "PAT"),
+];
+
+/// What the library's search and its cost model say of these GPUs, by their ids.
+///
+/// # Errors
+/// The GPUs do not fit the system.
+pub fn explain(
+    system: &System,
+    gpus: &[usize],
+    settings: &Settings,
+) -> Result<Explanation, ChoiceError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let (rules, _) = rules_on(wiring, settings);
+    let graph = Graph::new(rules, wiring, gpus, settings);
+    Ok(explained(rules, &graph))
+}
+
+pub fn explained(rules: &Rules, graph: &Graph) -> Explanation {
+    let model = Model { rules, graph };
+    let costs = COLLECTIVES.iter().flat_map(|(collective, _)| {
+        let cost = |it: Candidate| ModelCost {
+            collective: *collective,
+            algorithm: it.algorithm,
+            protocol: it.protocol,
+            latency: it.latency,
+            bandwidth: it.bandwidth,
+        };
+        model.candidates(*collective).into_iter().map(cost)
+    });
+    let switches = graph.nvls.map(|found| (ExpectedAlgorithm::Nvls, found));
+    let graphs = [(ExpectedAlgorithm::Ring, graph.rings), (ExpectedAlgorithm::Tree, graph.trees)];
+    let graphs =
+        graphs.into_iter().chain(switches).map(|(algorithm, found)| shown(algorithm, &found));
+    let [ll, ll128, simple] = rules.blocks.threads;
+    let slow = if graph.rings.whole() <= PCIE3_BANDWIDTH { simple.min(256) } else { simple };
+    Explanation {
+        library: format!("{} {}", rules.library.name(), rules.version),
+        source: rules.source,
+        graphs: graphs.collect(),
+        costs: costs.collect(),
+        channels: graph.built,
+        nvls_channels: graph.nvls.map_or(0, |_| model.nvls_channels()),
+        threads: [[ll, ll128, simple], [ll, ll128, slow]],
+        has_pat: rules.pat.is_some(),
+    }
+}
+
+fn shown(algorithm: ExpectedAlgorithm, found: &Found) -> FoundGraph {
+    FoundGraph {
+        algorithm,
+        pattern: found.pattern as u32,
+        channels: found.channels,
+        intra: found.intra,
+        inter: found.inter,
+        type_intra: found.reach_intra.name(),
+        type_inter: found.reach_inter.name(),
+        same_channels: found.same_channels,
+    }
+}
+
+impl Explanation {
+    /// What NCCL prints of what its search found. A NIC is never crossed to another one (`crossNic 0`).
+    #[must_use]
+    pub fn graph_lines(&self) -> Vec<String> {
+        let line = |it: &FoundGraph| {
+            let FoundGraph { pattern, channels, intra, inter, type_intra, type_inter, .. } = it;
+            format!(
+                "Pattern {pattern}, crossNic 0, nChannels {channels}, bw {intra:.6}/{inter:.6}, \
+                 type {type_intra}/{type_inter}, sameChannels {}",
+                u32::from(it.same_channels)
+            )
+        };
+        self.graphs.iter().map(line).collect()
+    }
+
+    /// What NCCL prints of its cost model: latency in microseconds and bandwidth of size in GB/s, of three algorithms at a
+    /// time. Where an algorithm does not run both are zero.
+    #[must_use]
+    pub fn tuning_lines(&self) -> Vec<String> {
+        let columns = &COLUMNS[..if self.has_pat { 7 } else { 6 }];
+        columns.chunks(3).flat_map(|block| self.block(block)).collect()
+    }
+
+    fn block(&self, columns: &[(Option<ExpectedAlgorithm>, &str)]) -> Vec<String> {
+        let heading = |(_, name): &(_, &str)| format!(" {:>14}   {name:>14}   {:>14} |", "", "");
+        let protocols = Protocol::ALL.map(|it| format!(" {:>14} |", it.name())).concat();
+        let threads = columns.iter().flat_map(|(algorithm, _)| self.threads_of(*algorithm));
+        let threads: String = threads.map(|it| format!(" {it:>14} |")).collect();
+        let names: String = columns.iter().map(heading).collect();
+        let row = |(collective, name): &(Collective, &str)| {
+            let cells = columns.iter().flat_map(|(algorithm, _)| {
+                Protocol::ALL.map(|protocol| self.cell(*collective, *algorithm, protocol))
+            });
+            format!("{name:>13} |{}", cells.collect::<String>())
+        };
+        let head = [
+            format!("  Algorithm   |{names}"),
+            // NCCL prints the protocols of three algorithms, however many there are.
+            format!("  Protocol    |{}", protocols.repeat(3)),
+            format!(" Max NThreads |{threads}"),
+        ];
+        head.into_iter().chain(COLLECTIVES.iter().map(row)).collect()
+    }
+
+    fn threads_of(&self, algorithm: Option<ExpectedAlgorithm>) -> [u32; 3] {
+        match algorithm {
+            Some(ExpectedAlgorithm::Tree) => self.threads[0],
+            Some(ExpectedAlgorithm::Ring) => self.threads[1],
+            Some(ExpectedAlgorithm::Pat) => [0, 0, 0],
+            _ => [0, 0, MOST_THREADS],
+        }
+    }
+
+    fn cell(
+        &self,
+        collective: Collective,
+        algorithm: Option<ExpectedAlgorithm>,
+        protocol: Protocol,
+    ) -> String {
+        let is_it = |it: &&ModelCost| {
+            (it.collective, Some(it.algorithm), it.protocol) == (collective, algorithm, protocol)
+        };
+        let found = self.costs.iter().find(is_it);
+        let (latency, bandwidth) = found.map_or((0.0, 0.0), |it| (it.latency, it.bandwidth));
+        format!("{latency:8.1}/{bandwidth:6.1} |")
+    }
+
+    /// All lines, those of the search first.
+    pub fn lines(&self) -> impl Iterator<Item = String> + use<> {
+        let counts =
+            format!("{} coll channels, {} nvls channels", self.channels, self.nvls_channels);
+        self.graph_lines().into_iter().chain(iter::once(counts)).chain(self.tuning_lines())
+    }
+}

@@ -1,0 +1,131 @@
+//! NCCL 2.25 to 2.27: Blackwell.
+
+use super::nccl_2_18::{BETWEEN, HOPPER_BETWEEN_2_19, RATES};
+use super::nccl_2_21::{HOPPER, LIMITS_2_23, RULES_2_24};
+use crate::collectives::nccl::baselines::choice::rules::*;
+use crate::collectives::nccl::baselines::choice::version::Version;
+
+/// The rates of one channel on Blackwell, in 2.25 and 2.26, and then in 2.27.
+const BLACKWELL: &[f64] = &[90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 19.0];
+pub const BLACKWELL_2_27: &[f64] =
+    &[90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0];
+const BLACKWELL_BETWEEN_2_27_3: &[f64] = &[
+    47.9, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24,
+    0.12,
+];
+const BLACKWELL_BETWEEN_2_27_5: &[f64] = &[
+    48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24,
+    0.12,
+];
+pub const BLACKWELL_BETWEEN: &[f64] = &[
+    96.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2,
+    0.24, 0.12,
+];
+
+/// LL of Blackwell, twice that of Hopper.
+pub const LL_MOST: Generations =
+    [[39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [141.0, 45.0, 35.0], [282.0, 90.0, 70.0]];
+
+/// All of Blackwell's limits are twice Hopper's.
+const LIMITS: Limits = Limits {
+    ll_most: LL_MOST,
+    ring_ll128_most: ByCollective::Generations([
+        [20.0, 20.0, 20.0],
+        [20.0, 20.0, 20.0],
+        [36.7, 36.7, 36.7],
+        [73.4, 73.4, 73.4],
+    ]),
+    tree_most: TreeMost::Channel([
+        [26.5, 18.5, 10.0],
+        [24.0, 23.6, 17.8],
+        [38.7, 41.4, 36.0],
+        [77.4, 82.8, 72.0],
+    ]),
+    tree_ll128_most: ByCollective::Generations([
+        [20.0, 20.0, 20.0],
+        [20.0, 20.0, 20.0],
+        [36.7, 36.7, 29.0],
+        [73.4, 73.4, 58.0],
+    ]),
+    ..LIMITS_2_23
+};
+
+const NVLS: Nvls = Nvls {
+    latency: 25.0,
+    share: NvlsShare::Size(5.0 / 6.0),
+    halves: Halves::Whole,
+    channels: [16, 32, 32],
+    least: 3,
+    tree: Some(NvlsTree {
+        hop: 14.0,
+        most: [[f64::INFINITY; 2]; 2],
+        in_turn: false,
+        corrected: false,
+    }),
+};
+
+pub const RULES: Rules = Rules {
+    version: Version::new(2, 25, 0),
+    source: "NVIDIA/nccl v2.25.1-1: src/graph/tuning.cc 120-546, src/graph/search.cc 930-1143, \
+             src/graph/topo.h 13-32, src/graph/connect.cc 374-505, src/enqueue.cc 491 and 1592-1880, \
+             src/transport/nvls.cc 144-180, src/include/device.h 62 and 180",
+    search: Search {
+        nvlink: [18.0, 20.0, 20.0, 20.6, 40.0],
+        rates: [RATES, HOPPER, BLACKWELL],
+        between: [BETWEEN, HOPPER_BETWEEN_2_19, HOPPER_BETWEEN_2_19],
+        most: 32,
+        ..RULES_2_24.search
+    },
+    bandwidths: Bandwidths::Limits(LIMITS),
+    ll128: Ll128 { generations: 4, relayed: true },
+    nvls: Some(NVLS),
+    blocks: Blocks { most: 64, ..RULES_2_24.blocks },
+    ..RULES_2_24
+};
+
+pub const RULES_2_26: Rules = Rules {
+    version: Version::new(2, 26, 0),
+    source: "NVIDIA/nccl v2.26.6-1: src/graph/tuning.cc 120-547, src/graph/search.cc 913-1135, \
+             src/graph/topo.h 13-34, src/graph/connect.cc 374-505, src/enqueue.cc 499 and 1671-1960, \
+             src/transport/nvls.cc 144-180",
+    search: Search { upi: [10.0, 22.0, 40.0], ..RULES.search },
+    ..RULES
+};
+
+pub const RULES_2_27_3: Rules = Rules {
+    version: Version::new(2, 27, 3),
+    source: "NVIDIA/nccl v2.27.3-1: src/graph/tuning.cc 134-571, src/graph/search.cc 902-1124, \
+             src/graph/topo.h 15-36, src/graph/connect.cc 374-505, src/enqueue.cc 539 and 1756-2080, \
+             src/transport/nvls.cc 147-202",
+    search: Search {
+        rates: [RATES, HOPPER, BLACKWELL_2_27],
+        between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_27_3],
+        ..RULES_2_26.search
+    },
+    nvls: Some(Nvls { halves: Halves::Parts, channels: [16, 24, 32], ..NVLS }),
+    ..RULES_2_26
+};
+
+pub const RULES_2_27_5: Rules = Rules {
+    version: Version::new(2, 27, 5),
+    source: "NVIDIA/nccl v2.27.5-1: src/graph/search.cc and src/graph/topo.h, the speeds of sm100 \
+             and SM100_NVLINK_BW; else as v2.27.3-1: src/graph/tuning.cc 134-571",
+    search: Search {
+        nvlink: [18.0, 20.0, 20.0, 20.6, 40.1],
+        between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_27_5],
+        ..RULES_2_27_3.search
+    },
+    ..RULES_2_27_3
+};
+
+pub const RULES_2_27: Rules = Rules {
+    version: Version::new(2, 27, 6),
+    source: "NVIDIA/nccl v2.27.7-1: src/graph/tuning.cc 134-578, src/graph/search.cc 952-1174, \
+             src/graph/topo.h 15-36, src/graph/connect.cc 374-505, src/enqueue.cc 536 and 1753-2080, \
+             src/transport/nvls.cc 147-202",
+    search: Search {
+        between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN],
+        ..RULES_2_27_5.search
+    },
+    ..RULES_2_27_5
+};
