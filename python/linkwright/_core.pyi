@@ -4338,6 +4338,76 @@ def nccl_interfaces(
         CollectiveError: As for `expect`.
     """
 
+def nccl_explanation(
+    system: System,
+    gpus: Sequence[int],
+    *,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+) -> tuple[list[str], Table, Table]:
+    """What NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, by its rules.
+
+    Lay it beside what NCCL printed: where the two differ, the choice is wrong; where they agree and
+    times do not, the clock is.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+
+    Returns:
+        The lines as NCCL prints them; a row per shape of channels: algorithm, pattern (NCCL's number),
+        channels, intra and inter (GB/s of each), type_intra and type_inter (NCCL's names of paths) and
+        same_channels; and a row per collective, algorithm and protocol: latency in microseconds and
+        bandwidth of size in GB/s.
+
+    Raises:
+        CollectiveError: If the version cannot be read or the GPUs do not fit the system.
+    """
+
+def choice_doubts(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    sizes: Sequence[int | str],
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    processes: ProcessesName | None = None,
+) -> list[str]:
+    """Says where NCCL's choice and linkwright's clock do not agree.
+
+    Where the clock says that a choice is over 20 % slower than the next in NCCL's own model, one of
+    the two is wrong. Of all sizes with the same two choices the largest is played.
+
+    Args:
+        system: As for `expect`.
+        gpus: As for `expect`.
+        collective: As for `expect`.
+        sizes: As for `expect`.
+        root: As for `plan`.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+        processes: As for `expect`.
+
+    Returns:
+        A sentence for each such pair, with both times.
+
+    Raises:
+        CollectiveError: As for `expect`.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
 def nccl_release(
     system: System, gpus: Sequence[int], *, nccl: str | None = None
 ) -> tuple[str, str | None]:

@@ -144,7 +144,7 @@ MemorySystemName: TypeAlias = Literal[
     "zero-copy",
     "unified",
 ]
-NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree"]
+NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree", "pat"]
 NcclOperationName: TypeAlias = Literal["sum", "prod", "max", "min", "avg", "mulsum"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
 NumberTypeName: TypeAlias = Literal[

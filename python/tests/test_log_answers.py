@@ -146,6 +146,27 @@ def test_no_verdict_from_a_model_that_lacks_what_the_log_shows(line: str, busbw:
     assert [finding.means for finding in found.findings] == ["not-modelled"]
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            "a:1:1 [0] NCCL INFO AllReduce [Symmetric]: 65536 Bytes -> Kernel AllReduce_AGxLLMC_R"
+            " nchannels 8 nthreads 512 nWorks 1",
+            "kernels on registered windows",
+        ),
+        (
+            "a:1:1 [0] NCCL INFO AllGather [Copy Engine]: 8388608 Bytes -> cudaMemcpy",
+            "copy engines on registered windows",
+        ),
+        ("+ mpirun -np 16 ./all_reduce_perf -b 8 -e 8G -R 2", "registered windows (-R 2)"),
+    ],
+)
+def test_no_verdict_on_registered_windows(line: str, shown: str) -> None:
+    found = of_two(log_of(2, H100, 100.0, line))
+    assert shown in found.meaning
+    assert "tells nothing of the machine" in found.meaning
+
+
 def test_two_servers_whose_switches_reduce_have_a_verdict() -> None:
     found = of_two(log_of(2, H100, 480.0))
     assert found.findings == []

@@ -9,7 +9,16 @@ from typing import Any, Unpack
 import pytest
 from commands import linkwright
 
-from linkwright import CollectiveError, System, expect, load_system, nccl_choices, nccl_release
+from linkwright import (
+    CollectiveError,
+    System,
+    choice_doubts,
+    expect,
+    load_system,
+    nccl_choices,
+    nccl_explanation,
+    nccl_release,
+)
 from linkwright.names import CollectiveName, ProcessesName
 from linkwright.nccl_tests import ExpectOptions, load_log, version_of
 
@@ -22,10 +31,20 @@ def test_a_release_is_that_of_the_machine_and_says_where_it_stands_in() -> None:
     h100, mi300x = System("hgx-h100"), System("mi300x-8")
     assert nccl_release(h100, EIGHT) == ("NCCL 2.30", None)
     assert nccl_release(mi300x, EIGHT) == ("RCCL 2.22", None)
-    library, note = nccl_release(h100, EIGHT, nccl="NCCL version 2.24.3+cuda12.4")
-    assert library == "NCCL 2.20"
+    assert nccl_release(h100, EIGHT, nccl="NCCL version 2.24.3+cuda12.4") == ("NCCL 2.24", None)
+    library, note = nccl_release(h100, EIGHT, nccl="2.40.1")
+    assert library == "NCCL 2.30"
     assert note is not None
-    assert "2.24.3" in note
+    assert "2.40.1 is newer than all that is known" in note
+    library, note = nccl_release(h100, EIGHT, nccl="2.15.5")
+    assert library == "NCCL 2.10"
+    assert note is not None
+    assert "nearest older release" in note
+    pair = load_system("mi300x-8", 2, network="400Gb/s")
+    library, note = nccl_release(pair, list(range(16)))
+    assert library == "RCCL 2.22"
+    assert note is not None
+    assert "between servers" in note
     with pytest.raises(CollectiveError, match="names no version"):
         nccl_release(h100, EIGHT, nccl="latest")
 
@@ -86,7 +105,7 @@ def test_without_peers_all_goes_over_the_host_but_what_switches_reduce() -> None
     usual = next(iter(expect(machine, EIGHT, "all-reduce", [1 << 30])))
     assert next(iter(expect(machine, EIGHT, "all-reduce", [1 << 30], p2p=False))) == usual
     row = next(iter(expect(machine, EIGHT, "all-reduce", [1 << 30], p2p=False, nvls=False)))
-    assert row["channels"] == 2
+    assert row["channels"] == 4
     assert row["bus_bandwidth"] < usual["bus_bandwidth"] / 5
 
 
@@ -131,3 +150,56 @@ def test_a_log_says_the_version_unless_it_is_told() -> None:
     assert of_log["nccl"] == nccl_release(machine, [0, 3], nccl=named)[0]
     told = json.loads(linkwright(*words, "--nccl", "2.10.3").stdout)
     assert told["nccl"] == "NCCL 2.10"
+
+
+def test_a_job_is_explained_as_nccl_prints_it() -> None:
+    two = load_system("hgx-h100", 2, network="400Gb/s")
+    lines, graphs, costs = nccl_explanation(two, list(range(16)), nccl="2.23.4")
+    assert lines[0] == (
+        "Pattern 4, crossNic 0, nChannels 8, bw 48.000000/48.000000, type NVL/PXN, sameChannels 0"
+    )
+    assert [row["algorithm"] for row in graphs] == ["ring", "tree", "nvls"]
+    # 13 columns of NCCL's name, then 17 for each algorithm and protocol.
+    table = [line for line in lines if line.startswith("    AllReduce |")]
+    assert [len(line) for line in table] == [15 + 9 * 17 - 9, 15 + 9 * 17 - 9, 15 + 3 * 17 - 3]
+    assert "   131.6/ 204.8 |" in table[0]
+    simple = [row for row in costs if (row["algorithm"], row["protocol"]) == ("ring", "Simple")]
+    reduced = next(row for row in simple if row["collective"] == "all-reduce")
+    assert reduced["latency"] == pytest.approx(131.6)
+    assert reduced["bandwidth"] == pytest.approx(204.8)
+
+
+def test_the_command_explains_and_gives_the_same_as_data() -> None:
+    words = ["collective", "expect", "all-reduce", "-m", "hgx-h100", "-b", "1M", "-e", "1M"]
+    lines = nccl_explanation(System("hgx-h100"), EIGHT)[0]
+    shown = linkwright(*words, "--explain").stdout.splitlines()
+    assert shown[: len(lines)] == lines
+    told = json.loads(linkwright(*words, "--explain", "--json").stdout)
+    assert told["explanation"]["lines"] == lines
+    assert {row["pattern"] for row in told["explanation"]["graphs"]} == {1, 4, 5}
+    assert "explanation" not in json.loads(linkwright(*words, "--json").stdout)
+    ran = linkwright(*words[:2], "-m", "dgx1-v100", "--explain", "--calibrate", str(LOG))
+    assert ran.exit_code != 0
+
+
+def test_a_doubtful_choice_is_said_with_both_times() -> None:
+    system = System("hgx-h100")
+    doubts = choice_doubts(system, EIGHT, "all-reduce", [1 << power for power in range(3, 34, 3)])
+    for doubt in doubts:
+        assert "one of the two is wrong" in doubt
+    with pytest.raises(CollectiveError, match="CollNet"):
+        expect(system, EIGHT, "all-reduce", [8], algorithm="CollNetDirect")  # type: ignore[arg-type]
+
+
+def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
+    four = load_system("hgx-h100", 4, network="400Gb/s")
+    ids = [0, 8, 16, 24]
+    row = next(iter(expect(four, ids, "all-gather", [1 << 20], algorithm="pat")))
+    assert (row["algorithm"], row["protocol"]) == ("pat", "Simple")
+    assert row["time"] > 0
+    with pytest.raises(CollectiveError, match="servers of one GPU each"):
+        expect(four, list(range(32)), "all-gather", [8], algorithm="pat")
+    with pytest.raises(CollectiveError, match="came with NCCL 2.23"):
+        expect(four, ids, "all-gather", [8], algorithm="pat", nccl="2.22.3")
+    with pytest.raises(CollectiveError, match="CollNet"):
+        expect(four, list(range(32)), "all-reduce", [8], algorithm="nvls")

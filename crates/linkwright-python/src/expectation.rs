@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::{
-    CrossNic, ExpectedAlgorithm, NumberType, Operation, Settings, Version,
+    ChoiceError, CrossNic, ExpectedAlgorithm, NumberType, Operation, Settings, Version,
 };
 use linkwright::collectives::time::{CollectiveTerms, Processes};
 use linkwright::collectives::{Protocol, baselines, tables};
@@ -249,6 +249,104 @@ pub fn with_interfaces(
     Ok(Settings { cross_nic, pxn, gpudirect, ..settings })
 }
 
+/// What NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, by its rules.
+///
+/// Lay it beside what NCCL printed: where the two differ, the choice is wrong; where they agree and
+/// times do not, the clock is.
+///
+/// Args:
+///     system: Whose links carry it.
+///     gpus: The job's GPUs by their ids, two or more.
+///     nccl: As for `expect`.
+///     nvls: As for `expect`.
+///     p2p: As for `expect`.
+///
+/// Returns:
+///     The lines as NCCL prints them; a row per shape of channels: algorithm, pattern (NCCL's number),
+///     channels, intra and inter (GB/s of each), type_intra and type_inter (NCCL's names of paths) and
+///     same_channels; and a row per collective, algorithm and protocol: latency in microseconds and
+///     bandwidth of size in GB/s.
+///
+/// Raises:
+///     CollectiveError: If the version cannot be read or the GPUs do not fit the system.
+#[pyfunction]
+#[pyo3(signature = (
+    system: "System", gpus: "Sequence[int]", *, nccl: "str | None" = None, nvls: "bool" = true,
+    p2p: "bool" = true
+))]
+pub fn nccl_explanation(
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+) -> PyResult<(Vec<String>, Table, Table)> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let settings = settings_of(nccl, [nvls, p2p], None, None, None, [None, None])?;
+    let found = baselines::explain(system.core(), &gpus, &settings);
+    let found = found.map_err(errors::collective)?;
+    let graphs = Table::new(tables::found_graphs(&found.graphs))?;
+    Ok((found.lines().collect(), graphs, Table::new(tables::model_costs(&found.costs))?))
+}
+
+/// Says where NCCL's choice and linkwright's clock do not agree.
+///
+/// Where the clock says that a choice is over 20 % slower than the next in NCCL's own model, one of
+/// the two is wrong. Of all sizes with the same two choices the largest is played.
+///
+/// Args:
+///     system: As for `expect`.
+///     gpus: As for `expect`.
+///     collective: As for `expect`.
+///     sizes: As for `expect`.
+///     root: As for `plan`.
+///     nccl: As for `expect`.
+///     nvls: As for `expect`.
+///     p2p: As for `expect`.
+///     algorithm: As for `expect`.
+///     protocol: As for `expect`.
+///     processes: As for `expect`.
+///
+/// Returns:
+///     A sentence for each such pair, with both times.
+///
+/// Raises:
+///     CollectiveError: As for `expect`.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    system: "System", gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int | str]", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    processes: "ProcessesName | None" = None
+))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub fn choice_doubts(
+    py: Python<'_>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: &str,
+    #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = given)] root: Option<i128>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] nvls: bool,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] algorithm: Option<&str>,
+    #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] processes: Option<&str>,
+) -> PyResult<Vec<String>> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
+    let sizes: PyResult<Vec<Bytes>> =
+        sizes.into_iter().map(|size| bytes("the size", size)).collect();
+    let sizes = sizes?;
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [None, None])?;
+    let on = Arc::clone(system.core());
+    let found =
+        interruptible(py, move || baselines::doubts(&on, &gpus, wanted, &sizes, &settings))?;
+    found.map_err(errors::collective)
+}
+
 /// Whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
 ///
 /// Args:
@@ -287,7 +385,7 @@ pub fn settings_of(
         version: version_of(nccl)?,
         nvls,
         p2p,
-        algorithm: algorithm.map(named::<ExpectedAlgorithm>).transpose()?,
+        algorithm: algorithm.map(algorithm_of).transpose()?,
         protocol: protocol.map(named::<Protocol>).transpose()?,
         processes: processes.map(Processes::named).transpose()?,
         numbers: numbers.map(NumberType::named).transpose()?,
@@ -304,4 +402,14 @@ fn version_of(text: Option<&str>) -> PyResult<Option<Version>> {
 fn named<C: Choice>(name: &str) -> PyResult<C> {
     let known = C::NAMED.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     known.map(|(_, value)| *value).ok_or_else(|| C::REFUSE(C::unknown(name)))
+}
+
+/// An algorithm as NCCL or linkwright writes it: `NVLSTree` is `nvls-tree`.
+fn algorithm_of(name: &str) -> PyResult<ExpectedAlgorithm> {
+    if name.to_ascii_lowercase().starts_with("collnet") {
+        return Err(errors::collective(ChoiceError::CollNet));
+    }
+    let is_it = |it: &ExpectedAlgorithm| it.name().replace('-', "").eq_ignore_ascii_case(name);
+    let written = ExpectedAlgorithm::ALL.into_iter().find(is_it);
+    written.map_or_else(|| named::<ExpectedAlgorithm>(name), Ok)
 }

@@ -78,7 +78,10 @@ mod _core {
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
-    use crate::expectation::{expect, kernel_terms, nccl_choices, nccl_interfaces, nccl_release};
+    use crate::expectation::{
+        choice_doubts, expect, kernel_terms, nccl_choices, nccl_explanation, nccl_interfaces,
+        nccl_release,
+    };
     #[pymodule_export]
     use crate::fabric::{Fabric, fabric_names};
     #[pymodule_export]

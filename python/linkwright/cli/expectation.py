@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from linkwright import System, expect, names, nccl_release
+from linkwright import System, choice_doubts, expect, names, nccl_explanation, nccl_release
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.error_bars import error_bars, print_legend, shown
@@ -91,7 +91,9 @@ NoP2p = Annotated[
 ]
 OnlyAlgorithm = Annotated[
     names.NcclAlgorithmName | None,
-    typer.Option("--algorithm", help="The only algorithm, as with NCCL_ALGO."),
+    typer.Option(
+        "--algorithm", help="The only algorithm, as with NCCL_ALGO; CollNet is not modelled."
+    ),
 ]
 OnlyProtocol = Annotated[
     names.ProtocolName | None,
@@ -112,6 +114,13 @@ NetworkBandwidth = Annotated[
         "--network-bandwidth",
         metavar="GB/s",
         help="What a server's network interfaces were measured to reach together.",
+    ),
+]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="First say what NCCL prints with NCCL_DEBUG_SUBSYS=GRAPH,TUNING, to lay it beside.",
     ),
 ]
 OfRanks = Annotated[
@@ -184,6 +193,7 @@ def expected(
     cross_nic: CrossNic = 2,
     no_pxn: NoPxn = False,
     no_gpudirect: NoGpudirect = False,
+    explain: Explain = False,
     log: LogFile = None,
     calibrate: CalibrateLog = None,
     output_file: Output = None,
@@ -222,12 +232,16 @@ def expected(
             raise typer.BadParameter("--calibrate reads a log by itself; leave out --log.")
         if plot is not None:
             raise typer.BadParameter("--calibrate draws nothing; plot its file with --log.")
+        if explain:
+            raise typer.BadParameter("--calibrate explains nothing; give --log or a collective.")
         print_calibration(calibrate, whole, ids, collective, root, options, output_file, json=json)
         return
     if output_file is not None:
         raise typer.BadParameter("--output is the machine of --calibrate; give a log with that.")
     if log is not None:
-        _print_log(log, whole, ids, collective, root, options, network, json=json, plot=plot)
+        _print_log(
+            log, whole, ids, collective, root, options, network, explain, json=json, plot=plot
+        )
         return
     if collective is None:
         raise typer.BadParameter("Name the collective, or give the --log of a run.")
@@ -235,6 +249,7 @@ def expected(
     rows = [dict(row) for row in expect(whole, ids, collective, sizes, root=root, **options)]
     library, note = nccl_release(whole, ids, nccl=nccl)
     notes = ([note] if note else []) + network_notes(whole, ids, network)
+    notes += choice_doubts(whole, ids, collective, sizes, root=root, **_chosen(options))
     bars = error_bars(whole, ids, sizes)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
@@ -244,7 +259,8 @@ def expected(
     if json:
         rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": library}
-        output.print_json(fields | {"notes": notes, "sweep": rows})
+        explained = _explained(whole, ids, options) if explain else {}
+        output.print_json(fields | explained | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
         made = output.table([*titles, "channels", "±"], kept=["±"])
@@ -259,6 +275,8 @@ def expected(
                 str(row["channels"]),
                 shown(bar),
             )
+        if explain:
+            _print_explanation(whole, ids, options)
         console = output.console()
         console.print(_title(collective, ids, whole, library), style="bold")
         output.print_table(made)
@@ -274,12 +292,14 @@ def _print_log(
     root: int | None,
     options: ExpectOptions,
     network: str | None,
+    explain: bool,
     *,
     json: bool,
     plot: Path | None,
 ) -> None:
     log, collective = read_log(path, collective)
     nccl = options["nccl"] or version_of(log, machine, gpus)
+    told: ExpectOptions = {**options, "nccl": nccl}
     compared = compare_log(log, machine, gpus, collective, root=root, **options)
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
@@ -310,14 +330,40 @@ def _print_log(
             for row, bar in zip(compared.rows, bars, strict=True)
         ]
         stated = [vars(finding) for finding in compared.findings]
+        explained = _explained(machine, gpus, told) if explain else {}
+        found |= explained
         output.print_json(fields | found | {"findings": stated, "notes": notes, "sweep": rows})
     else:
+        if explain:
+            _print_explanation(machine, gpus, told)
         # An answer to another question than was meant is no answer: this comes first.
         for finding in compared.findings:
             output.say(f"{printable(path.name)}:{finding.line}: {finding.text}")
         bars = error_bars(machine, gpus, [row.size for row in compared.rows])
         _print_comparison(compared, bars, _title(collective, gpus, machine, library))
         output.notes("Notes on the log", notes, stderr=True)
+
+
+def _chosen(options: ExpectOptions) -> ExpectOptions:
+    """What is told of NCCL, without what was measured of links."""
+    measured = ("link_bandwidth", "network_bandwidth")
+    kept = {name: value for name, value in options.items() if name not in measured}
+    return cast("ExpectOptions", kept)
+
+
+def _explained(machine: System, gpus: list[int], options: ExpectOptions) -> dict[str, Any]:
+    lines, graphs, costs = nccl_explanation(
+        machine, gpus, nccl=options["nccl"], nvls=options["nvls"], p2p=options["p2p"]
+    )
+    # Which GPU, interface and rail each channel takes comes here, too.
+    rows = {"graphs": [dict(row) for row in graphs], "costs": [dict(row) for row in costs]}
+    return {"explanation": {"lines": lines, **rows}}
+
+
+def _print_explanation(machine: System, gpus: list[int], options: ExpectOptions) -> None:
+    """Prints what NCCL prints of its search and of its cost model, each line as it is."""
+    for line in _explained(machine, gpus, options)["explanation"]["lines"]:
+        output.say(line)
 
 
 def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title: str) -> None:

@@ -4,7 +4,9 @@ use crate::system::System;
 use crate::table::Table;
 use crate::units::Picoseconds;
 
-use crate::collectives::nccl::baselines::{ChannelEnd, ChannelInterfaces, Choice, Expectation};
+use crate::collectives::nccl::baselines::{
+    ChannelEnd, ChannelInterfaces, Choice, Expectation, FoundGraph, ModelCost,
+};
 use crate::collectives::schedule::time::Timing;
 use crate::collectives::schedule::{Buffer, Schedule, Slice};
 
@@ -90,6 +92,39 @@ pub fn channel_interfaces(rows: &[ChannelInterfaces]) -> Table {
         .with("rail", "", ends.iter().map(|row| row.3.rail as u64).collect::<Vec<_>>())
         .with("interface", "", ends.iter().map(|row| row.3.interface.clone()).collect::<Vec<_>>())
         .with("by_memory", "", ends.iter().map(|row| row.3.by_memory).collect::<Vec<_>>())
+}
+
+/// One row per shape of channels that the library's search found.
+#[must_use]
+pub fn found_graphs(rows: &[FoundGraph]) -> Table {
+    let text = |of: fn(&FoundGraph) -> &'static str| {
+        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
+    };
+    let whole =
+        |of: fn(&FoundGraph) -> u32| rows.iter().map(|row| u64::from(of(row))).collect::<Vec<_>>();
+    Table::new()
+        .with("algorithm", "", text(|row| row.algorithm.name()))
+        .with("pattern", "", whole(|row| row.pattern))
+        .with("channels", "", whole(|row| row.channels))
+        .with("intra", "GB/s", rows.iter().map(|row| row.intra).collect::<Vec<_>>())
+        .with("inter", "GB/s", rows.iter().map(|row| row.inter).collect::<Vec<_>>())
+        .with("type_intra", "", text(|row| row.type_intra))
+        .with("type_inter", "", text(|row| row.type_inter))
+        .with("same_channels", "", whole(|row| u32::from(row.same_channels)))
+}
+
+/// One row per collective, algorithm and protocol of the library's cost model.
+#[must_use]
+pub fn model_costs(rows: &[ModelCost]) -> Table {
+    let text = |of: fn(&ModelCost) -> &'static str| {
+        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
+    };
+    Table::new()
+        .with("collective", "", text(|row| row.collective.name()))
+        .with("algorithm", "", text(|row| row.algorithm.name()))
+        .with("protocol", "", text(|row| row.protocol.name()))
+        .with("latency", "us", rows.iter().map(|row| row.latency).collect::<Vec<_>>())
+        .with("bandwidth", "GB/s", rows.iter().map(|row| row.bandwidth).collect::<Vec<_>>())
 }
 
 fn with_choices(table: Table, rows: &[Choice]) -> Table {

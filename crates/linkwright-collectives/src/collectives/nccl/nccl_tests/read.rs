@@ -173,6 +173,7 @@ impl Reader {
                 }
             }
             ["nThread", ..] => {
+                self.log.stated.windows_in(line, text);
                 self.ended = false;
                 self.most = most_of(&words);
             }

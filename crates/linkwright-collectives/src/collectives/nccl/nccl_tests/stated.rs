@@ -30,17 +30,23 @@ pub enum StatedTransport {
 pub enum Unmodelled {
     /// The network reduces.
     CollNet,
-    /// Trees run in parallel, for all-gathers and reduce-scatters.
-    Pat,
+    /// Kernels on symmetric windows ran, from 2.27 on.
+    SymmetricKernels,
+    /// Copy engines moved data between windows, from 2.28 on.
+    CopyEngines,
+    /// Buffers lie in symmetric windows (`-R 2`), so that either may have run.
+    Windows,
 }
 
 impl Unmodelled {
-    /// The name that NCCL prints.
+    /// The name that NCCL prints, or what people know it by.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::CollNet => "CollNet",
-            Self::Pat => "PAT",
+            Self::SymmetricKernels => "kernels on registered windows ([Symmetric])",
+            Self::CopyEngines => "copy engines on registered windows",
+            Self::Windows => "buffers in registered windows (-R 2)",
         }
     }
 
@@ -49,7 +55,6 @@ impl Unmodelled {
         let name = name.to_ascii_lowercase().replace('_', "");
         match name.as_str() {
             "2" | "3" => Some(Self::CollNet),
-            "6" | "pat" => Some(Self::Pat),
             _ => name.starts_with("collnet").then_some(Self::CollNet),
         }
     }
@@ -71,6 +76,7 @@ pub struct Stated {
 impl Stated {
     /// Takes what a line says.
     pub(super) fn line(&mut self, number: usize, text: &str) {
+        self.windows_in(number, text);
         if text.contains("NCCL_") && !text.contains("WARN") {
             self.variables_in(number, text);
         }
@@ -90,6 +96,31 @@ impl Stated {
                 self.unmodelled.entry(found).or_insert(number);
             }
         }
+    }
+
+    /// Reads what NCCL prints of kernels on windows (2.27, `src/enqueue.cc` 1429; from 2.28 on `src/scheduler/symmetric_sched.cc`)
+    /// and of copy engines (`src/ce_coll.cc`), and the option of nccl-tests that asks for windows.
+    pub(super) fn windows_in(&mut self, number: usize, text: &str) {
+        let is_test = text.contains("_perf");
+        let words = || text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']));
+        let pairs = || words().zip(words().skip(1));
+        let asks = |(name, value): (&str, &str)| {
+            let is_option = is_test && matches!(name, "-R" | "--local_register");
+            value == "2" && (is_option || matches!(name, "local_register:" | "registration:"))
+        };
+        let found = if text.contains("[Symmetric]") {
+            Unmodelled::SymmetricKernels
+        } else if ["[Copy Engine]", "[Hierarchical CE]", "Init CE, rank"]
+            .iter()
+            .any(|own| text.contains(own))
+        {
+            Unmodelled::CopyEngines
+        } else if text.contains("-R2") && is_test || pairs().any(asks) {
+            Unmodelled::Windows
+        } else {
+            return;
+        };
+        self.unmodelled.entry(found).or_insert(number);
     }
 
     fn transport(&mut self, number: usize, way: &str) {
@@ -182,18 +213,39 @@ mod tests {
     }
 
     #[test]
+    fn registered_windows_are_told_by_nccl_and_by_the_options_of_the_test() {
+        use Unmodelled::{CopyEngines, SymmetricKernels, Windows};
+        let of = |text: &str| stated(text).unmodelled.into_keys().collect::<Vec<_>>();
+        let symmetric = "[0] NCCL INFO AllReduce [Symmetric]: 65536 Bytes -> Kernel AllReduce_AGxLLMC_R \
+                         nchannels 8 nthreads 512 nWorks 1";
+        assert_eq!(of(symmetric), [SymmetricKernels]);
+        let copied = "[0] NCCL INFO AllGather [Copy Engine]: 8388608 Bytes -> cudaMemcpy";
+        assert_eq!(of(copied), [CopyEngines]);
+        for asked in [
+            "+ mpirun -np 8 ./all_reduce_perf -b 8 -e 8G -f 2 -R 2",
+            "./all_gather_perf --local_register 2",
+            "# nThread 1 nGpus 8 minBytes 8 local_register: 2",
+        ] {
+            assert_eq!(of(asked), [Windows], "{asked}");
+        }
+        for other in ["./all_reduce_perf -R 1", "scp -R 2 file", "./all_reduce_perf -b 2 -R 0"] {
+            assert_eq!(of(other), [], "{other}");
+        }
+    }
+
+    #[test]
     fn transports_and_algorithms_are_those_of_nccls_lines() {
         let found = stated(
             "[0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n\
              [0] NCCL INFO Channel 00 : 1[1] -> 2[2] via SHM/direct/direct\n\
              [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/Socket/0\n\
-             [0] NCCL INFO AllReduce: 8589934592 Bytes -> Algo PAT proto SIMPLE",
+             [0] NCCL INFO AllReduce: 8589934592 Bytes -> Algo CollNetDirect proto SIMPLE",
         );
         use StatedTransport::{Peer, SharedMemory, Sockets};
         let ways: Vec<_> = found.transports.keys().copied().collect();
         assert_eq!(ways, [Peer, SharedMemory, Sockets]);
         assert_eq!(found.tcp(), Some(3));
-        assert_eq!(found.unmodelled, BTreeMap::from([(Unmodelled::Pat, 4)]));
+        assert_eq!(found.unmodelled, BTreeMap::from([(Unmodelled::CollNet, 4)]));
         let found = stated(
             "NET/IB : No device found.\n[0] NCCL INFO Using network Socket\n\
              [0] NCCL INFO AllReduce: 1024 Bytes -> Algo 1 proto 2 time 5.0",

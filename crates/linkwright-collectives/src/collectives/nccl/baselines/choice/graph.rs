@@ -25,6 +25,8 @@ pub struct Graph {
     pub trees: Found,
     /// Those of reduction in the switches.
     pub nvls: Option<Found>,
+    /// GB/s of the slowest interface; zero within one server.
+    pub interface: f64,
     /// The channels that the library then has: each found one, often enough.
     pub built: u32,
     pub hop: Hop,
@@ -84,6 +86,7 @@ impl Graph {
             rings,
             trees,
             nvls: nvls.and_then(|found| found.into_iter().min_by(slower)),
+            interface: parts.iter().map(|part| part.interface).fold(f64::INFINITY, f64::min),
             built: built(rules, &parts, &rings, (generation, deal.as_ref())),
             hop: if parts.iter().all(|part| part.hop == Hop::Nvlink) {
                 Hop::Nvlink
@@ -133,6 +136,8 @@ struct Part {
     hop: Hop,
     /// How often the library builds each channel.
     times: u32,
+    /// GB/s of the slowest interface.
+    interface: f64,
     is_rccl: bool,
     /// The rings that they are.
     orders: Rings,
@@ -172,6 +177,7 @@ impl Part {
             }
         };
         let near = if is_between { near_interfaces(search, wiring, gpus) } else { Vec::new() };
+        let interface = near.iter().map(|it| it.bandwidth).reduce(f64::min).unwrap_or(0.0);
         let same = found.rings.iter().all(|ring| ring.order == found.rings[0].order);
         let is_same = gpus.len() == 2 || same;
         if matches!(rules.bandwidths, Bandwidths::Shares(_)) {
@@ -179,7 +185,17 @@ impl Part {
             let rings =
                 of_rccl(&found, (lane / 2.0, &links, reach), wiring, gpus, (is_between, is_same));
             let (trees, nvls, is_rccl) = (Found { pattern: Pattern::Tree, ..rings }, None, true);
-            return Self { path, rings, trees, nvls, hop, times, is_rccl, orders: found };
+            return Self {
+                path,
+                rings,
+                trees,
+                nvls,
+                hop,
+                times,
+                interface,
+                is_rccl,
+                orders: found,
+            };
         }
         let searched =
             Searched { search, generation, gpus: gpus.len(), links, reach, interfaces: near };
@@ -192,7 +208,8 @@ impl Part {
         let least = rules.nvls.map_or(usize::MAX, |nvls| nvls.least);
         let may = may && gpus.len() >= least && generation >= Generation::Hopper;
         let nvls = may.then(|| searched.nvls()).flatten();
-        Self { path, rings, trees, nvls, hop, times, is_rccl: false, orders: found }
+        let (is_rccl, orders) = (false, found);
+        Self { path, rings, trees, nvls, hop, times, interface, is_rccl, orders }
     }
 }
 

@@ -125,6 +125,8 @@ pub enum ChoiceError {
     },
     /// A bandwidth that is none.
     Bandwidth(String),
+    /// An algorithm by which the network reduces.
+    CollNet,
 }
 
 impl Diagnose for ChoiceError {
@@ -138,6 +140,11 @@ impl Diagnose for ChoiceError {
                 "a measured bandwidth of {name} GB/s is not above 0 and finite"
             ))
             .remedy("leave it out or correct it"),
+            Self::CollNet => {
+                let known = ExpectedAlgorithm::ALL.map(ExpectedAlgorithm::name).join(", ");
+                Diagnosis::of("CollNet, by which the network reduces, is not modelled".to_owned())
+                    .remedy(format!("use {known}"))
+            }
         }
     }
 }
@@ -372,10 +379,19 @@ fn memory_note(
 pub(super) fn rules_on(wiring: &Wiring, settings: &Settings) -> (&'static Rules, Option<String>) {
     let amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi));
     let library = if amd { Library::Rccl } else { Library::Nccl };
-    match settings.version {
+    let (rules, note) = match settings.version {
         Some(version) => versions::of(library, version),
         None => (versions::newest(library), None),
-    }
+    };
+    let is_several = wiring.devices().iter().filter_map(|device| device.server).max() > Some(0);
+    let between = (amd && is_several && note.is_none()).then(|| {
+        format!(
+            "between servers RCCL is taken to choose as {} {}, the newest release that is known",
+            library.name(),
+            rules.version
+        )
+    });
+    (rules, note.or(between))
 }
 
 /// What an error says of a machine.

@@ -2,7 +2,7 @@
 //!
 //! It exists to choose, and its times are its own.
 
-use super::found::{Found, Pattern};
+use super::found::{Found, Pattern, Reach};
 use super::graph::Graph;
 use super::rules::{
     Bandwidths, ByCollective, Halves, Limits, Nvls, NvlsShare, NvlsTree, Plateau, Rules, Shares,
@@ -72,7 +72,30 @@ impl Model<'_> {
             Generation::Blackwell => 1 + usize::from(self.graph.servers > 1),
             _ => 0,
         };
-        self.rules.nvls.map_or(1, |nvls| nvls.channels[place])
+        let usual = self.rules.nvls.map_or(1, |nvls| nvls.channels[place]);
+        self.tuned_trees().map_or(usual, |(channels, _)| channels)
+    }
+
+    /// Blackwell's channels of NVLSTree, and its most bytes of a chunk, where they go by the network.
+    pub fn tuned_trees(&self) -> Option<(u32, u64)> {
+        let graph = self.graph;
+        let is_new = graph.generation == Generation::Blackwell && graph.servers > 1;
+        self.rules.nvls?.tree.filter(|tree| tree.tuned && is_new)?;
+        let of_server = graph.ranks / graph.servers;
+        let is_near = graph.nvls?.reach_inter <= Reach::Pxb;
+        let (is_fast, is_pair) = (graph.interface >= 96.0, graph.servers == 2);
+        Some(match of_server {
+            _ if graph.interface < 48.0 => return None,
+            ..=4 if is_pair => (32, 256 << 10),
+            16.. if is_pair => (32, 64 << 10),
+            ..=8 if is_pair && is_near && !is_fast => (32, 64 << 10),
+            _ if is_pair => (32, 128 << 10),
+            ..=8 if is_fast => (24, 256 << 10),
+            ..32 if is_fast => (32, 128 << 10),
+            _ if is_fast => (32, 64 << 10),
+            _ if is_near => (24, 64 << 10),
+            _ => (24, 128 << 10),
+        })
     }
 
     /// What there is to choose from, whatever a user restricts; not of pairs.
@@ -370,7 +393,7 @@ impl Model<'_> {
         let found = graph.nvls.filter(|_| graph.servers > 1)?;
         let Nvls { latency, share, tree, .. } = self.rules.nvls?;
         let tree = tree.filter(|_| collective == Collective::AllReduce)?;
-        let NvlsTree { hop, most, in_turn, corrected } = tree;
+        let NvlsTree { hop, most, in_turn, corrected, .. } = tree;
         let (channels, is_pair) = (f64::from(found.channels), graph.servers == 2);
         let servers = graph.servers as f64;
         let bandwidth = match share {

@@ -252,6 +252,8 @@ pub struct NvlsTree {
     pub in_turn: bool,
     /// Whether Blackwell beside an x86 host reaches no more of it than a tree's Simple does of a size.
     pub corrected: bool,
+    /// Whether Blackwell's channels and chunks go by its network (`ncclNvlsTreeSm100Tuning`, from 2.30 on).
+    pub tuned: bool,
 }
 
 /// What it reaches of its channels.

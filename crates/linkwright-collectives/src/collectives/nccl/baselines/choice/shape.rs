@@ -276,8 +276,10 @@ impl Cut<'_> {
     /// NVLSTree has shorter chunks from four servers on, and for little data.
     fn shrunk_for_nvls_trees(&self, channels: u32) -> u64 {
         let at_once = u64::from(channels) * self.heads();
-        let mut chunk = if self.graph.servers >= 4 { 65_536 } else { 131_072 };
-        for (times, to) in [(4, 65_536), (1, 32_768)] {
+        let usual = if self.graph.servers >= 4 { 65_536 } else { 131_072 };
+        let tuned = Model { rules: self.rules, graph: self.graph }.tuned_trees();
+        let mut chunk = tuned.map_or(usual, |(_, chunk)| chunk);
+        for (times, to) in [(16, 131_072), (4, 65_536), (1, 32_768)] {
             if self.size < times * at_once * chunk {
                 chunk = chunk.min(to);
             }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::rules::Library;
+use super::versions;
 use crate::diagnostic::{Diagnose, Diagnosis};
 
 /// A release.
@@ -41,8 +43,10 @@ pub struct VersionError(pub String);
 impl Diagnose for VersionError {
     fn diagnosis(&self) -> Diagnosis {
         let Self(name) = self;
-        Diagnosis::of(format!("`{name}` names no version of NCCL 2"))
-            .remedy("write it as 2.21.5, or as NCCL prints it")
+        let newest = versions::newest(Library::Nccl).version;
+        Diagnosis::of(format!("`{name}` names no version of NCCL 2")).remedy(format!(
+            "write it as 2.21.5, or as NCCL prints it; {newest} is the newest that is known"
+        ))
     }
 }
 

@@ -42,8 +42,8 @@ const LIMITS: Limits = Limits {
 pub const RULES: Rules = Rules {
     version: Version::new(2, 18, 0),
     source: "NVIDIA/nccl v2.18.5-1: src/graph/tuning.cc 56-398, src/graph/search.cc 807-998, \
-             src/graph/topo.h 13-30, src/graph/connect.cc 351-435, src/enqueue.cc 1153-1380, \
-             src/transport/nvls.cc 231-258",
+             src/graph/topo.h 13-30, src/graph/connect.cc 351-433, src/enqueue.cc 1153-1371, \
+             src/transport/nvls.cc 231-259",
     search: Search {
         // Blackwell came later: NVLink of Hopper stands in.
         nvlink: [18.0, 20.0, 20.0, 20.0, 20.0],
@@ -76,6 +76,7 @@ pub const RULES: Rules = Rules {
             most: [[f64::INFINITY; 2]; 2],
             in_turn: true,
             corrected: false,
+            tuned: false,
         }),
     }),
     // All that 32 channels hold are doubled.
@@ -86,9 +87,9 @@ pub const RULES: Rules = Rules {
 /// Rates trees by whole chunks again, and NVLSTree by levels.
 pub const RULES_2_19: Rules = Rules {
     version: Version::new(2, 19, 0),
-    source: "NVIDIA/nccl v2.19.4-1: src/graph/tuning.cc 56-427, src/graph/search.cc 823-1032, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 351-440, src/enqueue.cc 1166-1415, \
-             src/transport/nvls.cc 243-270",
+    source: "NVIDIA/nccl v2.19.4-1: src/graph/tuning.cc 56-427, src/graph/search.cc 838-1032, \
+             src/graph/topo.h 13-31, src/graph/connect.cc 351-438, src/enqueue.cc 1261-1409, \
+             src/transport/nvls.cc 243-271",
     search: Search {
         rates: [RATES, HOPPER_2_19, HOPPER_2_19],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, HOPPER_BETWEEN_2_19],
@@ -107,6 +108,7 @@ pub const RULES_2_19: Rules = Rules {
             most: [[f64::INFINITY; 2]; 2],
             in_turn: false,
             corrected: false,
+            tuned: false,
         }),
     }),
     ..RULES
@@ -115,8 +117,8 @@ pub const RULES_2_19: Rules = Rules {
 pub const RULES_2_20: Rules = Rules {
     version: Version::new(2, 20, 0),
     source: "NVIDIA/nccl v2.20.5-1: src/graph/tuning.cc 56-448, src/graph/search.cc 839-1033, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 366-490, src/enqueue.cc 1448-1770, \
-             src/transport/nvls.cc 231-258",
+             src/graph/topo.h 13-31, src/graph/connect.cc 366-491, src/enqueue.cc 1448-1727, \
+             src/transport/nvls.cc 231-260",
     search: Search { nvlink: [18.0, 20.0, 20.0, 20.6, 20.6], ..RULES_2_19.search },
     blocks: Blocks { doubled_to: 15, tree_shrinks: false, ..RULES_2_19.blocks },
     ..RULES_2_19

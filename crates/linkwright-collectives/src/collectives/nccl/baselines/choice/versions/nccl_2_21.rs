@@ -41,14 +41,15 @@ const NVLS: Nvls = Nvls {
         most: [[f64::INFINITY; 2]; 2],
         in_turn: false,
         corrected: false,
+        tuned: false,
     }),
 };
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 21, 0),
     source: "NVIDIA/nccl v2.21.5-1: src/graph/tuning.cc 56-445, src/graph/search.cc 850-1044, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 366-495, src/enqueue.cc 1484-1810, \
-             src/transport/nvls.cc 232-260, src/include/device.h 54 and 170",
+             src/graph/topo.h 13-31, src/graph/connect.cc 366-501, src/enqueue.cc 1484-1767, \
+             src/transport/nvls.cc 232-261, src/include/device.h 54 and 170",
     search: Search {
         rates: [RATES, HOPPER, HOPPER],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, HOPPER_BETWEEN_2_19],
@@ -63,8 +64,8 @@ pub const RULES: Rules = Rules {
 pub const RULES_2_22: Rules = Rules {
     version: Version::new(2, 22, 0),
     source: "NVIDIA/nccl v2.22.3-1: src/graph/tuning.cc 56-443, src/graph/search.cc 909-1104, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 375-505, src/enqueue.cc 614 and 1543-1830, \
-             src/transport/nvls.cc 138-165",
+             src/graph/topo.h 13-31, src/graph/connect.cc 375-516, src/enqueue.cc 614 and \
+             1543-1811, src/transport/nvls.cc 138-167",
     blocks: Blocks {
         tree_has_all: true,
         least_traffic: 512,
@@ -80,8 +81,8 @@ const PAT: Pat = Pat { share: 0.85, base: 8.0, overlap: 3.5, each: 2.8 };
 pub const RULES_2_23: Rules = Rules {
     version: Version::new(2, 23, 0),
     source: "NVIDIA/nccl v2.23.4-1: src/graph/tuning.cc 56-467, src/graph/search.cc 930-1126, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 377-508, src/enqueue.cc 723 and 1778-2090, \
-             src/transport/nvls.cc 145-175",
+             src/graph/topo.h 13-31, src/graph/connect.cc 377-521, src/enqueue.cc 723 and \
+             1778-2074, src/transport/nvls.cc 145-174",
     base: [[6.8, 14.0, 8.4], [6.6, 14.0, 8.4]],
     hops: [[[0.6, 1.25, 4.0], [1.0, 1.9, 4.0], [5.0, 8.5, 14.0]], RULES.hops[1]],
     rings: Rounds { one_more: false, posting: true, alone_as_trees: true },
@@ -94,9 +95,9 @@ pub const RULES_2_23: Rules = Rules {
 
 pub const RULES_2_24: Rules = Rules {
     version: Version::new(2, 24, 0),
-    source: "NVIDIA/nccl v2.24.3-1: src/graph/tuning.cc 120-539, src/graph/search.cc 930-1126, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 377-508, src/enqueue.cc 481 and 1582-1870, \
-             src/transport/nvls.cc 146-175",
+    source: "NVIDIA/nccl v2.24.3-1: src/graph/tuning.cc 120-539, src/graph/search.cc \
+             930-1126, src/graph/topo.h 13-31, src/graph/connect.cc 377-521, src/enqueue.cc \
+             481 and 1582-1852, src/transport/nvls.cc 146-175",
     pat: Some(Pat { share: 0.75, ..PAT }),
     ..RULES_2_23
 };

@@ -61,14 +61,15 @@ const NVLS: Nvls = Nvls {
         most: [[f64::INFINITY; 2]; 2],
         in_turn: false,
         corrected: false,
+        tuned: false,
     }),
 };
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 25, 0),
-    source: "NVIDIA/nccl v2.25.1-1: src/graph/tuning.cc 120-546, src/graph/search.cc 930-1143, \
-             src/graph/topo.h 13-32, src/graph/connect.cc 374-505, src/enqueue.cc 491 and 1592-1880, \
-             src/transport/nvls.cc 144-180, src/include/device.h 62 and 180",
+    source: "NVIDIA/nccl v2.25.1-1: src/graph/tuning.cc 120-546, src/graph/search.cc \
+             930-1143, src/graph/topo.h 13-32, src/graph/connect.cc 374-518, src/enqueue.cc \
+             491 and 1592-1862, src/transport/nvls.cc 144-181, src/include/device.h 62 and 180",
     search: Search {
         nvlink: [18.0, 20.0, 20.0, 20.6, 40.0],
         rates: [RATES, HOPPER, BLACKWELL],
@@ -85,18 +86,18 @@ pub const RULES: Rules = Rules {
 
 pub const RULES_2_26: Rules = Rules {
     version: Version::new(2, 26, 0),
-    source: "NVIDIA/nccl v2.26.6-1: src/graph/tuning.cc 120-547, src/graph/search.cc 913-1135, \
-             src/graph/topo.h 13-34, src/graph/connect.cc 374-505, src/enqueue.cc 499 and 1671-1960, \
-             src/transport/nvls.cc 144-180",
+    source: "NVIDIA/nccl v2.26.6-1: src/graph/tuning.cc 120-547, src/graph/search.cc \
+             913-1135, src/graph/topo.h 13-34, src/graph/connect.cc 374-518, src/enqueue.cc \
+             499 and 1671-1941, src/transport/nvls.cc 144-181",
     search: Search { upi: [10.0, 22.0, 40.0], ..RULES.search },
     ..RULES
 };
 
 pub const RULES_2_27_3: Rules = Rules {
     version: Version::new(2, 27, 3),
-    source: "NVIDIA/nccl v2.27.3-1: src/graph/tuning.cc 134-571, src/graph/search.cc 902-1124, \
-             src/graph/topo.h 15-36, src/graph/connect.cc 374-505, src/enqueue.cc 539 and 1756-2080, \
-             src/transport/nvls.cc 147-202",
+    source: "NVIDIA/nccl v2.27.3-1: src/graph/tuning.cc 134-571, src/graph/search.cc \
+             902-1124, src/graph/topo.h 15-36, src/graph/connect.cc 374-518, src/enqueue.cc \
+             539 and 1756-2057, src/transport/nvls.cc 147-203",
     search: Search {
         rates: [RATES, HOPPER, BLACKWELL_2_27],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_27_3],
@@ -108,8 +109,9 @@ pub const RULES_2_27_3: Rules = Rules {
 
 pub const RULES_2_27_5: Rules = Rules {
     version: Version::new(2, 27, 5),
-    source: "NVIDIA/nccl v2.27.5-1: src/graph/search.cc and src/graph/topo.h, the speeds of sm100 \
-             and SM100_NVLINK_BW; else as v2.27.3-1: src/graph/tuning.cc 134-571",
+    source: "NVIDIA/nccl v2.27.5-1: src/graph/tuning.cc 134-578, src/graph/search.cc \
+             952-1174, src/graph/topo.h 15-36, src/graph/connect.cc 374-518, src/enqueue.cc \
+             539 and 1756-2057, src/transport/nvls.cc 147-203",
     search: Search {
         nvlink: [18.0, 20.0, 20.0, 20.6, 40.1],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_27_5],
@@ -120,9 +122,9 @@ pub const RULES_2_27_5: Rules = Rules {
 
 pub const RULES_2_27: Rules = Rules {
     version: Version::new(2, 27, 6),
-    source: "NVIDIA/nccl v2.27.7-1: src/graph/tuning.cc 134-578, src/graph/search.cc 952-1174, \
-             src/graph/topo.h 15-36, src/graph/connect.cc 374-505, src/enqueue.cc 536 and 1753-2080, \
-             src/transport/nvls.cc 147-202",
+    source: "NVIDIA/nccl v2.27.7-1: src/graph/tuning.cc 134-578, src/graph/search.cc \
+             952-1174, src/graph/topo.h 15-36, src/graph/connect.cc 374-518, src/enqueue.cc \
+             536 and 1753-2054, src/transport/nvls.cc 147-203",
     search: Search {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN],
         ..RULES_2_27_5.search

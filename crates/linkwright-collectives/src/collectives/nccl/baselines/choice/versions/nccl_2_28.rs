@@ -56,15 +56,16 @@ const fn nvls(least: usize, hop: f64, beyond_two: f64, corrected: bool) -> Optio
             most: [[57.7, 45.5], [96.0, beyond_two]],
             in_turn: false,
             corrected,
+            tuned: false,
         }),
     })
 }
 
 pub const RULES_2_28_3: Rules = Rules {
     version: Version::new(2, 28, 3),
-    source: "NVIDIA/nccl v2.28.3-1: src/graph/tuning.cc 133-601, src/graph/search.cc 952-1174, \
-             src/graph/topo.h 15-36, src/graph/connect.cc 374-512, src/enqueue.cc 512 and 1770-2100, \
-             src/transport/nvls.cc 147-202",
+    source: "NVIDIA/nccl v2.28.3-1: src/graph/tuning.cc 134-601, src/graph/search.cc \
+             952-1174, src/graph/topo.h 15-36, src/graph/connect.cc 374-522, src/enqueue.cc \
+             512 and 1768-2075, src/transport/nvls.cc 147-203",
     bandwidths: Bandwidths::Limits(limits([73.4, 73.4, 73.4])),
     nvls: nvls(3, 14.0, 43.1, false),
     ..RULES_2_27
@@ -72,8 +73,9 @@ pub const RULES_2_28_3: Rules = Rules {
 
 pub const RULES_2_28_7: Rules = Rules {
     version: Version::new(2, 28, 7),
-    source: "NVIDIA/nccl v2.28.7-1: src/graph/tuning.cc 133-601; else as v2.28.9-1: \
-             src/graph/search.cc 976-1198",
+    source: "NVIDIA/nccl v2.28.7-1: src/graph/tuning.cc 134-601, src/graph/search.cc \
+             976-1198, src/graph/topo.h 15-36, src/graph/connect.cc 374-522, src/enqueue.cc \
+             529 and 1785-2092, src/transport/nvls.cc 148-204",
     bandwidths: Bandwidths::Limits(limits([73.4, 34.6, 73.4])),
     nvls: nvls(2, 14.0, 43.1, false),
     ..RULES_2_28_3
@@ -81,18 +83,18 @@ pub const RULES_2_28_7: Rules = Rules {
 
 pub const RULES_2_28: Rules = Rules {
     version: Version::new(2, 28, 9),
-    source: "NVIDIA/nccl v2.28.9-1: src/graph/tuning.cc 133-601, src/graph/search.cc 976-1198, \
-             src/graph/topo.h 15-36, src/graph/connect.cc 374-512, src/enqueue.cc 529 and 1787-2120, \
-             src/transport/nvls.cc 148-203",
+    source: "NVIDIA/nccl v2.28.9-1: src/graph/tuning.cc 134-601, src/graph/search.cc \
+             976-1198, src/graph/topo.h 15-36, src/graph/connect.cc 374-522, src/enqueue.cc \
+             529 and 1785-2092, src/transport/nvls.cc 148-204",
     nvls: nvls(2, 20.9, 43.8, false),
     ..RULES_2_28_7
 };
 
 pub const RULES_2_29_2: Rules = Rules {
     version: Version::new(2, 29, 2),
-    source: "NVIDIA/nccl v2.29.2-1: src/graph/tuning.cc 133-604, src/graph/search.cc 976-1239, \
-             src/graph/topo.h 16-37, src/graph/connect.cc 374-512, src/enqueue.cc 576 and 1893-2230, \
-             src/transport/nvls.cc 148-203",
+    source: "NVIDIA/nccl v2.29.2-1: src/graph/tuning.cc 134-604, src/graph/search.cc \
+             976-1239, src/graph/topo.h 16-37, src/graph/connect.cc 374-522, src/enqueue.cc \
+             576 and 1892-2198, src/transport/nvls.cc 148-204",
     search: Search { rates: [RATES, HOPPER, BLACKWELL], ..RULES_2_28.search },
     bandwidths: Bandwidths::Limits(limits([34.5, 34.6, 34.5])),
     nvls: nvls(2, 20.9, 43.8, true),
@@ -102,9 +104,9 @@ pub const RULES_2_29_2: Rules = Rules {
 
 pub const RULES_2_29: Rules = Rules {
     version: Version::new(2, 29, 7),
-    source: "NVIDIA/nccl v2.29.7-1: src/graph/tuning.cc 134-605, src/graph/search.cc 977-1240, \
-             src/graph/topo.h 17-38, src/graph/connect.cc 375-513, src/enqueue.cc 581 and 1898-2235, \
-             src/transport/nvls.cc 149-204",
+    source: "NVIDIA/nccl v2.29.7-1: src/graph/tuning.cc 135-605, src/graph/search.cc \
+             977-1240, src/graph/topo.h 17-38, src/graph/connect.cc 375-523, src/enqueue.cc \
+             581 and 1897-2203, src/transport/nvls.cc 149-205",
     search: Search {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_29],
         ..RULES_2_29_2.search
@@ -115,13 +117,25 @@ pub const RULES_2_29: Rules = Rules {
 
 pub const RULES_2_30: Rules = Rules {
     version: Version::new(2, 30, 0),
-    source: "NVIDIA/nccl v2.30.7-1: src/graph/tuning.cc 138-655, src/graph/search.cc 1051-1313, \
-             src/graph/topo.h 17-39, src/graph/connect.cc 380-530, src/enqueue.cc 585 and 1985-2360, \
-             src/transport/nvls.cc 154-245, src/include/device.h 91 and 213",
+    source: "NVIDIA/nccl v2.30.7-1: src/graph/tuning.cc 139-655, src/graph/search.cc \
+             1051-1313, src/graph/topo.h 17-39, src/graph/connect.cc 380-536, src/enqueue.cc \
+             585 and 1989-2320, src/transport/nvls.cc 155-281, src/include/device.h 91 and \
+             213",
     search: Search {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_30],
         ..RULES_2_29.search
     },
-    nvls: nvls(2, 20.9, 80.0, true),
+    nvls: nvls_2_30(),
     ..RULES_2_29
 };
+
+/// With channels and chunks by the network.
+const fn nvls_2_30() -> Option<Nvls> {
+    match nvls(2, 20.9, 80.0, true) {
+        Some(Nvls { tree: Some(tree), latency, share, halves, channels, least }) => {
+            let tree = Some(NvlsTree { tuned: true, ..tree });
+            Some(Nvls { latency, share, halves, channels, least, tree })
+        }
+        other => other,
+    }
+}
