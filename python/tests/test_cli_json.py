@@ -103,6 +103,13 @@ def test_every_command_has_a_case() -> None:
     assert sorted(CASES) == sorted(leaves())
 
 
+def test_the_page_knows_what_an_explanation_adds() -> None:
+    words = ["-m", "hgx-h100", "-b", "1KiB", "-e", "1KiB", "--explain", "--json"]
+    found = json.loads(linkwright("collective", "expect", "all-reduce", *words).stdout)
+    assert "explanation" in found
+    check(found, "", schema("collective expect"))
+
+
 @pytest.mark.usefixtures("_workplace")
 @pytest.mark.parametrize("command", CASES)
 def test_json_is_an_object_or_a_list_of_objects(command: str) -> None:

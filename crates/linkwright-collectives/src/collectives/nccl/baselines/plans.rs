@@ -252,7 +252,8 @@ fn of_choice(
             };
             let mut schedule = plan.schedule;
             let chunk = choice.longest_run(collective);
-            schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(choice.channels) };
+            let blocks = (choice.channels / choice.trees).max(1);
+            schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(blocks) };
             let Plan { links, trees, notes, .. } = plan;
             return Ok(BaselinePlan { schedule, links, trees, notes });
         }

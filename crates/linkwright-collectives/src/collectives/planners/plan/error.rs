@@ -36,6 +36,13 @@ pub enum PlanError {
     },
     /// Three phases among GPUs of one server.
     OneServer,
+    /// The GPUs are not on servers as an algorithm takes them.
+    OtherServers {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The servers that it takes.
+        wanted: &'static str,
+    },
     /// More GPUs than trees are packed through.
     TooMany(usize),
     /// No switch reduces for these GPUs.
@@ -81,6 +88,10 @@ impl Diagnose for PlanError {
                 Diagnosis::of("three-phase is for GPUs on several servers, and these are on one")
                     .remedy("use packing")
             }
+            Self::OtherServers { algorithm, wanted } => Diagnosis::of(format!(
+                "{algorithm} is for {wanted}, and these GPUs are not on such"
+            ))
+            .remedy("use packing or nccl-ring"),
             Self::TooMany(gpus) => Diagnosis::of(format!(
                 "trees are packed through {MOST_PACKED} GPUs at most, and these are {gpus}"
             ))

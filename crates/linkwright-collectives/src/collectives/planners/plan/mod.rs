@@ -9,6 +9,7 @@
 
 mod all_to_all;
 mod auto;
+mod between;
 mod blink;
 mod equal_servers;
 mod error;
@@ -38,6 +39,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub use auto::{ASSUMED_SIZE, MOST_TRIED, Trial, Tried, plan_fastest};
+pub use between::BetweenServers;
 pub use blink::Blink;
 pub use error::PlanError;
 pub use estimate::planning_seconds;

@@ -52,7 +52,7 @@ const MOST_HEADS: usize = 32;
 /// Names [`NvlsPlanner`].
 pub(super) const NAME: &str = "nvls";
 
-/// Names NCCL's algorithm over several servers, which has no planner of its own.
+/// Names NCCL's algorithm over several servers.
 pub(super) const NAME_OF_TREES: &str = "nvls-tree";
 
 /// Lets the switch reduce and copy (NCCL's NVLS).
@@ -165,9 +165,10 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
 
 /// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs
 /// that have an interface of their own.
-/// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Every other part takes the
-/// second tree, in which the leaves of the first are inner vertices. At most so many GPUs of a server have a part: those at
-/// which its network is.
+/// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Of more than two servers half
+/// of each part takes the second tree, in which the leaves of the first are inner vertices, so that every interface has as
+/// much to do (`connectNvls`: every other channel). Two servers' trees are one link, and every other part takes it the other
+/// way round. At most so many GPUs of a server have a part: those at which its network is.
 pub(in crate::collectives) fn trees_of_heads(
     wiring: &Wiring,
     gpus: &[usize],
@@ -183,11 +184,13 @@ pub(in crate::collectives) fn trees_of_heads(
     let all_heads = messages.heads();
     let heads = all_heads[0].len().min(most).max(1);
     let name = format!("{NAME_OF_TREES}-{}", Collective::AllReduce.name());
+    let halves = halves_of_trees(servers.len());
+    let parts = heads * halves;
     let mut builder =
-        ScheduleBuilder::new(&name, Collective::AllReduce, gpus.to_vec(), heads as u32);
+        ScheduleBuilder::new(&name, Collective::AllReduce, gpus.to_vec(), parts as u32);
     let trees = double_binary_tree(servers.len());
-    for part in 0..heads {
-        let place = part * all_heads[0].len() / heads;
+    for part in 0..parts {
+        let place = part / halves * all_heads[0].len() / heads;
         let part = part as u32;
         let switches: Vec<usize> = (servers.iter())
             .map(|ranks| builder.channel(Channel::through_switch(ranks.iter().copied())))
@@ -227,6 +230,11 @@ pub(in crate::collectives) fn trees_of_heads(
     let algorithm = Cow::Borrowed(NAME_OF_TREES);
     let (links, trees, optimum, notes) = (LinkClass::Network, Vec::new(), None, Vec::new());
     Ok(Plan { schedule, algorithm, links, trees, rate, optimum, notes })
+}
+
+/// Counts the trees between servers that each part of NVLSTree is dealt to.
+pub(in crate::collectives) const fn halves_of_trees(servers: usize) -> usize {
+    if servers > 2 { 2 } else { 1 }
 }
 
 /// Lists the vertices of a tree but its root, each with the one above it, the deepest first.

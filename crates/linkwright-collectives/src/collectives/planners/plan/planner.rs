@@ -4,7 +4,10 @@ use std::fmt;
 
 use super::mpi::RULES;
 use super::sized::Offer;
-use super::{Blink, NvlsPlanner, OneHop, Packing, Plan, PlanError, Question, ThreePhase, answer};
+use super::{
+    BetweenServers, Blink, NvlsPlanner, OneHop, Packing, Plan, PlanError, Question, ThreePhase,
+    answer,
+};
 use crate::collectives::nccl::baselines::NcclBaseline;
 use crate::collectives::schedule::Protocol;
 use crate::diagnostic::{Registered, Registry};
@@ -103,7 +106,7 @@ pub struct RingBound {
 }
 
 /// Holds Linkwright's own planners that look at the links, and NCCL's.
-pub const PLANNERS: [&dyn Planner; 8] = [
+pub const PLANNERS: [&dyn Planner; 10] = [
     &Packing,
     &Blink,
     &OneHop,
@@ -112,6 +115,8 @@ pub const PLANNERS: [&dyn Planner; 8] = [
     &NcclBaseline::Ring,
     &NcclBaseline::Tree,
     &NvlsPlanner,
+    &BetweenServers::NvlsTree,
+    &BetweenServers::ParallelTrees,
 ];
 
 /// Gives Linkwright's own planners by name: [`PLANNERS`], then MPI's rules.

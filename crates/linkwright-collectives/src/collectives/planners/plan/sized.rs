@@ -168,8 +168,8 @@ impl Candidates {
     }
 }
 
-/// Names NCCL's parallel trees, which have no planner of their own.
-const NAME_OF_PARALLEL_TREES: &str = "nccl-pat";
+/// Names NCCL's parallel trees.
+pub(super) const NAME_OF_PARALLEL_TREES: &str = "nccl-pat";
 
 /// The name of who plans what NCCL runs.
 const fn planner_of(expected: ExpectedAlgorithm) -> &'static str {

@@ -41,6 +41,7 @@ use super::constants::Generation;
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::rings::RingPath;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
+use crate::collectives::planners::plan::nvls::halves_of_trees;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::Peers;
@@ -65,6 +66,8 @@ pub struct Choice {
     pub threads: u32,
     /// How the data is cut.
     pub chunking: Chunking,
+    /// Of reduction in switches, the trees between servers to which the channels are dealt.
+    pub trees: u32,
     /// What the library's cost model believes that it takes; none of pairs and of releases
     /// without a model.
     pub model_time: Option<Picoseconds>,
@@ -92,7 +95,7 @@ pub fn releases() -> impl Iterator<Item = Release> {
 
 impl Choice {
     /// Gives the longest run that a step of its schedule moves: a chunk. Where switches reduce, one block stands for
-    /// all channels and moves a chunk of each. A chain's step is cut in parts.
+    /// all channels of a tree and moves a chunk of each. A chain's step is cut in parts.
     #[must_use]
     pub fn longest_run(&self, collective: Collective) -> Bytes {
         let is_rooted =
@@ -102,7 +105,8 @@ impl Choice {
         {
             return Bytes(self.chunking.chunk.0 / u64::from(PARTS_OF_A_STEP));
         }
-        let blocks = if self.algorithm.is_in_switch() { self.channels } else { 1 };
+        let in_switch = (self.channels / self.trees).max(1);
+        let blocks = if self.algorithm.is_in_switch() { in_switch } else { 1 };
         Bytes(self.chunking.chunk.0 * u64::from(blocks))
     }
 }
@@ -342,6 +346,7 @@ impl Chooser {
             channels,
             threads,
             chunking: cut.chunking(channels, threads),
+            trees: halves_of_trees(self.believed.servers) as u32,
             model_time: modelled.then(time),
         }
     }

@@ -247,7 +247,8 @@ fn seventy_two_gpus_share_a_rack_s_switches() {
     let plan = nvls(&machine, &first(72), Collective::AllReduce).unwrap();
     check(&plan.schedule).unwrap();
     let rate = plan.rate.as_gigabytes_per_second();
-    assert!((rate - 900.0 * 72.0 / 73.0).abs() < 1e-6, "{rate}");
+    // 32 of them have a part.
+    assert!((rate - 900.0 * 32.0 / 33.0).abs() < 1e-6, "{rate}");
     let costs = protocol_of(&plan.schedule, &machine).unwrap();
     let (timing, _) = choose_chunk(&plan.schedule, &machine, Bytes(72 << 20), &costs).unwrap();
     assert!(timing.algorithm_bandwidth < rate);
@@ -264,8 +265,9 @@ fn trees_of_heads_reduce_over_any_count_of_servers() {
         let protocol = protocol_of(&plan.schedule, &machine).unwrap();
         let size = Bytes(1 << 30);
         let timing = time(&plan.schedule, &machine, size, Bytes(2 << 20), &protocol).unwrap();
-        // Two servers send and receive each part once over 400 GB/s of interfaces; more pass it on, too.
-        let network = size.0 as f64 / 400e9 * if servers == 2 { 1.0 } else { 2.0 };
+        // Over 400 GB/s of interfaces each of a tree's ways takes a part once in each direction; two trees share them.
+        let ways = 2.0 * f64::from(servers - 1) / f64::from(servers);
+        let network = size.0 as f64 / 400e9 * ways;
         let seconds = timing.time.as_seconds();
         assert!(seconds > network && seconds < 2.5 * network, "{servers}: {seconds} {network}");
     }
