@@ -3062,6 +3062,7 @@ class SimulationResult:
         planner: PlannerName = "packing",
         host_copies: bool = False,
         bucket: int | str | None = None,
+        nccl: str | None = None,
     ) -> Table:
         """What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
 
@@ -3072,6 +3073,7 @@ class SimulationResult:
             planner: As `simulate` was told.
             host_copies: As `simulate` was told.
             bucket: As `simulate` was told.
+            nccl: As `simulate` was told.
 
         Raises:
             SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
@@ -4871,6 +4873,7 @@ def simulate(
     gpu_speed: GpuSpeedName = "reference",
     bucket: int | str | None = None,
     progress: Callable[[int, int, float], object] | None = None,
+    nccl: str | None = None,
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
 
@@ -4891,7 +4894,8 @@ def simulate(
         unhealthy: GPUs that are out of order from the start.
         run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
             every job's iterations run on the real wiring, message by message, beside those of all other jobs.
-        planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
+        planner: Of played jobs, what plans their all-reduces: one of `planner_names`; `nccl` is what NCCL
+            takes itself for each size, as `expect` has it, and `auto` the fastest of all, as `plan` finds it.
         fidelity: Of played jobs, `fluid`, `flow` or `packet`.
         host_copies: Of played jobs, whether the images of every iteration are copied from the host.
         gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
@@ -4899,6 +4903,8 @@ def simulate(
         bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
             least a million; if not given, all are reduced at the end.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
+        nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
+            known where None.
 
     Raises:
         AllocationError: If a policy, a choice or a GPU is unknown.

@@ -186,6 +186,8 @@ PlannerName: TypeAlias = Literal[
     "mpi-pairwise",
     "mpi-blocked",
     "mpi-bruck",
+    "nccl",
+    "auto",
     "mpi",
 ]
 PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"]

@@ -13,6 +13,9 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFrozenSet, PySet, PyString};
 
 use crate::errors;
 
+/// The most items of a list: what has more is refused before it is read.
+const MOST_ITEMS: usize = 1 << 24;
+
 /// Why a value is no argument.
 pub enum Refusal {
     /// It is of another kind: the place in the argument, the value there, and one that would do.
@@ -251,7 +254,10 @@ fn items<'py>(
         || value.is_instance_of::<PySet>()
         || value.is_instance_of::<PyFrozenSet>();
     let items = if has_none { None } else { value.try_iter().ok() };
-    let items = items.ok_or_else(|| Refusal::wrong(value, wanted))?;
+    let items = items.ok_or_else(|| Refusal::wrong(value, &*wanted))?;
+    if value.len().is_ok_and(|count| count > MOST_ITEMS) {
+        return Err(Refusal::wrong(value, format!("{wanted}, {MOST_ITEMS} at most")));
+    }
     Ok(items.collect::<PyResult<_>>()?)
 }
 

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::argument::{given, optional_speed, size, sizes};
 use crate::choices::Choice;
 use crate::errors;
-use crate::plan::{gpu_ids, wanted_collective};
+use crate::plan::{MOST_EXPECTED, gpu_ids_of, wanted_collective};
 use crate::system::System;
 use crate::table::Table;
 use crate::timing::bytes;
@@ -96,7 +96,7 @@ pub fn expect(
     #[pyo3(from_py_with = given)] pxn: bool,
     #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<Table> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
@@ -173,7 +173,7 @@ pub fn nccl_choices(
     #[pyo3(from_py_with = given)] pxn: bool,
     #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<Table> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let size = bytes("the size", size)?;
     let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [numbers, operation])?;
@@ -230,7 +230,7 @@ pub fn nccl_interfaces(
     #[pyo3(from_py_with = given)] pxn: bool,
     #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<Table> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let size = bytes("the size", size)?;
     let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [None, None])?;
@@ -281,7 +281,7 @@ pub fn nccl_explanation(
     #[pyo3(from_py_with = given)] nvls: bool,
     #[pyo3(from_py_with = given)] p2p: bool,
 ) -> PyResult<(Vec<String>, Table, Table)> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let settings = settings_of(nccl, [nvls, p2p], None, None, None, [None, None])?;
     let found = baselines::explain(system.core(), &gpus, &settings);
     let found = found.map_err(errors::collective)?;
@@ -336,7 +336,7 @@ pub fn choice_doubts(
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = given)] processes: Option<&str>,
 ) -> PyResult<Vec<String>> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
@@ -368,7 +368,7 @@ pub fn nccl_release(
     #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     #[pyo3(from_py_with = given)] nccl: Option<&str>,
 ) -> PyResult<(String, Option<String>)> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let settings = Settings { version: version_of(nccl)?, ..Settings::default() };
     baselines::release_on(system.core(), &gpus, &settings).map_err(errors::collective)
 }

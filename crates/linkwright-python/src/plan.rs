@@ -4,7 +4,7 @@ use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
 use linkwright::collectives::plan::{
-    self as planning, ASSUMED_SIZE, Links, Packing, PlanError, Planner, Question, planners,
+    self as planning, ASSUMED_SIZE, Attempt, Links, Packing, PlanError, Planner, Question, planners,
 };
 use linkwright::collectives::{Collective, Protocol};
 use linkwright::system;
@@ -83,11 +83,11 @@ pub fn plan(
         let found = interruptible(py, move || {
             let at = size.unwrap_or(ASSUMED_SIZE);
             let question = asked(&on, &gpus, wanted, links).reusing_streams(stream_reuse);
-            let by = |planner: &'static dyn Planner| match links {
-                WantedLinks::Of(_) => planning::timed_plan_for_size(planner, &question, at)
-                    .map(|(plan, timing)| (plan, Some(timing))),
+            let by = |planner: &'static dyn Planner, within| match links {
+                WantedLinks::Of(_) => planning::timed_plan_within(planner, &question, (at, within)),
                 WantedLinks::Hybrid => {
-                    planning::plan_hybrid(planner, &question, at, switch).map(|plan| (plan, None))
+                    let found = planning::plan_hybrid(planner, &question, at, switch);
+                    found.map(|plan| Attempt::Found(Box::new(plan), None))
                 }
             };
             let mut found = planning::plan_fastest(&planners(), &question, at, protocol, &by)?;
@@ -263,8 +263,16 @@ pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyRe
 /// pair of them would fill a computer's memory with many more.
 const MOST_RANKS: usize = 1024;
 
-/// GPU ids that a user gave, of a system.
+/// The most GPUs of what NCCL is expected to take: around its rings and trees most behave alike.
+pub const MOST_EXPECTED: usize = 16_384;
+
+/// GPU ids that a user gave, of a system, as many as a plan can have.
 pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
+    gpu_ids_of(gpus, system, "a plan can have", MOST_RANKS)
+}
+
+/// The same, of which `what` can have `most`.
+pub fn gpu_ids_of(gpus: &[i128], system: &System, what: &str, most: usize) -> PyResult<Vec<usize>> {
     let (count, name) = (system.core().gpus() as usize, system.core().name());
     let id = |gpu: &i128| {
         usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
@@ -273,9 +281,9 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
             errors::collective(unknown.remedy(format!("its GPUs are 0 to {last}")))
         })
     };
-    if gpus.len() > MOST_RANKS {
-        let many = Diagnosis::of(format!("{} GPUs are more than a plan can have", gpus.len()));
-        return Err(errors::collective(many.remedy(format!("name {MOST_RANKS} at most"))));
+    if gpus.len() > most {
+        let many = Diagnosis::of(format!("{} GPUs are more than {what}", gpus.len()));
+        return Err(errors::collective(many.remedy(format!("name {most} at most"))));
     }
     gpus.iter().map(id).collect()
 }

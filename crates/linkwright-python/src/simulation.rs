@@ -163,13 +163,14 @@ impl SimulationResult {
     ///     planner: As `simulate` was told.
     ///     host_copies: As `simulate` was told.
     ///     bucket: As `simulate` was told.
+    ///     nccl: As `simulate` was told.
     ///
     /// Raises:
     ///     SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
     ///         makes no plan, or a plan cannot be had.
     #[pyo3(signature = (
         system: "System", *, planner: "PlannerName" = "packing", host_copies: "bool" = false,
-        bucket: "int | str | None" = None
+        bucket: "int | str | None" = None, nccl: "str | None" = None
     ))]
     fn links(
         &self,
@@ -177,9 +178,10 @@ impl SimulationResult {
         #[pyo3(from_py_with = given)] planner: &str,
         #[pyo3(from_py_with = given)] host_copies: bool,
         #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
+        #[pyo3(from_py_with = given)] nccl: Option<&str>,
     ) -> PyResult<Table> {
         let core = system.core();
-        let planner = PlannerChoice::named(planner, &planners()).map_err(errors::range)?;
+        let planner = planner_of(planner, nccl)?;
         let bucket = bucket_of(bucket)?;
         let settings = IterationSettings { host_copies, bucket, ..IterationSettings::default() };
         if !self.fits(core) {
@@ -293,7 +295,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     unhealthy: GPUs that are out of order from the start.
 ///     run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
 ///         every job's iterations run on the real wiring, message by message, beside those of all other jobs.
-///     planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
+///     planner: Of played jobs, what plans their all-reduces: one of `planner_names`; `nccl` is what NCCL
+///         takes itself for each size, as `expect` has it, and `auto` the fastest of all, as `plan` finds it.
 ///     fidelity: Of played jobs, `fluid`, `flow` or `packet`.
 ///     host_copies: Of played jobs, whether the images of every iteration are copied from the host.
 ///     gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
@@ -301,6 +304,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
 ///         least a million; if not given, all are reduced at the end.
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
+///     nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
+///         known where None.
 ///
 /// Raises:
 ///     AllocationError: If a policy, a choice or a GPU is unknown.
@@ -317,7 +322,7 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
     run_time: "RunTimeName" = "formula", planner: "PlannerName" = "packing",
     fidelity: "FidelityName" = "flow", host_copies: "bool" = false,
     gpu_speed: "GpuSpeedName" = "reference", bucket: "int | str | None" = None,
-    progress: "Callable[[int, int, float], object] | None" = None
+    progress: "Callable[[int, int, float], object] | None" = None, nccl: "str | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
@@ -338,6 +343,7 @@ pub fn simulate(
     #[pyo3(from_py_with = given)] gpu_speed: &str,
     #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
     #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
+    #[pyo3(from_py_with = given)] nccl: Option<&str>,
 ) -> PyResult<SimulationResult> {
     let unhealthy = unhealthy.unwrap_or_default().into_iter();
     let id = |gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX);
@@ -350,7 +356,7 @@ pub fn simulate(
         unhealthy: unhealthy.map(id).collect::<PyResult<_>>()?,
         run_time: RunTime::named(run_time)?,
         fidelity: Fidelity::named(fidelity)?,
-        planner: PlannerChoice::named(planner, &planners()).map_err(errors::range)?,
+        planner: planner_of(planner, nccl)?,
         iteration: IterationSettings {
             host_copies,
             gpu_speed: GpuSpeed::named(gpu_speed)?,
@@ -359,6 +365,13 @@ pub fn simulate(
     };
     let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
     SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
+}
+
+/// What plans all-reduces, where NCCL chooses itself by the rules of a release.
+fn planner_of(name: &str, release: Option<&str>) -> PyResult<PlannerChoice> {
+    let planner = PlannerChoice::named(name, &planners()).map_err(errors::range)?;
+    let release = release.map(str::parse).transpose().map_err(errors::range)?;
+    Ok(planner.in_release(release))
 }
 
 /// The names of what plans the collectives of jobs that are played.

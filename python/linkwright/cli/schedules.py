@@ -237,7 +237,7 @@ NoStreamReuse = Annotated[
     ),
 ]
 Servers = Annotated[
-    int, typer.Option(min=1, max=1024, help="Join so many of the machine by a network.")
+    int, typer.Option(min=1, max=16_384, help="Join so many of the machine by a network.")
 ]
 
 
@@ -404,7 +404,7 @@ def tried_lines(all_tried: Sequence[Tried]) -> list[str]:
             lines.append(f"{tried.algorithm}: {tried.time * 1e6:,.1f} us ({tried.protocol})")
         elif tried.least_time is not None:
             lines.append(
-                f"{tried.algorithm}: not planned, since it takes {tried.least_time * 1e6:,.1f} us "
+                f"{tried.algorithm}: not played, since it takes {tried.least_time * 1e6:,.1f} us "
                 "at least"
             )
     refused = [tried.algorithm for tried in all_tried if tried.reason is not None]

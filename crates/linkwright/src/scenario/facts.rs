@@ -8,6 +8,7 @@ use super::programs::Programs;
 use super::read::{Asked, Scenario};
 use crate::network::pcie::PcieArbitration;
 use crate::network::routing::{DIMENSION_ORDER, SHORTEST_PATH, STATIC};
+use crate::simulation::PlannedBy;
 use crate::simulation::RunTime;
 use crate::simulation::cluster::{Cluster, CollectiveMethod, Fidelity, Mapping, MappingRule};
 use crate::simulation::played::PlannerChoice;
@@ -83,6 +84,15 @@ impl Facts<'_> {
         let choices = &self.scenario.network.collectives;
         let is_chosen = || choices.chosen.values().any(|it| *it == CollectiveMethod::Planned);
         !choices.are_kernels() && (choices.only_planner().is_some() || is_chosen())
+    }
+
+    /// Whether NCCL itself chooses how some collective is played.
+    pub fn asks_library(&self) -> bool {
+        let is_library = |planner| matches!(planner, PlannerChoice::Plan(PlannedBy::Library(_)));
+        let choices = &self.scenario.network.collectives;
+        let of_kernels =
+            choices.are_kernels() && is_library(PlannerChoice::Plan(choices.kernels_by()));
+        of_kernels || self.mix().is_some_and(|mix| is_library(mix.choices.planner))
     }
 
     /// Whether the jobs are those of a file that says how long each ran.

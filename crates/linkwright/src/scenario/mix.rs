@@ -42,7 +42,7 @@ use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, PlannerChoice};
 use crate::simulation::sensitivity::measure;
 use crate::simulation::{
-    DayChoices, Job, MixOptions, RunTime, SimulationError, generate_from, job_file,
+    DayChoices, Job, MixOptions, PlannedBy, RunTime, SimulationError, generate_from, job_file,
 };
 use crate::system::System;
 
@@ -125,7 +125,8 @@ fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<PlannerCh
         let remedy = "remove it, or name what plans their all-reduces as `planner`";
         return Err(collectives.refuse(key, problem, remedy));
     }
-    let planner = network.collectives.planner.unwrap_or(PlannerChoice::Plan(&Packing));
+    let planner =
+        network.collectives.planner.unwrap_or(PlannerChoice::Plan(PlannedBy::Planner(&Packing)));
     if planner == PlannerChoice::Mpi && fidelity(scenario)? == Fidelity::Fluid {
         let problem = "a planner whose collectives have no fluid";
         let remedy = "name another, or write `fidelity = \"flow\"` or `\"packet\"`";

@@ -48,6 +48,8 @@ pub enum Needs {
     Mpi,
     /// Collectives go by plans that are played as messages.
     Plans,
+    /// NCCL chooses how collectives are played.
+    Library,
     /// Some job runs a published workload.
     Workload,
     /// Networks are drawn, to be trained.
@@ -108,6 +110,7 @@ impl Needs {
             Self::Servers => facts.cluster.system.servers() > 1,
             Self::Mpi => facts.sends_by_mpi(),
             Self::Plans => facts.plans_messages(),
+            Self::Library => facts.asks_library(),
             Self::Workload => match facts.work {
                 ReadyJobs::Mix(jobs) => jobs.iter().any(|job| job.samples_per_gpu.is_none()),
                 ReadyJobs::Programs(_) => true,
@@ -171,6 +174,7 @@ impl Needs {
                 "collectives of `[jobs]` run as NCCL's, but as packets or by the planner `mpi`"
             }
             Self::Plans => "no collective goes by a plan whose messages are sent",
+            Self::Library => "`collectives.planner = \"nccl\"` alone asks NCCL",
             Self::Workload => "every job trains a network layer by layer, on its own GPUs",
             Self::Training => "no network is drawn; `train` names some",
             Self::Trains => "no job of `[jobs]` trains layer by layer",

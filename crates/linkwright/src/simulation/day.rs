@@ -4,6 +4,7 @@ use super::RunTime;
 use super::cluster::{Cluster, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
+use super::offers::PlannedBy;
 use super::played::{IterationSettings, PlannerChoice, play};
 use super::queue::formula::simulate_on;
 use super::queue::{JobRecord, QueueDiscipline, ServerChoice, Sharing};
@@ -48,7 +49,7 @@ impl Default for DayChoices {
             unhealthy: Vec::new(),
             run_time: RunTime::default(),
             fidelity: Fidelity::Flow,
-            planner: PlannerChoice::Plan(&Packing),
+            planner: PlannerChoice::Plan(PlannedBy::Planner(&Packing)),
             iteration: IterationSettings::default(),
         }
     }

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
 use linkwright::collectives::Collective;
 use linkwright::collectives::Collective::AllReduce;
-use linkwright::collectives::baselines::{Settings, expect};
-use linkwright::collectives::plan::{Candidates, Packing, Question, plan_for_size, planners};
+use linkwright::collectives::baselines::{Settings, Version, expect};
+use linkwright::collectives::plan::{
+    Candidates, Packing, Planner, Question, Trial, plan_fastest, plan_for_size, planners,
+    timed_plan_within,
+};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
 use linkwright::program::{CollectiveKind as Kind, Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime;
@@ -19,7 +22,8 @@ use linkwright::simulation::played::{
     IterationSettings, Iterations, PlannerChoice, PlayedOutcome, play_iterations,
 };
 use linkwright::simulation::{
-    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, generate,
+    Job, JobRecord, MixOptions, Part, PlannedBy, QueueDiscipline, ServerChoice, Sharing,
+    SimulationError, generate,
 };
 use linkwright::system::BandwidthProfile;
 use linkwright::training::Workload;
@@ -125,7 +129,7 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
         let outcome = of(1);
         let record = &outcome.records[0];
         let gpus: Vec<usize> = record.parts[0].chosen.gpus().iter().collect();
-        let PlannerChoice::Plan(algorithm) = wanted else { unreachable!() };
+        let PlannerChoice::Plan(PlannedBy::Planner(algorithm)) = wanted else { unreachable!() };
         let vgg = Workload::find("vgg-16").unwrap();
         let size = vgg.bytes_per_iteration();
         let found =
@@ -138,6 +142,54 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
         // A rank that has its data computes on while others still wait for theirs.
         assert!(of(3).records[0].finish.0 <= 3 * iteration);
         assert_eq!(outcome.plans, 1);
+    }
+}
+
+/// As `collective expect` says for NCCL's own choice, in a release too, and `collective plan` for the fastest of all.
+#[test]
+fn a_lone_job_takes_what_other_commands_say_of_nccl_and_of_the_fastest() {
+    let pair = "kind = \"fat-tree\"\nmachine = \"hgx-h100\"\nservers = 2";
+    let cases = [
+        ("machine = \"dgx1-v100\"", 3, "vgg-16"),
+        ("machine = \"hgx-h100\"", 8, "resnet-50"),
+        (pair, 12, "vgg-16"),
+    ];
+    let old: Version = "2.12".parse().unwrap();
+    for (text, gpus, workload) in cases {
+        let of = Workload::find(workload).unwrap();
+        let (size, compute) = (of.bytes_per_iteration(), of.compute_per_iteration().0);
+        for fidelity in [Fidelity::Flow, Fidelity::Fluid] {
+            let cluster = cluster(text, fidelity);
+            let system = &cluster.system;
+            let taken = |planner| {
+                let jobs = [job("a", workload, gpus, 1)];
+                let record =
+                    played(&cluster, planner, "baseline", &jobs).unwrap().records.remove(0);
+                let ids = |part: &Part| -> Vec<usize> {
+                    let own = part.chosen.gpus().iter();
+                    own.map(|gpu| system.gpu_at(part.server, gpu as u32) as usize).collect()
+                };
+                let ids: Vec<usize> = record.parts.iter().flat_map(ids).collect();
+                assert_eq!(ids.len(), gpus as usize);
+                (ids, record.finish.0)
+            };
+            for version in [None, Some(old)] {
+                let nccl = PlannerChoice::named("nccl", &planners()).unwrap().in_release(version);
+                let (ids, finish) = taken(nccl);
+                let settings = Settings { version, ..Settings::default() };
+                let expected = expect(system, &ids, AllReduce, &[size], &settings).unwrap();
+                let wanted = compute + expected.rows[0].time.0;
+                assert_eq!(finish, wanted, "{fidelity:?} {version:?} of {text}");
+            }
+            let (ids, finish) = taken(PlannerChoice::named("auto", &planners()).unwrap());
+            let question = Question::new(system, &ids, AllReduce);
+            let by = |planner: &'static dyn Planner, within| {
+                timed_plan_within(planner, &question, (size, within))
+            };
+            let (_, tried) = plan_fastest(&planners(), &question, size, None, &by).unwrap();
+            let Trial::Timed { time, .. } = tried[0].trial else { unreachable!() };
+            assert_eq!(finish, compute + time.0, "{fidelity:?} of {text}");
+        }
     }
 }
 

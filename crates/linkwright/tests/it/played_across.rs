@@ -5,7 +5,7 @@ use linkwright::collectives::plan::{Candidates, Question, planners};
 use linkwright::engine::Random;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{IterationSettings, PlannerChoice, PlayedOutcome};
-use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, tables};
+use linkwright::simulation::{Job, JobRecord, PlannedBy, ServerChoice, SimulationError, tables};
 use linkwright::table::Column;
 use linkwright::training::Workload;
 use linkwright::units::Picoseconds;
@@ -62,7 +62,7 @@ fn it_takes_as_long_as_its_collectives_are_timed() {
     let vgg = Workload::find("vgg-16").unwrap();
     for planner in ["nccl-ring", "packing"] {
         let planner = PlannerChoice::named(planner, &planners()).unwrap();
-        let PlannerChoice::Plan(algorithm) = planner else { unreachable!() };
+        let PlannerChoice::Plan(PlannedBy::Planner(algorithm)) = planner else { unreachable!() };
         let of = |fidelity| {
             let (choice, jobs) = (ServerChoice::FirstFit, [job("a", "vgg-16", 6, 1)]);
             let played = played_in(choice, &trees(2, fidelity), planner, "preserve", &jobs);

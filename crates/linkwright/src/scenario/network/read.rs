@@ -7,6 +7,7 @@ use serde::de::DeserializeSeed;
 use toml::Value;
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings};
+use crate::collectives::baselines::Version;
 use crate::diagnostic::{Chosen, InputError, Named as _, Registry, in_plain_words, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::routing::SHORTEST_PATH;
@@ -17,6 +18,7 @@ use crate::scenario::demand::is_day;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::{Setting, SettingGroup, grouped};
+use crate::simulation::PlannedBy;
 use crate::simulation::cluster::{
     CollectiveChoices, CollectiveMethod, CollectiveProtocol, Fidelity,
 };
@@ -178,18 +180,33 @@ fn collectives(
         read.chosen.extend(choice.map(|choice| (kind, choice)));
     }
     let planners = &fields.source.registries.planners;
-    read.planner = fields.named("planner", |name| PlannerChoice::named(name, planners))?;
+    let planner = fields.named("planner", |name| PlannerChoice::named(name, planners))?;
+    read.release = fields.named("nccl", str::parse::<Version>)?;
+    read.planner = planner.map(|planner| planner.in_release(read.release));
     if fields.has("protocol") && scenario.has("jobs") && !scenario.has("job") {
         let remedy = "remove it: by flows, jobs that a policy places run under nccl's, unless the \
                       planner is `mpi`";
         return Err(fields.refuse("protocol", "a protocol beside `[jobs]`", remedy));
+    }
+    // What NCCL takes, or is the fastest by its clock, is a kernel.
+    let is_of_kernels = matches!(
+        read.planner,
+        Some(PlannerChoice::Plan(PlannedBy::Library(_) | PlannedBy::Fastest))
+    );
+    if is_of_kernels && scenario.has("job") && !fields.has("protocol") {
+        read.protocol = CollectiveProtocol::Nccl;
+    }
+    if is_of_kernels && scenario.has("job") && !read.are_kernels() {
+        let remedy = "write `protocol = \"nccl\"`, or name another planner";
+        return Err(fields.refuse("planner", "a planner of kernels, not of messages", remedy));
     }
     if read.are_kernels() {
         let fidelity: Option<Fidelity> = scenario.choice("fidelity")?;
         let absent = if is_day(scenario)? { Fidelity::Flow } else { Fidelity::default() };
         if fidelity.unwrap_or(absent) == Fidelity::Packet {
             let remedy = "write `fidelity = \"flow\"`: kernels' connections go over flows";
-            return Err(fields.refuse("protocol", "kernels in a network of packets", remedy));
+            let key = if fields.has("protocol") { "protocol" } else { "planner" };
+            return Err(fields.refuse(key, "kernels in a network of packets", remedy));
         }
         if read.planner == Some(PlannerChoice::Mpi) {
             let remedy = "name another, or remove it to take what NCCL chooses itself";

@@ -4,7 +4,8 @@ use super::{Asked, Files, Given, JobSource, Mix, ReadyJobs, Scenario, read};
 use crate::allocation::{BandwidthModel, Ties};
 use crate::diagnostic::{InputError, Position};
 use crate::simulation::cluster::Fidelity;
-use crate::simulation::{Job, QueueDiscipline, RunTime};
+use crate::simulation::played::PlannerChoice;
+use crate::simulation::{Job, PlannedBy, QueueDiscipline, RunTime};
 use crate::system::BandwidthProfile;
 
 fn mix_of(scenario: &Scenario) -> &Mix {
@@ -297,4 +298,27 @@ fn what_counts_for_nothing_is_told() {
         notes(&format!("{heeded}deadline = 3\n")),
         ["`pcie.deadline` counts for nothing: there are jobs with a deadline of their own."]
     );
+}
+
+#[test]
+fn nccl_chooses_in_days_and_in_programs() {
+    let day = format!("{SMALL}[collectives]\nplanner = \"nccl\"\nnccl = \"2.12\"\n");
+    let choices = mix_of(&read(&day).unwrap()).choices.clone();
+    let release = Some("2.12".parse().unwrap());
+    assert_eq!(choices.planner, PlannerChoice::Plan(PlannedBy::Library(release)));
+    assert_eq!(notes(&day), [""; 0]);
+    let unheeded =
+        "`collectives.nccl` counts for nothing: `collectives.planner = \"nccl\"` alone asks NCCL.";
+    assert_eq!(notes(&day.replace("planner = \"nccl\"", "planner = \"auto\"")), [unheeded]);
+    let unknown = read(&day.replace("2.12", "two")).unwrap_err().to_string();
+    assert!(unknown.contains("`two` names no version of NCCL 2"), "{unknown}");
+    // What NCCL takes is a kernel, without a word of that.
+    let programs = "[system]\nserver = \"dgx1-v100\"\n[[job]]\nname = \"a\"\nprogram = \"copy-execute\"\n\
+                    ranks = 2\n[collectives]\nplanner = \"nccl\"\n";
+    let flow = format!("fidelity = \"flow\"\n{programs}");
+    assert!(read(&flow).unwrap().network.collectives.are_kernels());
+    let packets = read(&format!("fidelity = \"packet\"\n{programs}")).unwrap_err().to_string();
+    assert!(packets.contains("kernels in a network of packets"), "{packets}");
+    let messages = read(&format!("{flow}protocol = \"mpi\"\n")).unwrap_err().to_string();
+    assert!(messages.contains("a planner of kernels, not of messages"), "{messages}");
 }

@@ -1,14 +1,15 @@
 //! The plan of an allocation, shared by all of its class.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::classes::{Classes, Placed};
 use super::relocation::{ServerOfClass, relocated};
 use crate::collectives::Collective;
-use crate::collectives::plan::{Candidates, PlanError, Planner, Question};
+use crate::collectives::plan::{PlanError, Question};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::KnownTimes;
+use crate::simulation::offers::{Offers, PlannedBy};
 use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::system::fabric::{Fabric, NodeId};
@@ -48,13 +49,14 @@ type PartClass = (usize, Arc<[Port]>);
 type Port = (Bandwidth, Picoseconds, Option<NodeId>);
 
 /// The plans that have been made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AllocationPlans {
+    by: PlannedBy,
     classes: Classes,
     /// The ports of each server that had a part of a job.
     ports: BTreeMap<u32, Arc<[Port]>>,
-    /// The plans of each class, once a job has needed them.
-    of_class: BTreeMap<AllocationClass, OnFirst<Candidates>>,
+    /// The plans of each class, once a job has needed them, and the GPUs of that job.
+    of_class: BTreeMap<AllocationClass, OnFirst<(Offers, Arc<[usize]>)>>,
     /// The one for a class and a size.
     for_size: BTreeMap<(AllocationClass, Bytes), OnFirst<AllocationPlan>>,
     /// Those for GPUs onto which that of their class cannot be moved.
@@ -66,6 +68,20 @@ pub(super) struct AllocationPlans {
 }
 
 impl AllocationPlans {
+    /// None yet.
+    pub(super) fn new(by: PlannedBy) -> Self {
+        Self {
+            by,
+            classes: Classes::default(),
+            ports: BTreeMap::new(),
+            of_class: BTreeMap::new(),
+            for_size: BTreeMap::new(),
+            for_gpus: BTreeMap::new(),
+            known: KnownTimes::default(),
+            made: 0,
+        }
+    }
+
     /// How many plans were made.
     pub(super) fn made(&self) -> usize {
         self.made
@@ -73,7 +89,8 @@ impl AllocationPlans {
 
     /// The ranks of a job on these parts: of several servers, parts of one class follow one another.
     pub(super) fn ranks(&mut self, system: &System, parts: &[Part]) -> Ranks {
-        let of = |part: &Part| self.part(system, part, parts.len() > 1);
+        let is_near = self.are_near(system, parts);
+        let of = |part: &Part| self.part(system, part, (parts.len() > 1, is_near));
         let mut ordered: Vec<(PartClass, u32, Placed)> = parts.iter().map(of).collect();
         ordered.sort_unstable_by(|(a, first, _), (b, second, _)| (a, first).cmp(&(b, second)));
         let gpus = ordered.iter().flat_map(|(_, server, placed)| {
@@ -88,15 +105,34 @@ impl AllocationPlans {
         Ranks { class: ordered.into_iter().map(|(class, ..)| class).collect(), gpus, servers }
     }
 
+    /// Whether plans look at no host, and no data between these GPUs crosses one. All ports of a server are then at one
+    /// switch, so that none makes up for a way through its host.
+    fn are_near(&mut self, system: &System, parts: &[Part]) -> bool {
+        let looks = !matches!(self.by, PlannedBy::Planner(planner) if !planner.looks_at_hosts());
+        let at_one_switch = |server: u32| {
+            let Some(fabric) = system.fabric() else { return true };
+            let nics = 0..system.kind_of(server).nics().len() as u32;
+            let switches =
+                nics.map(|nic| fabric.switch_of(system.port_of(system.nic_at(server, nic))));
+            switches.collect::<BTreeSet<_>>().len() <= 1
+        };
+        let is_near = |Part { server, chosen }: &Part| {
+            let (kind, of) = (system.kind_index_of(*server), system.kind_of(*server).server());
+            let is_near = self.classes.is_near(kind, of, &chosen.placement);
+            is_near && (parts.len() < 2 || at_one_switch(*server))
+        };
+        !looks && parts.iter().all(is_near)
+    }
+
     fn part(
         &mut self,
         system: &System,
         Part { server, chosen }: &Part,
-        is_one_of_several: bool,
+        (is_one_of_several, is_near): (bool, bool),
     ) -> (PartClass, u32, Placed) {
         let template = system.kind_of(*server).server();
         let kind = system.kind_index_of(*server);
-        let placed = self.classes.of(kind, template, &chosen.placement);
+        let placed = self.classes.of((kind, is_near), template, &chosen.placement);
         let ports = if is_one_of_several {
             let ports = self.ports.entry(*server).or_insert_with(|| ports(system, *server));
             Arc::clone(ports)
@@ -110,11 +146,10 @@ impl AllocationPlans {
     pub(super) fn of(
         &mut self,
         system: &System,
-        planner: &dyn Planner,
         ranks: &Ranks,
         size: Bytes,
     ) -> Result<AllocationPlan, PlanError> {
-        let (of_class, servers) = self.for_size(system, planner, ranks, size)?;
+        let (of_class, servers) = self.for_size(system, ranks, size)?;
         if let Some(schedule) =
             relocated(&of_class.schedule, (system, &ranks.gpus), &servers, &ranks.servers)
             && ports_agree(system, &ranks.class, &servers, &ranks.servers)
@@ -126,8 +161,9 @@ impl AllocationPlans {
             return Ok(known.clone());
         }
         self.made += 1;
-        let candidates = candidates(system, planner, &ranks.gpus)?;
-        let found = fastest(&candidates, size, &mut self.known)?;
+        let question = question(system, &ranks.gpus);
+        let mut offers = Offers::new(self.by, &question)?;
+        let found = fastest(&mut offers, &question, size, &mut self.known)?;
         self.for_gpus.insert(key, found.clone());
         Ok(found)
     }
@@ -137,7 +173,6 @@ impl AllocationPlans {
     fn for_size(
         &mut self,
         system: &System,
-        planner: &dyn Planner,
         Ranks { class, gpus, servers }: &Ranks,
         size: Bytes,
     ) -> Result<OnFirst<AllocationPlan>, PlanError> {
@@ -147,11 +182,14 @@ impl AllocationPlans {
         }
         if !self.of_class.contains_key(class) {
             self.made += 1;
-            let candidates = candidates(system, planner, gpus)?;
-            self.of_class.insert(Arc::clone(class), (candidates, servers.clone()));
+            let offers = Offers::new(self.by, &question(system, gpus))?;
+            let first = ((offers, Arc::clone(gpus)), servers.clone());
+            self.of_class.insert(Arc::clone(class), first);
         }
-        let (candidates, servers) = &self.of_class[class];
-        let found = (fastest(candidates, size, &mut self.known)?, servers.clone());
+        let of_class = self.of_class.get_mut(class).expect("it is there by now");
+        let ((offers, gpus), servers) = of_class;
+        let question = question(system, gpus);
+        let found = (fastest(offers, &question, size, &mut self.known)?, servers.clone());
         self.for_size.insert(key, found.clone());
         Ok(found)
     }
@@ -170,7 +208,7 @@ fn ports(system: &System, server: u32) -> Arc<[Port]> {
     ports.collect()
 }
 
-/// Whether interfaces that play one another's parts have equal ports.
+/// Whether interfaces that play one another's parts have equal ports; those that no plan looks at play none.
 fn ports_agree(
     system: &System,
     class: &[PartClass],
@@ -179,7 +217,7 @@ fn ports_agree(
 ) -> bool {
     class.iter().zip(from.iter().zip(to)).all(|((_, ports), (from, to))| {
         let [own, others] = [from, to].map(|part| system.kind_of(part.server).nics());
-        ports.iter().zip(own).all(|(port, nic)| {
+        ports.iter().zip(own).filter(|(_, nic)| from.devices.contains(nic)).all(|(port, nic)| {
             let other = to.counterpart(from, *nic);
             let other = other.and_then(|nic| others.iter().position(|known| *known == nic));
             other.is_some_and(|other| ports[other] == *port)
@@ -187,20 +225,17 @@ fn ports_agree(
     })
 }
 
-fn candidates(
-    system: &System,
-    planner: &dyn Planner,
-    gpus: &[usize],
-) -> Result<Candidates, PlanError> {
-    Candidates::new(planner, &Question::new(system, gpus, Collective::AllReduce))
+fn question<'a>(system: &'a System, gpus: &'a [usize]) -> Question<'a> {
+    Question::new(system, gpus, Collective::AllReduce)
 }
 
 fn fastest(
-    candidates: &Candidates,
+    offers: &mut Offers,
+    question: &Question<'_>,
     size: Bytes,
     known: &mut KnownTimes,
 ) -> Result<AllocationPlan, PlanError> {
-    let (plan, timing) = candidates.fastest_knowing(size, known)?;
+    let (plan, timing) = offers.fastest(question, size, known)?;
     let (schedule, pieces, time) = (plan.schedule, timing.pieces, timing.time);
     Ok(AllocationPlan { schedule, pieces, time })
 }

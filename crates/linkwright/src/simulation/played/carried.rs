@@ -47,7 +47,7 @@ pub fn carried(
     jobs: &[Job],
     records: &[JobRecord],
 ) -> Result<Vec<LinkTraffic>, SimulationError> {
-    let PlannerChoice::Plan(planner) = planner else { return Err(SimulationError::NoPlan) };
+    let PlannerChoice::Plan(by) = planner else { return Err(SimulationError::NoPlan) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
     let mut programs = ProgramsBySettings::new(system, settings, jobs)?;
@@ -56,7 +56,7 @@ pub fn carried(
     } else {
         Vec::new()
     };
-    let mut plans = AllocationPlans::default();
+    let mut plans = AllocationPlans::new(by);
     let mut known: BTreeMap<Reduced, BTreeMap<ResourceId, f64>> = BTreeMap::new();
     let mut bytes: BTreeMap<ResourceId, f64> = BTreeMap::new();
     // Allocations of one class share the plan of the first.
@@ -83,7 +83,7 @@ pub fn carried(
         for (_, size) in steps.buckets {
             let key = (Arc::clone(&ranks.gpus), size);
             if !known.contains_key(&key) {
-                let planned = plans.of(system, planner, &ranks, size).map_err(PlanningFault::from);
+                let planned = plans.of(system, &ranks, size).map_err(PlanningFault::from);
                 let data = planned.and_then(|plan| {
                     let protocol = protocol_of(&plan.schedule, system)?;
                     let lowered = LoweredSchedule::new(&plan.schedule, &routes, &protocol)?;

@@ -2,11 +2,13 @@
 //!
 //! Two allocations are of one class where the server, without the GPUs of others, can be renumbered
 //! so that each GPU of the one becomes one of the other, and all that is known of devices and wires
-//! agrees ([`renumbering`]).
+//! agrees ([`renumbering`]). Of what a plan does not look at nothing need agree: hosts, where no data crosses
+//! them ([`near_devices`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::near::near_devices;
 use crate::system::views::isomorphism::{LabelledGraph, renumbering};
 use crate::system::{DeviceKind, Server, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
@@ -21,6 +23,8 @@ type Joined = Vec<WireKind>;
 #[derive(Debug)]
 struct Class {
     kind: usize,
+    /// Without hosts.
+    is_near: bool,
     gpus: usize,
     graph: LabelledGraph,
 }
@@ -40,28 +44,49 @@ pub(super) struct Placed {
 pub(super) struct Classes {
     classes: Vec<Class>,
     /// By the kind of server and the GPUs there, ascending.
-    known: BTreeMap<(usize, Vec<usize>), Placed>,
+    known: BTreeMap<(usize, Vec<usize>, bool), Placed>,
+    /// What joins these without their hosts, where that does.
+    near: BTreeMap<(usize, Vec<usize>), Option<BTreeSet<usize>>>,
     /// A number for whatever joins two devices.
     labels: BTreeMap<Joined, u64>,
 }
 
 impl Classes {
-    /// The class of some GPUs of a server of that kind: the i-th in its order plays the part of the i-th of the first
-    /// allocation of its class.
-    pub(super) fn of(&mut self, kind: usize, server: &Arc<Server>, gpus: &[usize]) -> Placed {
+    /// Whether some GPUs of a server of that kind reach one another and a network without their hosts.
+    pub(super) fn is_near(&mut self, kind: usize, server: &Arc<Server>, gpus: &[usize]) -> bool {
         let mut gpus = gpus.to_vec();
         gpus.sort_unstable();
+        let find = |(_, gpus): &(usize, Vec<usize>)| near_devices(&Wiring::of_server(server), gpus);
         let key = (kind, gpus);
+        if !self.near.contains_key(&key) {
+            let found = find(&key);
+            self.near.insert(key.clone(), found);
+        }
+        self.near[&key].is_some()
+    }
+
+    /// The class of some GPUs of a server of that kind: the i-th in its order plays the part of the i-th of the first
+    /// allocation of its class. Hosts count for nothing where GPUs that are near are wanted as such.
+    pub(super) fn of(
+        &mut self,
+        (kind, is_near): (usize, bool),
+        server: &Arc<Server>,
+        gpus: &[usize],
+    ) -> Placed {
+        let mut gpus = gpus.to_vec();
+        gpus.sort_unstable();
+        let key = (kind, gpus, is_near);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let gpus = &key.1;
-        let (graph, devices) = self.graph(server, gpus);
+        let near = self.near.get(&(kind, gpus.clone())).filter(|_| is_near).cloned().flatten();
+        let (graph, devices) = self.graph(server, gpus, near.as_ref());
         let alike = self
             .classes
             .iter()
             .enumerate()
-            .filter(|(_, class)| (class.kind, class.gpus) == (kind, gpus.len()));
+            .filter(|(_, it)| (it.kind, it.gpus, it.is_near) == (kind, gpus.len(), is_near));
         let found = alike
             .filter_map(|(index, class)| Some((index, renumbering(&class.graph, &graph)?)))
             .next();
@@ -72,7 +97,7 @@ impl Classes {
                 devices: order.iter().map(|at| devices[*at]).collect(),
             },
             None => {
-                self.classes.push(Class { kind, gpus: gpus.len(), graph });
+                self.classes.push(Class { kind, is_near, gpus: gpus.len(), graph });
                 let class = self.classes.len() - 1;
                 Placed { class, gpus: gpus.as_slice().into(), devices: devices.into() }
             }
@@ -81,12 +106,19 @@ impl Classes {
         known
     }
 
-    /// The GPUs, then every other device of the server that is no GPU; which device each vertex is.
-    fn graph(&mut self, server: &Arc<Server>, gpus: &[usize]) -> (LabelledGraph, Vec<usize>) {
+    /// The GPUs, then every other device of the server that is no GPU, or those that are near; which device each
+    /// vertex is.
+    fn graph(
+        &mut self,
+        server: &Arc<Server>,
+        gpus: &[usize],
+        near: Option<&BTreeSet<usize>>,
+    ) -> (LabelledGraph, Vec<usize>) {
         let wiring = Wiring::of_server(server);
         let own = gpus.iter().map(|gpu| wiring.gpu(*gpu));
         let others = (0..wiring.devices().len())
-            .filter(|device| wiring.devices()[*device].kind != DeviceKind::Gpu);
+            .filter(|device| wiring.devices()[*device].kind != DeviceKind::Gpu)
+            .filter(|device| near.is_none_or(|near| near.contains(device)));
         let vertices: Vec<usize> = own.chain(others).collect();
         let kinds = vertices.iter().map(|device| wiring.devices()[*device].kind as u64).collect();
         let mut joined: BTreeMap<(usize, usize), Joined> = BTreeMap::new();
@@ -127,7 +159,7 @@ mod tests {
         for set in 0_u32..1 << count {
             if set.count_ones() as usize == size {
                 let gpus: Vec<usize> = (0..count).filter(|gpu| set >> gpu & 1 == 1).collect();
-                let placed = classes.of(0, &server, &gpus);
+                let placed = classes.of((0, false), &server, &gpus);
                 let mut sorted = placed.gpus.to_vec();
                 sorted.sort_unstable();
                 assert_eq!(sorted, gpus);
@@ -136,6 +168,20 @@ mod tests {
             }
         }
         classes.classes.len()
+    }
+
+    /// The GPUs of an HGX H100 are all alike, but for their sockets.
+    #[test]
+    fn sets_that_differ_by_their_hosts_alone_are_one_class_without_these() {
+        let server = Arc::new(preset("hgx-h100").unwrap());
+        let mut classes = Classes::default();
+        let mut class_of = |gpus: &[usize], is_near: bool| {
+            assert!(classes.is_near(0, &server, gpus));
+            classes.of((0, is_near), &server, gpus).class
+        };
+        assert_ne!(class_of(&[0, 1, 2], false), class_of(&[0, 1, 6], false));
+        assert_eq!(class_of(&[0, 1, 2], true), class_of(&[0, 1, 6], true));
+        assert_ne!(class_of(&[0, 1], true), class_of(&[0, 1, 6], true));
     }
 
     /// Of 255 sets of GPUs.

@@ -23,6 +23,7 @@ mod exchange;
 mod fluid;
 mod iteration;
 mod lowering;
+mod near;
 mod plans;
 mod relocation;
 mod repeats;

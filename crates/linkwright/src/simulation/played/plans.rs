@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::allocations::{AllocationPlan, AllocationPlans};
 use super::host_ways;
+use crate::collectives::baselines::Version;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
 use crate::collectives::plan::{PlanError, Planner};
@@ -21,6 +22,7 @@ use crate::program::kernel::{Kernel, KernelCall};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{CollectiveKind, CommunicatorId, RankProgram};
 use crate::simulation::cluster::Opening;
+use crate::simulation::offers::PlannedBy;
 use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::units::Bytes;
@@ -34,8 +36,8 @@ pub(super) const OWN: u32 = 1 << 31;
 /// How the collectives of jobs are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannerChoice {
-    /// By a planner, for the GPUs that a job got.
-    Plan(&'static dyn Planner),
+    /// By plans for the GPUs that a job got.
+    Plan(PlannedBy),
     /// MPI's algorithm for the size, which knows nothing of the links.
     Mpi,
 }
@@ -47,7 +49,8 @@ impl PlannerChoice {
     /// The names of all, of these planners.
     #[must_use]
     pub fn names(planners: &Registry<dyn Planner>) -> Vec<&'static str> {
-        planners.names().into_iter().chain([Self::MPI]).collect()
+        let others = [PlannedBy::LIBRARY, PlannedBy::FASTEST, Self::MPI];
+        planners.names().into_iter().chain(others).collect()
     }
 
     /// The choice of a name, of these planners.
@@ -55,21 +58,33 @@ impl PlannerChoice {
     /// # Errors
     /// A name that none has.
     pub fn named(name: &str, planners: &Registry<dyn Planner>) -> Result<Self, UnknownName> {
-        if name == Self::MPI {
-            return Ok(Self::Mpi);
+        match name {
+            Self::MPI => return Ok(Self::Mpi),
+            PlannedBy::LIBRARY => return Ok(Self::Plan(PlannedBy::Library(None))),
+            PlannedBy::FASTEST => return Ok(Self::Plan(PlannedBy::Fastest)),
+            _ => {}
         }
         let instead = || instead_of(name, &Self::names(planners));
         planners
             .get(name)
-            .map(Self::Plan)
+            .map(|planner| Self::Plan(PlannedBy::Planner(planner)))
             .map_err(|error| UnknownName { instead: instead(), ..error })
+    }
+
+    /// The same, by the rules of a release of NCCL where NCCL chooses itself.
+    #[must_use]
+    pub fn in_release(self, release: Option<Version>) -> Self {
+        match self {
+            Self::Plan(PlannedBy::Library(_)) => Self::Plan(PlannedBy::Library(release)),
+            other => other,
+        }
     }
 
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Plan(planner) => planner.name(),
+            Self::Plan(by) => by.name(),
             Self::Mpi => Self::MPI,
         }
     }
@@ -160,11 +175,16 @@ impl<'r> Plans<'r> {
         routes: Option<&'r Routes<'r>>,
         longest: Bytes,
     ) -> Self {
+        // No plan is made under MPI's rules.
+        let by = match planner {
+            PlannerChoice::Plan(by) => by,
+            PlannerChoice::Mpi => PlannedBy::Library(None),
+        };
         Self {
             planner,
             routes,
             longest,
-            plans: AllocationPlans::default(),
+            plans: AllocationPlans::new(by),
             known: BTreeMap::new(),
             forms: Vec::new(),
             kernels: BTreeMap::new(),
@@ -191,10 +211,9 @@ impl<'r> Plans<'r> {
         sizes: impl Iterator<Item = Bytes>,
     ) -> Result<Planned, PlanningFault> {
         let one = [parts.len(), parts[0].chosen.placement.len()] == [1, 1];
-        let planner = match self.planner {
-            PlannerChoice::Plan(planner) if !one => planner,
-            _ => return Ok((as_placed(system, parts), BY_RULE)),
-        };
+        if one || self.planner == PlannerChoice::Mpi {
+            return Ok((as_placed(system, parts), BY_RULE));
+        }
         let ranks = self.plans.ranks(system, parts);
         let variant = *self.known.entry(Arc::clone(&ranks.gpus)).or_insert_with(|| {
             self.forms.push(Vec::new());
@@ -202,7 +221,7 @@ impl<'r> Plans<'r> {
         });
         for size in sizes {
             if self.form_of(variant, size).is_none() {
-                let planned = self.plans.of(system, planner, &ranks, size)?;
+                let planned = self.plans.of(system, &ranks, size)?;
                 let AllocationPlan { schedule, pieces, .. } = planned;
                 let form = self.form(network, system, schedule, (size, pieces))?;
                 let forms = &mut self.forms[variant as usize - 1];

@@ -2,22 +2,30 @@
 //!
 //! Every planner plans the collective for the size, with the protocol that it takes
 //! there, and is timed in the chunks that suit it; the fastest is taken, so that none of NCCL's
-//! algorithms is faster. Among many GPUs what cannot be the fastest is not planned at all: data that goes
-//! around a ring passes all of its hops one after the other, and where these take longer than
-//! another plan takes in whole, the ring's bound is what is told of it. Algorithms that take long to plan
-//! or to time are tried on [`MOST_TRIED`] GPUs and less.
+//! algorithms is faster. Among more than [`MOST_TIMED`] GPUs what cannot be the fastest is not played:
+//! what is planned soon comes first, and where another plan takes no less than a bound (what its busiest link
+//! and block need; around a ring all hops, one after the other, before it is planned), that bound is what is
+//! told of it. Algorithms that take long to plan or to time are tried on [`MOST_TRIED`] GPUs and less.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::planner::{Planner, RingBound};
-use super::{MOST_PACKED_AT_ONCE, Plan, PlanError, Question, assumed_peer_access_switch, packed};
+use super::fastest::Attempt;
+use super::planner::{Planner, RingBound, Turn};
+use super::{
+    Candidates, MOST_PACKED_AT_ONCE, Plan, PlanError, Question, assumed_peer_access_switch, packed,
+    planners,
+};
 use crate::collectives::nccl::baselines::by_server;
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::{
-    CollectiveTerms, KernelSetting, Processes, Timing, choose_chunk_on, protocol_on,
+    CollectiveTerms, KernelSetting, KnownTimes, Player, Processes, Timing, fastest_by, protocol_on,
+    resources,
 };
 use crate::collectives::schedule::{ChannelTransport, Pacing, Protocol};
 use crate::diagnostic::Registry;
@@ -26,6 +34,12 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The most GPUs on which algorithms are tried that take long to plan on more.
 pub const MOST_TRIED: usize = MOST_PACKED_AT_ONCE;
+
+/// The most GPUs on which all that can be planned is timed, so that a person sees how plans compare.
+pub const MOST_TIMED: usize = 16;
+
+/// The most seconds that an algorithm may take to plan to be tried beside others that plan sooner.
+const MOST_SECONDS: f64 = 0.1;
 
 /// The size for which a plan is the fastest where none is given.
 pub const ASSUMED_SIZE: Bytes = Bytes(64 << 20);
@@ -42,7 +56,7 @@ pub enum Trial {
         /// The time.
         time: Picoseconds,
     },
-    /// It was not planned, since it takes at least this long, and another plan less.
+    /// It was not played, since it takes at least this long, and another plan no longer.
     Hopeless {
         /// The bound.
         least: Picoseconds,
@@ -60,9 +74,9 @@ pub struct Tried {
     pub trial: Trial,
 }
 
-/// How a planner is asked, and what is known of how long its plan takes.
+/// How a planner is asked for what takes less than a time, where there is one.
 pub type Planning<'a> =
-    dyn Fn(&'static dyn Planner) -> Result<(Plan, Option<Timing>), PlanError> + 'a;
+    dyn Fn(&'static dyn Planner, Option<Picoseconds>) -> Result<Attempt, PlanError> + 'a;
 
 /// The fastest of what `plan` makes with each planner, whose protocol is that of its time, and what
 /// was tried: timed plans from the fastest on, then the others. With one protocol only where one is
@@ -77,82 +91,174 @@ pub fn plan_fastest(
     protocol: Option<Protocol>,
     plan: &Planning<'_>,
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
-    question.check()?;
-    let mut search = Search { question, size, protocol, best: None, optimum: None, fault: None };
-    // Of equally fast plans the first is taken.
-    let mut planners: Vec<&'static dyn Planner> = planners.iter().collect();
-    planners.sort_by_key(|planner| planner.turn());
-    let attempt = |planner: &'static dyn Planner| Tried {
-        algorithm: Cow::Borrowed(planner.name()),
-        trial: search.attempt(planner, plan),
-    };
-    let mut tried: Vec<Tried> = planners.into_iter().map(attempt).collect();
-    tried.sort_by_key(|tried| match &tried.trial {
-        Trial::Timed { time, .. } => (0, *time),
-        Trial::Hopeless { least } => (1, *least),
-        Trial::Refused(_) => (2, Picoseconds(0)),
-    });
-    match (search.best, search.fault) {
-        (Some((mut plan, _)), _) => {
-            // What no trees pass on the same links bounds the other algorithms' trees and rings.
-            let known = search.optimum.filter(|(links, most)| {
-                *links == plan.links && plan.rate <= *most && plan.optimum.is_none()
-            });
-            plan.optimum = known.map(|(_, most)| most).or(plan.optimum);
-            Ok((plan, tried))
-        }
-        (None, fault) => Err(fault.expect("every planner has a plan or a fault")),
+    let is_thrifty = question.gpus.len() > MOST_TIMED;
+    let search = Search { question, size, protocol, is_thrifty, best: None, optimum: None };
+    let (plan, _, tried) = search.of_all(planners, plan)?;
+    Ok((plan, tried))
+}
+
+/// Keeps what every planner offers on a job's GPUs, for many sizes.
+#[derive(Debug, Default)]
+pub struct AllCandidates(BTreeMap<&'static str, Result<Candidates, PlanError>>);
+
+impl AllCandidates {
+    /// The plan that [`plan_fastest`] finds with these planners by each one's fastest, and how long it takes.
+    /// What cannot be the fastest is not played on few GPUs either, nor is what was played before.
+    ///
+    /// # Errors
+    /// As [`plan_fastest`].
+    pub fn fastest(
+        &mut self,
+        question: &Question<'_>,
+        size: Bytes,
+        known: &mut KnownTimes,
+    ) -> Result<(Plan, Timing), PlanError> {
+        let kept = RefCell::new((&mut self.0, known));
+        let by = |planner: &'static dyn Planner, within| {
+            let (all, known) = &mut *kept.borrow_mut();
+            let offered = || Candidates::new(planner, question);
+            let own = all.entry(planner.name()).or_insert_with(offered);
+            own.as_ref().map_err(Clone::clone)?.fastest_within((size, within), known)
+        };
+        let (protocol, is_thrifty) = (None, true);
+        let search = Search { question, size, protocol, is_thrifty, best: None, optimum: None };
+        let (plan, timing, _) = search.of_all(&planners(), &by)?;
+        Ok((plan, timing))
     }
+}
+
+/// The fastest that was found.
+struct Best {
+    plan: Plan,
+    timing: Timing,
+    /// That of its planner: of equally fast plans the first is taken.
+    turn: usize,
 }
 
 struct Search<'a> {
     question: &'a Question<'a>,
     size: Bytes,
     protocol: Option<Protocol>,
-    best: Option<(Plan, Picoseconds)>,
+    /// Whether what cannot be the fastest is left out.
+    is_thrifty: bool,
+    best: Option<Best>,
     /// What packing knows of the links that it takes.
     optimum: Option<(LinkClass, Bandwidth)>,
-    /// Why the first had no plan.
-    fault: Option<PlanError>,
 }
 
 impl Search<'_> {
-    fn attempt(&mut self, planner: &'static dyn Planner, plan: &Planning<'_>) -> Trial {
-        let is_large = self.question.gpus.len() > MOST_TRIED;
-        if is_large && !planner.is_quick() {
-            let most = MOST_TRIED;
-            return Trial::Refused(format!(
-                "takes long to plan, and is tried on {most} GPUs at most"
-            ));
+    /// Asks all planners, those that plan soon first.
+    fn of_all(
+        mut self,
+        planners: &Registry<dyn Planner>,
+        plan: &Planning<'_>,
+    ) -> Result<(Plan, Timing, Vec<Tried>), PlanError> {
+        self.question.check()?;
+        let mut turns: Vec<&'static dyn Planner> = planners.iter().collect();
+        turns.sort_by_key(|planner| planner.turn());
+        let mut order: Vec<usize> = (0..turns.len()).collect();
+        if self.is_thrifty {
+            let is_early = |planner: &dyn Planner| planner.turn() == Turn::Early;
+            order.sort_by_key(|at| {
+                Reverse((turns[*at].is_quick(), is_early(turns[*at]), Reverse(*at)))
+            });
         }
-        let best = self.best.as_ref().map(|(_, time)| *time);
-        let least = self.least(planner);
-        // Few GPUs are timed sooner than doubted.
-        if is_large && best.is_some_and(|best| least >= best) {
-            return Trial::Hopeless { least };
-        }
-        let timed = plan(planner).and_then(|(plan, timing)| self.timed(plan, timing));
-        match timed {
-            Ok((plan, timing)) => {
-                let (protocol, chunk, time) = (plan.schedule.protocol, timing.chunk, timing.time);
-                if planner.name() == packed::NAME {
-                    self.optimum = plan.optimum.map(|most| (plan.links, most));
-                }
-                if best.is_none_or(|best| time < best) {
-                    self.best = Some((plan, time));
-                }
-                Trial::Timed { protocol, chunk, time }
-            }
-            Err(error) => {
+        let mut faults: BTreeMap<usize, PlanError> = BTreeMap::new();
+        let mut tried: Vec<(usize, Tried)> = Vec::with_capacity(turns.len());
+        for turn in order {
+            let attempt = self.attempt((turn, turns[turn]), plan);
+            let trial = attempt.unwrap_or_else(|error| {
                 let why = error.to_string();
-                self.fault.get_or_insert(error);
+                faults.insert(turn, error);
                 Trial::Refused(why)
+            });
+            tried.push((turn, Tried { algorithm: Cow::Borrowed(turns[turn].name()), trial }));
+        }
+        tried.sort_by_key(|(turn, tried)| match &tried.trial {
+            Trial::Timed { time, .. } => (0, *time, *turn),
+            Trial::Hopeless { least } => (1, *least, *turn),
+            Trial::Refused(_) => (2, Picoseconds(0), *turn),
+        });
+        let tried = tried.into_iter().map(|(_, tried)| tried).collect();
+        let Some(Best { mut plan, timing, .. }) = self.best else {
+            let first = faults.into_values().next();
+            return Err(first.expect("every planner has a plan or a fault"));
+        };
+        // What no trees pass on the same links bounds the other algorithms' trees and rings.
+        let known = self.optimum.filter(|(links, most)| {
+            *links == plan.links && plan.rate <= *most && plan.optimum.is_none()
+        });
+        plan.optimum = known.map(|(_, most)| most).or(plan.optimum);
+        Ok((plan, timing, tried))
+    }
+
+    fn attempt(
+        &mut self,
+        (turn, planner): (usize, &'static dyn Planner),
+        plan: &Planning<'_>,
+    ) -> Result<Trial, PlanError> {
+        if !planner.is_quick() {
+            let most = MOST_TRIED;
+            if self.question.gpus.len() > most {
+                return Ok(Trial::Refused(format!(
+                    "takes long to plan, and is tried on {most} GPUs at most"
+                )));
             }
+            let seconds = planner.planning_seconds(self.question);
+            if seconds > MOST_SECONDS {
+                return Ok(Trial::Refused(format!(
+                    "takes about {seconds:.1} s to plan, and is tried by its name alone"
+                )));
+            }
+        }
+        let within = self.within(turn);
+        let least = self.least(planner);
+        if within.is_some_and(|within| least >= within) {
+            return Ok(Trial::Hopeless { least });
+        }
+        // The bounds of a planner are those of its own protocols.
+        let asked = within.filter(|_| self.protocol.is_none());
+        let (plan, timing) = match plan(planner, asked)? {
+            Attempt::Hopeless { least, optimum } => {
+                self.know(planner, optimum);
+                return Ok(Trial::Hopeless { least });
+            }
+            Attempt::Found(plan, timing) => (*plan, timing),
+        };
+        self.know(planner, plan.optimum.map(|most| (plan.links, most)));
+        let (plan, timing) = match self.timed(plan, timing, within)? {
+            Ok(timed) => timed,
+            Err(least) => return Ok(Trial::Hopeless { least }),
+        };
+        let (protocol, chunk, time) = (plan.schedule.protocol, timing.chunk, timing.time);
+        let is_better = |best: &Best| (time, turn) < (best.timing.time, best.turn);
+        if self.best.as_ref().is_none_or(is_better) {
+            self.best = Some(Best { plan, timing, turn });
+        }
+        Ok(Trial::Timed { protocol, chunk, time })
+    }
+
+    /// Keeps what packing knows of its links.
+    fn know(&mut self, planner: &dyn Planner, optimum: Option<(LinkClass, Bandwidth)>) {
+        if planner.name() == packed::NAME {
+            self.optimum = optimum;
         }
     }
 
-    /// The plan with the one protocol that is wanted, else its own, and what it takes.
-    fn timed(&self, mut plan: Plan, known: Option<Timing>) -> Result<(Plan, Timing), PlanError> {
+    /// What a plan of that turn must take less than, where it may be left out.
+    fn within(&self, turn: usize) -> Option<Picoseconds> {
+        let best = self.best.as_ref().filter(|_| self.is_thrifty)?;
+        Some(Picoseconds(best.timing.time.0 + u64::from(turn < best.turn)))
+    }
+
+    /// The plan with the one protocol that is wanted, else its own, and what it takes; or what it takes at
+    /// least, where that is not `within`.
+    fn timed(
+        &self,
+        mut plan: Plan,
+        known: Option<Timing>,
+        within: Option<Picoseconds>,
+    ) -> Result<Result<(Plan, Timing), Picoseconds>, PlanError> {
         let own = plan.schedule.protocol;
         let switches = |plan: &Plan| {
             let over = |transport| {
@@ -164,13 +270,18 @@ impl Search<'_> {
             && self.protocol.is_none_or(|wanted| wanted == own)
             && !switches(&plan)
         {
-            return Ok((plan, timing));
+            return Ok(Ok((plan, timing)));
         }
         plan.schedule.protocol = self.protocol.unwrap_or(own);
         let costs = self.costs(&plan);
-        let (timing, _) =
-            choose_chunk_on(&plan.schedule, self.question.wiring(), self.size, &costs)?;
-        Ok((plan, timing))
+        let routes = resources(self.question.wiring());
+        let player = Player::on(&plan.schedule, &routes, &costs)?;
+        let least = player.least(self.size);
+        if within.is_some_and(|within| least >= within) {
+            return Ok(Err(least));
+        }
+        let timing = fastest_by(&player, self.size, &mut KnownTimes::default())?;
+        Ok(Ok((plan, timing)))
     }
 
     fn costs(&self, plan: &Plan) -> NcclProtocol {

@@ -3,16 +3,18 @@
 //! Playing a plan costs far more than making it, since every length of chunks is played that may suit it.
 //! What cannot be the fastest by a proved bound is therefore not played: what its busiest link and its
 //! busiest block need. A plan whose bound leaves another the better waits until that one has been
-//! played; what is found is the same in any order.
+//! played; what is found is the same in any order. Where something else is known to be as fast as all bounds,
+//! nothing is played.
 
 use super::{Plan, PlanError};
+use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::schedule::time::{
     KnownTimes, NcclProtocol, Player, Timing, fastest_by, protocol_for, protocol_on, resources,
 };
 use crate::collectives::schedule::{Protocol, Schedule};
 use crate::network::Routes;
 use crate::system::Wiring;
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// How near to what its links allow a plan must come for no other to be tried.
 const NEAR: f64 = 1.01;
@@ -22,22 +24,68 @@ const NEAR: f64 = 1.01;
 const LEAST_BOUNDED: Bytes = Bytes(1 << 20);
 const MOST_BOUNDED: usize = 64;
 
+/// What has become of a planner that was asked for less than some time.
+#[derive(Debug)]
+pub enum Attempt {
+    /// Its fastest plan, and what that takes where it was played.
+    Found(Box<Plan>, Option<Timing>),
+    /// None of its plans takes less than `least`, which is no less than was asked for.
+    Hopeless {
+        /// The bound.
+        least: Picoseconds,
+        /// The links that they use and what no plan of their kind passes on these, where that is known.
+        optimum: Option<(LinkClass, Bandwidth)>,
+    },
+}
+
+impl Attempt {
+    /// The plan with what it takes. Where no time was asked for, none is hopeless.
+    pub(super) fn into_timed(self) -> (Plan, Timing) {
+        let Self::Found(plan, Some(timing)) = self else {
+            unreachable!("what is asked for in no time is found and played")
+        };
+        (*plan, timing)
+    }
+}
+
 /// Of plans, each with the protocols that their executors have, the one that moves `size` the fastest,
 /// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
-/// links allow, no other plan is tried. Known times are not played again.
+/// links allow, no other plan is tried. Known times are not played again, nor is anything where all
+/// bounds are `within` or more, nor any way whose own bound is.
 pub(super) fn fastest_of(
     (plans, protocols): (&[Plan], &[Protocol]),
     wiring: &Wiring,
-    size: Bytes,
+    (size, within): (Bytes, Option<Picoseconds>),
     peer_access_switch: Picoseconds,
     known: &mut KnownTimes,
-) -> Result<(Plan, Timing), PlanError> {
+) -> Result<Attempt, PlanError> {
     let routes = &resources(wiring);
-    let mut search = Search { routes, protocols, size, peer_access_switch, known, best: None };
+    let within = within.map_or(f64::INFINITY, Picoseconds::as_seconds);
+    let (best, skipped, is_sharp) = (None, f64::INFINITY, false);
+    let mut search = Search {
+        routes,
+        protocols,
+        size,
+        within,
+        is_sharp,
+        skipped,
+        peer_access_switch,
+        known,
+        best,
+    };
     let candidates: Vec<Candidate<'_>> = (0..)
         .zip(plans)
         .map(|(place, plan)| search.candidate(place, plan))
         .collect::<Result<_, PlanError>>()?;
+    let least = candidates.iter().map(|candidate| candidate.least).fold(f64::INFINITY, f64::min);
+    let optimum = plans.iter().find_map(|plan| Some((plan.links, plan.optimum?)));
+    if search.is_hopeless(least) {
+        let least = Picoseconds::from_seconds(least * EARLIER);
+        return Ok(Attempt::Hopeless { least, optimum });
+    }
+    // What is left out might have been near enough to leave out another that takes less.
+    search.is_sharp =
+        candidates.iter().all(|it| it.near < search.within || search.is_hopeless(it.least));
     let mut waiting: Vec<&Candidate<'_>> = Vec::new();
     for (candidate, later) in candidates.iter().zip(1..) {
         // Those that wait and may be as near are played first.
@@ -56,11 +104,16 @@ pub(super) fn fastest_of(
         }
     }
     waiting.into_iter().try_for_each(|candidate| search.play(candidate))?;
+    let best = search.best.as_ref().map_or(f64::INFINITY, |(timing, ..)| timing.time.as_seconds());
+    if search.skipped.is_finite() && best >= search.within {
+        let least = Picoseconds::from_seconds(best.min(search.skipped * EARLIER));
+        return Ok(Attempt::Hopeless { least, optimum });
+    }
     let (timing, (place, _), protocol) =
         search.best.expect("there is a plan, and a protocol for it");
     let mut plan = plans[place].clone();
     plan.schedule.protocol = protocol;
-    Ok((plan, timing))
+    Ok(Attempt::Found(Box::new(plan), Some(timing)))
 }
 
 /// A plan and what it takes at least.
@@ -89,6 +142,12 @@ struct Search<'r> {
     protocols: &'r [Protocol],
     routes: &'r Routes<'r>,
     size: Bytes,
+    /// What takes this long or longer need not be played, in seconds.
+    within: f64,
+    /// Whether a way whose bound is `within` or more may be left out, whatever the others take.
+    is_sharp: bool,
+    /// No way that was left out so takes less, in seconds.
+    skipped: f64,
     known: &'r mut KnownTimes,
     peer_access_switch: Picoseconds,
     /// With its place among plans and that of its protocol there: of equals the first is taken.
@@ -116,7 +175,8 @@ impl<'r> Search<'r> {
             let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);
             let soonest = launch + seconds.max(own) / costs.data_share;
             let bounded = || Player::on(schedule, self.routes, &costs);
-            let player = is_bounded.then(bounded).transpose()?;
+            let is_open = is_bounded && !self.is_hopeless(soonest);
+            let player = is_open.then(bounded).transpose()?;
             let busy = player.as_ref().map(|player| player.least(self.size).as_seconds());
             let least = soonest.max(busy.unwrap_or(0.0));
             ways.push(Way { protocol: *protocol, costs, least, player });
@@ -135,6 +195,11 @@ impl<'r> Search<'r> {
         self.best.as_ref().is_some_and(|(timing, ..)| timing.time.as_seconds() <= near)
     }
 
+    /// Whether what takes no less than that need not be played; bounds may be above a time by rounding.
+    fn is_hopeless(&self, least: f64) -> bool {
+        least * EARLIER >= self.within
+    }
+
     /// Plays a plan with each protocol that may be the fastest.
     fn play(&mut self, candidate: &Candidate<'_>) -> Result<(), PlanError> {
         let schedule = &candidate.plan.schedule;
@@ -149,11 +214,21 @@ impl<'r> Search<'r> {
             if is_beaten(way.least) {
                 continue;
             }
+            let is_left_out = |least: f64| self.is_sharp && self.is_hopeless(least);
+            if is_left_out(way.least) {
+                self.skipped = self.skipped.min(way.least);
+                continue;
+            }
             let timing = match &way.player {
                 Some(player) => fastest_by(player, self.size, self.known)?,
                 None => {
                     let player = Player::on(schedule, self.routes, &way.costs)?;
-                    if is_beaten(player.least(self.size).as_seconds()) {
+                    let least = player.least(self.size).as_seconds();
+                    if is_beaten(least) {
+                        continue;
+                    }
+                    if is_left_out(least) {
+                        self.skipped = self.skipped.min(least);
                         continue;
                     }
                     fastest_by(&player, self.size, self.known)?

@@ -38,11 +38,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub use auto::{ASSUMED_SIZE, MOST_TRIED, Trial, Tried, plan_fastest};
+pub use auto::{ASSUMED_SIZE, AllCandidates, MOST_TIMED, MOST_TRIED, Trial, Tried, plan_fastest};
 pub use between::BetweenServers;
 pub use blink::Blink;
 pub use error::PlanError;
 pub use estimate::planning_seconds;
+pub use fastest::Attempt;
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 pub use mpi::{MpiRule, RULES};
 pub use nvls::NvlsPlanner;
@@ -50,7 +51,9 @@ pub use one_hop::OneHop;
 pub use packed::Packing;
 pub use planner::{PLANNERS, Planner, RingBound, Turn, planners};
 pub use question::{Links, Question};
-pub use sized::{Candidates, Offer, plan_for_size, plan_for_sizes, timed_plan_for_size};
+pub use sized::{
+    Candidates, Offer, plan_for_size, plan_for_sizes, timed_plan_for_size, timed_plan_within,
+};
 pub use three_phase::ThreePhase;
 
 use self::ground::{Ground, choose_links};

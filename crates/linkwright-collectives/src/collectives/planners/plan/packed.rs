@@ -93,6 +93,10 @@ impl Planner for Packing {
         true
     }
 
+    fn looks_at_hosts(&self) -> bool {
+        false
+    }
+
     fn planning_seconds(&self, question: &Question<'_>) -> f64 {
         estimate::packing_seconds(question)
     }

@@ -73,6 +73,12 @@ pub trait Planner: Registered {
         None
     }
 
+    /// Whether a plan depends on the hosts of GPUs also where a fabric joins those of each server and data to a
+    /// network crosses no host.
+    fn looks_at_hosts(&self) -> bool {
+        true
+    }
+
     /// Estimates the seconds that it needs on one core to plan for a size; 0 for a second or less.
     fn planning_seconds(&self, _: &Question<'_>) -> f64 {
         0.0

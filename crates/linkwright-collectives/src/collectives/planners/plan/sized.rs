@@ -3,18 +3,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::fastest::fastest_of;
+use super::fastest::{Attempt, fastest_of};
 use super::optimum::in_switch_rate;
 use super::rate::steady_rate;
 use super::{Links, Plan, PlanError, Planner, Question, by_rule_alone, nvls};
 use crate::collectives::nccl::baselines::{
-    BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, NcclBaseline, Settings, plan_choice,
+    BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, NcclBaseline, Settings, Version,
+    plan_choice,
 };
 use crate::collectives::planners::lowering::tree::MAX_CHANNELS;
 use crate::collectives::planners::lowering::{RootedTree, schedule_of_trees};
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::{
-    KnownTimes, NcclProtocol, Timing, choose_chunk_on, fastest_on, protocol_on,
+    KnownTimes, NcclProtocol, Player, Timing, choose_chunk_on, fastest_by, protocol_on, resources,
 };
 use crate::collectives::schedule::{Protocol, Schedule};
 use crate::system::Wiring;
@@ -46,6 +47,19 @@ pub fn timed_plan_for_size(
     size: Bytes,
 ) -> Result<(Plan, Timing), PlanError> {
     Candidates::new(planner, question)?.fastest(size)
+}
+
+/// As [`timed_plan_for_size`], of what may take less than `within`: nothing is played where no plan can.
+///
+/// # Errors
+/// As [`plan`](fn@super::plan).
+pub fn timed_plan_within(
+    planner: &dyn Planner,
+    question: &Question<'_>,
+    (size, within): (Bytes, Option<Picoseconds>),
+) -> Result<Attempt, PlanError> {
+    let candidates = Candidates::new(planner, question)?;
+    candidates.fastest_within((size, within), &mut KnownTimes::default())
 }
 
 /// As [`plan_for_size`] for each of several sizes, of which each may have another plan.
@@ -110,14 +124,18 @@ impl Candidates {
         Ok(Self { wiring, protocols: planner.protocols(), open })
     }
 
-    /// What NCCL, or RCCL, itself takes for each size.
+    /// What NCCL, or RCCL, itself takes for each size, in a release or the newest that is known.
     ///
     /// # Errors
     /// As [`plan`](fn@super::plan), and of a barrier or a scan.
-    pub fn of_library(question: &Question<'_>) -> Result<Self, PlanError> {
+    pub fn of_library(
+        question: &Question<'_>,
+        release: Option<Version>,
+    ) -> Result<Self, PlanError> {
         question.check()?;
         let Question { gpus, collective, .. } = *question;
-        let chooser = Chooser::new(question.wiring(), gpus, collective, &Settings::default());
+        let settings = Settings { version: release, ..Settings::default() };
+        let chooser = Chooser::new(question.wiring(), gpus, collective, &settings);
         let chooser = Box::new(chooser.map_err(|error| match error {
             ChoiceError::Links(error) => error.into(),
             // All else is said of settings, and there are none.
@@ -146,23 +164,42 @@ impl Candidates {
         size: Bytes,
         known: &mut KnownTimes,
     ) -> Result<(Plan, Timing), PlanError> {
+        Ok(self.fastest_within((size, None), known)?.into_timed())
+    }
+
+    /// Does as [`Self::fastest_knowing`] where something may take less than `within`; nothing is played
+    /// where no plan can.
+    ///
+    /// # Errors
+    /// As [`Self::fastest`].
+    pub fn fastest_within(
+        &self,
+        (size, within): (Bytes, Option<Picoseconds>),
+        known: &mut KnownTimes,
+    ) -> Result<Attempt, PlanError> {
         let Self { wiring, protocols, open } = self;
         match open {
             Open::Plans(plans) => {
-                fastest_of((plans, protocols), wiring, size, Picoseconds(0), known)
+                fastest_of((plans, protocols), wiring, (size, within), Picoseconds(0), known)
             }
             Open::Nccl { chooser, gpus, collective, optimum, note } => {
                 let choice = chooser.choose(size.0);
                 let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
                 let BaselinePlan { schedule, links, trees, mut notes } = chosen;
                 notes.extend(note.clone());
-                let rate = steady_rate(&schedule, wiring)?;
                 let costs = protocol_on(&schedule, wiring);
-                let timing = fastest_on(&schedule, wiring, size, &costs, known)?;
+                let routes = resources(wiring);
+                let player = Player::on(&schedule, &routes, &costs)?;
+                let least = player.least(size);
+                if within.is_some_and(|within| least >= within) {
+                    return Ok(Attempt::Hopeless { least, optimum: None });
+                }
+                let timing = fastest_by(&player, size, known)?;
+                let rate = steady_rate(&schedule, wiring)?;
                 let algorithm = Cow::Borrowed(planner_of(choice.algorithm));
                 let optimum = *optimum;
                 let plan = Plan { schedule, algorithm, links, trees, rate, optimum, notes };
-                Ok((plan, timing))
+                Ok(Attempt::Found(Box::new(plan), Some(timing)))
             }
         }
     }
@@ -220,7 +257,8 @@ pub(super) fn fastest(
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
     let (plans, known) = (with_two_channels(vec![plan]), &mut KnownTimes::default());
-    Ok(fastest_of((&plans, protocols), wiring, size, peer_access_switch, known)?.0)
+    let found = fastest_of((&plans, protocols), wiring, (size, None), peer_access_switch, known)?;
+    Ok(found.into_timed().0)
 }
 
 /// Plans as they are, and each also with its trees on two channels.

@@ -2,7 +2,8 @@
 //!
 //! A block takes its steps one after the other. While it sends it does nothing else, and no transfer is
 //! faster than its connection alone on its links; nor does it while it writes to its GPU's memory what
-//! its next steps need. So the busiest block bounds the whole.
+//! its next steps need. So the busiest block bounds the whole. Where connections take turns, a lane carries one
+//! transfer at a time, so that the busiest lane does, too.
 
 use crate::collectives::schedule::Pacing;
 use crate::program::kernel::Pieces;
@@ -31,26 +32,29 @@ impl LoweredSchedule {
         let pieces = pieces as f64;
         let chunk = Pieces::new(Bytes(size.0 / self.shards), self.chunks, 1).bytes(0, 1);
         let (kernel, protocol) = (&self.kernel, &self.protocol);
+        let mut of_lanes = vec![0.0; kernel.lanes.len()];
         let busy = kernel.blocks.iter().map(|block| {
             let path = block.outgoing.map(|connection| &self.paths[connection as usize]);
             let rate = path.map_or(f64::INFINITY, |path| rate_of(path, capacities));
-            let steps = &kernel.steps[block.steps.0 as usize..block.steps.1 as usize];
-            let of_steps = steps.iter().map(|linked| {
+            let (mut sending, mut copying) = (0.0, 0.0);
+            for linked in &kernel.steps[block.steps.0 as usize..block.steps.1 as usize] {
                 let step = linked.step;
                 let data = chunk.0 as f64 * f64::from(step.count);
                 if step.sends && rate.is_finite() {
                     let wire = data / protocol.data_share - pieces * ROUNDED.0;
-                    wire.max(0.0) / rate
+                    sending += wire.max(0.0) / rate;
                 } else if step.copies && !linked.is_behind {
                     let copied = data / protocol.copy_bandwidth.0 as f64;
-                    (copied - pieces * ROUNDED.1).max(0.0)
-                } else {
-                    0.0
+                    copying += (copied - pieces * ROUNDED.1).max(0.0);
                 }
-            });
-            of_steps.sum::<f64>()
+            }
+            if let Some(connection) = block.outgoing.filter(|_| protocol.stream_reuse) {
+                of_lanes[kernel.connections[connection as usize].lane as usize] += sending;
+            }
+            sending + copying
         });
-        let busy = busy.fold(0.0, f64::max) * (1.0 - 1e-9);
+        let busiest = busy.fold(0.0, f64::max);
+        let busy = of_lanes.into_iter().fold(busiest, f64::max) * (1.0 - 1e-9);
         Picoseconds(protocol.launch.0.saturating_add((busy * 1e12) as u64))
     }
 }

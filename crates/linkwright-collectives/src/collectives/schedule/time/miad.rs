@@ -55,19 +55,7 @@ pub(in crate::collectives) fn choose_chunk_on(
     choose_chunk_by(&Player::on(schedule, &routes, protocol)?, size)
 }
 
-/// Finds the best timing over chunk sizes, on the servers of the schedule's GPUs.
-pub(in crate::collectives) fn fastest_on(
-    schedule: &Schedule,
-    wiring: &Wiring,
-    size: Bytes,
-    protocol: &NcclProtocol,
-    known: &mut KnownTimes,
-) -> Result<Timing, TimeError> {
-    let routes = resources(wiring);
-    fastest_by(&Player::on(schedule, &routes, protocol)?, size, known)
-}
-
-/// The same of a schedule that is ready to be played, which is not where one that takes as long was
+/// Finds the best timing over chunk sizes of a schedule that is ready to be played, which is not where one that takes as long was
 /// played before.
 pub(in crate::collectives) fn fastest_by(
     player: &Player<'_>,

@@ -31,7 +31,7 @@ pub use error::TimeError;
 pub use known::KnownTimes;
 pub use lowered::LoweredSchedule;
 pub use miad::{ChunkTrial, choose_chunk};
-pub(in crate::collectives) use miad::{choose_chunk_on, fastest_by, fastest_on};
+pub(in crate::collectives) use miad::{choose_chunk_on, fastest_by};
 pub use paths::resources;
 pub(in crate::collectives) use peers::Peers;
 pub(in crate::collectives) use play::Player;

@@ -6,11 +6,13 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::collectives::Collective as Planning;
+use crate::collectives::baselines::Version;
 use crate::collectives::mpi::MpiAlgorithm;
 use crate::collectives::plan::Planner;
 use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named, closest};
 use crate::program::CollectiveKind;
 use crate::runtime::ProtocolKind;
+use crate::simulation::offers::PlannedBy;
 use crate::simulation::played::PlannerChoice;
 use crate::units::Bytes;
 
@@ -115,6 +117,9 @@ pub struct CollectiveChoices {
     /// What plans whatever can be planned and was not chosen; where nobody says, programs take
     /// [`MpiAlgorithm::default_for`] a collective's size, and kernels what NCCL itself takes for it.
     pub planner: Option<PlannerChoice>,
+    /// The release of NCCL that chooses kernels where nothing else plans them; the newest that is known
+    /// where there is none.
+    pub release: Option<Version>,
     /// What one message of a planned collective carries at most.
     pub planned_message_size: Bytes,
 }
@@ -136,6 +141,7 @@ impl Default for CollectiveChoices {
             own_protocol: None,
             chosen: BTreeMap::new(),
             planner: None,
+            release: None,
             planned_message_size,
         }
     }
@@ -160,12 +166,21 @@ impl CollectiveChoices {
         self.protocol == CollectiveProtocol::Nccl
     }
 
-    /// The only planner that plans; None where the best of several does.
+    /// The only planner of messages; None where the best of several plans them.
     #[must_use]
     pub const fn only_planner(&self) -> Option<&'static dyn Planner> {
         match self.planner {
-            Some(PlannerChoice::Plan(planner)) => Some(planner),
-            Some(PlannerChoice::Mpi) | None => None,
+            Some(PlannerChoice::Plan(PlannedBy::Planner(planner))) => Some(planner),
+            Some(_) | None => None,
+        }
+    }
+
+    /// What plans kernels.
+    #[must_use]
+    pub const fn kernels_by(&self) -> PlannedBy {
+        match self.planner {
+            Some(PlannerChoice::Plan(by)) => by,
+            Some(PlannerChoice::Mpi) | None => PlannedBy::Library(self.release),
         }
     }
 }

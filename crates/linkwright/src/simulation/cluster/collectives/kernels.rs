@@ -1,18 +1,19 @@
 //! Collectives of jobs as kernels, over connections that are opened before anything runs.
 //!
 //! Each size has the plan that is the fastest for it, or that NCCL itself takes, as
-//! [`Candidates`] finds them; sizes whose plans differ in their chunks alone share one.
+//! [`Offers`] finds them; sizes whose plans differ in their chunks alone share one.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::planner::Ground;
-use crate::collectives::plan::{Candidates, Plan, PlanError, Planner, Question};
+use crate::collectives::plan::{Plan, PlanError, Question};
 use crate::collectives::schedule::{Pacing, Schedule};
-use crate::collectives::time::{LoweredSchedule, protocol_of};
+use crate::collectives::time::{KnownTimes, LoweredSchedule, protocol_of};
 use crate::network::{ConnectionIndex, Connections, Routes};
 use crate::program::CollectiveKind;
 use crate::program::kernel::KernelCall;
+use crate::simulation::offers::{Offers, PlannedBy};
 use crate::system::System;
 use crate::units::{Bandwidth, Bytes};
 
@@ -38,11 +39,10 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    /// Plans a collective for each size, by the `only` planner or by NCCL's own choice, and opens the
-    /// connections.
+    /// Plans a collective for each size, and opens the connections.
     pub(super) fn new(
         system: &System,
-        only: Option<&'static dyn Planner>,
+        by: PlannedBy,
         ground: &Ground<'_>,
         sizes: &BTreeSet<Bytes>,
         opening: &mut Opening<'_, '_>,
@@ -50,15 +50,12 @@ impl Kernels {
         let Ground { gpus, kind, .. } = *ground;
         let ids: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
         let question = Question::new(system, &ids, ground.collective());
-        let candidates = match only {
-            Some(only) => Candidates::new(only, &question)?,
-            None => Candidates::of_library(&question)?,
-        };
+        let (mut offers, mut times) = (Offers::new(by, &question)?, KnownTimes::default());
         let mut kernels = Self { calls: BTreeMap::new(), taken: Vec::new(), opened: Vec::new() };
         let mut known: Vec<Schedule> = Vec::new();
         for size in sizes {
             let whole = whole_buffer(kind, *size, gpus.len());
-            let (plan, timing) = candidates.fastest(whole)?;
+            let (plan, timing) = offers.fastest(&question, whole, &mut times)?;
             let Plan { mut schedule, algorithm, rate, notes, .. } = plan;
             let pacing = schedule.pacing;
             if let Pacing::SideBySide { chunk, .. } = &mut schedule.pacing {

@@ -181,17 +181,17 @@ impl Planned {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(RuntimeError::Interrupted { time, done, total }.into());
                     }
-                    let only = cluster.collectives.only_planner();
                     let ground = Ground { gpus: &gpus, kind, root: place };
                     let (form, by) = match opening.as_deref_mut() {
                         Some(opening) => {
-                            let made =
-                                Kernels::new(&cluster.system, only, &ground, &sizes, opening);
+                            let by = cluster.collectives.kernels_by();
+                            let made = Kernels::new(&cluster.system, by, &ground, &sizes, opening);
                             let made = made.map_err(|error| refuse(error.into()))?;
                             self.opened.extend(made.opened);
                             (Form::Kernels(made.calls), made.taken)
                         }
                         None => {
+                            let only = cluster.collectives.only_planner();
                             let found = best(&cluster.system, only, nodes, &ground);
                             let Found { messages, algorithm, rate, notes } =
                                 found.map_err(refuse)?;

@@ -36,7 +36,6 @@ use super::exchange::Exchange;
 use super::iteration::{ProgramsBySettings, at_rate};
 use super::plans::{PlannerChoice, PlanningFault, as_placed};
 use super::{host_ways, sites};
-use crate::collectives::plan::Planner;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Route, RouteClass, Routes};
@@ -54,7 +53,7 @@ pub(super) fn play(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
-    let PlannerChoice::Plan(planner) = planner else { return Err(SimulationError::NoFluid) };
+    let PlannerChoice::Plan(by) = planner else { return Err(SimulationError::NoFluid) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
     if let Some(job) = jobs.iter().find(|job| !job.is_fluid()) {
@@ -64,14 +63,13 @@ pub(super) fn play(
     let sites = if copies { sites(system, &wiring)? } else { Vec::new() };
     let mut fluid = Fluid {
         system,
-        planner,
         arbiter: Arbiter::of(bus),
         deadline: CopyDeadline::of(bus.filter(|_| copies), jobs)?,
         programs,
         sites,
         jobs,
         queue: Queue::on(system, jobs, sharing, Ends::Played)?,
-        plans: AllocationPlans::default(),
+        plans: AllocationPlans::new(by),
         users: vec![Vec::new(); routes.capacities().len()],
         tight: vec![false; routes.capacities().len()],
         channels: HostChannels::new(&routes, bus),
@@ -128,7 +126,6 @@ impl Running {
 /// Shared servers on which each job has a rate.
 struct Fluid<'a, 'r> {
     system: &'a System,
-    planner: &'static dyn Planner,
     /// Who goes first over PCIe, if not all share it evenly.
     arbiter: Option<Arbiter>,
     deadline: Option<CopyDeadline>,
@@ -253,7 +250,7 @@ impl Fluid<'_, '_> {
     ) -> Result<Phase, PlanningFault> {
         let mut buckets = Vec::with_capacity(computed.len());
         for (compute, size) in computed {
-            let plan = self.plans.of(self.system, self.planner, ranks, *size)?;
+            let plan = self.plans.of(self.system, ranks, *size)?;
             buckets.push((*compute, *size, plan));
         }
         Phase::reducing(&buckets, (self.system, &self.channels), self.routes)

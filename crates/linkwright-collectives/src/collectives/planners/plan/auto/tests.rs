@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collectives::nccl::baselines::NcclBaseline;
-use crate::collectives::planners::plan::{plan_for_size, planners, timed_plan_for_size};
+use crate::collectives::planners::plan::{plan_for_size, planners, timed_plan_within};
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::{choose_chunk, protocol_as};
 use crate::system::test_support::{alone, on_one_switch};
@@ -15,9 +15,8 @@ fn fastest(
     size: Bytes,
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
     let question = Question::new(system, gpus, collective);
-    let by = |planner: &'static dyn Planner| {
-        let planned = timed_plan_for_size(planner, &question, size);
-        planned.map(|(plan, timing)| (plan, Some(timing)))
+    let by = |planner: &'static dyn Planner, within| {
+        timed_plan_within(planner, &question, (size, within))
     };
     plan_fastest(&planners(), &question, size, None, &by)
 }
@@ -79,6 +78,64 @@ proptest! {
         prop_assert_eq!(names[0], &*plan.algorithm);
         let is_its_time = matches!(tried[0].trial, Trial::Timed { time: told, .. } if told == time);
         prop_assert!(is_its_time, "{:?} and {}", tried[0], time);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// What cannot be the fastest is left out, and the rest is found as by trying all.
+    #[test]
+    fn what_is_left_out_is_not_the_fastest_of_all(
+        preset in 0..presets::NAMES.len(),
+        servers in 1_u32..4,
+        chosen in proptest::collection::btree_set(0_usize..32, 2..6),
+        which in 0_usize..4,
+        powers in proptest::collection::vec(3_u32..29, 1..3),
+    ) {
+        let name = presets::NAMES[preset];
+        let system = if servers > 1 { on_one_switch(name, servers, 200) } else { alone(name) };
+        let count = system.gpus() as usize;
+        let mut gpus: Vec<usize> = chosen.into_iter().map(|gpu| gpu * 7 % count).collect();
+        gpus.sort_unstable();
+        gpus.dedup();
+        prop_assume!(gpus.len() > 1);
+        let collective = [
+            Collective::AllReduce,
+            Collective::ReduceScatter,
+            Collective::AllToAll,
+            Collective::Broadcast { root: gpus.len() - 1 },
+        ][which];
+        let question = Question::new(&system, &gpus, collective);
+        let (mut all, mut known) = (AllCandidates::default(), KnownTimes::default());
+        for power in powers {
+            let size = Bytes(1 << power);
+            let Ok((plan, tried)) = fastest(&system, &gpus, collective, size) else {
+                return Ok(());
+            };
+            let is_timed = |tried: &Tried| !matches!(tried.trial, Trial::Hopeless { .. });
+            prop_assert!(tried.iter().all(is_timed), "few GPUs are all timed");
+            let (found, timing) = all.fastest(&question, size, &mut known).unwrap();
+            prop_assert_eq!(timing.time, time_of(&system, &plan, size));
+            prop_assert_eq!(found, plan);
+        }
+    }
+}
+
+/// Stars and rules that know nothing of the links are planned and bounded on many GPUs, and never played; trees that
+/// take seconds to plan are not.
+#[test]
+fn what_cannot_win_on_many_gpus_is_not_played() {
+    let system = on_one_switch("hgx-h100", 3, 400);
+    let gpus: Vec<usize> = (0..24).collect();
+    let (_, tried) = fastest(&system, &gpus, Collective::AllReduce, Bytes(64 << 20)).unwrap();
+    let of = |name: &str| &tried.iter().find(|it| it.algorithm == name).unwrap().trial;
+    for name in ["one-hop", "mpi-binary-tree", "mpi-binomial-tree", "mpi-recursive-doubling"] {
+        assert!(matches!(of(name), Trial::Hopeless { .. }), "{name}: {:?}", of(name));
+    }
+    assert!(matches!(of("blink"), Trial::Refused(_)), "{:?}", of("blink"));
+    for name in ["packing", "nccl-ring", "nccl-tree"] {
+        assert!(!matches!(of(name), Trial::Refused(_)), "{name}: {:?}", of(name));
     }
 }
 

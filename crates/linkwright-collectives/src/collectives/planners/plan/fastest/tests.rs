@@ -38,15 +38,27 @@ fn is_as_by_trying_all(system: &System, gpus: &[usize], sizes: &[u64]) {
         let plans = plans_of(&Packing, &Question::new(system, gpus, collective)).unwrap();
         for size in sizes {
             let size = Bytes(*size);
-            let found =
-                fastest_of((&plans, Packing.protocols()), &wiring, size, Picoseconds(0), known)
-                    .unwrap();
+            let found = fastest_of(
+                (&plans, Packing.protocols()),
+                &wiring,
+                (size, None),
+                Picoseconds(0),
+                known,
+            )
+            .unwrap()
+            .into_timed();
             let wanted = by_trying_all(&plans, &wiring, size);
             assert_eq!(found, wanted, "{collective} of {size} on {gpus:?} of {}", system.name());
             // Now all is known, down to what each link carries.
-            let again =
-                fastest_of((&plans, Packing.protocols()), &wiring, size, Picoseconds(0), known)
-                    .unwrap();
+            let again = fastest_of(
+                (&plans, Packing.protocols()),
+                &wiring,
+                (size, None),
+                Picoseconds(0),
+                known,
+            )
+            .unwrap()
+            .into_timed();
             assert_eq!(again, wanted, "{collective} of {size} on {gpus:?} of {}", system.name());
         }
     }
