@@ -83,7 +83,9 @@ def test_a_root_is_a_gpu_of_the_job() -> None:
 
 def test_gpus_that_nvlink_does_not_join_are_named() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "1,4,6")
-    shown = linkwright(*words).stdout
+    # A ring over PCIe has the NVLink of GPUs 4 and 6, which packed trees over PCIe have not.
+    assert "nccl-tree over PCIe" in linkwright(*words).stdout
+    shown = linkwright(*words, "--algorithm", "packing").stdout
     notes = shown[shown.index("Notes:") :].splitlines()
     assert notes == [line.rstrip() for line in notes]
     assert all(line[:2] in ("- ", "  ") for line in notes[1:])
