@@ -73,8 +73,9 @@ impl<'a> KnownPaths<'a> {
             let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
             let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
             let chosen = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends));
+            // A plan that names PCIe links beside NVLink goes straight wherever GPUs can.
             let may_be = |path: &Path| {
-                path.2 != Reach::Host || !self.peers.copy_through_memory(gpu(from), gpu(to))
+                path.2 != Reach::Host || routes.wiring().has_peer_access(ends[0], ends[1])
             };
             return match chosen.filter(may_be) {
                 Some(path) => Ok(path),
