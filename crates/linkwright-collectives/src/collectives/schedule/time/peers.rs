@@ -45,7 +45,8 @@ impl<'a> Peers<'a> {
         let near = self.near(template)[at][wiring.in_template(to).1];
         let is_below_bridge = near.is_some_and(|near| near <= Proximity::Pxb);
         let own = self.gpus.iter().filter(|gpu| wiring.server_of(**gpu) == server);
-        !is_below_bridge && !(own.count() <= 2 && has_amd_processors(template))
+        let may_cross = own.count() <= 2 && has_amd_processors(template);
+        !(is_below_bridge || may_cross)
     }
 
     fn near(&mut self, template: &'a Server) -> &Near {
