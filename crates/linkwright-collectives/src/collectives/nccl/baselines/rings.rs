@@ -145,7 +145,7 @@ pub(super) fn rings_of_rccl(wiring: &Wiring, gpus: &[usize]) -> Rings {
     Rings { path: RingPath::Direct, rings, exact: packed.exact }
 }
 
-/// The one ring over PCIe. Where rings may be mixed, neighbours that NVLink joins follow one another in it:
+/// The one ring over PCIe. Where rings may be mixed, neighbours that NVLink joins follow one another in it.
 /// NCCL's search bounds the worst of a ring's hops alone (`typeIntra` of `search.cc`).
 pub(super) fn host_ring(wiring: &Wiring, gpus: &[usize], is_mixed: bool) -> Rings {
     let order = host_order(wiring, gpus, is_mixed);
