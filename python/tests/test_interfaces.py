@@ -1,4 +1,4 @@
-"""Which network interfaces the channels of a collective take."""
+"""Tests which network interfaces the channels of a collective take."""
 
 import pytest
 
@@ -10,7 +10,8 @@ GPUS = list(range(16))
 
 def time_of(system: System, collective: str, size: int, **options: object) -> float:
     gpus = list(range(system.gpu_count))
-    return list(expect(system, gpus, collective, [size], **options))[0]["time"]
+    (row,) = expect(system, gpus, collective, [size], **options)
+    return row["time"]
 
 
 def test_every_channel_tells_who_sends_and_receives_by_what():

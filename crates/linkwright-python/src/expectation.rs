@@ -55,12 +55,12 @@ use crate::worker::interruptible;
 ///
 /// Returns:
 ///     One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
-///     in GB/s as nccl-tests defines them, and the algorithm, the protocol, the number of
-///     channels and the chunk in bytes that the library runs.
+///     in GB/s as nccl-tests defines them. The others are what the library runs: algorithm,
+///     protocol, the number of channels and the chunk in bytes.
 ///
 /// Raises:
-///     CollectiveError: If a name or the version is unknown, the GPUs do not fit the system, it
-///         cannot have what was set, or no links join them.
+///     CollectiveError: If a name or the version is unknown. If the GPUs do not fit the system,
+///         it cannot have what was set, or no links join them.
 ///     InputError: If the terms are no such TOML.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
@@ -200,10 +200,10 @@ pub fn nccl_choices(
 ///     gpudirect: As for `expect`.
 ///
 /// Returns:
-///     One row per end of a channel on a server, none on one server: channel, server, whether it sends
-///     (else it receives), the gpu, the GPU `through` which it sends in its place (None where it sends itself), the
-///     rail, which is the interface's place among those of the server, its name, and whether data waits
-///     in the host's memory.
+///     One row per end of a channel on a server, none on one server: channel, server and gpu.
+///     Through is the GPU that sends in its place, if one does. The rail is the interface's place
+///     among those of its server, and interface its name. A row sends, or else it receives. Data
+///     by_memory waits in the host's memory.
 ///
 /// Raises:
 ///     CollectiveError: As for `expect`.

@@ -149,22 +149,24 @@ CrossNic = Annotated[
         "--cross-nic",
         min=0,
         max=2,
-        help="Whether rings and trees may change interfaces in a server, as NCCL_CROSS_NIC: 0 never, 1 "
-        "always, 2 where that carries more.",
+        help="Whether rings and trees may change interfaces in a server, as NCCL_CROSS_NIC: 0 never, "
+        "1 always, 2 where that carries more.",
     ),
 ]
 NoPxn = Annotated[
     bool,
     typer.Option(
         "--no-pxn",
-        help="GPUs far from an interface do not send by one that is near, as with NCCL_PXN_DISABLE=1.",
+        help="GPUs far from an interface do not send by one that is near, as with "
+        "NCCL_PXN_DISABLE=1.",
     ),
 ]
 NoGpudirect = Annotated[
     bool,
     typer.Option(
         "--no-gpudirect",
-        help="Data between GPUs and interfaces goes by the host's memory, as with NCCL_NET_GDR_LEVEL=LOC.",
+        help="Data between GPUs and interfaces goes by the host's memory, as with "
+        "NCCL_NET_GDR_LEVEL=LOC.",
     ),
 ]
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// An interface is named by its place among those of its server, in the order of their devices: its rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Crossing {
-    /// The sending rank.
+    /// It sends.
     pub from: usize,
-    /// The receiving rank.
+    /// It receives.
     pub to: usize,
     /// The GPU that hands the data to the interface where the sender does not, by its id in the machine. The sender
     /// writes to its memory over NVLink (NCCL's PXN).
@@ -20,6 +20,6 @@ pub struct Crossing {
     pub arrives: u8,
     /// Whether the data waits in the memory of the sender's host, since no GPUDirect leads to the interface.
     pub leaves_by_memory: bool,
-    /// The same of the receiver's host.
+    /// Says the same of the receiver's host.
     pub arrives_by_memory: bool,
 }

@@ -217,7 +217,7 @@ fn common_multiple(a: u32, b: u32) -> u32 {
     a / greatest_common_divisor(a, b) * b
 }
 
-/// The interfaces nearest to each rank, by server.
+/// Lists the interfaces nearest to each rank, by server.
 fn nearest(wiring: &Wiring, gpus: &[usize], groups: &[Vec<usize>]) -> Vec<Vec<Vec<WiredId>>> {
     let routes = Routes::at_peak(wiring);
     let device = |rank: usize| wiring.gpu(gpus[rank]);

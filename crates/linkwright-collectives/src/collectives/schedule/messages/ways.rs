@@ -30,7 +30,7 @@ const HOST: [Weighed; 1] = [(RouteClass::Host, 1)];
 pub(super) struct Ways {
     /// Between ranks of different servers, where paths were chosen.
     chosen: BTreeMap<(usize, usize), Vec<Weighed>>,
-    /// The same of single channels.
+    /// Gives the same of single channels.
     crossing: BTreeMap<(usize, usize, usize), [Weighed; 1]>,
     /// The links that each channel uses.
     transports: Vec<ChannelTransport>,

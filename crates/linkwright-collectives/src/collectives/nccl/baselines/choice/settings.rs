@@ -17,11 +17,11 @@ pub struct Settings {
     pub nvls: bool,
     /// Whether GPUs reach each other directly (not `NCCL_P2P_DISABLE`).
     pub p2p: bool,
-    /// Whether rings and trees may change interfaces in a server (`NCCL_CROSS_NIC`).
+    /// Says whether rings and trees may change interfaces in a server (`NCCL_CROSS_NIC`).
     pub cross_nic: CrossNic,
-    /// Whether GPUs far from an interface send by one that is near, from 2.12 on (not `NCCL_PXN_DISABLE`).
+    /// Lets GPUs far from an interface send by one that is near, from 2.12 on (not `NCCL_PXN_DISABLE`).
     pub pxn: bool,
-    /// Whether interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`).
+    /// Lets interfaces read and write the memory of GPUs (not `NCCL_NET_GDR_LEVEL=LOC`).
     pub gpudirect: bool,
     /// The only algorithm (`NCCL_ALGO`).
     pub algorithm: Option<ExpectedAlgorithm>,

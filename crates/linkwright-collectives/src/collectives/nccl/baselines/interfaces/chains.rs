@@ -1,4 +1,4 @@
-//! Chains through the GPUs of one server that enter and leave it by given interfaces.
+//! Finds chains through the GPUs of one server that enter and leave it by given interfaces.
 //!
 //! NCCL searches depth first within a time (`ncclTopoSearchRecGpu` of `src/graph/search.cc`); here steps are bounded, so
 //! that every machine finds the same. Where any GPU sends to any other as fast, no search is needed.
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use super::reach::{Distance, Reach};
 use crate::collectives::nccl::baselines::fabric::Fabric;
 
-/// A channel on one server.
+/// Holds a channel on one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::collectives::nccl::baselines) struct Chain {
     /// Its GPUs by their places in the job's part; the first receives and the last sends.
@@ -28,7 +28,7 @@ pub(super) enum Exit {
     Same,
     /// By another one, by which the next chain enters; that one leaves by the first's.
     Paired,
-    /// By any.
+    /// It may leave by any.
     Any,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Exit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) reach: &'a Reach,
-    /// The interfaces, in their turn.
+    /// Lists the interfaces in their turn.
     pub(super) nics: &'a [usize],
     pub(super) count: usize,
     pub(super) exit: Exit,
@@ -46,10 +46,10 @@ pub(super) struct Wanted<'a> {
     pub(super) spread: bool,
 }
 
-/// The most steps of one search: those that find something take a few hundred.
+/// Says how many steps one search takes at most: those that find something take a few hundred.
 const MOST_STEPS: usize = 3_000;
 
-/// What chains have taken.
+/// Counts what chains have taken.
 #[derive(Debug, Clone)]
 struct Taken {
     /// How many more may leave by each interface.
@@ -80,7 +80,8 @@ impl Chain {
     }
 }
 
-/// A way out of a server: what hands over how much, how far it is, the interface, and the GPU that forwards.
+/// Ranks a way out of a server: by how much its GPU hands over already, and by its distance. Behind them are the interface
+/// and the GPU that forwards.
 type Way = (usize, Distance, usize, Option<usize>);
 
 impl Wanted<'_> {
@@ -141,7 +142,7 @@ impl Wanted<'_> {
         exits
     }
 
-    /// The second of a pair: the first the other way round.
+    /// Gives the second of a pair: the first the other way round.
     fn back(&self, chain: &Chain) -> Chain {
         let order: Vec<usize> = chain.order.iter().rev().copied().collect();
         let (arrives, leaves) = (chain.leaves, chain.arrives);
@@ -200,12 +201,12 @@ impl Wanted<'_> {
     }
 }
 
-/// A search in depth for chains one after the other.
+/// Finds chains one after the other, by a search in depth.
 struct Search<'a> {
     wanted: &'a Wanted<'a>,
     fabric: &'a Fabric,
     relays: bool,
-    /// What is left of each pair's links, in each direction.
+    /// Counts what is left of each pair's links, in each direction.
     left: Vec<i64>,
     taken: Taken,
     found: Vec<Chain>,

@@ -1,4 +1,4 @@
-//! The interfaces of connections between servers: of rings and trees, of messages, and of trees between switches.
+//! Names the interfaces of connections between servers: of rings and trees, of messages, and of trees between switches.
 
 use super::reach::{Distance, Reach};
 use super::{CrossNic, Deal, Dealing, kinds_of};
@@ -7,7 +7,7 @@ use crate::collectives::schedule::time::resources;
 use crate::collectives::schedule::{Crossing, Schedule};
 use crate::system::Wiring;
 
-/// One end of a connection: its server, its GPU there, the interface, and the GPU that forwards.
+/// Names one end of a connection: its server, its GPU there, the interface, and the GPU that forwards.
 #[derive(Debug, Clone, Copy)]
 struct End {
     server: usize,
@@ -16,7 +16,7 @@ struct End {
     through: Option<usize>,
 }
 
-/// A job's ranks on servers, and how those reach interfaces.
+/// Holds a job's ranks on servers, and how those reach interfaces.
 #[derive(Debug, Clone, Copy)]
 struct Ground<'a> {
     gpus: &'a [usize],
@@ -61,7 +61,7 @@ impl Deal {
         Ground { gpus, servers, kinds: &self.kinds, reaches: &self.reaches }
     }
 
-    /// The crossings of a ring's channel: from the last of each server to the first of the next.
+    /// Lists the crossings of a ring's channel: from the last of each server to the first of the next.
     pub(in crate::collectives::nccl::baselines) fn of_rings(
         &self,
         gpus: &[usize],
@@ -81,7 +81,7 @@ impl Deal {
         sorted((0..servers.len()).filter_map(hop).collect())
     }
 
-    /// The crossings of a tree's channel, both ways between the first of each server and of the one above it.
+    /// Lists the crossings of a tree's channel, both ways between the first of each server and of the one above it.
     pub(in crate::collectives::nccl::baselines) fn of_trees(
         &self,
         gpus: &[usize],
@@ -100,11 +100,10 @@ impl Deal {
     }
 }
 
-/// How messages between ranks of different servers cross.
+/// Tells how messages between ranks of different servers cross.
 ///
-/// Each goes by the interface of the GPU that has the receiver's number on the sender's server, which hands it on where
-/// NVLink leads to it, so that messages stay on rails and those to one receiver share a connection. It arrives by the
-/// receiver's own interface (`ncclTopoGetNetDev` of NCCL 2.30.7, `src/graph/search.cc`, with `NCCL_P2P_PXN_LEVEL` 2).
+/// Each goes by the interface of the GPU that has the receiver's number on the sender's server. That GPU hands it on where
+/// NVLink leads to it, so that messages stay on rails. It arrives by the receiver's own interface (`ncclTopoGetNetDev` of NCCL 2.30.7, `src/graph/search.cc`, with `NCCL_P2P_PXN_LEVEL` 2).
 /// Without PXN it leaves by the sender's own.
 #[derive(Debug, Clone)]
 pub(in crate::collectives) struct Messages<'a> {
@@ -115,7 +114,7 @@ pub(in crate::collectives) struct Messages<'a> {
     reaches: Vec<Reach>,
     /// The interfaces that each GPU of each kind of server takes in turn.
     turns: Vec<Vec<Vec<usize>>>,
-    /// The server of each rank, and its place there.
+    /// Gives the server of each rank, and its place there.
     places: Vec<(usize, usize)>,
 }
 
@@ -191,7 +190,7 @@ impl<'a> Messages<'a> {
     }
 
     /// The heads of trees between switches: for each server the ranks, each with its interface. The search gives each
-    /// interface in turn the GPU that it belongs to, and each GPU one interface; there are as many as the least server
+    /// interface in turn the GPU that it belongs to, and each GPU one interface. There are as many as the least server
     /// has. Where some GPUs reach no interface, each GPU of a place is a head.
     pub(in crate::collectives) fn heads(&self) -> Vec<Vec<(usize, usize)>> {
         let of_server = |server: usize| {
@@ -216,7 +215,7 @@ impl<'a> Messages<'a> {
         heads.into_iter().map(|heads| heads[..count].to_vec()).collect()
     }
 
-    /// The crossings between the heads of one place, both ways along a tree over the servers.
+    /// Lists the crossings between the heads of one place, both ways along a tree over the servers.
     pub(in crate::collectives) fn between_heads(
         &self,
         heads: &[Vec<(usize, usize)>],

@@ -1,13 +1,13 @@
-//! How channels between servers are dealt to network interfaces.
+//! Tells how channels between servers are dealt to network interfaces.
 //!
-//! NCCL's search goes over all interfaces of a server in turn, and makes for each a chain through the server's GPUs that
-//! enters by it and, where it can, leaves by it again, so that a ring stays on one rail (`ncclTopoSearchRecNet`,
-//! `ncclTopoSelectNets` and `ncclTopoCompute` of NCCL 2.30.7, `src/graph/search.cc`). It keeps the channels that carry the
-//! most together. So does this: of the ways to deal so many channels that whose fullest link, as long transfers reach it,
-//! carries the most is taken, of about equal ones the first that NCCL would try. RCCL goes by the same source without
-//! forwarding GPUs (`PXN_DISABLE` is 1 in its `src/graph/paths.cc`), and lists the chains of eight MI300X.
+//! NCCL's search goes over all interfaces of a server in turn. For each it makes a chain through the server's GPUs that
+//! enters by it. Where it can, the chain leaves by it again, so that a ring stays on one rail. It keeps the channels that
+//! carry the most together (NCCL 2.30.7, `src/graph/search.cc`: `ncclTopoSearchRecNet`, `ncclTopoSelectNets`,
+//! `ncclTopoCompute`). So does this. A way to deal channels carries what its fullest link lets it, as long transfers reach
+//! that. Of about equal ways the first that NCCL would try is taken. RCCL goes by the same source without forwarding
+//! GPUs (`PXN_DISABLE` is 1 in its `src/graph/paths.cc`), and lists the chains of eight MI300X.
 //!
-//! What it leaves out: the rates that NCCL counts on in place of the links' own, and its limit of time.
+//! Left out are the rates that NCCL counts on in place of the links' own, and its limit of time.
 
 mod chains;
 mod crossings;
@@ -49,15 +49,15 @@ impl Named for CrossNic {
         &[("0", Self::Never), ("1", Self::Always), ("2", Self::IfBetter)];
 }
 
-/// What a release and the settings say of interfaces.
+/// Says what a release and the settings make of interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::collectives) struct Dealing {
     pub(super) cross: CrossNic,
     /// Whether GPUs far from an interface send by one that is near.
     pub(super) pxn: bool,
-    /// Whether interfaces read and write the memory of GPUs.
+    /// Lets interfaces read and write the memory of GPUs.
     pub(super) gpudirect: bool,
-    /// Whether rings that cross go by pairs, of which every other server exchanges the two, so that they stay on rails.
+    /// Lets rings that cross go by pairs. Every other server exchanges the two, so that they stay on rails.
     paired: bool,
     /// Whether it is RCCL, which has a list for eight MI300X.
     listed: bool,
@@ -93,12 +93,12 @@ impl Dealing {
 /// How much of the best a way to deal may lack that is tried before it.
 const AS_GOOD: f64 = 0.98;
 
-/// A job's channels on its servers.
+/// Holds a job's channels on its servers.
 #[derive(Debug, Clone)]
 pub(super) struct Deal {
-    /// The kind of each server.
+    /// Gives the kind of each server.
     kinds: Vec<usize>,
-    /// The channels of each kind of server.
+    /// Gives the channels of each kind of server.
     dealt: Vec<Dealt>,
     reaches: Vec<Reach>,
 }
@@ -149,20 +149,20 @@ impl Deal {
         self.dealt[0].chains.len()
     }
 
-    /// The chain of a ring's channel on a server. Of pairs that cross every other server exchanges the two.
+    /// Gives the chain of a ring's channel on a server. Of pairs that cross every other server exchanges the two.
     pub(super) fn of_ring(&self, channel: usize, server: usize) -> &Chain {
         let Dealt { chains, is_paired, .. } = &self.dealt[self.kinds[server]];
         let is_exchanged = *is_paired && server % 2 == 1;
         &chains[if is_exchanged { channel ^ 1 } else { channel }]
     }
 
-    /// The chain of a tree's channel on a server.
+    /// Gives the chain of a tree's channel on a server.
     pub(super) fn of_tree(&self, channel: usize, server: usize) -> &Chain {
         &self.dealt[self.kinds[server]].chains[channel]
     }
 }
 
-/// Gives servers that could do more the channels of the one that carries the least, where they can have them: then it is
+/// Gives servers that could do more the channels of the one that carries the least, where they can have them. Then it is
 /// all the same to a job how many of its servers lack an interface.
 fn imitate_the_slowest(sides: &[Side<'_>], dealt: &mut [Dealt]) {
     let order = |at: &usize| (dealt[*at].rate, sides[*at].reach.nics());

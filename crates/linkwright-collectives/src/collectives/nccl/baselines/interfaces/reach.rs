@@ -2,8 +2,8 @@
 //!
 //! Source: NCCL 2.30.7, `src/graph/topo.h` (kinds of paths), `src/graph/paths.cc` (`ncclTopoComputePaths`,
 //! `ncclTopoCheckGdr`, `addInterStep`) and `src/graph/topo.cc` (`ncclTopoGetLocal`, `ncclTopoGetLocalNetType`,
-//! `ncclTopoGetLocalGpu`). What it leaves out: `NCCL_NETDEVS_POLICY`, planes of networks, and releases before 2.18, which
-//! give each GPU one of its interfaces alone.
+//! `ncclTopoGetLocalGpu`). Left out are `NCCL_NETDEVS_POLICY`, planes of networks, and
+//! releases before 2.18, which give each GPU one of its interfaces alone.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,15 +17,15 @@ use crate::system::views::wiring::WiredId;
 /// Tells how far a GPU is from an interface, the nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Distance {
-    /// Below the same PCIe switches (PIX, PXB).
+    /// Both are below the same PCIe switches (PIX, PXB).
     Switches,
     /// On the CPU that the GPU is joined to by a link between chips (P2C).
     Chip,
-    /// By way of another GPU, over NVLink (PXN).
+    /// There is another GPU that forwards over NVLink (PXN).
     Forwarded,
-    /// Over a CPU (PHB).
+    /// A CPU is between them (PHB).
     Bridge,
-    /// Over the link between CPUs (SYS).
+    /// The link between CPUs is crossed (SYS).
     Sockets,
 }
 
@@ -34,7 +34,7 @@ impl Distance {
         [Self::Switches, Self::Chip, Self::Forwarded, Self::Bridge, Self::Sockets];
 }
 
-/// What a share of a channel's data uses.
+/// Lists the resources that a channel's data uses, each with its share.
 pub(super) type Uses = Vec<(ResourceId, f64)>;
 
 /// Holds a GPU's own way to an interface.
@@ -43,9 +43,9 @@ pub(super) struct Own {
     pub(super) distance: Distance,
     bandwidth: u64,
     hops: u32,
-    /// Whether data waits in the host's memory on its way.
+    /// Says whether data waits in the host's memory on its way.
     pub(super) by_memory: bool,
-    /// The links to the interface and beyond it, and those back.
+    /// Lists the links to the interface and beyond it, and those back.
     pub(super) out: Uses,
     pub(super) back: Uses,
 }
@@ -57,13 +57,13 @@ const CHANNELS: usize = 32;
 #[derive(Debug, Clone)]
 pub(super) struct Reach {
     gpus: usize,
-    /// The place of each interface among those of the server.
+    /// Gives the place of each interface among those of the server.
     pub(super) places: Vec<u8>,
     /// By GPU, then by interface; None where no host path leads there.
     own: Vec<Option<Own>>,
     /// The GPU that sends in the place of another, likewise.
     forwards: Vec<Option<usize>>,
-    /// The number of each GPU in its server.
+    /// Gives the number of each GPU in its server.
     numbers: Vec<usize>,
     /// Whether these are all GPUs of the server.
     pub(super) is_whole: bool,
@@ -194,12 +194,12 @@ impl Reach {
             .map(|(gpu, _)| gpu)
     }
 
-    /// The numbers of all GPUs in their server.
+    /// Gives the numbers of all GPUs in their server.
     pub(super) fn numbers(&self) -> &[usize] {
         &self.numbers
     }
 
-    /// A GPU's number in its server.
+    /// Gives a GPU's number in its server.
     pub(super) fn number(&self, gpu: usize) -> usize {
         self.numbers[gpu]
     }
@@ -267,7 +267,7 @@ fn nearest<R: Ord>(count: usize, rank: impl Fn(usize) -> Option<R>) -> Vec<usize
     ranked.iter().filter(|(rank, _)| rank == best).map(|(_, at)| *at).collect()
 }
 
-/// The number with its bits in the other order, below a power of two (`mirrorBits`).
+/// Gives the number with its bits in the other order, below a power of two (`mirrorBits`).
 const fn mirrored(value: usize, power: usize) -> usize {
     let (mut low, mut high, mut found) = (1, power / 2, 0);
     while high > 0 {

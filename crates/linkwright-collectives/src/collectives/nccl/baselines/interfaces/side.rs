@@ -1,4 +1,4 @@
-//! One server's part: the ways to deal channels to its interfaces, and what each carries.
+//! Finds ways to deal channels to one server's interfaces, and rates each.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const MOST_CHANNELS: usize = 32;
 /// How many rings may share a link, at most.
 const MOST_ON_A_LINK: u32 = 4;
 
-/// Where RCCL's chains through 8 MI300X with an interface each enter and leave (ROCm/rccl, `src/graph/rome_models.cc`,
+/// Lists RCCL's chains through 8 MI300X with an interface each (ROCm/rccl, `src/graph/rome_models.cc`,
 /// `rome_model_81`).
 const LISTED_OF_8: [[usize; 8]; 8] = [
     [0, 1, 2, 3, 4, 5, 6, 7],
@@ -30,36 +30,36 @@ const LISTED_OF_8: [[usize; 8]; 8] = [
     [7, 2, 0, 6, 4, 1, 5, 3],
 ];
 
-/// The most steps of all searches for chains on a server.
+/// Says how many steps all searches for chains on a server take at most.
 const MOST_STEPS: usize = 60_000;
 
-/// Channels on a server.
+/// Holds channels on a server.
 #[derive(Debug, Clone)]
 pub(super) struct Dealt {
     pub(super) chains: Vec<Chain>,
-    /// What each carries, B/s.
+    /// Rates each channel, B/s.
     pub(super) rate: f64,
     /// Whether the second of two is the first the other way round.
     pub(super) is_paired: bool,
 }
 
-/// A server's part of a job.
+/// Holds a server's part of a job.
 pub(super) struct Side<'a> {
     routes: &'a Routes<'a>,
-    /// The GPUs' ids.
+    /// Names the GPUs by their ids.
     gpus: Vec<usize>,
     fabric: Fabric,
     path: RingPath,
-    /// The rings within the server.
+    /// Lists the rings within the server.
     rings: Vec<Vec<usize>>,
     pub(super) reach: Reach,
-    /// What a hop from each GPU to each other uses, where switches do not join them.
+    /// Lists what a hop from each GPU to each other uses, where switches do not join them.
     hops: Vec<Uses>,
     /// How many steps searches may take yet.
     steps: Cell<usize>,
 }
 
-/// What is filled: a link, or all links of a GPU to or from switches.
+/// Names what is filled: a link, or all links of a GPU to or from switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Filled {
     Link(ResourceId),
@@ -192,7 +192,7 @@ impl<'a> Side<'a> {
         best
     }
 
-    /// What the interfaces carry of each channel at most.
+    /// Gives what the interfaces carry of each channel at most.
     pub(super) fn most(&self, count: usize) -> f64 {
         let ports = (0..self.reach.nics()).filter_map(|nic| {
             let gpu = *self.reach.gpus_near(nic).first()?;
@@ -215,7 +215,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// RCCL's chains through eight GPUs of which all pairs are joined and each has an interface of its own.
+    /// Gives RCCL's chains through eight GPUs where all pairs are joined and each has an interface of its own.
     fn listed(&self, count: usize) -> Option<Vec<Chain>> {
         let length = LISTED_OF_8.len();
         let is_mesh = self.gpus.len() == length
@@ -290,7 +290,7 @@ impl<'a> Side<'a> {
         chains.iter().map(chain).collect()
     }
 
-    /// What each of these channels carries, B/s, when all carry as much: as the fullest link lets them.
+    /// Rates these channels, B/s each, when all carry as much: as the fullest link lets them.
     pub(super) fn rate(&self, chains: &[Chain]) -> f64 {
         let mut loads: BTreeMap<Filled, f64> = BTreeMap::new();
         for chain in chains {

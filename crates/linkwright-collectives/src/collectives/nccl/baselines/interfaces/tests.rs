@@ -1,4 +1,4 @@
-//! What channels lose with an interface, over random places of interfaces.
+//! Tells what channels lose with an interface, over random places of interfaces.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::system::server::{Server, ServerBuilder};
 use crate::system::{DeviceKind, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// A preset, with its interfaces' numbers and a rate of the network, Gb/s.
+/// Names presets, each with the number of its interfaces and a rate of the network, Gb/s.
 const FABRICS: [(&str, usize, u64); 5] = [
     ("hgx-h100", 8, 400),
     ("dgx1-v100", 4, 100),
@@ -25,13 +25,13 @@ const FABRICS: [(&str, usize, u64); 5] = [
 
 const SIZE: Bytes = Bytes(256 << 20);
 
-/// The interfaces of a server by their devices.
+/// Lists the interfaces of a server by their devices.
 fn nics_of(server: &Server) -> Vec<usize> {
     let devices = server.devices().iter().enumerate();
     devices.filter(|(_, it)| it.kind == DeviceKind::Nic).map(|(id, _)| id).collect()
 }
 
-/// The server without some of its interfaces, by their places.
+/// Makes the server without some of its interfaces, by their places.
 fn without(server: &Server, places: &[usize]) -> Server {
     let nics = nics_of(server);
     let gone: Vec<usize> = places.iter().map(|place| nics[*place]).collect();
@@ -62,7 +62,7 @@ fn seconds(system: &System, collective: Collective, settings: &Settings) -> f64 
     found.rows[0].time.as_seconds()
 }
 
-/// Servers of which the first so many lack an interface.
+/// Joins servers. The first of them lack an interface.
 fn lacking(name: &str, servers: usize, lacks: &[usize], gigabits: u64) -> System {
     let whole = preset(name).unwrap();
     let server = |at: usize| match lacks.get(at) {
@@ -75,7 +75,7 @@ fn lacking(name: &str, servers: usize, lacks: &[usize], gigabits: u64) -> System
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// An interface less costs its share, and a tenth of the whole at most, wherever it sits; and a job is never faster
+    /// An interface less costs its share, and a tenth of the whole at most, wherever it sits. A job is never faster
     /// with more servers that lack one.
     #[test]
     fn an_interface_less_costs_no_more_than_its_share(

@@ -1,4 +1,4 @@
-//! Which interfaces the channels of a choice take.
+//! Tells which interfaces the channels of a choice take.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use crate::units::Bytes;
 /// An end of a channel: the GPU and the interface by which it sends to another server, or receives from one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChannelEnd {
-    /// The GPU by its id in the system.
+    /// Names the GPU by its id in the system.
     pub gpu: usize,
     /// The GPU that hands the data to the interface in its place (PXN).
     pub through: Option<usize>,
-    /// The interface's place among those of its server: its rail.
+    /// Counts the interfaces of its server before it: its rail.
     pub rail: usize,
-    /// The interface's name in its server.
+    /// Names the interface in its server.
     pub interface: String,
     /// Whether data waits in the memory of the host on its way, since no GPUDirect leads there.
     pub by_memory: bool,
 }
 
-/// What a channel uses of one server's interfaces.
+/// Says what a channel uses of one server's interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelInterfaces {
-    /// The channel, from 0.
+    /// Counts the channels before it.
     pub channel: usize,
-    /// The server by its number in the system.
+    /// Names the server by its number in the system.
     pub server: usize,
     /// Where it sends to other servers: once for a ring, and for a tree once for each GPU that does.
     pub sends: Vec<ChannelEnd>,
@@ -39,8 +39,8 @@ pub struct ChannelInterfaces {
     pub receives: Vec<ChannelEnd>,
 }
 
-/// Tells for each channel of what a library chooses, and for each server, by which GPUs and interfaces it sends to other
-/// servers and receives from them. There is nothing to tell on one server.
+/// Tells how each channel of a library's choice crosses between servers: by which GPUs and interfaces it sends from each,
+/// and by which it receives. There is nothing to tell on one server.
 ///
 /// # Errors
 /// As [`chosen_plan`](super::chosen_plan).

@@ -41,7 +41,7 @@ pub(super) struct Job<'a> {
     gpus: &'a [usize],
     /// The ranks of each server.
     servers: Vec<Vec<usize>>,
-    /// For each channel and server the ranks in the ring's order.
+    /// Gives for each channel and server the ranks in the ring's order.
     orders: Vec<Vec<Vec<usize>>>,
     /// The rings through all servers, as ranks.
     pub(super) rings: Vec<Ring>,
@@ -169,7 +169,7 @@ impl<'a> Job<'a> {
         Some(self.servers[server][through])
     }
 
-    /// How messages cross to other servers; None on one server.
+    /// Tells how messages cross to other servers; None on one server.
     pub(super) fn messages(&self) -> Option<Messages<'_>> {
         let transport = self.rings[0].channel.transport;
         let is_on_host = matches!(transport, ChannelTransport::Host | ChannelTransport::Memory);
@@ -263,7 +263,7 @@ impl<'a> Job<'a> {
 }
 
 impl Job<'_> {
-    /// The ranks of each server in the order of a tree's channel.
+    /// Lists the ranks of each server in the order of a tree's channel.
     fn of_tree(&self, deal: &Deal, channel: usize) -> Vec<Vec<usize>> {
         let of_server = |(server, ranks): (usize, &Vec<usize>)| {
             deal.of_tree(channel, server).order.iter().map(|at| ranks[*at]).collect()
@@ -298,7 +298,7 @@ fn of_each_server(
     servers.iter().map(of_server).collect()
 }
 
-/// For each channel and server the ranks in their order.
+/// Gives for each channel and server the ranks in their order.
 fn orders(
     servers: &[Vec<usize>],
     found: &[Rings],
@@ -322,7 +322,7 @@ fn orders(
     (0..deal.channels().min(most)).map(order).collect()
 }
 
-/// The hops of these orders on one server that a third GPU relays; of rings the last hop, too.
+/// Finds the hops of these orders on one server that a third GPU relays; of rings the last hop, too.
 fn relays_of<'a>(
     gpus: &[usize],
     ranks: &[usize],
