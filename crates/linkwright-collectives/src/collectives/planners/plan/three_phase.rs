@@ -210,7 +210,38 @@ fn by_interfaces(wiring: &Wiring, gpus: &[usize], groups: &[Vec<usize>]) -> Vec<
         let unit = weights.iter().fold(0, |unit, weight| greatest_common_divisor(unit, *weight));
         ranks.iter().zip(weights).map(|(rank, weight)| (*rank, weight / unit)).collect()
     };
-    groups.iter().zip(nearest(wiring, gpus, groups)).map(weighted).collect()
+    let weights: Vec<Vec<(usize, u32)>> =
+        groups.iter().zip(nearest(wiring, gpus, groups)).map(weighted).collect();
+    like_the_least(wiring, gpus, weights)
+}
+
+/// Gives every server the roots of the one that has the fewest, where it has these, too. Then it is all the same how many
+/// servers lack an interface.
+fn like_the_least(
+    wiring: &Wiring,
+    gpus: &[usize],
+    mut weights: Vec<Vec<(usize, u32)>>,
+) -> Vec<Vec<(usize, u32)>> {
+    let place = |rank: usize| wiring.in_template(gpus[rank]).1;
+    let count = |roots: &&Vec<(usize, u32)>| roots.iter().filter(|(_, weight)| *weight > 0).count();
+    let Some(least) = weights.iter().min_by_key(count) else { return weights };
+    let model: Vec<(usize, u32)> =
+        least.iter().map(|(rank, weight)| (place(*rank), *weight)).collect();
+    let fewest = count(&least);
+    for roots in weights.iter_mut().filter(|roots| count(&&**roots) > fewest) {
+        let of_model = |rank: usize| model.iter().find(|(known, _)| *known == place(rank));
+        let adopted: Option<Vec<(usize, u32)>> = roots
+            .iter()
+            .map(|(rank, weight)| {
+                let (_, wanted) = of_model(*rank)?;
+                (*weight > 0 || *wanted == 0).then_some((*rank, *wanted))
+            })
+            .collect();
+        if let Some(adopted) = adopted.filter(|adopted| adopted.len() == model.len()) {
+            *roots = adopted;
+        }
+    }
+    weights
 }
 
 fn common_multiple(a: u32, b: u32) -> u32 {
