@@ -117,6 +117,7 @@ __all__ = [
     "kernel_terms",
     "mean_over_seeds",
     "nccl_choices",
+    "nccl_interfaces",
     "nccl_release",
     "neural_networks",
     "packing_rate",

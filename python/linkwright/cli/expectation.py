@@ -149,8 +149,8 @@ CrossNic = Annotated[
         "--cross-nic",
         min=0,
         max=2,
-        help="Whether rings and trees may change interfaces in a server, as NCCL_CROSS_NIC: 0 never, "
-        "1 always, 2 where that carries more.",
+        help="Whether rings and trees may change interfaces in a server, as NCCL_CROSS_NIC: "
+        "0 never, 1 always, 2 where that carries more.",
     ),
 ]
 NoPxn = Annotated[
