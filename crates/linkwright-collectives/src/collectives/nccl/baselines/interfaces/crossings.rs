@@ -112,8 +112,8 @@ pub(in crate::collectives) struct Messages<'a> {
     dealing: Dealing,
     kinds: Vec<usize>,
     reaches: Vec<Reach>,
-    /// The interfaces of the messages of each GPU of each kind of server, by the place of the GPU at the other end.
-    turns: Vec<Vec<Vec<[usize; 2]>>>,
+    /// The interfaces that each GPU of each kind of server takes in turn.
+    turns: Vec<Vec<Vec<usize>>>,
     /// Gives the server of each rank, and its place there.
     places: Vec<(usize, usize)>,
 }
@@ -134,8 +134,7 @@ impl<'a> Messages<'a> {
             Reach::new(&routes, &own, fabric.as_ref(), &dealing)
         };
         let reaches: Vec<Reach> = firsts.iter().map(reach).collect();
-        let most = servers.iter().map(Vec::len).max().unwrap_or(0);
-        let turns = reaches.iter().map(|reach| reach.of_messages(most)).collect();
+        let turns = reaches.iter().map(Reach::turns).collect();
         let mut places = vec![(0, 0); gpus.len()];
         for (server, ranks) in servers.iter().enumerate() {
             for (place, rank) in ranks.iter().enumerate() {
@@ -155,20 +154,22 @@ impl<'a> Messages<'a> {
         if server == other {
             return None;
         }
+        // Messages to peers one after the other begin at channels one after the other.
+        let channel = channel + (to + self.gpus.len() - from) % self.gpus.len();
         let (near, far) = (&self.reaches[self.kinds[server]], &self.reaches[self.kinds[other]]);
-        let turn = |server: usize, gpu: usize, other: usize| {
-            let nic = self.turns[self.kinds[server]][gpu][other][channel % 2];
-            Some(nic).filter(|nic| *nic < self.reaches[self.kinds[server]].nics())
+        let turn = |server: usize, gpu: usize| {
+            let turns = &self.turns[self.kinds[server]][gpu];
+            turns.get(channel % turns.len().max(1)).copied()
         };
-        let of_peer = near.numbered(far.number(peer)).and_then(|like| turn(server, like, gpu));
+        let of_peer = near.numbered(far.number(peer)).and_then(|like| turn(server, like));
         let on_rail = of_peer.filter(|nic| match near.sending(gpu, *nic) {
             _ if self.dealing.cross == CrossNic::Never => true,
             Some(distance) => self.dealing.pxn && distance <= Distance::Forwarded,
             None => false,
         });
-        let nic = on_rail.or_else(|| turn(server, gpu, peer))?;
+        let nic = on_rail.or_else(|| turn(server, gpu))?;
         let through = near.forwarder(gpu, nic);
-        let arrives = turn(other, peer, gpu)?;
+        let arrives = turn(other, peer)?;
         let ground = Ground {
             gpus: self.gpus,
             servers: self.servers,

@@ -224,7 +224,7 @@ impl Reach {
 
     /// Lists for each GPU the interfaces that its messages take in turn: as NCCL has them, where every interface then gets
     /// as much. Else GPUs without an interface of their own take what the others leave.
-    fn turns(&self) -> Vec<Vec<usize>> {
+    pub(super) fn turns(&self) -> Vec<Vec<usize>> {
         let nics = self.preferred();
         let of_gpu = |gpu: usize| -> Vec<usize> {
             (0..nics.len()).filter_map(|channel| self.interface_of(gpu, channel)).collect()
@@ -254,30 +254,6 @@ impl Reach {
                 };
                 left[nic] -= 1;
                 taken.push(nic);
-            }
-        }
-        given
-    }
-
-    /// Gives the interface of each message of a GPU to, or from, each of so many others: on even channels, and on odd ones.
-    /// Where a GPU has several in turn, the one takes it that has the fewest yet.
-    pub(super) fn of_messages(&self, others: usize) -> Vec<Vec<[usize; 2]>> {
-        let turns: Vec<Vec<usize>> = self.turns();
-        let is_alone = |gpu: &usize| turns[*gpu].windows(2).all(|pair| pair[0] == pair[1]);
-        let (alone, several): (Vec<usize>, Vec<usize>) = (0..self.gpus).partition(is_alone);
-        let mut given = vec![vec![[usize::MAX; 2]; others]; self.gpus];
-        for channel in 0..2 {
-            let mut loads = vec![0_usize; self.nics()];
-            for gpu in alone.iter().chain(&several) {
-                let turns = &turns[*gpu];
-                for other in 0..others {
-                    // From another one on each time, so that equal ones follow one another.
-                    let from = |at: usize| turns[(at + other + channel) % turns.len()];
-                    let nic = (0..turns.len()).map(from).min_by_key(|nic| loads[*nic]);
-                    let Some(nic) = nic else { continue };
-                    loads[nic] += 1;
-                    given[*gpu][other][channel] = nic;
-                }
             }
         }
         given

@@ -94,6 +94,8 @@ proptest! {
         };
         let settings = Settings { algorithm, ..Settings::default() };
         let share = nics as f64 / (nics as f64 - 1.0);
+        // Messages are whole: some interface gets one more of them than its share.
+        let more = if collective == Collective::AllToAll { 1.15 } else { 1.1 };
         let times: Vec<f64> = (0..=servers)
             .map(|lacks| {
                 let system = lacking(name, servers, &vec![place; lacks], gigabits);
@@ -102,7 +104,7 @@ proptest! {
             .collect();
         for lacks in 1..=servers {
             let (before, now) = (times[lacks - 1], times[lacks]);
-            prop_assert!(now <= 1.1 * share * times[0], "{name} {lacks} of {servers}: {times:?}");
+            prop_assert!(now <= more * share * times[0], "{name} {lacks} of {servers}: {times:?}");
             prop_assert!(now >= before * (1.0 - 1e-6), "{name} {lacks} of {servers}: {times:?}");
         }
     }
