@@ -186,7 +186,7 @@ def test_a_doubtful_choice_is_said_with_both_times() -> None:
     system = System("hgx-h100")
     doubts = choice_doubts(system, EIGHT, "all-reduce", [1 << power for power in range(3, 34, 3)])
     for doubt in doubts:
-        assert "one of the two is wrong" in doubt
+        assert "ne of the two is wrong" in doubt
     with pytest.raises(CollectiveError, match="CollNet"):
         expect(system, EIGHT, "all-reduce", [8], algorithm="CollNetDirect")  # type: ignore[arg-type]
 
@@ -199,7 +199,7 @@ def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
     assert row["time"] > 0
     with pytest.raises(CollectiveError, match="servers of one GPU each"):
         expect(four, list(range(32)), "all-gather", [8], algorithm="pat")
-    with pytest.raises(CollectiveError, match="came with NCCL 2.23"):
+    with pytest.raises(CollectiveError, match=r"came with NCCL 2\.23"):
         expect(four, ids, "all-gather", [8], algorithm="pat", nccl="2.22.3")
     with pytest.raises(CollectiveError, match="CollNet"):
         expect(four, list(range(32)), "all-reduce", [8], algorithm="nvls")

@@ -249,9 +249,9 @@ pub fn with_interfaces(
     Ok(Settings { cross_nic, pxn, gpudirect, ..settings })
 }
 
-/// What NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, by its rules.
+/// Says what NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, by its rules.
 ///
-/// Lay it beside what NCCL printed: where the two differ, the choice is wrong; where they agree and
+/// Lay it beside NCCL's own lines: where the two differ, the choice is wrong; where they agree and
 /// times do not, the clock is.
 ///
 /// Args:
@@ -262,10 +262,10 @@ pub fn with_interfaces(
 ///     p2p: As for `expect`.
 ///
 /// Returns:
-///     The lines as NCCL prints them; a row per shape of channels: algorithm, pattern (NCCL's number),
-///     channels, intra and inter (GB/s of each), type_intra and type_inter (NCCL's names of paths) and
-///     same_channels; and a row per collective, algorithm and protocol: latency in microseconds and
-///     bandwidth of size in GB/s.
+///     The lines as NCCL prints them. A row per shape of channels: algorithm, pattern (NCCL's number),
+///     channels, intra and inter (GB/s of each). It also has type_intra and type_inter (NCCL's names of
+///     paths) and same_channels. A row per collective, algorithm and protocol: latency in microseconds, bandwidth
+///     of size in GB/s.
 ///
 /// Raises:
 ///     CollectiveError: If the version cannot be read or the GPUs do not fit the system.
@@ -405,7 +405,7 @@ fn named<C: Choice>(name: &str) -> PyResult<C> {
     known.map(|(_, value)| *value).ok_or_else(|| C::REFUSE(C::unknown(name)))
 }
 
-/// An algorithm as NCCL or linkwright writes it: `NVLSTree` is `nvls-tree`.
+/// Finds an algorithm as NCCL or linkwright writes it: `NVLSTree` is `nvls-tree`.
 fn algorithm_of(name: &str) -> PyResult<ExpectedAlgorithm> {
     if name.to_ascii_lowercase().starts_with("collnet") {
         return Err(errors::collective(ChoiceError::CollNet));

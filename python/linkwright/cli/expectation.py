@@ -120,7 +120,7 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="First say what NCCL prints with NCCL_DEBUG_SUBSYS=GRAPH,TUNING, to lay it beside.",
+        help="First print NCCL's lines of NCCL_DEBUG_SUBSYS=GRAPH,TUNING, to lay them beside.",
     ),
 ]
 OfRanks = Annotated[
@@ -347,7 +347,7 @@ def _print_log(
 
 
 def _chosen(options: ExpectOptions) -> ExpectOptions:
-    """What is told of NCCL, without what was measured of links."""
+    """Leaves out what was measured of links."""
     measured = ("link_bandwidth", "network_bandwidth")
     kept = {name: value for name, value in options.items() if name not in measured}
     return cast("ExpectOptions", kept)
@@ -363,7 +363,7 @@ def _explained(machine: System, gpus: list[int], options: ExpectOptions) -> dict
 
 
 def _print_explanation(machine: System, gpus: list[int], options: ExpectOptions) -> None:
-    """Prints what NCCL prints of its search and of its cost model, each line as it is."""
+    """Prints NCCL's lines of its search and of its cost model."""
     for line in _explained(machine, gpus, options)["explanation"]["lines"]:
         output.say(line)
 

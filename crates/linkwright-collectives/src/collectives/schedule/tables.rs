@@ -94,7 +94,7 @@ pub fn channel_interfaces(rows: &[ChannelInterfaces]) -> Table {
         .with("by_memory", "", ends.iter().map(|row| row.3.by_memory).collect::<Vec<_>>())
 }
 
-/// One row per shape of channels that the library's search found.
+/// Gives one row per shape of channels that the library's search found.
 #[must_use]
 pub fn found_graphs(rows: &[FoundGraph]) -> Table {
     let text = |of: fn(&FoundGraph) -> &'static str| {
@@ -113,7 +113,7 @@ pub fn found_graphs(rows: &[FoundGraph]) -> Table {
         .with("same_channels", "", whole(|row| u32::from(row.same_channels)))
 }
 
-/// One row per collective, algorithm and protocol of the library's cost model.
+/// Gives one row per collective, algorithm and protocol of the library's cost model.
 #[must_use]
 pub fn model_costs(rows: &[ModelCost]) -> Table {
     let text = |of: fn(&ModelCost) -> &'static str| {

@@ -115,7 +115,7 @@ pub(super) fn host_bandwidth(
     }
 }
 
-/// What NCCL counts on from the slots of some GPUs; from PCIe 3 where they have none.
+/// Gives the GB/s that NCCL counts on from the slots of some GPUs; from PCIe 3 where they have none.
 pub(super) fn slot_bandwidth(wiring: &Wiring, gpus: &[usize]) -> f64 {
     let devices: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
     let is_pcie =
@@ -125,7 +125,7 @@ pub(super) fn slot_bandwidth(wiring: &Wiring, gpus: &[usize]) -> f64 {
 }
 
 impl Search {
-    /// What it counts on from PCIe of so many bytes a second: in sixteenths, as lanes and generations come.
+    /// Gives the GB/s that it counts on from PCIe of N bytes a second: in sixteenths, as lanes and generations come.
     pub(super) fn of_pcie(peak: u64) -> f64 {
         let full = LinkKind::Pcie3.data_sheet().bandwidth.0 as f64;
         (16.0 * PCIE3_BANDWIDTH * peak as f64 / full).round() / 16.0
@@ -140,7 +140,7 @@ impl Search {
         }
     }
 
-    /// GB/s that it counts on from so many links of a generation.
+    /// Gives the GB/s that it counts on from N links of a generation.
     pub(super) fn total(&self, generation: Generation, links: u32) -> f64 {
         f64::from(links) * self.link(link_of(generation))
     }

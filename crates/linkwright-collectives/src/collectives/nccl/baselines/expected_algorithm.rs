@@ -13,7 +13,7 @@ pub enum ExpectedAlgorithm {
     Nvls,
     /// The `NVSwitches` reduce and multicast in each server, and trees join the GPUs of the servers that have the same part.
     NvlsTree,
-    /// Parallel trees carry all-gathers and reduce-scatters over servers of one GPU each (PAT).
+    /// Data has a tree for each rank, of all-gathers and reduce-scatters over servers of one GPU each (PAT).
     Pat,
     /// Ranks send and receive between pairs.
     Pairs,

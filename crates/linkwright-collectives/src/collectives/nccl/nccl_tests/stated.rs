@@ -30,9 +30,9 @@ pub enum StatedTransport {
 pub enum Unmodelled {
     /// The network reduces.
     CollNet,
-    /// Kernels on symmetric windows ran, from 2.27 on.
+    /// There are kernels on symmetric windows, from 2.27 on.
     SymmetricKernels,
-    /// Copy engines moved data between windows, from 2.28 on.
+    /// Data is moved between windows by copy engines, from 2.28 on.
     CopyEngines,
     /// Buffers lie in symmetric windows (`-R 2`), so that either may have run.
     Windows,
@@ -98,8 +98,8 @@ impl Stated {
         }
     }
 
-    /// Reads what NCCL prints of kernels on windows (2.27, `src/enqueue.cc` 1429; from 2.28 on `src/scheduler/symmetric_sched.cc`)
-    /// and of copy engines (`src/ce_coll.cc`), and the option of nccl-tests that asks for windows.
+    /// Reads NCCL's lines of kernels on windows (2.27.7, `src/enqueue.cc` 1429; 2.28.9, `src/scheduler/symmetric_sched.cc` 229).
+    /// Also reads those of copy engines (2.30.7, `src/ce_coll.cc` 1435), and the option of nccl-tests that asks for windows.
     pub(super) fn windows_in(&mut self, number: usize, text: &str) {
         let is_test = text.contains("_perf");
         let words = || text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']));

@@ -1,7 +1,7 @@
-//! All-gathers and reduce-scatters along parallel trees, as NCCL's PAT.
+//! Writes all-gathers and reduce-scatters along parallel trees, as NCCL's PAT.
 //!
-//! Every rank's data has a binomial tree of its own. A rank that is s behind the tree's root, counted around the ranks,
-//! has above it the one that is s without its lowest bit behind. So every rank exchanges with those that are a power of two
+//! Every rank's data has a binomial tree of its own. Ranks are counted around from the tree's root. Above the rank that is s
+//! behind stands one that is s without its lowest bit behind. So every rank exchanges with those that are a power of two
 //! away, and no others. The longest way is taken first, with one part, and each next one of half the length with twice as
 //! many. A reduce-scatter runs the other way, and reduces on it (NCCL, `src/include/collectives.h`, `PatAGAlgorithm` and
 //! `PatRSAlgorithm`).
@@ -82,7 +82,7 @@ fn written(
     builder.finish()
 }
 
-/// One channel on its way into the schedule.
+/// Writes one channel into the schedule.
 struct Trees<'a> {
     builder: &'a mut ScheduleBuilder,
     ranks: usize,
@@ -94,7 +94,7 @@ struct Trees<'a> {
 }
 
 impl Trees<'_> {
-    /// The lengths of ways: the powers of two below the number of ranks.
+    /// Lists the lengths of ways: the powers of two below the number of ranks.
     fn lengths(&self) -> Vec<usize> {
         let powers = (0..usize::BITS).map(|power| 1 << power);
         powers.take_while(|length| *length < self.ranks).collect()
@@ -178,8 +178,7 @@ mod tests {
     use super::*;
     use crate::collectives::schedule::check::check;
 
-    /// Any number of ranks, also none that is a power of two, ends with what the collective promises, and every rank
-    /// sends each shard but its own once on each channel.
+    /// The number of ranks may be no power of two. Every rank sends each shard but its own once on each channel.
     #[test]
     fn any_number_of_ranks_ends_with_the_collective() {
         for ranks in (2..=17).chain([24, 31]) {

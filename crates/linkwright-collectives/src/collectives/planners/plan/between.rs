@@ -13,12 +13,12 @@ use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Channel, Protocol};
 use crate::diagnostic::Registered;
 
-/// An algorithm of NCCL's over several servers.
+/// Names an algorithm of NCCL's over several servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BetweenServers {
     /// Switches reduce in each server, and trees join the GPUs that have the same part.
     NvlsTree,
-    /// Parallel trees join servers of one GPU each.
+    /// There is a tree for each rank, on servers of one GPU each.
     ParallelTrees,
 }
 

@@ -38,9 +38,9 @@ pub enum PlanError {
     OneServer,
     /// The GPUs are not on servers as an algorithm takes them.
     OtherServers {
-        /// The algorithm.
+        /// This algorithm was asked for.
         algorithm: &'static str,
-        /// The servers that it takes.
+        /// It takes these servers.
         wanted: &'static str,
     },
     /// More GPUs than trees are packed through.

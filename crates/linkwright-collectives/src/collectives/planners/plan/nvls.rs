@@ -1,6 +1,6 @@
 //! Reductions and copies inside the switch, as NCCL's NVLS within one server.
 //!
-//! Every rank, or the first 32 of more, is the head of its own part: it reads the part reduced over all ranks, and writes the
+//! Every rank is the head of its own part, of more than 32 the first 32. It reads the part reduced over all ranks, and writes the
 //! result to all of them. NCCL's search makes a channel for every GPU, with that GPU as its head, and so
 //! does this; what NCCL runs as 16 or 24 blocks on each GPU is one here, in chunks that are as much
 //! longer.
@@ -43,10 +43,10 @@ const fn blocks(generation: Generation) -> u64 {
     }
 }
 
-/// The least GPUs on which NCCL takes it (`ncclNvlsInit`, from 2.28.7 on).
-const LEAST_OF_NCCL: usize = 2;
+/// These were the fewest GPUs for NCCL before 2.28.7 (`ncclNvlsInit`).
+const LEAST_OF_NCCL: usize = 3;
 
-/// The most GPUs of a server that have a part of an all-reduce (NCCL, `src/include/device.h`, `NCCL_MAX_NVLS_ARITY`).
+/// No more GPUs of a server have a part of an all-reduce (NCCL, `src/include/device.h`, `NCCL_MAX_NVLS_ARITY`).
 const MOST_HEADS: usize = 32;
 
 /// Names [`NvlsPlanner`].
@@ -123,7 +123,7 @@ pub(in crate::collectives) fn plan(
     let optimum = in_switch_rate(wiring, gpus, collective);
     let mut notes = Vec::new();
     if gpus.len() < LEAST_OF_NCCL {
-        notes.push(format!("NCCL takes NVLS on {LEAST_OF_NCCL} GPUs or more"));
+        notes.push(format!("before 2.28.7 NCCL takes NVLS on {LEAST_OF_NCCL} GPUs or more"));
     }
     let (algorithm, links, trees) = (Cow::Borrowed(NAME), LinkClass::Fabric, Vec::new());
     Ok(Plan { schedule, algorithm, links, trees, rate, optimum, notes })
@@ -166,9 +166,9 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
 /// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs
 /// that have an interface of their own.
 /// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Of more than two servers half
-/// of each part takes the second tree, in which the leaves of the first are inner vertices, so that every interface has as
-/// much to do (`connectNvls`: every other channel). Two servers' trees are one link, and every other part takes it the other
-/// way round. At most so many GPUs of a server have a part: those at which its network is.
+/// of each part takes the second tree, in which the leaves of the first are inner vertices. So every interface has as much to
+/// do (`connectNvls`: every other channel). Two servers' trees are one link, and every other part takes it the other way
+/// round. At most `most` GPUs of a server have a part: those at which its network is.
 pub(in crate::collectives) fn trees_of_heads(
     wiring: &Wiring,
     gpus: &[usize],

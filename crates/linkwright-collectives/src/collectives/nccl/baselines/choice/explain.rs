@@ -1,7 +1,7 @@
-//! What NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, to lay beside it.
+//! Prints a job as NCCL does with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, to lay it beside.
 //!
 //! Source: NCCL 2.30.7, `ncclTopoPrintGraph` of `src/graph/search.cc`, lines 1318 to 1350, and `ncclTopoTuneModel` of
-//! `src/graph/tuning.cc`, lines 540 to 584. What is left out: the GPUs of each channel, and `CollNet`.
+//! `src/graph/tuning.cc`, lines 540 to 584. It leaves out the GPUs of each channel, and `CollNet`.
 
 use std::iter;
 
@@ -18,60 +18,60 @@ use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 use crate::system::{System, Wiring};
 
-/// What a library's search and its cost model say of a job.
+/// Holds the answers of a library's search and of its cost model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// The library and the release whose rules these are.
+    /// These are the rules of this library and release.
     pub library: String,
-    /// Where the rules stand.
+    /// This is where the rules stand.
     pub source: &'static str,
-    /// What the search found.
+    /// These are what the search found.
     pub graphs: Vec<FoundGraph>,
-    /// The cost model, by collective, algorithm and protocol.
+    /// The cost model says this by collective, algorithm and protocol.
     pub costs: Vec<ModelCost>,
-    /// The channels of rings and trees, and those of NVLS.
+    /// Rings and trees have this number of channels in the end.
     pub channels: u32,
-    /// Zero where there is no NVLS.
+    /// NVLS has these; zero where there is none.
     pub nvls_channels: u32,
-    /// The most threads of rings and trees by protocol.
+    /// Trees and rings have these threads at most, by protocol.
     threads: [[u32; 3]; 2],
     /// Whether the release has parallel trees, and prints a column for them.
     has_pat: bool,
 }
 
-/// Channels of one shape.
+/// Describes channels of one shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundGraph {
-    /// For which algorithm.
+    /// This algorithm runs on them.
     pub algorithm: ExpectedAlgorithm,
-    /// NCCL's number of the shape.
+    /// NCCL prints this number of the shape.
     pub pattern: u32,
-    /// How many.
+    /// There are this number of them.
     pub channels: u32,
-    /// GB/s of each inside a server.
+    /// Each carries these GB/s inside a server.
     pub intra: f64,
-    /// GB/s of each between servers.
+    /// Each carries these GB/s between servers.
     pub inter: f64,
-    /// How far hops inside a server go, by NCCL's names.
+    /// Hops inside a server go as far as this, by NCCL's names.
     pub type_intra: &'static str,
-    /// How far GPUs are from their network interfaces.
+    /// GPUs are as far from their network interfaces.
     pub type_inter: &'static str,
     /// Whether all have one order.
     pub same_channels: bool,
 }
 
-/// What the cost model holds to be true.
+/// Holds what the cost model takes to be true.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelCost {
-    /// Of which collective.
+    /// It is about this collective.
     pub collective: Collective,
-    /// With which algorithm.
+    /// This algorithm runs it.
     pub algorithm: ExpectedAlgorithm,
-    /// With which protocol.
+    /// It is with this protocol.
     pub protocol: Protocol,
-    /// Microseconds, before what depends on the size.
+    /// It takes these microseconds before any that depend on the size.
     pub latency: f64,
-    /// GB/s of size.
+    /// It moves these GB/s of size.
     pub bandwidth: f64,
 }
 
@@ -95,7 +95,7 @@ const COLUMNS: [(Option<ExpectedAlgorithm>, &str); 7] = [
     (Some(ExpectedAlgorithm::Pat), "PAT"),
 ];
 
-/// What the library's search and its cost model say of these GPUs, by their ids.
+/// Asks the library's search and its cost model about these GPUs, by their ids.
 ///
 /// # Errors
 /// The GPUs do not fit the system.
@@ -155,7 +155,7 @@ fn shown(algorithm: ExpectedAlgorithm, found: &Found) -> FoundGraph {
 }
 
 impl Explanation {
-    /// What NCCL prints of what its search found. A NIC is never crossed to another one (`crossNic 0`).
+    /// Writes what the search found as NCCL does. A NIC is never crossed to another one (`crossNic 0`).
     #[must_use]
     pub fn graph_lines(&self) -> Vec<String> {
         let line = |it: &FoundGraph| {
@@ -169,8 +169,8 @@ impl Explanation {
         self.graphs.iter().map(line).collect()
     }
 
-    /// What NCCL prints of its cost model: latency in microseconds and bandwidth of size in GB/s, of three algorithms at a
-    /// time. Where an algorithm does not run both are zero.
+    /// Writes the cost model as NCCL does: latency in microseconds and bandwidth in GB/s of size, three algorithms at a time.
+    /// Where an algorithm does not run both are zero.
     #[must_use]
     pub fn tuning_lines(&self) -> Vec<String> {
         let columns = &COLUMNS[..if self.has_pat { 7 } else { 6 }];
@@ -221,7 +221,7 @@ impl Explanation {
         format!("{latency:8.1}/{bandwidth:6.1} |")
     }
 
-    /// All lines, those of the search first.
+    /// Lists all lines, those of the search first.
     pub fn lines(&self) -> impl Iterator<Item = String> + use<> {
         let counts =
             format!("{} coll channels, {} nvls channels", self.channels, self.nvls_channels);

@@ -2,23 +2,23 @@
 //!
 //! Source: NCCL's `src/graph/search.cc` (`ncclTopoCompute`, `ncclTopoCompareGraphs`, `ncclTopoDupChannels`). It tries rates
 //! from high to low, and at each how many channels fit. Of two solutions that with more bandwidth in all stays, and it stops
-//! at rates below half of the best. Fast channels are split in two. Then it raises what can be raised: of trees the rate
-//! inside a server while that is below twice the rate between servers, of NVLS the rate between.
+//! at rates below half of the best. Fast channels are split in two. Then it raises trees inside a server, while that is
+//! below twice the rate between servers. Of NVLS it raises the rate between.
 //!
-//! What it leaves out: which GPU each channel begins at, whose links are counted as if they were dealt evenly.
+//! It leaves out which GPU each channel begins at, and counts links as if they were dealt evenly.
 
 use super::rules::Search;
 use crate::collectives::nccl::baselines::constants::Generation;
 
-/// A shape of channels, with the number that NCCL prints for it.
+/// Names a shape of channels, with the number that NCCL prints for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// A chain in each server, whose first two GPUs share the network.
+    /// A chain runs in each server, whose first two GPUs share the network.
     BalancedTree = 1,
-    /// A chain in each server, whose first GPU has the network.
+    /// A chain runs in each server, whose first GPU has the network.
     Tree = 3,
     Ring = 4,
-    /// GPUs that read what the switches reduced.
+    /// GPUs take what is reduced in the switches.
     Nvls = 5,
 }
 
@@ -51,12 +51,12 @@ impl Reach {
     }
 }
 
-/// What the search found for one shape of channels.
+/// Holds the channels of one shape that the search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     pub pattern: Pattern,
     pub channels: u32,
-    /// GB/s of each inside a server, and between servers.
+    /// Each carries these GB/s inside a server, and those between servers.
     pub intra: f64,
     pub inter: f64,
     pub reach_intra: Reach,
@@ -66,51 +66,51 @@ pub struct Found {
 }
 
 impl Found {
-    /// GB/s of all channels inside a server.
+    /// Sums the GB/s of all channels inside a server.
     pub fn whole(&self) -> f64 {
         f64::from(self.channels) * self.intra
     }
 
-    /// GB/s of all channels as the cost model takes them: up to two servers those inside count (`ncclTopoTuneModel`).
+    /// Sums the GB/s that the cost model takes: up to two servers those inside (`ncclTopoTuneModel`).
     pub fn counted(&self, servers: usize) -> f64 {
         f64::from(self.channels) * if servers <= 2 { self.intra } else { self.inter }
     }
 }
 
-/// A network interface near the job's GPUs.
+/// Describes a network interface near the job's GPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interface {
-    /// GB/s that its port and its slot carry.
+    /// It has these GB/s, by its port and its slot.
     pub bandwidth: f64,
-    /// How many of the job's GPUs it is nearest to.
+    /// It is nearest to this number of the job's GPUs.
     pub near: usize,
-    /// How far these are.
+    /// They are as far as this.
     pub reach: Reach,
 }
 
-/// The links of one server's GPUs.
+/// Says how one server's GPUs are linked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Links {
     /// One GPU has no links to others.
     None,
-    /// Each GPU has so many GB/s to `NVSwitches`.
+    /// Each GPU has these GB/s to `NVSwitches`.
     Switched(f64),
-    /// So many rings over links of so many GB/s.
+    /// There are N rings over links of these GB/s.
     Lanes(u32, f64),
-    /// One ring of so many GB/s over the host.
+    /// One ring goes over the host, with these GB/s.
     Host(f64),
 }
 
-/// What is searched.
+/// Holds the question of a search.
 #[derive(Debug)]
 pub struct Searched<'a> {
     pub search: &'a Search,
     pub generation: Generation,
-    /// The GPUs of the server.
+    /// The server has this number of GPUs.
     pub gpus: usize,
     pub links: Links,
     pub reach: Reach,
-    /// Those of the network; none within one server.
+    /// These join the network; there are none within one server.
     pub interfaces: Vec<Interface>,
 }
 
@@ -131,7 +131,7 @@ impl Searched<'_> {
         !self.interfaces.is_empty()
     }
 
-    /// GB/s of all links of a GPU.
+    /// Sums the GB/s of all links of a GPU.
     fn total(&self) -> f64 {
         match self.links {
             Links::None => f64::INFINITY,
@@ -140,7 +140,7 @@ impl Searched<'_> {
         }
     }
 
-    /// The highest rate that is worth a try, of one channel.
+    /// Finds the highest rate of one channel that is worth a try.
     fn highest(&self) -> f64 {
         let widest = self.interfaces.iter().map(|it| it.bandwidth).fold(0.0, f64::max);
         match self.links {
@@ -150,7 +150,7 @@ impl Searched<'_> {
         }
     }
 
-    /// Whether so many channels of a rate fit on the links inside the server.
+    /// Tells whether N channels of a rate fit on the links inside the server.
     fn fits_inside(&self, pattern: Pattern, channels: u32, rate: f64) -> bool {
         let gpus = self.gpus as u32;
         match self.links {
@@ -173,7 +173,7 @@ impl Searched<'_> {
         }
     }
 
-    /// How many channels of a rate the interfaces carry; NVLS has one head at each.
+    /// Counts the channels of a rate that the interfaces carry; NVLS has one head at each.
     fn on_interfaces(&self, pattern: Pattern, rate: f64) -> u32 {
         if !self.is_between() {
             return u32::MAX;
@@ -186,14 +186,14 @@ impl Searched<'_> {
         }
     }
 
-    /// The most channels of a rate, up to a bound.
+    /// Finds the most channels of a rate, up to a bound.
     fn hold(&self, pattern: Pattern, rate: f64, most: u32) -> u32 {
         let most = most.min(self.on_interfaces(pattern, rate));
         let fits = |channels: &u32| self.fits_inside(pattern, *channels, rate);
         (1..=most).rev().find(fits).unwrap_or(0)
     }
 
-    /// The rings.
+    /// Finds the rings.
     pub fn rings(&self) -> Found {
         let mut found = self.channels_of(Pattern::Ring, 1, self.search.most);
         if found.channels == 0 {
@@ -209,7 +209,7 @@ impl Searched<'_> {
         found
     }
 
-    /// The trees, of as many channels as there are rings.
+    /// Finds the trees, of as many channels as there are rings.
     pub fn trees(&self, rings: &Found) -> Found {
         let pattern = self.pattern_of_trees();
         let mut found = self.channels_of(pattern, rings.channels, rings.channels);
@@ -220,7 +220,7 @@ impl Searched<'_> {
         found
     }
 
-    /// What the switches reduce; None where its rates fit nowhere.
+    /// Finds the channels of reduction in switches; None where none of the rates fits.
     pub fn nvls(&self) -> Option<Found> {
         let most = (self.gpus as u32).min(self.search.heads);
         let least = if self.is_between() { 1 } else { most };
@@ -245,7 +245,7 @@ impl Searched<'_> {
         }
     }
 
-    /// Of all rates that with the most bandwidth.
+    /// Takes of all rates that with the most bandwidth.
     fn channels_of(&self, pattern: Pattern, least: u32, most: u32) -> Found {
         let mut best = Found {
             pattern,
@@ -291,7 +291,7 @@ impl Searched<'_> {
             (channels, found.intra / parts, found.inter / parts);
     }
 
-    /// Raises what the search raises at the end.
+    /// Raises the rates that the search raises at the end.
     fn raise(&self, found: &mut Found) {
         let rates = self.rates();
         let at = rates.iter().position(|rate| *rate <= found.inter).unwrap_or(rates.len());
@@ -312,7 +312,7 @@ impl Searched<'_> {
         }
     }
 
-    /// How far a GPU is from the channel's interface. One that no interface is near sends over a GPU that is (PXN).
+    /// Tells how far a GPU is from the channel's interface. One that no interface is near sends over a GPU that is (PXN).
     fn reach_inter(&self, pattern: Pattern) -> Reach {
         let nearest = self.interfaces.iter().map(|it| it.reach).max().unwrap_or(Reach::Pix);
         let comes_back = matches!(pattern, Pattern::Ring | Pattern::BalancedTree);

@@ -20,7 +20,7 @@ pub struct Graph {
     pub generation: Generation,
     pub ranks: usize,
     pub servers: usize,
-    /// What the search found, split where it is fast.
+    /// The search found these, and split them where they are fast.
     pub rings: Found,
     pub trees: Found,
     /// Those of reduction in the switches.

@@ -1,4 +1,4 @@
-//! Which network interfaces are near a job's GPUs, and what they carry.
+//! Finds the network interfaces that are near a job's GPUs, with their bandwidths.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ fn interface(search: &Search, wiring: &Wiring, gpus: &[usize], nic: WiredId) -> 
     Interface { bandwidth: port.min(slot).min(to_gpu), near, reach }
 }
 
-/// Counts the GPUs that an interface is nearest to, and says how near: a way through a CPU is farther than any through PCIe
+/// Counts the GPUs that an interface is nearest to, and says how near. A way through a CPU is farther than any through PCIe
 /// switches, and one from CPU to CPU is the farthest.
 fn nearest_gpus(wiring: &Wiring, gpus: &[usize], nic: WiredId) -> (usize, Reach) {
     let targets: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();

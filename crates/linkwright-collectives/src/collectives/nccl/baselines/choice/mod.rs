@@ -4,9 +4,9 @@
 //! in a table of its own ([`versions`]). It only chooses; its times are named the model's. How long
 //! the choice takes is another matter.
 //!
-//! What it leaves out: `CollNet`, and with it NVLS between servers without trees; symmetric kernels and copies by
-//! engines, which take registered windows; registered buffers, tuner plugins, several operations in one group, the latency that a network
-//! interface tells NCCL, LL128's wish for an interface near each GPU, and MSCCL of RCCL.
+//! It leaves out `CollNet`, and with it NVLS between servers without trees. Symmetric kernels and copies by engines take
+//! registered windows, and are left out, too. So are registered buffers, tuner plugins and several operations in one group.
+//! It knows no latency that a network interface tells NCCL, nor LL128's wish for one near each GPU, nor MSCCL of RCCL.
 
 mod explain;
 mod found;
@@ -66,7 +66,7 @@ pub struct Choice {
     pub threads: u32,
     /// How the data is cut.
     pub chunking: Chunking,
-    /// Of reduction in switches, the trees between servers to which the channels are dealt.
+    /// Counts the trees between servers to which channels are dealt, where switches reduce.
     pub trees: u32,
     /// What the library's cost model believes that it takes; none of pairs and of releases
     /// without a model.
@@ -129,7 +129,7 @@ pub enum ChoiceError {
     },
     /// A bandwidth that is none.
     Bandwidth(String),
-    /// An algorithm by which the network reduces.
+    /// The network would have to reduce.
     CollNet,
 }
 
@@ -263,12 +263,12 @@ impl Chooser {
         self.rules.library == Library::Nccl && version < Version::new(2, 9, 0)
     }
 
-    /// How many GPUs of a server have a part of what its switches reduce.
+    /// Counts the GPUs of a server that have a part where its switches reduce.
     pub(in crate::collectives::nccl::baselines) fn heads(&self) -> usize {
         self.believed.heads() as usize
     }
 
-    /// What it runs for a size, and what it would run next, by its model.
+    /// Gives its choice for a size, and the next by its model.
     pub(in crate::collectives::nccl::baselines) fn first_two(
         &self,
         size: u64,

@@ -66,7 +66,7 @@ pub struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// How many blocks run NVLS on each GPU.
+    /// Counts the blocks that run NVLS on each GPU.
     pub fn nvls_channels(&self) -> u32 {
         let place = match self.graph.generation {
             Generation::Blackwell => 1 + usize::from(self.graph.servers > 1),
@@ -76,7 +76,7 @@ impl Model<'_> {
         self.tuned_trees().map_or(usual, |(channels, _)| channels)
     }
 
-    /// Blackwell's channels of NVLSTree, and its most bytes of a chunk, where they go by the network.
+    /// Gives Blackwell's channels of NVLSTree, and its most bytes of a chunk, where they go by the network.
     pub fn tuned_trees(&self) -> Option<(u32, u64)> {
         let graph = self.graph;
         let is_new = graph.generation == Generation::Blackwell && graph.servers > 1;
@@ -251,7 +251,7 @@ impl Model<'_> {
         (steps - between) * inner + between * self.across(protocol)
     }
 
-    /// A hop around a ring between servers.
+    /// Times a hop around a ring between servers.
     fn across(&self, protocol: Protocol) -> f64 {
         let (graph, rules) = (self.graph, self.rules);
         let outer = if graph.servers > 1 { Hop::Network } else { graph.hop };
@@ -341,12 +341,12 @@ impl Model<'_> {
         bus * if unbalanced { limits.tree_unbalanced } else { 1.0 }
     }
 
-    /// The row of what is known of Hopper and of Blackwell.
+    /// Gives the row of Hopper or of Blackwell.
     fn newer_row(&self) -> usize {
         usize::from(self.graph.generation == Generation::Blackwell)
     }
 
-    /// What switches reduce and copy within one server. Between servers NCCL takes it with `CollNet` alone.
+    /// Rates reduction in switches within one server. Between servers NCCL takes it with `CollNet` alone.
     fn nvls(&self, collective: Collective) -> Option<Candidate> {
         let graph = self.graph;
         let found = graph.nvls.filter(|_| graph.servers == 1)?;

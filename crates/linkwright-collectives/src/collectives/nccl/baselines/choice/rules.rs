@@ -56,7 +56,7 @@ pub struct Rules {
     pub plateau: Plateau,
     pub ll128: Ll128,
     pub nvls: Option<Nvls>,
-    /// Parallel trees, from 2.23 on.
+    /// Rates parallel trees, from 2.23 on.
     pub pat: Option<Pat>,
     pub blocks: Blocks,
 }
@@ -66,19 +66,19 @@ pub struct Rules {
 pub struct Search {
     /// What it counts on from one link: NVLink of Pascal, Volta, Ampere, Hopper and Blackwell.
     pub nvlink: [f64; 5],
-    /// The rates for a channel that it tries in one server, highest first: to Ampere, for Hopper, for Blackwell.
+    /// It tries these rates for a channel in one server, highest first: to Ampere, for Hopper, for Blackwell.
     pub rates: [&'static [f64]; 3],
-    /// The rates that it tries where there is a network.
+    /// It tries these where there is a network.
     pub between: [&'static [f64]; 3],
     /// How much more of PCIe's bandwidth a transfer takes that passes an Intel host bridge.
     pub intel_overhead: f64,
-    /// What it counts on from UPI up to Ice Lake, of Sapphire Rapids, and of Emerald Rapids.
+    /// It counts on this from UPI up to Ice Lake, of Sapphire Rapids, and of Emerald Rapids.
     pub upi: [f64; 3],
-    /// The most channels that it makes of one kind (half of `MAXCHANNELS`).
+    /// It makes this number of channels of one kind at most (half of `MAXCHANNELS`).
     pub most: u32,
-    /// The most GPUs that read what switches reduced (`NCCL_MAX_NVLS_ARITY`).
+    /// This number of GPUs at most has a part where switches reduce (`NCCL_MAX_NVLS_ARITY`).
     pub heads: u32,
-    /// Whether it raises rings, and the network's part of NVLS, once it has found channels (from 2.19 on).
+    /// Tells whether it raises rings, and the network's part of NVLS, once it has found channels (from 2.19 on).
     pub raises: bool,
 }
 
@@ -138,7 +138,7 @@ pub struct Limits {
     /// The share of trees' LL128 within a server, and between servers.
     pub tree_ll128: [f64; 2],
     pub tree_ll128_most: ByCollective,
-    /// The share of trees that come from a server's network by one GPU.
+    /// Trees that come from a server's network by one GPU have this share.
     pub tree_unbalanced: f64,
 }
 
@@ -200,14 +200,14 @@ pub struct Ll128 {
     pub relayed: bool,
 }
 
-/// Parallel trees over servers of one GPU each, for all-gathers and reduce-scatters. Lets a tree's hops overlap.
+/// Rates parallel trees over servers of one GPU each, for all-gathers and reduce-scatters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pat {
-    /// The share of a tree's channels that it reaches.
+    /// Gives the share of a tree's channels that it reaches.
     pub share: f64,
     /// Takes this before anything moves, in microseconds.
     pub base: f64,
-    /// Divides the time of a hop between servers, of which there is one for each power of two.
+    /// Divides the time of a hop between servers; there is one for each power of two.
     pub overlap: f64,
     /// Takes this for each rank, in microseconds.
     pub each: f64,
@@ -222,22 +222,22 @@ pub struct Nvls {
     pub halves: Halves,
     /// Counts the channels on Hopper, on Blackwell within a server, and on Blackwell between servers.
     pub channels: [u32; 3],
-    /// The fewest GPUs of a server (`ncclNvlsInit`).
+    /// Takes this number of GPUs of a server at least (`ncclNvlsInit`).
     pub least: usize,
     /// Says what trees between servers add.
     pub tree: Option<NvlsTree>,
 }
 
-/// What all-gathers and reduce-scatters have of reduction in the switches.
+/// Says how much of reduction in switches all-gathers and reduce-scatters have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halves {
-    /// They do without.
+    /// They do it without.
     None,
     /// They have the share of an all-reduce.
     Share,
     /// They have all that the channels carry.
     Whole,
-    /// They have what the channels carry of the parts of other GPUs.
+    /// They have the part of the channels that other GPUs have.
     Parts,
 }
 
@@ -248,11 +248,11 @@ pub struct NvlsTree {
     pub hop: f64,
     /// Has the most of a channel: rows Hopper and Blackwell, columns two servers and more.
     pub most: [[f64; 2]; 2],
-    /// Whether it goes from server to server, by as many hops, which 2.18 rates by itself.
+    /// Tells whether it goes from server to server, by as many hops, which 2.18 rates by itself.
     pub in_turn: bool,
-    /// Whether Blackwell beside an x86 host reaches no more of it than a tree's Simple does of a size.
+    /// Tells whether Blackwell beside an x86 host reaches no more of it than a tree's Simple does of a size.
     pub corrected: bool,
-    /// Whether Blackwell's channels and chunks go by its network (`ncclNvlsTreeSm100Tuning`, from 2.30 on).
+    /// Tells whether Blackwell's channels and chunks go by its network (`ncclNvlsTreeSm100Tuning`, from 2.30 on).
     pub tuned: bool,
 }
 
@@ -272,7 +272,7 @@ pub enum NvlsShare {
 pub struct Blocks {
     /// The most channels.
     pub most: u32,
-    /// From which generation on fast channels between servers are doubled once more, and up to how many.
+    /// Fast channels between servers are doubled once more from this generation on, and up to this number.
     pub doubled_from: Generation,
     pub doubled_to: u32,
     /// Threads of a ring or tree by protocol.

@@ -1,7 +1,7 @@
 //! Where NCCL's choice and our clock do not agree.
 //!
-//! NCCL chooses by its own model, and our clock plays what it chose. Where the clock says that the next choice of the model
-//! would be far faster, one of the two is wrong: what the library chooses, or how long it takes.
+//! NCCL chooses by its own model, and our clock plays its choice. The clock may say that the model's next choice would be far
+//! faster. Then one of the two is wrong, the choice or the clock.
 
 use super::{ExpectError, Prepared};
 use crate::collectives::nccl::baselines::choice::{Choice, Settings};
@@ -16,8 +16,8 @@ const MOST_SLOWER: f64 = 1.2;
 /// On more GPUs none is looked for: to play both would take longer than the answer.
 const MOST_GPUS: usize = 128;
 
-/// Says of which of some sizes NCCL's choice is over 20 % slower in our clock than its next: a sentence for each pair of
-/// choices, of its largest size. Only these are played.
+/// Says where NCCL's choice is over 20 % slower in our clock than its next. There is a sentence for each pair of choices, about
+/// its largest size. Only these are played.
 ///
 /// # Errors
 /// As [`super::expect`].
@@ -58,8 +58,8 @@ pub fn doubts(
         let (own, other) = (time(&first, size)?, time(&next, size)?);
         if own.as_seconds() > MOST_SLOWER * other.as_seconds() {
             found.push(format!(
-                "at {} B {} chooses {}, {:.1} us by our clock, and its next choice {} takes {:.1} us: \
-                 one of the two is wrong, the choice or the clock",
+                "at {} B {} chooses {}, {:.1} us by our clock, and its next choice {} takes {:.1} us. \
+                 One of the two is wrong, the choice or the clock",
                 size.0,
                 prepared.chooser.release(),
                 text(&first),

@@ -1,4 +1,4 @@
-//! NCCL 2.18, 2.19 and 2.20, of the H100.
+//! Holds NCCL 2.18, 2.19 and 2.20, which are of the H100.
 
 use super::nccl_2_17;
 use crate::collectives::nccl::baselines::choice::rules::*;
@@ -14,7 +14,7 @@ pub const BETWEEN: &[f64] = &[
 const HOPPER_BETWEEN: &[f64] =
     &[48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12];
 
-/// From 2.19 on.
+/// It has these from 2.19 on.
 const HOPPER_2_19: &[f64] = &[60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 6.0, 3.0];
 pub const HOPPER_BETWEEN_2_19: &[f64] = &[
     48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24,
@@ -41,9 +41,9 @@ const LIMITS: Limits = Limits {
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 18, 0),
-    source: "NVIDIA/nccl v2.18.5-1: src/graph/tuning.cc 56-398, src/graph/search.cc 807-998, \
-             src/graph/topo.h 13-30, src/graph/connect.cc 351-433, src/enqueue.cc 1153-1371, \
-             src/transport/nvls.cc 231-259",
+    source: "NVIDIA/nccl v2.18.5-1: src/graph/tuning.cc 56-398, search.cc 807-998, \
+             topo.h 13-30 and connect.cc 351-433. In src/: enqueue.cc 1153-1371, \
+             transport/nvls.cc 231-259",
     search: Search {
         // Blackwell came later: NVLink of Hopper stands in.
         nvlink: [18.0, 20.0, 20.0, 20.0, 20.0],
@@ -87,9 +87,9 @@ pub const RULES: Rules = Rules {
 /// Rates trees by whole chunks again, and NVLSTree by levels.
 pub const RULES_2_19: Rules = Rules {
     version: Version::new(2, 19, 0),
-    source: "NVIDIA/nccl v2.19.4-1: src/graph/tuning.cc 56-427, src/graph/search.cc 838-1032, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 351-438, src/enqueue.cc 1261-1409, \
-             src/transport/nvls.cc 243-271",
+    source: "NVIDIA/nccl v2.19.4-1: src/graph/tuning.cc 56-427, search.cc 838-1032, \
+             topo.h 13-31 and connect.cc 351-438. In src/: enqueue.cc 1261-1409, \
+             transport/nvls.cc 243-271",
     search: Search {
         rates: [RATES, HOPPER_2_19, HOPPER_2_19],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, HOPPER_BETWEEN_2_19],
@@ -116,9 +116,9 @@ pub const RULES_2_19: Rules = Rules {
 
 pub const RULES_2_20: Rules = Rules {
     version: Version::new(2, 20, 0),
-    source: "NVIDIA/nccl v2.20.5-1: src/graph/tuning.cc 56-448, src/graph/search.cc 839-1033, \
-             src/graph/topo.h 13-31, src/graph/connect.cc 366-491, src/enqueue.cc 1448-1727, \
-             src/transport/nvls.cc 231-260",
+    source: "NVIDIA/nccl v2.20.5-1: src/graph/tuning.cc 56-448, search.cc 839-1033, \
+             topo.h 13-31 and connect.cc 366-491. In src/: enqueue.cc 1448-1727, \
+             transport/nvls.cc 231-260",
     search: Search { nvlink: [18.0, 20.0, 20.0, 20.6, 20.6], ..RULES_2_19.search },
     blocks: Blocks { doubled_to: 15, tree_shrinks: false, ..RULES_2_19.blocks },
     ..RULES_2_19

@@ -1,11 +1,11 @@
-//! NCCL 2.25 to 2.27: Blackwell.
+//! NCCL 2.25 to 2.27 has Blackwell.
 
 use super::nccl_2_18::{BETWEEN, HOPPER_BETWEEN_2_19, RATES};
 use super::nccl_2_21::{HOPPER, LIMITS_2_23, RULES_2_24};
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
 
-/// The rates of one channel on Blackwell, in 2.25 and 2.26, and then in 2.27.
+/// Lists the rates of one channel on Blackwell, in 2.25 and 2.26, and then in 2.27.
 const BLACKWELL: &[f64] = &[90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 19.0];
 pub const BLACKWELL_2_27: &[f64] =
     &[90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0];
@@ -22,7 +22,7 @@ pub const BLACKWELL_BETWEEN: &[f64] = &[
     0.24, 0.12,
 ];
 
-/// LL of Blackwell, twice that of Hopper.
+/// Blackwell's LL has twice what Hopper's has.
 pub const LL_MOST: Generations =
     [[39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [141.0, 45.0, 35.0], [282.0, 90.0, 70.0]];
 
@@ -67,9 +67,9 @@ const NVLS: Nvls = Nvls {
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 25, 0),
-    source: "NVIDIA/nccl v2.25.1-1: src/graph/tuning.cc 120-546, src/graph/search.cc \
-             930-1143, src/graph/topo.h 13-32, src/graph/connect.cc 374-518, src/enqueue.cc \
-             491 and 1592-1862, src/transport/nvls.cc 144-181, src/include/device.h 62 and 180",
+    source: "NVIDIA/nccl v2.25.1-1: src/graph/tuning.cc 120-546, search.cc 930-1143, \
+             topo.h 13-32 and connect.cc 374-518. In src/: enqueue.cc 491 and 1592-1862, \
+             transport/nvls.cc 144-181, include/device.h 62 and 180",
     search: Search {
         nvlink: [18.0, 20.0, 20.0, 20.6, 40.0],
         rates: [RATES, HOPPER, BLACKWELL],
@@ -86,18 +86,18 @@ pub const RULES: Rules = Rules {
 
 pub const RULES_2_26: Rules = Rules {
     version: Version::new(2, 26, 0),
-    source: "NVIDIA/nccl v2.26.6-1: src/graph/tuning.cc 120-547, src/graph/search.cc \
-             913-1135, src/graph/topo.h 13-34, src/graph/connect.cc 374-518, src/enqueue.cc \
-             499 and 1671-1941, src/transport/nvls.cc 144-181",
+    source: "NVIDIA/nccl v2.26.6-1: src/graph/tuning.cc 120-547, search.cc 913-1135, \
+             topo.h 13-34 and connect.cc 374-518. In src/: enqueue.cc 499 and 1671-1941, \
+             transport/nvls.cc 144-181",
     search: Search { upi: [10.0, 22.0, 40.0], ..RULES.search },
     ..RULES
 };
 
 pub const RULES_2_27_3: Rules = Rules {
     version: Version::new(2, 27, 3),
-    source: "NVIDIA/nccl v2.27.3-1: src/graph/tuning.cc 134-571, src/graph/search.cc \
-             902-1124, src/graph/topo.h 15-36, src/graph/connect.cc 374-518, src/enqueue.cc \
-             539 and 1756-2057, src/transport/nvls.cc 147-203",
+    source: "NVIDIA/nccl v2.27.3-1: src/graph/tuning.cc 134-571, search.cc 902-1124, \
+             topo.h 15-36 and connect.cc 374-518. In src/: enqueue.cc 539 and 1756-2057, \
+             transport/nvls.cc 147-203",
     search: Search {
         rates: [RATES, HOPPER, BLACKWELL_2_27],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_27_3],
@@ -109,9 +109,9 @@ pub const RULES_2_27_3: Rules = Rules {
 
 pub const RULES_2_27_5: Rules = Rules {
     version: Version::new(2, 27, 5),
-    source: "NVIDIA/nccl v2.27.5-1: src/graph/tuning.cc 134-578, src/graph/search.cc \
-             952-1174, src/graph/topo.h 15-36, src/graph/connect.cc 374-518, src/enqueue.cc \
-             539 and 1756-2057, src/transport/nvls.cc 147-203",
+    source: "NVIDIA/nccl v2.27.5-1: src/graph/tuning.cc 134-578, search.cc 952-1174, \
+             topo.h 15-36 and connect.cc 374-518. In src/: enqueue.cc 539 and 1756-2057, \
+             transport/nvls.cc 147-203",
     search: Search {
         nvlink: [18.0, 20.0, 20.0, 20.6, 40.1],
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_27_5],
@@ -122,9 +122,9 @@ pub const RULES_2_27_5: Rules = Rules {
 
 pub const RULES_2_27: Rules = Rules {
     version: Version::new(2, 27, 6),
-    source: "NVIDIA/nccl v2.27.7-1: src/graph/tuning.cc 134-578, src/graph/search.cc \
-             952-1174, src/graph/topo.h 15-36, src/graph/connect.cc 374-518, src/enqueue.cc \
-             536 and 1753-2054, src/transport/nvls.cc 147-203",
+    source: "NVIDIA/nccl v2.27.7-1: src/graph/tuning.cc 134-578, search.cc 952-1174, \
+             topo.h 15-36 and connect.cc 374-518. In src/: enqueue.cc 536 and 1753-2054, \
+             transport/nvls.cc 147-203",
     search: Search {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN],
         ..RULES_2_27_5.search

@@ -6,7 +6,7 @@ use super::nccl_2_25::{LL_MOST, RULES_2_27};
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
 
-/// The rates of one channel on Blackwell, in 2.29 and 2.30.
+/// Lists the rates of one channel on Blackwell, in 2.29 and 2.30.
 const BLACKWELL: &[f64] = &[90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0];
 const BLACKWELL_BETWEEN_2_29: &[f64] = &[
     96.0, 80.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4,
@@ -43,7 +43,7 @@ const fn limits(blackwell: [f64; 3]) -> Limits {
     }
 }
 
-/// NVLS by what links reach, with trees between servers of which Blackwell has so many GB/s a channel beyond two.
+/// Rates NVLS by what links reach. Beyond two servers a channel of Blackwell has N GB/s on trees between them.
 const fn nvls(least: usize, hop: f64, beyond_two: f64, corrected: bool) -> Option<Nvls> {
     Some(Nvls {
         latency: 25.0,
@@ -63,9 +63,9 @@ const fn nvls(least: usize, hop: f64, beyond_two: f64, corrected: bool) -> Optio
 
 pub const RULES_2_28_3: Rules = Rules {
     version: Version::new(2, 28, 3),
-    source: "NVIDIA/nccl v2.28.3-1: src/graph/tuning.cc 134-601, src/graph/search.cc \
-             952-1174, src/graph/topo.h 15-36, src/graph/connect.cc 374-522, src/enqueue.cc \
-             512 and 1768-2075, src/transport/nvls.cc 147-203",
+    source: "NVIDIA/nccl v2.28.3-1: src/graph/tuning.cc 134-601, search.cc 952-1174, \
+             topo.h 15-36 and connect.cc 374-522. In src/: enqueue.cc 512 and 1768-2075, \
+             transport/nvls.cc 147-203",
     bandwidths: Bandwidths::Limits(limits([73.4, 73.4, 73.4])),
     nvls: nvls(3, 14.0, 43.1, false),
     ..RULES_2_27
@@ -73,9 +73,9 @@ pub const RULES_2_28_3: Rules = Rules {
 
 pub const RULES_2_28_7: Rules = Rules {
     version: Version::new(2, 28, 7),
-    source: "NVIDIA/nccl v2.28.7-1: src/graph/tuning.cc 134-601, src/graph/search.cc \
-             976-1198, src/graph/topo.h 15-36, src/graph/connect.cc 374-522, src/enqueue.cc \
-             529 and 1785-2092, src/transport/nvls.cc 148-204",
+    source: "NVIDIA/nccl v2.28.7-1: src/graph/tuning.cc 134-601, search.cc 976-1198, \
+             topo.h 15-36 and connect.cc 374-522. In src/: enqueue.cc 529 and 1785-2092, \
+             transport/nvls.cc 148-204",
     bandwidths: Bandwidths::Limits(limits([73.4, 34.6, 73.4])),
     nvls: nvls(2, 14.0, 43.1, false),
     ..RULES_2_28_3
@@ -83,18 +83,18 @@ pub const RULES_2_28_7: Rules = Rules {
 
 pub const RULES_2_28: Rules = Rules {
     version: Version::new(2, 28, 9),
-    source: "NVIDIA/nccl v2.28.9-1: src/graph/tuning.cc 134-601, src/graph/search.cc \
-             976-1198, src/graph/topo.h 15-36, src/graph/connect.cc 374-522, src/enqueue.cc \
-             529 and 1785-2092, src/transport/nvls.cc 148-204",
+    source: "NVIDIA/nccl v2.28.9-1: src/graph/tuning.cc 134-601, search.cc 976-1198, \
+             topo.h 15-36 and connect.cc 374-522. In src/: enqueue.cc 529 and 1785-2092, \
+             transport/nvls.cc 148-204",
     nvls: nvls(2, 20.9, 43.8, false),
     ..RULES_2_28_7
 };
 
 pub const RULES_2_29_2: Rules = Rules {
     version: Version::new(2, 29, 2),
-    source: "NVIDIA/nccl v2.29.2-1: src/graph/tuning.cc 134-604, src/graph/search.cc \
-             976-1239, src/graph/topo.h 16-37, src/graph/connect.cc 374-522, src/enqueue.cc \
-             576 and 1892-2198, src/transport/nvls.cc 148-204",
+    source: "NVIDIA/nccl v2.29.2-1: src/graph/tuning.cc 134-604, search.cc 976-1239, \
+             topo.h 16-37 and connect.cc 374-522. In src/: enqueue.cc 576 and 1892-2198, \
+             transport/nvls.cc 148-204",
     search: Search { rates: [RATES, HOPPER, BLACKWELL], ..RULES_2_28.search },
     bandwidths: Bandwidths::Limits(limits([34.5, 34.6, 34.5])),
     nvls: nvls(2, 20.9, 43.8, true),
@@ -104,9 +104,9 @@ pub const RULES_2_29_2: Rules = Rules {
 
 pub const RULES_2_29: Rules = Rules {
     version: Version::new(2, 29, 7),
-    source: "NVIDIA/nccl v2.29.7-1: src/graph/tuning.cc 135-605, src/graph/search.cc \
-             977-1240, src/graph/topo.h 17-38, src/graph/connect.cc 375-523, src/enqueue.cc \
-             581 and 1897-2203, src/transport/nvls.cc 149-205",
+    source: "NVIDIA/nccl v2.29.7-1: src/graph/tuning.cc 135-605, search.cc 977-1240, \
+             topo.h 17-38 and connect.cc 375-523. In src/: enqueue.cc 581 and 1897-2203, \
+             transport/nvls.cc 149-205",
     search: Search {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_29],
         ..RULES_2_29_2.search
@@ -117,10 +117,9 @@ pub const RULES_2_29: Rules = Rules {
 
 pub const RULES_2_30: Rules = Rules {
     version: Version::new(2, 30, 0),
-    source: "NVIDIA/nccl v2.30.7-1: src/graph/tuning.cc 139-655, src/graph/search.cc \
-             1051-1313, src/graph/topo.h 17-39, src/graph/connect.cc 380-536, src/enqueue.cc \
-             585 and 1989-2320, src/transport/nvls.cc 155-281, src/include/device.h 91 and \
-             213",
+    source: "NVIDIA/nccl v2.30.7-1: src/graph/tuning.cc 139-655, search.cc 1051-1313, \
+             topo.h 17-39 and connect.cc 380-536. In src/: enqueue.cc 585 and 1989-2320, \
+             transport/nvls.cc 155-281, include/device.h 91 and 213",
     search: Search {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_30],
         ..RULES_2_29.search
@@ -129,7 +128,7 @@ pub const RULES_2_30: Rules = Rules {
     ..RULES_2_29
 };
 
-/// With channels and chunks by the network.
+/// Takes channels and chunks by the network.
 const fn nvls_2_30() -> Option<Nvls> {
     match nvls(2, 20.9, 80.0, true) {
         Some(Nvls { tree: Some(tree), latency, share, halves, channels, least }) => {
