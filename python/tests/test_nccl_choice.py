@@ -161,7 +161,7 @@ def test_a_job_is_explained_as_nccl_prints_it() -> None:
     assert [row["algorithm"] for row in graphs] == ["ring", "tree", "nvls"]
     # 13 columns of NCCL's name, then 17 for each algorithm and protocol.
     table = [line for line in lines if line.startswith("    AllReduce |")]
-    assert [len(line) for line in table] == [15 + 9 * 17 - 9, 15 + 9 * 17 - 9, 15 + 3 * 17 - 3]
+    assert [len(line) for line in table] == [15 + 9 * 17, 15 + 9 * 17, 15 + 3 * 17]
     assert "   131.6/ 204.8 |" in table[0]
     simple = [row for row in costs if (row["algorithm"], row["protocol"]) == ("ring", "Simple")]
     reduced = next(row for row in simple if row["collective"] == "all-reduce")
