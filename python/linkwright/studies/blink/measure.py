@@ -55,7 +55,7 @@ class Timed:
 
 def contestants() -> list[AlgorithmName]:
     """The algorithms that pack trees into any links."""
-    apart = (ONE_HOP, THREE_PHASE, "nvls", "auto")
+    apart = (ONE_HOP, THREE_PHASE, "nvls", "nvls-tree", "auto")
     others = ("nccl-", "mpi-")
     return [name for name in algorithm_names() if not name.startswith(others) and name not in apart]
 
