@@ -3070,11 +3070,11 @@ class SimulationResult:
         Columns: from, to, kind, bytes. Links that carried nothing have no row, and jobs by a formula send nothing.
 
         Args:
-            system: What the jobs were played on.
-            planner: As `simulate` was told.
-            host_copies: As `simulate` was told.
-            bucket: As `simulate` was told.
-            nccl: As `simulate` was told.
+            system: As told to `simulate`.
+            planner: As told.
+            host_copies: As told.
+            bucket: As told.
+            nccl: As told.
 
         Raises:
             SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which

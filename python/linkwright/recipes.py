@@ -135,7 +135,12 @@ def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
 def communications() -> list[str]:
     """Every way to communicate: NCCL, planners of all-reduces, and those without either."""
     ways = [way for way in choice_names()["training_way"] if way != "all-reduce"]
-    return [LIBRARY, *(name for name in planner_names() if name != "mpi"), *ways]
+    return [LIBRARY, *_planners(), *ways]
+
+
+def _planners() -> list[names.PlannerName]:
+    """Lists the planners of a step's collectives, beside NCCL's own choice."""
+    return [name for name in planner_names() if name not in (LIBRARY, "auto", "mpi")]
 
 
 def way_of(communication: str) -> tuple[Any, str | None]:
@@ -146,7 +151,7 @@ def way_of(communication: str) -> tuple[Any, str | None]:
     """
     if communication == LIBRARY:
         return "all-reduce", None
-    if communication in planner_names() and communication != "mpi":
+    if communication in _planners():
         return "all-reduce", communication
     way, _, planner = communication.partition(":")
     known = communications()

@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFrozenSet, PySet, PyString};
 
 use crate::errors;
 
-/// The most items of a list: what has more is refused before it is read.
+/// The most items of a list. A longer one is refused before it is read.
 const MOST_ITEMS: usize = 1 << 24;
 
 /// Why a value is no argument.

@@ -271,7 +271,7 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
     gpu_ids_of(gpus, system, "a plan can have", MOST_RANKS)
 }
 
-/// The same, of which `what` can have `most`.
+/// Reads them for `what`, which can have `most`.
 pub fn gpu_ids_of(gpus: &[i128], system: &System, what: &str, most: usize) -> PyResult<Vec<usize>> {
     let (count, name) = (system.core().gpus() as usize, system.core().name());
     let id = |gpu: &i128| {

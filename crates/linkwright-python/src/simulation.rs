@@ -159,11 +159,11 @@ impl SimulationResult {
     /// Columns: from, to, kind, bytes. Links that carried nothing have no row, and jobs by a formula send nothing.
     ///
     /// Args:
-    ///     system: What the jobs were played on.
-    ///     planner: As `simulate` was told.
-    ///     host_copies: As `simulate` was told.
-    ///     bucket: As `simulate` was told.
-    ///     nccl: As `simulate` was told.
+    ///     system: As told to `simulate`.
+    ///     planner: As told.
+    ///     host_copies: As told.
+    ///     bucket: As told.
+    ///     nccl: As told.
     ///
     /// Raises:
     ///     SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
@@ -367,7 +367,7 @@ pub fn simulate(
     SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
 }
 
-/// What plans all-reduces, where NCCL chooses itself by the rules of a release.
+/// Finds the planner of a name. NCCL chooses by the rules of the release.
 fn planner_of(name: &str, release: Option<&str>) -> PyResult<PlannerChoice> {
     let planner = PlannerChoice::named(name, &planners()).map_err(errors::range)?;
     let release = release.map(str::parse).transpose().map_err(errors::range)?;

@@ -518,8 +518,8 @@ settings! {
         "what planned collectives of `[[job]]`s are played as: messages of the ranks' library, or \
          kernels on their GPUs as NCCL's, over flows";
     "collectives" planner: Kind::Name(|| PlannerChoice::names(&planners())), "packing for `[jobs]`, mpi for `[[job]]`; of kernels what NCCL chooses",
-        "what plans collectives for the GPUs; `nccl` is what NCCL takes itself for a size, `auto` the fastest of all, \
-         and `mpi` goes by size and knows nothing of the links";
+        "plans collectives for the GPUs; `nccl` is NCCL's own choice for a size, `auto` the fastest of all; `mpi` knows \
+         nothing of the links";
     "collectives" nccl: Kind::Text, "the newest that is known",
         "the release by whose rules NCCL chooses, such as 2.21.5",
         needs Library;

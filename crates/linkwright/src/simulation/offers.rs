@@ -1,4 +1,4 @@
-//! What plans collectives of jobs: a planner, NCCL itself, or the fastest of all planners.
+//! Collectives of jobs are planned by one planner, by NCCL itself, or by the fastest of all planners.
 
 use crate::collectives::baselines::Version;
 use crate::collectives::plan::{AllCandidates, Candidates, Plan, PlanError, Planner, Question};
@@ -18,13 +18,13 @@ pub enum PlannedBy {
 }
 
 impl PlannedBy {
-    /// What [`Self::Library`] is called.
+    /// Names [`Self::Library`].
     pub const LIBRARY: &'static str = "nccl";
 
-    /// What [`Self::Fastest`] is called.
+    /// Names [`Self::Fastest`].
     pub const FASTEST: &'static str = "auto";
 
-    /// Its name.
+    /// Gives its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -188,7 +188,7 @@ fn collectives(
                       planner is `mpi`";
         return Err(fields.refuse("protocol", "a protocol beside `[jobs]`", remedy));
     }
-    // What NCCL takes, or is the fastest by its clock, is a kernel.
+    // NCCL's choice is a kernel, and so is the fastest by its clock.
     let is_of_kernels = matches!(
         read.planner,
         Some(PlannerChoice::Plan(PlannedBy::Library(_) | PlannedBy::Fastest))

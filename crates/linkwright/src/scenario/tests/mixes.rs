@@ -312,7 +312,7 @@ fn nccl_chooses_in_days_and_in_programs() {
     assert_eq!(notes(&day.replace("planner = \"nccl\"", "planner = \"auto\"")), [unheeded]);
     let unknown = read(&day.replace("2.12", "two")).unwrap_err().to_string();
     assert!(unknown.contains("`two` names no version of NCCL 2"), "{unknown}");
-    // What NCCL takes is a kernel, without a word of that.
+    // NCCL's choice is a kernel, without a word of that.
     let programs = "[system]\nserver = \"dgx1-v100\"\n[[job]]\nname = \"a\"\nprogram = \"copy-execute\"\n\
                     ranks = 2\n[collectives]\nplanner = \"nccl\"\n";
     let flow = format!("fidelity = \"flow\"\n{programs}");

@@ -51,7 +51,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         "arbitration" if setting.table == "pcie" => format!("pcie.first = \"small\"\n{top}"),
         _ if setting.table == "pcie" => format!("pcie.arbitration = \"round-robin\"\n{top}"),
         // Kernels go over flows.
-        "protocol" => format!("fidelity = \"flow\"\n{top}"),
+        "protocol" | "planner" => format!("fidelity = \"flow\"\n{top}"),
         _ => top,
     };
     if is_mix { format!("{jobs}{top}") } else { format!("{top}{jobs}") }

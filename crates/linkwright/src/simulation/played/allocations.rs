@@ -68,7 +68,7 @@ pub(super) struct AllocationPlans {
 }
 
 impl AllocationPlans {
-    /// None yet.
+    /// Begins without any.
     pub(super) fn new(by: PlannedBy) -> Self {
         Self {
             by,

@@ -23,7 +23,7 @@ type Joined = Vec<WireKind>;
 #[derive(Debug)]
 struct Class {
     kind: usize,
-    /// Without hosts.
+    /// It has no hosts.
     is_near: bool,
     gpus: usize,
     graph: LabelledGraph,
@@ -45,14 +45,14 @@ pub(super) struct Classes {
     classes: Vec<Class>,
     /// By the kind of server and the GPUs there, ascending.
     known: BTreeMap<(usize, Vec<usize>, bool), Placed>,
-    /// What joins these without their hosts, where that does.
+    /// These devices join GPUs without their hosts, where any do.
     near: BTreeMap<(usize, Vec<usize>), Option<BTreeSet<usize>>>,
     /// A number for whatever joins two devices.
     labels: BTreeMap<Joined, u64>,
 }
 
 impl Classes {
-    /// Whether some GPUs of a server of that kind reach one another and a network without their hosts.
+    /// Tells whether some GPUs of a server of that kind reach one another and a network without their hosts.
     pub(super) fn is_near(&mut self, kind: usize, server: &Arc<Server>, gpus: &[usize]) -> bool {
         let mut gpus = gpus.to_vec();
         gpus.sort_unstable();

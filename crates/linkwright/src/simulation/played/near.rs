@@ -1,4 +1,4 @@
-//! What joins a job's GPUs to each other and to a network without their hosts.
+//! Finds the devices that join a job's GPUs to each other and to a network without their hosts.
 //!
 //! Where a fabric joins the GPUs of a server, and each reaches an interface over its own PCIe switch, data
 //! between GPUs crosses no host. A plan that looks at no host is then the same for sets of GPUs that differ
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use crate::system::{DeviceKind, Wiring};
 
-/// The devices between GPUs of a server and their nearest interfaces, and the fabric's switches; None where a
-/// host is on the way, or no fabric joins the GPUs.
+/// Gives the devices between GPUs of a server and their nearest interfaces, and the fabric's switches. None says
+/// that a host is on the way, or that no fabric joins the GPUs.
 pub(super) fn near_devices(wiring: &Wiring, gpus: &[usize]) -> Option<BTreeSet<usize>> {
     if !are_joined(wiring, gpus) {
         return None;

@@ -2,10 +2,10 @@
 //!
 //! Every planner plans the collective for the size, with the protocol that it takes
 //! there, and is timed in the chunks that suit it; the fastest is taken, so that none of NCCL's
-//! algorithms is faster. Among more than [`MOST_TIMED`] GPUs what cannot be the fastest is not played:
-//! what is planned soon comes first, and where another plan takes no less than a bound (what its busiest link
-//! and block need; around a ring all hops, one after the other, before it is planned), that bound is what is
-//! told of it. Algorithms that take long to plan or to time are tried on [`MOST_TRIED`] GPUs and less.
+//! algorithms is faster. Among more than [`MOST_TIMED`] GPUs no loser is played: plans that are made soon come
+//! first, and each other plan has a bound. Its busiest link and block need that long, and around a ring all
+//! hops follow one another. Where the bound is no less than the best so far, it is told in place of a time.
+//! Algorithms that take long to plan or to time are tried on [`MOST_TRIED`] GPUs and less.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -103,7 +103,7 @@ pub struct AllCandidates(BTreeMap<&'static str, Result<Candidates, PlanError>>);
 
 impl AllCandidates {
     /// The plan that [`plan_fastest`] finds with these planners by each one's fastest, and how long it takes.
-    /// What cannot be the fastest is not played on few GPUs either, nor is what was played before.
+    /// Losers are left out on few GPUs, too, and nothing is played twice.
     ///
     /// # Errors
     /// As [`plan_fastest`].
@@ -184,7 +184,7 @@ impl Search<'_> {
             let first = faults.into_values().next();
             return Err(first.expect("every planner has a plan or a fault"));
         };
-        // What no trees pass on the same links bounds the other algorithms' trees and rings.
+        // A bound of all trees on the same links bounds the other algorithms' trees and rings.
         let known = self.optimum.filter(|(links, most)| {
             *links == plan.links && plan.rate <= *most && plan.optimum.is_none()
         });
@@ -245,14 +245,14 @@ impl Search<'_> {
         }
     }
 
-    /// What a plan of that turn must take less than, where it may be left out.
+    /// A plan of that turn is left out unless it takes less than this.
     fn within(&self, turn: usize) -> Option<Picoseconds> {
         let best = self.best.as_ref().filter(|_| self.is_thrifty)?;
         Some(Picoseconds(best.timing.time.0 + u64::from(turn < best.turn)))
     }
 
-    /// The plan with the one protocol that is wanted, else its own, and what it takes; or what it takes at
-    /// least, where that is not `within`.
+    /// Times the plan with the one protocol that is wanted, else its own. Gives its bound alone where that is
+    /// no less than `within`.
     fn timed(
         &self,
         mut plan: Plan,

@@ -42,8 +42,8 @@ const MOST_CANDIDATES: usize = 256;
 /// on every machine.
 const MOST_NODES: u64 = 400;
 
-/// What planning takes on 64 GPUs of several servers, in seconds of one core, and how it grows with their number:
-/// measured on 16 to 64 of eight servers.
+/// Planning takes these seconds of one core on 64 GPUs of several servers, and grows with this power of their
+/// number. Both were measured on 16 to 64 GPUs of eight servers.
 const SECONDS_AT_64: f64 = 10.0;
 const POWER: f64 = 2.4;
 

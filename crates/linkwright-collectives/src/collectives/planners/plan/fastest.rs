@@ -24,14 +24,14 @@ const NEAR: f64 = 1.01;
 const LEAST_BOUNDED: Bytes = Bytes(1 << 20);
 const MOST_BOUNDED: usize = 64;
 
-/// What has become of a planner that was asked for less than some time.
+/// Says what a planner has that takes less than some time.
 #[derive(Debug)]
 pub enum Attempt {
-    /// Its fastest plan, and what that takes where it was played.
+    /// It has a plan, its fastest, with a timing where that was played.
     Found(Box<Plan>, Option<Timing>),
     /// None of its plans takes less than `least`, which is no less than was asked for.
     Hopeless {
-        /// The bound.
+        /// No plan takes less.
         least: Picoseconds,
         /// The links that they use and what no plan of their kind passes on these, where that is known.
         optimum: Option<(LinkClass, Bandwidth)>,
@@ -42,7 +42,7 @@ impl Attempt {
     /// The plan with what it takes. Where no time was asked for, none is hopeless.
     pub(super) fn into_timed(self) -> (Plan, Timing) {
         let Self::Found(plan, Some(timing)) = self else {
-            unreachable!("what is asked for in no time is found and played")
+            unreachable!("without a time to beat a plan is found and played")
         };
         (*plan, timing)
     }
@@ -83,7 +83,7 @@ pub(super) fn fastest_of(
         let least = Picoseconds::from_seconds(least * EARLIER);
         return Ok(Attempt::Hopeless { least, optimum });
     }
-    // What is left out might have been near enough to leave out another that takes less.
+    // A loser might be near enough to its links' limit for another to be left out that takes less.
     search.is_sharp =
         candidates.iter().all(|it| it.near < search.within || search.is_hopeless(it.least));
     let mut waiting: Vec<&Candidate<'_>> = Vec::new();
@@ -142,7 +142,7 @@ struct Search<'r> {
     protocols: &'r [Protocol],
     routes: &'r Routes<'r>,
     size: Bytes,
-    /// What takes this long or longer need not be played, in seconds.
+    /// Nothing that takes this long or longer need be played, in seconds.
     within: f64,
     /// Whether a way whose bound is `within` or more may be left out, whatever the others take.
     is_sharp: bool,

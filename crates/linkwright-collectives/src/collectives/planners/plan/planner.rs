@@ -73,8 +73,7 @@ pub trait Planner: Registered {
         None
     }
 
-    /// Whether a plan depends on the hosts of GPUs also where a fabric joins those of each server and data to a
-    /// network crosses no host.
+    /// Whether a plan depends on hosts that no data of its GPUs crosses.
     fn looks_at_hosts(&self) -> bool {
         true
     }

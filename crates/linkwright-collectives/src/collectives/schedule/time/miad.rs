@@ -55,8 +55,8 @@ pub(in crate::collectives) fn choose_chunk_on(
     choose_chunk_by(&Player::on(schedule, &routes, protocol)?, size)
 }
 
-/// Finds the best timing over chunk sizes of a schedule that is ready to be played, which is not where one that takes as long was
-/// played before.
+/// Finds the best timing over chunk sizes of a schedule that is ready to be played. One that takes as long as another
+/// that was played before is not.
 pub(in crate::collectives) fn fastest_by(
     player: &Player<'_>,
     size: Bytes,

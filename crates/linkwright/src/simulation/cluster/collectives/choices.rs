@@ -166,7 +166,7 @@ impl CollectiveChoices {
         self.protocol == CollectiveProtocol::Nccl
     }
 
-    /// The only planner of messages; None where the best of several plans them.
+    /// Gives the only planner of messages; None where the best of several plans them.
     #[must_use]
     pub const fn only_planner(&self) -> Option<&'static dyn Planner> {
         match self.planner {
@@ -175,7 +175,7 @@ impl CollectiveChoices {
         }
     }
 
-    /// What plans kernels.
+    /// Says what plans kernels.
     #[must_use]
     pub const fn kernels_by(&self) -> PlannedBy {
         match self.planner {

@@ -84,7 +84,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// What cannot be the fastest is left out, and the rest is found as by trying all.
+    /// Losers are left out, and the fastest is found as by trying all.
     #[test]
     fn what_is_left_out_is_not_the_fastest_of_all(
         preset in 0..presets::NAMES.len(),
@@ -122,8 +122,8 @@ proptest! {
     }
 }
 
-/// Stars and rules that know nothing of the links are planned and bounded on many GPUs, and never played; trees that
-/// take seconds to plan are not.
+/// Stars and rules that know nothing of the links are bounded on many GPUs, and never played. Trees that take
+/// seconds to plan are not planned.
 #[test]
 fn what_cannot_win_on_many_gpus_is_not_played() {
     let system = on_one_switch("hgx-h100", 3, 400);
