@@ -41,6 +41,9 @@ type AllocationClass = Arc<[PartClass]>;
 /// Something that was found for the first job of a class, and the servers of that job.
 type OnFirst<T> = (T, Vec<ServerOfClass>);
 
+/// A class chooses from these, which were made for the GPUs of its first job.
+type OnGpus = (Offers, Arc<[usize]>);
+
 /// What a part of an allocation is to a plan: its class within its server, and its server's ports.
 type PartClass = (usize, Arc<[Port]>);
 
@@ -56,7 +59,7 @@ pub(super) struct AllocationPlans {
     /// The ports of each server that had a part of a job.
     ports: BTreeMap<u32, Arc<[Port]>>,
     /// The plans of each class, once a job has needed them, and the GPUs of that job.
-    of_class: BTreeMap<AllocationClass, OnFirst<(Offers, Arc<[usize]>)>>,
+    of_class: BTreeMap<AllocationClass, OnFirst<OnGpus>>,
     /// The one for a class and a size.
     for_size: BTreeMap<(AllocationClass, Bytes), OnFirst<AllocationPlan>>,
     /// Those for GPUs onto which that of their class cannot be moved.
