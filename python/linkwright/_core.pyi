@@ -97,6 +97,7 @@ __all__ = [
     "applications",
     "bus_factor",
     "calibrate",
+    "choice_doubts",
     "choice_names",
     "collective_names",
     "comparison_gains",
@@ -117,6 +118,7 @@ __all__ = [
     "kernel_terms",
     "mean_over_seeds",
     "nccl_choices",
+    "nccl_explanation",
     "nccl_interfaces",
     "nccl_release",
     "neural_networks",
@@ -4181,6 +4183,47 @@ def share_saved(before: float | None, after: float | None, less_is_better: bool)
 def reduction_names() -> list[ReductionName]:
     """The reductions that `Schedule.execute` knows by name."""
 
+def choice_doubts(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    sizes: Sequence[int | str],
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    processes: ProcessesName | None = None,
+) -> list[str]:
+    """Says where NCCL's choice and linkwright's clock do not agree.
+
+    Where the clock says that a choice is over 20 % slower than the next in NCCL's own model, one of
+    the two is wrong. Of all sizes with the same two choices the largest is played; on more than 128
+    GPUs none is.
+
+    Args:
+        system: As for `expect`.
+        gpus: As for `expect`.
+        collective: As for `expect`.
+        sizes: As for `expect`.
+        root: As for `plan`.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+        processes: As for `expect`.
+
+    Returns:
+        A sentence for each such pair, with both times.
+
+    Raises:
+        CollectiveError: As for `expect`.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
 def expect(
     system: System,
     gpus: Sequence[int],
@@ -4285,9 +4328,6 @@ def nccl_choices(
         protocol: As for `expect`.
         numbers: As for `expect`.
         operation: As for `expect`.
-        cross_nic: As for `expect`.
-        pxn: As for `expect`.
-        gpudirect: As for `expect`.
 
     Returns:
         One row per choice: model_time, what the library's own cost model believes that it takes,
@@ -4296,6 +4336,36 @@ def nccl_choices(
 
     Raises:
         CollectiveError: As for `expect`.
+    """
+
+def nccl_explanation(
+    system: System,
+    gpus: Sequence[int],
+    *,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+) -> tuple[list[str], Table, Table]:
+    """Says what NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, by its rules.
+
+    Lay it beside NCCL's own lines: where the two differ, the choice is wrong; where they agree and
+    times do not, the clock is.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+
+    Returns:
+        The lines as NCCL prints them. A row per shape of channels: algorithm, pattern (NCCL's number),
+        channels, intra and inter (GB/s of each). It also has type_intra and type_inter (NCCL's names of
+        paths) and same_channels. A row per collective, algorithm and protocol: latency in microseconds, bandwidth
+        of size in GB/s.
+
+    Raises:
+        CollectiveError: If the version cannot be read or the GPUs do not fit the system.
     """
 
 def nccl_interfaces(
@@ -4339,77 +4409,6 @@ def nccl_interfaces(
 
     Raises:
         CollectiveError: As for `expect`.
-    """
-
-def nccl_explanation(
-    system: System,
-    gpus: Sequence[int],
-    *,
-    nccl: str | None = None,
-    nvls: bool = True,
-    p2p: bool = True,
-) -> tuple[list[str], Table, Table]:
-    """Says what NCCL prints of a job with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH,TUNING`, by its rules.
-
-    Lay it beside NCCL's own lines: where the two differ, the choice is wrong; where they agree and
-    times do not, the clock is.
-
-    Args:
-        system: Whose links carry it.
-        gpus: The job's GPUs by their ids, two or more.
-        nccl: As for `expect`.
-        nvls: As for `expect`.
-        p2p: As for `expect`.
-
-    Returns:
-        The lines as NCCL prints them. A row per shape of channels: algorithm, pattern (NCCL's number),
-        channels, intra and inter (GB/s of each). It also has type_intra and type_inter (NCCL's names of
-        paths) and same_channels. A row per collective, algorithm and protocol: latency in microseconds, bandwidth
-        of size in GB/s.
-
-    Raises:
-        CollectiveError: If the version cannot be read or the GPUs do not fit the system.
-    """
-
-def choice_doubts(
-    system: System,
-    gpus: Sequence[int],
-    collective: CollectiveName,
-    sizes: Sequence[int | str],
-    *,
-    root: int | None = None,
-    nccl: str | None = None,
-    nvls: bool = True,
-    p2p: bool = True,
-    algorithm: NcclAlgorithmName | None = None,
-    protocol: ProtocolName | None = None,
-    processes: ProcessesName | None = None,
-) -> list[str]:
-    """Says where NCCL's choice and linkwright's clock do not agree.
-
-    Where the clock says that a choice is over 20 % slower than the next in NCCL's own model, one of
-    the two is wrong. Of all sizes with the same two choices the largest is played; on more than 128
-    GPUs none is.
-
-    Args:
-        system: As for `expect`.
-        gpus: As for `expect`.
-        collective: As for `expect`.
-        sizes: As for `expect`.
-        root: As for `plan`.
-        nccl: As for `expect`.
-        nvls: As for `expect`.
-        p2p: As for `expect`.
-        algorithm: As for `expect`.
-        protocol: As for `expect`.
-        processes: As for `expect`.
-
-    Returns:
-        A sentence for each such pair, with both times.
-
-    Raises:
-        CollectiveError: As for `expect`.
-        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def nccl_release(
