@@ -1783,7 +1783,7 @@ class NcclTestsLog:
 
     @property
     def operation(self) -> str | None:
-        """What was done with the numbers, by nccl-tests' name. None where nothing was."""
+        """The operation on the numbers, by nccl-tests' name. None where there is none."""
 
     def check(self, collective: CollectiveName, gpus: int) -> None:
         """Checks that the log is of a collective on so many GPUs.
@@ -4196,6 +4196,11 @@ def choice_doubts(
     algorithm: NcclAlgorithmName | None = None,
     protocol: ProtocolName | None = None,
     processes: ProcessesName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
+    cross_nic: int = 2,
+    pxn: bool = True,
+    gpudirect: bool = True,
 ) -> list[str]:
     """Says where NCCL's choice and linkwright's clock do not agree.
 
@@ -4215,6 +4220,11 @@ def choice_doubts(
         algorithm: As for `expect`.
         protocol: As for `expect`.
         processes: As for `expect`.
+        numbers: As for `expect`.
+        operation: As for `expect`.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
 
     Returns:
         A sentence for each such pair, with both times.
@@ -4328,11 +4338,14 @@ def nccl_choices(
         protocol: As for `expect`.
         numbers: As for `expect`.
         operation: As for `expect`.
+        cross_nic: As for `expect`.
+        pxn: As for `expect`.
+        gpudirect: As for `expect`.
 
     Returns:
-        One row per choice: model_time, what the library's own cost model believes that it takes,
-        in seconds, NaN where it has no model; algorithm, protocol, channels, chunk and last_chunk
-        in bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
+        One row per choice: algorithm, protocol and channels. In model_time the library's own cost
+        model says what it takes, in seconds, NaN where it has none. Then follow chunk and last_chunk in
+        bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
 
     Raises:
         CollectiveError: As for `expect`.
@@ -4353,7 +4366,7 @@ def nccl_explanation(
 
     Args:
         system: Whose links carry it.
-        gpus: The job's GPUs by their ids, two or more.
+        gpus: The job's, by their ids.
         nccl: As for `expect`.
         nvls: As for `expect`.
         p2p: As for `expect`.
@@ -4419,7 +4432,7 @@ def nccl_release(
     Args:
         system: Whose GPUs they are.
         gpus: The job's GPUs by their ids, two or more.
-        nccl: The version that was wanted; the newest that is known if absent.
+        nccl: The wanted version; the newest if absent.
 
     Returns:
         The library with the release that is known, and a sentence where it stands in for the one

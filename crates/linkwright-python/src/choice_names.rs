@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use linkwright::allocation::BandwidthModel;
 use linkwright::collectives::Protocol;
-use linkwright::collectives::baselines::{ExpectedAlgorithm, NumberType, Operation};
+use linkwright::collectives::baselines::{ElementType, ExpectedAlgorithm, ReduceOperation};
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named as _;
 use linkwright::memory::kernel::benchmarks::Benchmark;
@@ -60,9 +60,9 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("memory_system", memory_systems().names()),
         ("mapping", MappingRule::names()),
         ("nccl_algorithm", ExpectedAlgorithm::names()),
-        ("nccl_operation", Operation::names()),
+        ("nccl_operation", ReduceOperation::names()),
         ("network", fabric_names()),
-        ("number_type", NumberType::names()),
+        ("number_type", ElementType::names()),
         ("optimizer", Optimizer::names()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),

@@ -2,7 +2,9 @@
 
 use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::collectives::Protocol;
-use linkwright::collectives::baselines::{CrossNic, ExpectedAlgorithm, NumberType, Operation};
+use linkwright::collectives::baselines::{
+    CrossNic, ElementType, ExpectedAlgorithm, ReduceOperation,
+};
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::collectives::time::Processes;
@@ -50,7 +52,7 @@ choices!(
     Ties
 );
 choices!(errors::range: Benchmark, Distribution, DramTiming, Optimizer, Precision, Way);
-choices!(errors::collective: CrossNic, Links, Processes, WantedLinks, Protocol, ExpectedAlgorithm, NumberType, Operation);
+choices!(errors::collective: CrossNic, Links, Processes, WantedLinks, Protocol, ExpectedAlgorithm, ElementType, ReduceOperation);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::{
-    ChoiceError, CrossNic, ExpectedAlgorithm, NumberType, Operation, Settings, Version,
+    ChoiceError, CrossNic, ElementType, ExpectedAlgorithm, ReduceOperation, Settings, Version,
 };
 use linkwright::collectives::time::{CollectiveTerms, Processes};
 use linkwright::collectives::{Protocol, baselines, tables};
@@ -139,11 +139,14 @@ pub fn kernel_terms() -> &'static str {
 ///     protocol: As for `expect`.
 ///     numbers: As for `expect`.
 ///     operation: As for `expect`.
+///     cross_nic: As for `expect`.
+///     pxn: As for `expect`.
+///     gpudirect: As for `expect`.
 ///
 /// Returns:
-///     One row per choice: model_time, what the library's own cost model believes that it takes,
-///     in seconds, NaN where it has no model; algorithm, protocol, channels, chunk and last_chunk
-///     in bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
+///     One row per choice: algorithm, protocol and channels. In model_time the library's own cost
+///     model says what it takes, in seconds, NaN where it has none. Then follow chunk and last_chunk in
+///     bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
 ///
 /// Raises:
 ///     CollectiveError: As for `expect`.
@@ -256,7 +259,7 @@ pub fn with_interfaces(
 ///
 /// Args:
 ///     system: Whose links carry it.
-///     gpus: The job's GPUs by their ids, two or more.
+///     gpus: The job's, by their ids.
 ///     nccl: As for `expect`.
 ///     nvls: As for `expect`.
 ///     p2p: As for `expect`.
@@ -307,6 +310,11 @@ pub fn nccl_explanation(
 ///     algorithm: As for `expect`.
 ///     protocol: As for `expect`.
 ///     processes: As for `expect`.
+///     numbers: As for `expect`.
+///     operation: As for `expect`.
+///     cross_nic: As for `expect`.
+///     pxn: As for `expect`.
+///     gpudirect: As for `expect`.
 ///
 /// Returns:
 ///     A sentence for each such pair, with both times.
@@ -319,7 +327,9 @@ pub fn nccl_explanation(
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int | str]", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    processes: "ProcessesName | None" = None
+    processes: "ProcessesName | None" = None, numbers: "NumberTypeName | None" = None,
+    operation: "NcclOperationName | None" = None, cross_nic: "int" = 2, pxn: "bool" = true,
+    gpudirect: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn choice_doubts(
@@ -335,13 +345,20 @@ pub fn choice_doubts(
     #[pyo3(from_py_with = given)] algorithm: Option<&str>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
     #[pyo3(from_py_with = given)] processes: Option<&str>,
+    #[pyo3(from_py_with = given)] numbers: Option<&str>,
+    #[pyo3(from_py_with = given)] operation: Option<&str>,
+    #[pyo3(from_py_with = given)] cross_nic: i128,
+    #[pyo3(from_py_with = given)] pxn: bool,
+    #[pyo3(from_py_with = given)] gpudirect: bool,
 ) -> PyResult<Vec<String>> {
     let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
-    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, [None, None])?;
+    let reduced = [numbers, operation];
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, processes, reduced)?;
+    let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
     let on = Arc::clone(system.core());
     let found =
         interruptible(py, move || baselines::doubts(&on, &gpus, wanted, &sizes, &settings))?;
@@ -353,7 +370,7 @@ pub fn choice_doubts(
 /// Args:
 ///     system: Whose GPUs they are.
 ///     gpus: The job's GPUs by their ids, two or more.
-///     nccl: The version that was wanted; the newest that is known if absent.
+///     nccl: The wanted version; the newest if absent.
 ///
 /// Returns:
 ///     The library with the release that is known, and a sentence where it stands in for the one
@@ -389,8 +406,8 @@ pub fn settings_of(
         algorithm: algorithm.map(algorithm_of).transpose()?,
         protocol: protocol.map(named::<Protocol>).transpose()?,
         processes: processes.map(Processes::named).transpose()?,
-        numbers: numbers.map(NumberType::named).transpose()?,
-        operation: operation.map(Operation::named).transpose()?,
+        numbers: numbers.map(ElementType::named).transpose()?,
+        operation: operation.map(ReduceOperation::named).transpose()?,
         ..Settings::default()
     })
 }

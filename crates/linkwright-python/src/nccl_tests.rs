@@ -1,6 +1,6 @@
 //! `linkwright.read_nccl_tests`.
 
-use linkwright::collectives::baselines::{NumberType, Operation, Settings};
+use linkwright::collectives::baselines::{ElementType, ReduceOperation, Settings};
 use linkwright::collectives::link_graph::check_gpus;
 use linkwright::collectives::nccl_tests::{
     self, Compared, Finding, Measured, Row, difference, verdict,
@@ -74,13 +74,13 @@ impl NcclTestsLog {
     /// The type of the numbers, by nccl-tests' name. None where the table does not name a known one.
     #[getter]
     fn numbers(&self) -> Option<&'static str> {
-        self.0.rows.first()?.numbers.map(NumberType::name)
+        self.0.rows.first()?.numbers.map(ElementType::name)
     }
 
-    /// What was done with the numbers, by nccl-tests' name. None where nothing was.
+    /// The operation on the numbers, by nccl-tests' name. None where there is none.
     #[getter]
     fn operation(&self) -> Option<&'static str> {
-        self.0.rows.first()?.operation.map(Operation::name)
+        self.0.rows.first()?.operation.map(ReduceOperation::name)
     }
 
     /// Checks that the log is of a collective on so many GPUs.

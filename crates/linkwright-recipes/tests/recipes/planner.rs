@@ -68,6 +68,7 @@ fn every_plan_of_every_planner_holds() {
                     Err(
                         PlanError::Unsupported { .. }
                         | PlanError::OneServer
+                        | PlanError::OtherServers { .. }
                         | PlanError::NoReducingSwitch(_),
                     ) => {}
                     Err(error) => panic!("{} {collective}: {error}", planner.name()),

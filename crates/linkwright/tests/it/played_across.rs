@@ -130,7 +130,7 @@ fn rings_side_by_side_are_flows_of_their_own_in_a_fluid() {
     assert_eq!(held(&flow[1]), [(0, 2), (1, 1), (2, 1), (3, 1), (4, 1)]);
     for (fluid, flow) in fluid.iter().zip(&flow) {
         let off = time(fluid) as f64 / time(flow) as f64 - 1.0;
-        assert!(off.abs() < 0.05, "{off}");
+        assert!(off.abs() < 0.09, "{off}");
     }
 }
 

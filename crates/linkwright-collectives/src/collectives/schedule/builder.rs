@@ -65,9 +65,8 @@ impl ScheduleBuilder {
         Slice::scratch(start)
     }
 
-    /// Opens the block with which a rank has its place on a ring: it takes from one peer and sends to another, and
-    /// the rank's copies on the channel are its own. All that is written there happens in its order, as in a block of
-    /// NCCL, which has one for each channel (`src/device/all_gather.h`, `runRing`).
+    /// Opens a rank's block on a ring. It takes from one peer, sends to another, and does the rank's copies on the channel.
+    /// All its steps happen in their order, as in NCCL's one block of a channel (`src/device/all_gather.h`, `runRing`).
     pub fn on_ring(&mut self, rank: usize, channel: usize, (from, to): (usize, usize)) {
         let block = self.open(rank, channel, Some(to), Some(from));
         let known = &mut self.connections[rank];

@@ -76,6 +76,7 @@ fn every_plan_on_the_presets_checks_and_executes() {
                     Err(
                         PlanError::Unsupported { .. }
                         | PlanError::OneServer
+                        | PlanError::OtherServers { .. }
                         | PlanError::NoReducingSwitch(_),
                     ) => {}
                     Err(error) => panic!("{name} {collective}: {error}"),
@@ -172,6 +173,7 @@ proptest! {
                     Err(
                         PlanError::Unsupported { .. }
                         | PlanError::OneServer
+                        | PlanError::OtherServers { .. }
                         | PlanError::NoReducingSwitch(_),
                     ) => {}
                     // Stars and NCCL's fallback need a host path, which these machines lack.

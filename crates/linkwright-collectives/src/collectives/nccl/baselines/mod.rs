@@ -25,9 +25,9 @@ mod search;
 mod silicon;
 
 pub use choice::{
-    Choice, ChoiceError, Chunking, Explanation, FoundGraph, Library, ModelCost, NumberType,
-    Operation, Release, Settings, Version, VersionError, choices, choose, explain, release_on,
-    releases,
+    Choice, ChoiceError, ChoiceExplanation, Chunking, ElementType, FoundGraph, Library, ModelCost,
+    ReduceOperation, Release, Settings, Version, VersionError, choices, choose, explain,
+    release_on, releases,
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
 pub(in crate::collectives) use constants::{AMD, Generation, has_cpu_of};

@@ -8,7 +8,7 @@ use self::job::{Job, Recipe};
 use thiserror::Error;
 
 use super::choice::versions::today;
-use super::choice::{Choice, ChoiceError, Chooser, Settings, rings_in};
+use super::choice::{Choice, ChoiceError, Chooser, Settings, dealing_of, rings_in};
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::interfaces::Dealing;
 use super::rings::{Era, rings_of};
@@ -247,7 +247,7 @@ fn of_choice(
                     wiring,
                     gpus,
                     chooser.heads(),
-                    Dealing::of(chooser.rules, &chooser.settings),
+                    dealing_of(chooser.rules, &chooser.settings),
                 )?
             };
             let mut schedule = plan.schedule;
@@ -265,7 +265,7 @@ fn of_choice(
         relays: chooser.rules.thresholds.is_none(),
         channels: Some(choice.channels),
         p2p: chooser.settings.p2p,
-        dealing: Dealing::of(chooser.rules, &chooser.settings),
+        dealing: dealing_of(chooser.rules, &chooser.settings),
         deal: chooser.believed.deal.as_ref(),
     };
     let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;

@@ -110,8 +110,8 @@ impl From<TimeError> for CalibrateError {
 
 /// Fits what differs on a machine to a log of nccl-tests on these GPUs, by their ids.
 ///
-/// What the machine's file says already stays where this log does not tell it. What ran counts where
-/// the settings leave it open.
+/// What the machine's file says already stays where this log does not tell it. Where the settings leave
+/// something open, the log fills it.
 ///
 /// # Errors
 /// [`CalibrateError`]: a log of another run, of one that failed, or that tells nothing.

@@ -8,7 +8,7 @@ use std::fmt;
 use super::log::NcclTestsLog;
 use super::stated::Unmodelled;
 use crate::collectives::nccl::baselines::{
-    Generation, NumberType, Operation, Settings, Version, by_server,
+    ElementType, Generation, ReduceOperation, Settings, Version, by_server,
 };
 use crate::collectives::schedule::time::{GPUS_OF_A_HOST, Processes};
 use crate::diagnostic::shown;
@@ -168,13 +168,17 @@ impl Asked<'_> {
         (asked == other).then(|| finding(self.log.gpus_line, Means::Otherwise, text, option))
     }
 
-    /// What was reduced, where something else is asked about.
+    /// Compares the type and the operation of the log with those that are asked about.
     fn reduced(&self) -> Vec<Finding> {
         let Some(row) = self.log.rows.first() else { return Vec::new() };
         let (numbers, operation) = (self.settings.numbers, self.settings.operation);
         let pairs = [
-            ("type", row.numbers.map(NumberType::name), numbers.map(NumberType::name)),
-            ("operation", row.operation.map(Operation::name), operation.map(Operation::name)),
+            ("type", row.numbers.map(ElementType::name), numbers.map(ElementType::name)),
+            (
+                "operation",
+                row.operation.map(ReduceOperation::name),
+                operation.map(ReduceOperation::name),
+            ),
         ];
         let other = pairs.into_iter().filter_map(|(what, stated, asked)| {
             let (stated, asked) = (stated?, asked?);

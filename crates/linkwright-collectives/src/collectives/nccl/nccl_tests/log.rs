@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::stated::Stated;
-use crate::collectives::nccl::baselines::{NumberType, Operation, Settings};
+use crate::collectives::nccl::baselines::{ElementType, ReduceOperation, Settings};
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::Processes;
 use crate::system::LaunchProcesses;
@@ -30,9 +30,9 @@ pub struct Row {
     /// The data has this size, as nccl-tests counts it.
     pub size: Bytes,
     /// The numbers are of this type, where the table names one that is known.
-    pub numbers: Option<NumberType>,
+    pub numbers: Option<ElementType>,
     /// This is done with them, where a collective reduces.
-    pub operation: Option<Operation>,
+    pub operation: Option<ReduceOperation>,
     /// These figures are for a result buffer of its own.
     pub out_of_place: Measured,
     /// With the result in the place of the data, where it was measured.
@@ -97,7 +97,7 @@ impl NcclTestsLog {
         self.of_hosts.len()
     }
 
-    /// Fills what the settings leave open with what ran: processes, and what was reduced.
+    /// Fills settings that are open from the log: processes, the type of numbers and the operation.
     #[must_use]
     pub fn with_what_ran(&self, settings: &Settings) -> Settings {
         let of_log = self.processes.map(|it| match it {

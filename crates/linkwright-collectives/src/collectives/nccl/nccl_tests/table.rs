@@ -2,7 +2,7 @@
 
 use super::log::{Measured, Row};
 use super::prefix::label;
-use crate::collectives::nccl::baselines::{NumberType, Operation};
+use crate::collectives::nccl::baselines::{ElementType, ReduceOperation};
 use crate::diagnostic::Named as _;
 use crate::units::Bytes;
 
@@ -15,7 +15,7 @@ pub(super) struct Columns {
     /// Each measurement has a time and two bandwidths.
     measured: Vec<[usize; 3]>,
     wrong: Vec<Option<usize>>,
-    /// The type of the numbers, and the operation.
+    /// Holds the columns of the type and of the operation.
     reduced: [Option<usize>; 2],
     count: usize,
 }
@@ -129,8 +129,8 @@ impl Columns {
             })
         };
         let [numbers, operation] = self.reduced.map(|at| at.map(|at| words[at]));
-        let numbers = numbers.and_then(|name| NumberType::from_name(name).ok());
-        let operation = operation.and_then(|name| Operation::from_name(name).ok());
+        let numbers = numbers.and_then(|name| ElementType::from_name(name).ok());
+        let operation = operation.and_then(|name| ReduceOperation::from_name(name).ok());
         let (out_of_place, in_place) = (measured(0)?, measured(1));
         Some(Row { line, size, numbers, operation, out_of_place, in_place })
     }

@@ -165,7 +165,7 @@ impl<'r> Search<'r> {
         let loads = player.link_bytes();
         let times = loads.iter().zip(self.routes.capacities());
         let busiest = times.map(|(load, most)| load / most.0 as f64).fold(0.0, f64::max);
-        let (seconds, launch) = (size * busiest, usual.launch.as_seconds());
+        let seconds = size * busiest;
         let sent = size * most_sent(schedule);
         let is_bounded = self.size >= LEAST_BOUNDED && schedule.ranks() <= MOST_BOUNDED;
         let mut ways = Vec::new();
@@ -173,7 +173,7 @@ impl<'r> Search<'r> {
             let costs = self.costs(schedule, *protocol);
             // A block is no faster than its flags let it be, nor than the links that it sends over.
             let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);
-            let soonest = launch + seconds.max(own) / costs.data_share;
+            let soonest = costs.launch.as_seconds() + seconds.max(own) / costs.data_share;
             let bounded = || Player::on(schedule, self.routes, &costs);
             let is_open = is_bounded && !self.is_hopeless(soonest);
             let player = is_open.then(bounded).transpose()?;
@@ -182,6 +182,8 @@ impl<'r> Search<'r> {
             ways.push(Way { protocol: *protocol, costs, least, player });
         }
         let least = ways.iter().map(|way| way.least).fold(f64::INFINITY, f64::min);
+        let launches = ways.iter().map(|way| way.costs.launch.as_seconds());
+        let launch = launches.fold(f64::INFINITY, f64::min);
         Ok(Candidate { place, plan, near: NEAR * (launch + seconds), ways, least })
     }
 

@@ -77,6 +77,7 @@ mod tests {
                     Err(
                         PlanError::Unsupported { .. }
                         | PlanError::OneServer
+                        | PlanError::OtherServers { .. }
                         | PlanError::NoReducingSwitch(_),
                     ) => continue,
                     Err(error) => panic!("{collective} {}: {error}", algorithm.name()),

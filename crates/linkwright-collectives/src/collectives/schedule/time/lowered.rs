@@ -291,8 +291,8 @@ impl LoweredSchedule {
     }
 }
 
-/// A protocol whose blocks share what they copy at: those that copy for all heads of a reduction in switches among these,
-/// those of a library's rings and trees what a GPU writes of its own.
+/// Gives a protocol whose blocks share what they copy at. Blocks that copy for all heads of a reduction in switches share
+/// it among these. Those of a library's rings and trees share what a GPU writes of its own.
 fn copied_by_all_blocks(schedule: &Schedule, protocol: &NcclProtocol) -> NcclProtocol {
     if is_around(schedule) {
         let channels = schedule.channels.len().max(1) as u64;
@@ -352,9 +352,9 @@ fn is_ring_of_the_library(schedule: &Schedule) -> bool {
     is_around(schedule) && blocks.len() == schedule.channels.len() && blocks.iter().all(has_both)
 }
 
-/// Gives the steps of a block of the library for a step around a ring, one after the other. What arrives lies where it
-/// belongs, since GPUs of one process write each other's results (`directRecv`, `directRecvCopyDirectSend`); what a block
-/// reduces or contributes it writes itself.
+/// Gives the steps of a block of the library for a step around a ring, one after the other. Data arrives where it
+/// belongs, since GPUs of one process write each other's results (`directRecv`, `directRecvCopyDirectSend`). A block
+/// writes itself only sums and its own part.
 fn steps_around(step: &ScheduleStep) -> Vec<KernelStep> {
     let lowered = lowered_step(step);
     let writes = match step.operation {

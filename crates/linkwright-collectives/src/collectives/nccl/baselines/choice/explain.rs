@@ -20,7 +20,7 @@ use crate::system::{System, Wiring};
 
 /// Holds the answers of a library's search and of its cost model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explanation {
+pub struct ChoiceExplanation {
     /// These are the rules of this library and release.
     pub library: String,
     /// This is where the rules stand.
@@ -103,7 +103,7 @@ pub fn explain(
     system: &System,
     gpus: &[usize],
     settings: &Settings,
-) -> Result<Explanation, ChoiceError> {
+) -> Result<ChoiceExplanation, ChoiceError> {
     check_gpus(system, gpus)?;
     let wiring = &Wiring::of_gpus(system, gpus);
     let (rules, _) = rules_on(wiring, settings);
@@ -111,7 +111,7 @@ pub fn explain(
     Ok(explained(rules, &graph))
 }
 
-pub fn explained(rules: &Rules, graph: &Graph) -> Explanation {
+pub fn explained(rules: &Rules, graph: &Graph) -> ChoiceExplanation {
     let model = Model { rules, graph };
     let costs = COLLECTIVES.iter().flat_map(|(collective, _)| {
         let cost = |it: Candidate| ModelCost {
@@ -129,7 +129,7 @@ pub fn explained(rules: &Rules, graph: &Graph) -> Explanation {
         graphs.into_iter().chain(switches).map(|(algorithm, found)| shown(algorithm, &found));
     let [ll, ll128, simple] = rules.blocks.threads;
     let slow = if graph.rings.whole() <= PCIE3_BANDWIDTH { simple.min(256) } else { simple };
-    Explanation {
+    ChoiceExplanation {
         library: format!("{} {}", rules.library.name(), rules.version),
         source: rules.source,
         graphs: graphs.collect(),
@@ -154,7 +154,7 @@ fn shown(algorithm: ExpectedAlgorithm, found: &Found) -> FoundGraph {
     }
 }
 
-impl Explanation {
+impl ChoiceExplanation {
     /// Writes what the search found as NCCL does. A NIC is never crossed to another one (`crossNic 0`).
     #[must_use]
     pub fn graph_lines(&self) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! What the search for channels tells the cost model.
 
+use super::dealing::dealing_of;
 use super::found::{Found, Links, Pattern, Reach, Searched};
 use super::interfaces::near_interfaces;
 use super::rules::{Bandwidths, Rules};
@@ -8,7 +9,7 @@ use crate::collectives::nccl::baselines::constants::{
     AMD, Generation, Hop, has_cpu_of, host_bandwidth, slot_bandwidth,
 };
 use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop};
-use crate::collectives::nccl::baselines::interfaces::{Deal, Dealing};
+use crate::collectives::nccl::baselines::interfaces::Deal;
 use crate::collectives::nccl::baselines::rings::{
     Era, RingPath, Rings, host_ring, rings_of, rings_of_rccl,
 };
@@ -77,7 +78,7 @@ impl Graph {
         let deal = (servers > 1).then(|| {
             let found: Vec<Rings> = parts.iter().map(|part| part.orders.clone()).collect();
             let found = all_alike(wiring, &groups, found, rules.thresholds.is_none());
-            Deal::new(wiring, gpus, &ranks, &found, &Dealing::of(rules, settings))
+            Deal::new(wiring, gpus, &ranks, &found, &dealing_of(rules, settings))
         });
         Self {
             generation,
@@ -207,7 +208,9 @@ impl Part {
         let may = settings.nvls && fabric.switched > 0;
         let least = rules.nvls.map_or(usize::MAX, |nvls| nvls.least);
         let may = may && gpus.len() >= least && generation >= Generation::Hopper;
-        let nvls = may.then(|| searched.nvls()).flatten();
+        let total = Links::Switched(search.total(generation, fabric.switched));
+        let in_switch = Searched { links: total, reach: Reach::Nvl, ..searched };
+        let nvls = may.then(|| in_switch.nvls()).flatten();
         let (is_rccl, orders) = (false, found);
         Self { path, rings, trees, nvls, hop, times, interface, is_rccl, orders }
     }

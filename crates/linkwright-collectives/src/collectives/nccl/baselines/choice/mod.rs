@@ -8,6 +8,7 @@
 //! registered windows, and are left out, too. So are registered buffers, tuner plugins and several operations in one group.
 //! It knows no latency that a network interface tells NCCL, nor LL128's wish for one near each GPU, nor MSCCL of RCCL.
 
+mod dealing;
 mod explain;
 mod found;
 pub(super) mod graph;
@@ -25,11 +26,12 @@ pub(super) mod versions;
 
 use thiserror::Error;
 
-pub use self::explain::{Explanation, FoundGraph, ModelCost, explain};
+pub(super) use self::dealing::dealing_of;
+pub use self::explain::{ChoiceExplanation, FoundGraph, ModelCost, explain};
 use self::graph::Graph;
 pub(super) use self::graph::{all_alike, rings_in};
 use self::model::{Candidate, Model};
-pub use self::numbers::{NumberType, Operation};
+pub use self::numbers::{ElementType, ReduceOperation};
 pub use self::rules::Library;
 use self::rules::{Bandwidths, Rules};
 pub use self::settings::Settings;

@@ -1,4 +1,4 @@
-//! What a collective reduces: the type of its numbers, and the operation.
+//! Names the type of a collective's numbers, and the operation that reduces them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::collectives::schedule::collective::Collective;
 /// Names the type of a collective's numbers, as nccl-tests does (`-d`; its `src/common.cu`, `test_typenames`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are the types")]
-pub enum NumberType {
+pub enum ElementType {
     Int8,
     Uint8,
     Int32,
@@ -22,9 +22,9 @@ pub enum NumberType {
     Float8E5m2,
 }
 
-linkwright_ground::named_by_all!(NumberType, "type of numbers");
+linkwright_ground::named_by_all!(ElementType, "type of numbers");
 
-impl NumberType {
+impl ElementType {
     /// Lists them in nccl-tests' order.
     pub const ALL: [Self; 12] = [
         Self::Int8,
@@ -69,7 +69,7 @@ impl NumberType {
 
 /// Names what is done with two numbers, as nccl-tests does (`-o`; its `src/common.cu`, `test_opnames`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Operation {
+pub enum ReduceOperation {
     /// They are added.
     Sum,
     /// They are multiplied.
@@ -84,9 +84,9 @@ pub enum Operation {
     MultipliedSum,
 }
 
-linkwright_ground::named_by_all!(Operation, "operation");
+linkwright_ground::named_by_all!(ReduceOperation, "operation");
 
-impl Operation {
+impl ReduceOperation {
     /// Lists them in nccl-tests' order.
     pub const ALL: [Self; 6] =
         [Self::Sum, Self::Product, Self::Max, Self::Min, Self::Average, Self::MultipliedSum];
@@ -105,11 +105,15 @@ impl Operation {
     }
 }
 
-/// Tells whether switches can do a collective of such numbers: they reduce some types by some operations
-/// (NVIDIA/nccl v2.30.7-1, `src/include/device.h`, lines 587 to 602; the same since 2.18), and copies know no types.
+/// Tells whether switches can do a collective of such numbers. They reduce some types by some operations, the same since 2.18
+/// (NVIDIA/nccl v2.30.7-1, `src/include/device.h`, lines 587 to 602). Copies know no types.
 #[must_use]
-pub fn switches_can(collective: Collective, numbers: NumberType, operation: Operation) -> bool {
-    use NumberType::{Bfloat16, Double, Float, Half, Int32, Int64, Uint32, Uint64};
+pub fn switches_can(
+    collective: Collective,
+    numbers: ElementType,
+    operation: ReduceOperation,
+) -> bool {
+    use ElementType::{Bfloat16, Double, Float, Half, Int32, Int64, Uint32, Uint64};
     let is_reduced = matches!(
         collective,
         Collective::AllReduce | Collective::ReduceScatter | Collective::Reduce { .. }
@@ -119,9 +123,9 @@ pub fn switches_can(collective: Collective, numbers: NumberType, operation: Oper
     }
     match numbers {
         Int32 | Uint32 | Int64 | Uint64 | Half | Bfloat16 => {
-            matches!(operation, Operation::Sum | Operation::Min | Operation::Max)
+            matches!(operation, ReduceOperation::Sum | ReduceOperation::Min | ReduceOperation::Max)
         }
-        Float | Double => operation == Operation::Sum,
+        Float | Double => operation == ReduceOperation::Sum,
         _ => false,
     }
 }
@@ -133,15 +137,17 @@ mod tests {
     #[test]
     fn switches_reduce_what_ncclnvlssupported_says() {
         let reduce = |numbers, operation| switches_can(Collective::AllReduce, numbers, operation);
-        for numbers in NumberType::ALL {
-            let sums = reduce(numbers, Operation::Sum);
+        for numbers in ElementType::ALL {
+            let sums = reduce(numbers, ReduceOperation::Sum);
             assert_eq!(sums, !numbers.is_eight_bits(), "{}", numbers.name());
-            assert!(switches_can(Collective::AllGather, numbers, Operation::Sum));
-            for operation in [Operation::Product, Operation::Average, Operation::MultipliedSum] {
+            assert!(switches_can(Collective::AllGather, numbers, ReduceOperation::Sum));
+            for operation in
+                [ReduceOperation::Product, ReduceOperation::Average, ReduceOperation::MultipliedSum]
+            {
                 assert!(!reduce(numbers, operation), "{} {}", numbers.name(), operation.name());
             }
         }
-        assert!(reduce(NumberType::Half, Operation::Max));
-        assert!(!reduce(NumberType::Float, Operation::Max));
+        assert!(reduce(ElementType::Half, ReduceOperation::Max));
+        assert!(!reduce(ElementType::Float, ReduceOperation::Max));
     }
 }

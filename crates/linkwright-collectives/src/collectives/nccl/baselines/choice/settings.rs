@@ -1,6 +1,6 @@
 //! What a user sets, as NCCL's environment variables do, or has measured.
 
-use super::numbers::{NumberType, Operation, switches_can};
+use super::numbers::{ElementType, ReduceOperation, switches_can};
 use super::version::Version;
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
 use crate::collectives::nccl::baselines::interfaces::CrossNic;
@@ -28,10 +28,9 @@ pub struct Settings {
     /// The only protocol (`NCCL_PROTO`).
     pub protocol: Option<Protocol>,
     /// The type of the numbers (nccl-tests' `-d`); single precision where nothing is said.
-    pub numbers: Option<NumberType>,
-    /// What is done with them where a collective reduces (nccl-tests' `-o`); a sum where
-    /// nothing is said.
-    pub operation: Option<Operation>,
+    pub numbers: Option<ElementType>,
+    /// The operation of a collective that reduces (nccl-tests' `-o`); a sum where nothing is said.
+    pub operation: Option<ReduceOperation>,
     /// How ranks are processes; as nccl-tests is usually run where nothing is said.
     pub processes: Option<Processes>,
     /// GB/s that one link between GPUs was measured to reach in a direction: of NVLink or xGMI,
@@ -62,9 +61,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Gives the type of the numbers, and what is done with them.
-    pub(super) fn reduced(&self) -> (NumberType, Operation) {
-        (self.numbers.unwrap_or(NumberType::Float), self.operation.unwrap_or(Operation::Sum))
+    /// Gives the type of the numbers, and the operation on them.
+    pub(super) fn reduced(&self) -> (ElementType, ReduceOperation) {
+        (self.numbers.unwrap_or(ElementType::Float), self.operation.unwrap_or(ReduceOperation::Sum))
     }
 
     /// Tells whether switches may do a collective, and can do it with its numbers.

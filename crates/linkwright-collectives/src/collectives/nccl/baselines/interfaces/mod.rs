@@ -22,8 +22,6 @@ pub(super) use self::chains::Chain;
 pub(in crate::collectives) use self::crossings::Messages;
 use self::reach::Reach;
 use self::side::{Dealt, Side};
-use super::choice::rules::Rules;
-use super::choice::{Library, Settings, Version};
 use super::rings::Rings;
 use crate::collectives::schedule::time::resources;
 use crate::diagnostic::Named;
@@ -58,25 +56,12 @@ pub(in crate::collectives) struct Dealing {
     /// Lets interfaces read and write the memory of GPUs.
     pub(super) gpudirect: bool,
     /// Lets rings that cross go by pairs. Every other server exchanges the two, so that they stay on rails.
-    paired: bool,
+    pub(super) paired: bool,
     /// Whether it is RCCL, which has a list for eight MI300X.
-    listed: bool,
+    pub(super) listed: bool,
 }
 
-/// The first release with PXN, and the first that exchanges rings (`crossNicRing` of `src/graph/connect.cc`).
-const PXN_FROM: Version = Version::new(2, 12, 0);
-const PAIRED_FROM: Version = Version::new(2, 28, 0);
-
 impl Dealing {
-    pub(super) fn of(rules: &Rules, settings: &Settings) -> Self {
-        let version = settings.version.unwrap_or(rules.version);
-        let is_nccl = rules.library == Library::Nccl;
-        let Settings { cross_nic: cross, gpudirect, .. } = *settings;
-        let pxn = settings.pxn && is_nccl && version >= PXN_FROM;
-        let paired = is_nccl && version >= PAIRED_FROM;
-        Self { cross, pxn, gpudirect, paired, listed: !is_nccl }
-    }
-
     /// That of the newest release of the library that runs on these links.
     pub(in crate::collectives) fn newest(wiring: &Wiring) -> Self {
         let is_amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi));
