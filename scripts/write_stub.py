@@ -49,6 +49,8 @@ RETURNS = {
     "Fabric.parameters": "dict[str, int | bool | str | list[int]]",
     "Match.joined_by": "dict[str, int]",
     "Scenario.jobs": "str | list[Job]",
+    "NcclTestsLog.numbers": "NumberTypeName | None",
+    "NcclTestsLog.operation": "NcclOperationName | None",
     "Scenario.kind": "Literal['mix', 'programs']",
     "Scenario.policies": "list[PolicyName]",
     "Scenario.bandwidth_model": "BandwidthModelName",

@@ -1778,11 +1778,11 @@ class NcclTestsLog:
         """
 
     @property
-    def numbers(self) -> str | None:
+    def numbers(self) -> NumberTypeName | None:
         """The type of the numbers, by nccl-tests' name. None where the table does not name a known one."""
 
     @property
-    def operation(self) -> str | None:
+    def operation(self) -> NcclOperationName | None:
         """The operation on the numbers, by nccl-tests' name. None where there is none."""
 
     def check(self, collective: CollectiveName, gpus: int) -> None:

@@ -1,20 +1,23 @@
 """Tests which network interfaces the channels of a collective take."""
 
+from typing import Any
+
 import pytest
 
 from linkwright import CollectiveError, System, expect, nccl_interfaces
+from linkwright.names import CollectiveName
 
 TWO = System("hgx-h100", servers=2, network="400 Gb/s")
 GPUS = list(range(16))
 
 
-def time_of(system: System, collective: str, size: int, **options: object) -> float:
+def time_of(system: System, collective: CollectiveName, size: int, **options: Any) -> float:
     gpus = list(range(system.gpu_count))
     (row,) = expect(system, gpus, collective, [size], **options)
-    return row["time"]
+    return float(row["time"])
 
 
-def test_every_channel_tells_who_sends_and_receives_by_what():
+def test_every_channel_tells_who_sends_and_receives_by_what() -> None:
     ends = list(nccl_interfaces(TWO, GPUS, "all-reduce", 1 << 30, algorithm="ring"))
     assert len(ends) == 2 * 2 * 16
     for row in ends:
@@ -26,20 +29,20 @@ def test_every_channel_tells_who_sends_and_receives_by_what():
 
 
 @pytest.mark.parametrize(("cross_nic", "stays"), [(0, True), (1, False), (2, True)])
-def test_a_ring_stays_on_its_rail_as_asked(cross_nic: int, stays: bool):
-    options = {"algorithm": "ring", "cross_nic": cross_nic}
+def test_a_ring_stays_on_its_rail_as_asked(cross_nic: int, stays: bool) -> None:
+    options: dict[str, Any] = {"algorithm": "ring", "cross_nic": cross_nic}
     rails: dict[tuple[int, int], set[int]] = {}
     for row in nccl_interfaces(TWO, GPUS, "all-reduce", 1 << 30, **options):
         rails.setdefault((row["channel"], row["server"]), set()).add(row["rail"])
     assert all(len(used) == 1 for used in rails.values()) == stays
 
 
-def test_an_unknown_cross_nic_is_refused_with_those_that_work():
+def test_an_unknown_cross_nic_is_refused_with_those_that_work() -> None:
     with pytest.raises(CollectiveError, match="0, 1, 2"):
         expect(TWO, GPUS, "all-reduce", [1], cross_nic=3)
 
 
-def test_messages_cost_what_it_takes_to_post_them():
+def test_messages_cost_what_it_takes_to_post_them() -> None:
     times = [
         time_of(System("hgx-h100", servers, network="400 Gb/s"), "all-to-all", 8192)
         for servers in (2, 4, 8)
@@ -48,7 +51,7 @@ def test_messages_cost_what_it_takes_to_post_them():
     assert times[2] > times[1] + 30e-6
 
 
-def test_data_by_the_hosts_memory_is_no_faster():
+def test_data_by_the_hosts_memory_is_no_faster() -> None:
     quick = time_of(TWO, "all-reduce", 1 << 30, algorithm="ring")
     assert time_of(TWO, "all-reduce", 1 << 30, algorithm="ring", gpudirect=False) >= quick
     ends = nccl_interfaces(TWO, GPUS, "all-reduce", 1 << 30, algorithm="ring", gpudirect=False)
