@@ -5,7 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::collectives::nccl::baselines::{ExpectedAlgorithm, channel_interfaces, expect};
+use crate::collectives::nccl::baselines::{
+    ExpectedAlgorithm, Settings, Version, channel_interfaces, expect,
+};
 use crate::collectives::schedule::collective::Collective;
 use crate::system::composition::PortOrder;
 use crate::system::fabric::{LinkRate, single_switch};
