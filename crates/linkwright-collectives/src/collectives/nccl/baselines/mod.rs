@@ -12,36 +12,37 @@
 //! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
 //! left out: `CollNet`, and NVLS between servers, which takes it.
 
+mod channel_interfaces;
 mod choice;
 mod constants;
 pub mod double_tree;
 pub mod expect;
 mod expected_algorithm;
 mod fabric;
+mod generation;
 mod interfaces;
 mod plans;
 pub mod rings;
 mod search;
 mod silicon;
 
+pub use channel_interfaces::{ChannelEnd, ChannelInterfaces, channel_interfaces};
 pub use choice::{
     Choice, ChoiceError, ChoiceExplanation, Chunking, ElementType, FoundGraph, Library, ModelCost,
     ReduceOperation, Release, Settings, Version, VersionError, choices, choose, explain,
     release_on, releases,
 };
 pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
-pub(in crate::collectives) use constants::{AMD, Generation, has_cpu_of};
+pub(in crate::collectives) use constants::{AMD, has_cpu_of};
 pub use expect::doubts::doubts;
 pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};
 pub use expected_algorithm::ExpectedAlgorithm;
 pub(in crate::collectives) use expected_algorithm::by_pairs;
 pub(in crate::collectives) use fabric::by_server;
+pub(in crate::collectives) use generation::Generation;
 pub use interfaces::CrossNic;
 pub(in crate::collectives) use interfaces::{Dealing, Messages};
-pub use plans::{
-    BaselinePlan, ChannelEnd, ChannelInterfaces, ChosenPlanError, NcclBaseline, baseline_plan,
-    channel_interfaces, chosen_plan,
-};
+pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
 pub(in crate::collectives) use plans::{Timed, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};
 pub(in crate::collectives) use silicon::Silicon;

@@ -1,9 +1,7 @@
 //! NCCL's algorithms as schedules.
 
-mod interfaces;
 mod job;
 
-pub use self::interfaces::{ChannelEnd, ChannelInterfaces, channel_interfaces};
 use self::job::{Job, Recipe};
 use thiserror::Error;
 

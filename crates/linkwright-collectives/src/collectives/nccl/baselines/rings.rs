@@ -7,8 +7,8 @@
 
 use super::choice::rules::Search;
 use super::choice::versions::today;
-use super::constants::Generation;
 use super::fabric::{Fabric, host_order};
+use super::generation::Generation;
 use super::search::pack_rings;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::{ChannelTransport, Relay};

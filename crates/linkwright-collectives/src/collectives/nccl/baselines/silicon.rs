@@ -4,7 +4,7 @@
 //! that a GPU with a faster clock takes less time. Where a GPU has two dies, half of what a block reaches lies on the
 //! other, and each way is longer.
 
-use super::constants::Generation;
+use super::generation::Generation;
 use crate::system::{Wiring, gpus::find};
 
 /// Tells the gigahertz of a GPU, and its dies with cores.

@@ -10,13 +10,10 @@ use super::graph::Graph;
 use super::model::{Candidate, Model};
 use super::rules::Rules;
 use super::shape::MOST_THREADS;
-use super::{ChoiceError, Settings, rules_on};
 use crate::collectives::nccl::baselines::constants::PCIE3_BANDWIDTH;
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
-use crate::collectives::planners::link_graph::check_gpus;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
-use crate::system::{System, Wiring};
 
 /// Holds the answers of a library's search and of its cost model.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,22 +91,6 @@ const COLUMNS: [(Option<ExpectedAlgorithm>, &str); 7] = [
     (Some(ExpectedAlgorithm::NvlsTree), "NVLSTree"),
     (Some(ExpectedAlgorithm::Pat), "PAT"),
 ];
-
-/// Asks the library's search and its cost model about these GPUs, by their ids.
-///
-/// # Errors
-/// The GPUs do not fit the system.
-pub fn explain(
-    system: &System,
-    gpus: &[usize],
-    settings: &Settings,
-) -> Result<ChoiceExplanation, ChoiceError> {
-    check_gpus(system, gpus)?;
-    let wiring = &Wiring::of_gpus(system, gpus);
-    let (rules, _) = rules_on(wiring, settings);
-    let graph = Graph::new(rules, wiring, gpus, settings);
-    Ok(explained(rules, &graph))
-}
 
 pub fn explained(rules: &Rules, graph: &Graph) -> ChoiceExplanation {
     let model = Model { rules, graph };

@@ -8,7 +8,7 @@
 //! It leaves out which GPU each channel begins at, and counts links as if they were dealt evenly.
 
 use super::rules::Search;
-use crate::collectives::nccl::baselines::constants::Generation;
+use crate::collectives::nccl::baselines::generation::Generation;
 
 /// Names a shape of channels, with the number that NCCL prints for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

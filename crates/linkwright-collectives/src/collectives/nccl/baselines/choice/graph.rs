@@ -6,9 +6,10 @@ use super::interfaces::near_interfaces;
 use super::rules::{Bandwidths, Rules};
 use super::settings::Settings;
 use crate::collectives::nccl::baselines::constants::{
-    AMD, Generation, Hop, has_cpu_of, host_bandwidth, slot_bandwidth,
+    AMD, Hop, has_cpu_of, host_bandwidth, slot_bandwidth,
 };
 use crate::collectives::nccl::baselines::fabric::{Fabric, by_server, farthest_hop};
+use crate::collectives::nccl::baselines::generation::Generation;
 use crate::collectives::nccl::baselines::interfaces::Deal;
 use crate::collectives::nccl::baselines::rings::{
     Era, RingPath, Rings, host_ring, rings_of, rings_of_rccl,

@@ -27,7 +27,8 @@ pub(super) mod versions;
 use thiserror::Error;
 
 pub(super) use self::dealing::dealing_of;
-pub use self::explain::{ChoiceExplanation, FoundGraph, ModelCost, explain};
+use self::explain::explained;
+pub use self::explain::{ChoiceExplanation, FoundGraph, ModelCost};
 use self::graph::Graph;
 pub(super) use self::graph::{all_alike, rings_in};
 use self::model::{Candidate, Model};
@@ -39,8 +40,8 @@ pub use self::shape::Chunking;
 use self::shape::{Cut, PAIRS_LL_MOST};
 use self::thresholds::Forced;
 pub use self::version::{Version, VersionError};
-use super::constants::Generation;
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
+use super::generation::Generation;
 use super::rings::RingPath;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::planners::plan::nvls::halves_of_trees;
@@ -203,6 +204,22 @@ pub fn release_on(
         note.into_iter().chain(memory_note(rules, wiring, gpus, settings)).collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok((format!("{} {}", rules.library.name(), rules.version), note))
+}
+
+/// Asks the library's search and its cost model about these GPUs, by their ids.
+///
+/// # Errors
+/// The GPUs do not fit the system.
+pub fn explain(
+    system: &System,
+    gpus: &[usize],
+    settings: &Settings,
+) -> Result<ChoiceExplanation, ChoiceError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let (rules, _) = rules_on(wiring, settings);
+    let graph = Graph::new(rules, wiring, gpus, settings);
+    Ok(explained(rules, &graph))
 }
 
 /// A release on a job's GPUs, for one collective: made once for many sizes.

@@ -8,8 +8,9 @@ use super::rules::{
     Bandwidths, ByCollective, Halves, Limits, Nvls, NvlsShare, NvlsTree, Plateau, Rules, Shares,
     TreeMost,
 };
-use crate::collectives::nccl::baselines::constants::{Generation, Hop};
+use crate::collectives::nccl::baselines::constants::Hop;
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
+use crate::collectives::nccl::baselines::generation::Generation;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 

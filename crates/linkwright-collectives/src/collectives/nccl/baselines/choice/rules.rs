@@ -5,7 +5,7 @@
 //! Blackwell. A release that knew no GPU of a generation has its elder's row.
 
 use super::version::Version;
-use crate::collectives::nccl::baselines::constants::Generation;
+use crate::collectives::nccl::baselines::generation::Generation;
 use crate::system::LinkKind;
 
 /// Who makes it.

@@ -321,6 +321,7 @@ fn without_peers_switches_reduce_and_all_else_goes_through_the_host_s_memory() {
 #[test]
 fn an_unknown_version_takes_another_one_and_says_so() {
     let of = |library, minor, patch| versions::of(library, Version::new(2, minor, patch));
+    assert_eq!(versions::newest(Library::Nccl).version, Version::NEWEST);
     assert!((18..=30).all(|minor| of(Library::Nccl, minor, 0).1.is_none()));
     assert!(of(Library::Nccl, 7, 0).1.is_none());
     let (rules, note) = of(Library::Nccl, 15, 5);

@@ -5,8 +5,8 @@
 
 use super::graph::Graph;
 use super::rules::Thresholds;
-use crate::collectives::nccl::baselines::constants::Generation;
 use crate::collectives::nccl::baselines::expected_algorithm::ExpectedAlgorithm;
+use crate::collectives::nccl::baselines::generation::Generation;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 

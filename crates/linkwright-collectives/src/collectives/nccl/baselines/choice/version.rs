@@ -5,8 +5,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::rules::Library;
-use super::versions;
 use crate::diagnostic::{Diagnose, Diagnosis};
 
 /// A release.
@@ -21,6 +19,9 @@ pub struct Version {
 }
 
 impl Version {
+    /// The newest of NCCL whose rules are known.
+    pub const NEWEST: Self = Self::new(2, 30, 0);
+
     /// A release by its three numbers.
     #[must_use]
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
@@ -43,9 +44,9 @@ pub struct VersionError(pub String);
 impl Diagnose for VersionError {
     fn diagnosis(&self) -> Diagnosis {
         let Self(name) = self;
-        let newest = versions::newest(Library::Nccl).version;
         Diagnosis::of(format!("`{name}` names no version of NCCL 2")).remedy(format!(
-            "write it as 2.21.5, or as NCCL prints it; {newest} is the newest that is known"
+            "write it as 2.21.5, or as NCCL prints it; {} is the newest that is known",
+            Version::NEWEST
         ))
     }
 }

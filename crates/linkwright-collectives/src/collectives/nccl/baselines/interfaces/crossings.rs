@@ -1,7 +1,8 @@
 //! Names the interfaces of connections between servers: of rings and trees, of messages, and of trees between switches.
 
+use super::deal::{Deal, kinds_of};
+use super::dealing::{CrossNic, Dealing};
 use super::reach::{Distance, Reach};
-use super::{CrossNic, Deal, Dealing, kinds_of};
 use crate::collectives::nccl::baselines::fabric::Fabric;
 use crate::collectives::schedule::time::resources;
 use crate::collectives::schedule::{Crossing, Schedule};

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::Dealing;
+use super::dealing::Dealing;
 use crate::collectives::nccl::baselines::fabric::Fabric;
 use crate::network::{ResourceId, RouteClass, Routes};
 use crate::system::DeviceKind;

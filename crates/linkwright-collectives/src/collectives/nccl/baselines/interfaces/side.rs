@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::chains::{Chain, Exit, Wanted};
+use super::dealing::{AS_GOOD, CrossNic, Dealing};
 use super::reach::{Distance, Reach, Uses};
-use super::{AS_GOOD, CrossNic, Dealing};
 use crate::collectives::nccl::baselines::fabric::Fabric;
 use crate::collectives::nccl::baselines::rings::{RingPath, Rings};
 use crate::network::{ResourceId, RouteClass, Routes};

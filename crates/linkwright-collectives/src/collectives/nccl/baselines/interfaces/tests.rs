@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collectives::nccl::baselines::{
-    ExpectedAlgorithm, Settings, Version, channel_interfaces, expect,
+    ExpectedAlgorithm, Settings, channel_interfaces, expect,
 };
 use crate::collectives::schedule::collective::Collective;
 use crate::system::composition::PortOrder;

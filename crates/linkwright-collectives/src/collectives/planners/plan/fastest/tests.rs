@@ -14,7 +14,10 @@ fn by_trying_all(plans: &[Plan], wiring: &Wiring, size: Bytes) -> (Plan, Timing)
         let loads = link_bytes(&plan.schedule, &routes).unwrap();
         let times = loads.iter().zip(routes.capacities());
         let busiest = times.map(|(load, most)| load / most.0 as f64).fold(0.0, f64::max);
-        let launch = protocol_on(&plan.schedule, wiring).launch.as_seconds();
+        let launch_by = |protocol: &Protocol| {
+            protocol_for(&plan.schedule, *protocol, wiring).launch.as_seconds()
+        };
+        let launch = Packing.protocols().iter().map(launch_by).fold(f64::INFINITY, f64::min);
         let near = NEAR * (launch + size.0 as f64 * busiest);
         if best.as_ref().is_some_and(|(_, timing)| timing.time.as_seconds() <= near) {
             continue;

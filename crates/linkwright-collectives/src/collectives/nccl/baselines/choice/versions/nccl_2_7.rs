@@ -2,7 +2,7 @@
 
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
-use crate::collectives::nccl::baselines::constants::Generation;
+use crate::collectives::nccl::baselines::generation::Generation;
 
 /// The rates of one channel that the search tries.
 const RATES: &[f64] = &[42.0, 24.0, 21.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0];

@@ -5,7 +5,7 @@
 use super::nccl_2_18::RULES_2_20;
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
-use crate::collectives::nccl::baselines::constants::Generation;
+use crate::collectives::nccl::baselines::generation::Generation;
 
 const TREE_LL: &[f64] = &[
     0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0, 0.6, 1.0, 0.9, 1.0, 1.0, 0.1, 0.1, 0.1,
