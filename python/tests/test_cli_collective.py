@@ -381,12 +381,12 @@ def test_numbers_and_names_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "30")
     size = ("-b", "64M", "-e", "64M")
     for words, shown in (
-        (("compare", "all-reduce", *FOUR, "--algorithm", "packing"), ["packing", "1518.2"]),
+        (("compare", "all-reduce", *FOUR, "--algorithm", "packing"), ["packing", "1527.7"]),
         (
             ("expect", "all-reduce", "-m", "hgx-h100", *size),
-            ["67108864", "350.7", "nvls", "Simple"],
+            ["67108864", "356.0", "nvls", "Simple"],
         ),
-        (("time", "all-reduce", *FOUR, *size), ["67108864", "1518.2", "66.30", "47.91 KiB"]),
+        (("time", "all-reduce", *FOUR, *size), ["67108864", "1527.7", "65.89", "47.91 KiB"]),
         (("plan", "all-reduce", *FOUR), ["50.00%", "6 (4))"]),
     ):
         printed = linkwright("collective", *words, "--wide").stdout
@@ -412,7 +412,7 @@ def test_columns_without_room_are_left_out_and_named(monkeypatch: pytest.MonkeyP
     for lines in (whole, piped):
         assert "left out" not in "\n".join(lines)
         [packing] = [line.split() for line in lines if line.startswith("packing")]
-        assert packing[-3:] == ["1.05x", "1.05x", "1.57x"]
+        assert packing[-3:] == ["1.02x", "1.06x", "1.54x"]
 
 
 def test_what_is_printed_and_drawn_names_machine_and_gpus(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: packing_rate(DGX1, [0, 9]), "no GPU 9"),
     (lambda: plan(DGX1, [1, 4, 5], "all-reduce", algorithm="one-hop", links="nvlink"), "packing"),
     (lambda: plan(MANY, range(1025), "all-reduce"), "1025 GPUs are more than a plan can have"),
-    (lambda: expect(MANY, range(1032), "all-reduce", [8]), "name 1024 at most"),
+    (lambda: expect(MANY, range(16385), "all-reduce", [8]), "name 16384 at most"),
 ]
 
 

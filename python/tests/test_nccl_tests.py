@@ -111,7 +111,7 @@ def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file
     ran = linkwright(*CALIBRATE, "--calibrate", EXAMPLE, "-o", file, "--json")
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)
-    assert told["median_error_after"] < 0.035 < told["median_error_before"]
+    assert told["median_error_after"] < 0.05 < told["median_error_before"]
     assert {term["name"] for term in told["terms"]} == {"reached.nvlink2", "launch.each"}
     times = [row["after"] for row in told["sweep"]]
     found = calibrate_log(load_log(EXAMPLE), System("dgx1-v100"), [0, 3], "all-reduce")

@@ -299,7 +299,7 @@ def test_links_of_a_representative_count_for_all_that_are_alike(
     assert {kind for _, _, kind in some} >= {"pcie5", "injection", "ejection"}
     for ends, row in whole.items():
         assert some[ends]["data"] == pytest.approx(row["data"], abs=1 + 1e-6 * row["data"]), ends
-        assert some[ends]["utilisation"] == pytest.approx(row["utilisation"], rel=0.025), ends
+        assert some[ends]["utilisation"] == pytest.approx(row["utilisation"], rel=0.03), ends
 
 
 def test_a_pipeline_is_played_whole_whatever_its_length(monkeypatch: pytest.MonkeyPatch) -> None:

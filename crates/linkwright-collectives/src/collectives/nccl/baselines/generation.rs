@@ -5,7 +5,7 @@ use crate::system::{Device, LinkKind, Wiring};
 /// A GPU generation as the cost model tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::collectives) enum Generation {
-    /// Pascal and older, which NCCL times as Volta, without LL128.
+    /// NCCL times Pascal and older as Volta, without LL128.
     Pascal,
     Volta,
     Ampere,
@@ -50,7 +50,7 @@ impl Generation {
         by_link.max().unwrap_or(Self::Pascal)
     }
 
-    /// That of a compute capability in tenths (`compCapIndex` of `src/graph/tuning.cc`).
+    /// Finds the generation of a compute capability in tenths (`compCapIndex` of `src/graph/tuning.cc`).
     const fn of_capability(capability: u32) -> Self {
         match capability {
             0..=69 => Self::Pascal,
@@ -61,7 +61,7 @@ impl Generation {
         }
     }
 
-    /// The row of the tables below.
+    /// Gives its row in tables of limits.
     pub(super) const fn row(self) -> usize {
         match self {
             Self::Pascal | Self::Volta => 0,

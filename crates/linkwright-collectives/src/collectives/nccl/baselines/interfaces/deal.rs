@@ -1,4 +1,4 @@
-//! Deals a job's channels to the interfaces of its servers.
+//! Holds the channels of a job as they are dealt to the interfaces of its servers.
 
 use std::collections::BTreeMap;
 
