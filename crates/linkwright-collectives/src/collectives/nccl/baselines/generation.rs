@@ -5,7 +5,7 @@ use crate::system::{Device, LinkKind, Wiring};
 /// A GPU generation as the cost model tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::collectives) enum Generation {
-    /// NCCL times Pascal and older as Volta, without LL128.
+    /// Counts Pascal and older, which NCCL times as Volta, without LL128.
     Pascal,
     Volta,
     Ampere,
