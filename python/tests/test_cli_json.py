@@ -105,9 +105,11 @@ def test_every_command_has_a_case() -> None:
 
 def test_the_page_knows_what_an_explanation_adds() -> None:
     words = ["-m", "hgx-h100", "-b", "1KiB", "-e", "1KiB", "--explain", "--json"]
-    found = json.loads(linkwright("collective", "expect", "all-reduce", *words).stdout)
-    assert "explanation" in found
-    check(found, "", schema("collective expect"))
+    for servers in ([], ["--servers", "2"]):
+        ran = linkwright("collective", "expect", "all-reduce", *words, *servers)
+        found = json.loads(ran.stdout)
+        assert (found["explanation"]["interfaces"] == []) == (servers == [])
+        check(found, "", schema("collective expect"))
 
 
 @pytest.mark.usefixtures("_workplace")

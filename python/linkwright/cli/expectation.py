@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from linkwright import System, choice_doubts, expect, names, nccl_explanation, nccl_release
+from linkwright import (
+    System,
+    choice_doubts,
+    expect,
+    names,
+    nccl_explanation,
+    nccl_interfaces,
+    nccl_release,
+)
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.error_bars import error_bars, print_legend, shown
@@ -40,6 +48,8 @@ from linkwright.nccl_tests import (
 
 __all__ = ["expected"]
 
+# A collective, its size in bytes, and its root.
+Asked: TypeAlias = "tuple[names.CollectiveName, int, int | None]"
 # The collective of the command; a log may say it.
 if TYPE_CHECKING:
     OptionalCollective = names.CollectiveName | None
@@ -261,7 +271,9 @@ def expected(
     if json:
         rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": library}
-        explained = _explained(whole, ids, options) if explain else {}
+        explained = (
+            _explained(whole, ids, (collective, sizes[-1], root), options) if explain else {}
+        )
         output.print_json(fields | explained | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
@@ -278,7 +290,7 @@ def expected(
                 shown(bar),
             )
         if explain:
-            _print_explanation(whole, ids, options)
+            _print_explanation(whole, ids, (collective, sizes[-1], root), options)
         console = output.console()
         console.print(_title(collective, ids, whole, library), style="bold")
         output.print_table(made)
@@ -323,6 +335,7 @@ def _print_log(
             for name, which in curves.items()
         }
         save_plot(bandwidth_by_size(series, f"{collective} on {job_text(gpus, machine)}"), plot)
+    largest = max(row.size for row in compared.rows)
     if json:
         fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
         found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
@@ -332,12 +345,12 @@ def _print_log(
             for row, bar in zip(compared.rows, bars, strict=True)
         ]
         stated = [vars(finding) for finding in compared.findings]
-        explained = _explained(machine, gpus, told) if explain else {}
+        explained = _explained(machine, gpus, (collective, largest, root), told) if explain else {}
         found |= explained
         output.print_json(fields | found | {"findings": stated, "notes": notes, "sweep": rows})
     else:
         if explain:
-            _print_explanation(machine, gpus, told)
+            _print_explanation(machine, gpus, (collective, largest, root), told)
         # An answer to another question than was meant is no answer: this comes first.
         for finding in compared.findings:
             output.say(f"{printable(path.name)}:{finding.line}: {finding.text}")
@@ -352,19 +365,35 @@ def _chosen(options: ExpectOptions) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in measured}
 
 
-def _explained(machine: System, gpus: list[int], options: ExpectOptions) -> dict[str, Any]:
+def _explained(
+    machine: System, gpus: list[int], asked: Asked, options: ExpectOptions
+) -> dict[str, Any]:
     lines, graphs, costs = nccl_explanation(
         machine, gpus, nccl=options["nccl"], nvls=options["nvls"], p2p=options["p2p"]
     )
-    # Which GPU, interface and rail each channel takes comes here, too.
-    rows = {"graphs": [dict(row) for row in graphs], "costs": [dict(row) for row in costs]}
+    collective, size, root = asked
+    left_out = ("processes", "numbers", "operation")
+    chosen = {name: value for name, value in _chosen(options).items() if name not in left_out}
+    ends = nccl_interfaces(machine, gpus, collective, size, root=root, **chosen)
+    tables = {"graphs": graphs, "costs": costs, "interfaces": ends}
+    rows = {name: [dict(row) for row in table] for name, table in tables.items()}
     return {"explanation": {"lines": lines, **rows}}
 
 
-def _print_explanation(machine: System, gpus: list[int], options: ExpectOptions) -> None:
-    """Prints NCCL's lines of its search and of its cost model."""
-    for line in _explained(machine, gpus, options)["explanation"]["lines"]:
+def _print_explanation(
+    machine: System, gpus: list[int], asked: Asked, options: ExpectOptions
+) -> None:
+    """Prints NCCL's lines of its search and of its cost model, and each channel's interfaces."""
+    explanation = _explained(machine, gpus, asked, options)["explanation"]
+    for line in explanation["lines"]:
         output.say(line)
+    for end in explanation["interfaces"]:
+        act = "sends" if end["sends"] else "receives"
+        through = "" if end["through"] is None else f" through GPU {end['through']}"
+        place = f"channel {end['channel']:02}, server {end['server']}"
+        way = f"{end['interface']} (rail {end['rail']}){through}"
+        memory = ", by the host's memory" if end["by_memory"] else ""
+        output.say(f"{place}: GPU {end['gpu']} {act} by {way}{memory}")
 
 
 def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title: str) -> None:

@@ -237,7 +237,7 @@ impl<'a> Job<'a> {
             let own = self.found.map(|found| at / found % kinds);
             for tree in own.map_or(&between[..kinds], |kind| &between[kind..=kind]) {
                 let mut parent = vec![None; self.gpus.len()];
-                let order: Cow<'_, Vec<Vec<usize>>> = match &self.deal {
+                let order: Cow<'_, [Vec<usize>]> = match &self.deal {
                     Some(deal) => Cow::Owned(self.of_tree(deal, at % deal.channels())),
                     None => Cow::Borrowed(order),
                 };
