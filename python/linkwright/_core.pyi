@@ -4393,6 +4393,8 @@ def nccl_interfaces(
     p2p: bool = True,
     algorithm: NcclAlgorithmName | None = None,
     protocol: ProtocolName | None = None,
+    numbers: NumberTypeName | None = None,
+    operation: NcclOperationName | None = None,
     cross_nic: int = 2,
     pxn: bool = True,
     gpudirect: bool = True,
@@ -4410,6 +4412,8 @@ def nccl_interfaces(
         p2p: As for `expect`.
         algorithm: As for `expect`.
         protocol: As for `expect`.
+        numbers: As for `expect`.
+        operation: As for `expect`.
         cross_nic: As for `expect`.
         pxn: As for `expect`.
         gpudirect: As for `expect`.

@@ -1,8 +1,10 @@
 """Tests which network interfaces the channels of a collective take."""
 
+import json
 from typing import Any
 
 import pytest
+from commands import linkwright
 
 from linkwright import CollectiveError, System, expect, nccl_interfaces
 from linkwright.names import CollectiveName
@@ -35,6 +37,17 @@ def test_a_ring_stays_on_its_rail_as_asked(cross_nic: int, stays: bool) -> None:
     for row in nccl_interfaces(TWO, GPUS, "all-reduce", 1 << 30, **options):
         rails.setdefault((row["channel"], row["server"]), set()).add(row["rail"])
     assert all(len(used) == 1 for used in rails.values()) == stays
+
+
+def test_the_explained_channels_are_those_of_what_is_chosen() -> None:
+    words = ("all-reduce", "-m", "hgx-h100", "--servers", 2, "-b", "1G", "-e", "1G")
+    for numbers in ("half", "int8"):
+        ran = linkwright("collective", "expect", *words, "--type", numbers, "--explain", "--json")
+        told = json.loads(ran.stdout)
+        algorithm = told["sweep"][0]["algorithm"]
+        assert (algorithm == "nvls-tree") == (numbers == "half")
+        own = nccl_interfaces(TWO, GPUS, "all-reduce", 1 << 30, algorithm=algorithm)
+        assert told["explanation"]["interfaces"] == [dict(row) for row in own]
 
 
 def test_an_unknown_cross_nic_is_refused_with_those_that_work() -> None:

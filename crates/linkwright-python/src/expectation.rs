@@ -198,6 +198,8 @@ pub fn nccl_choices(
 ///     p2p: As for `expect`.
 ///     algorithm: As for `expect`.
 ///     protocol: As for `expect`.
+///     numbers: As for `expect`.
+///     operation: As for `expect`.
 ///     cross_nic: As for `expect`.
 ///     pxn: As for `expect`.
 ///     gpudirect: As for `expect`.
@@ -215,6 +217,7 @@ pub fn nccl_choices(
     system: "System", gpus: "Sequence[int]", collective: "CollectiveName", size: "int | str", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls: "bool" = true, p2p: "bool" = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    numbers: "NumberTypeName | None" = None, operation: "NcclOperationName | None" = None,
     cross_nic: "int" = 2, pxn: "bool" = true, gpudirect: "bool" = true
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -229,6 +232,8 @@ pub fn nccl_interfaces(
     #[pyo3(from_py_with = given)] p2p: bool,
     #[pyo3(from_py_with = given)] algorithm: Option<&str>,
     #[pyo3(from_py_with = given)] protocol: Option<&str>,
+    #[pyo3(from_py_with = given)] numbers: Option<&str>,
+    #[pyo3(from_py_with = given)] operation: Option<&str>,
     #[pyo3(from_py_with = given)] cross_nic: i128,
     #[pyo3(from_py_with = given)] pxn: bool,
     #[pyo3(from_py_with = given)] gpudirect: bool,
@@ -236,7 +241,7 @@ pub fn nccl_interfaces(
     let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let size = bytes("the size", size)?;
-    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [None, None])?;
+    let settings = settings_of(nccl, [nvls, p2p], algorithm, protocol, None, [numbers, operation])?;
     let settings = with_interfaces(settings, cross_nic, [pxn, gpudirect])?;
     let found = baselines::channel_interfaces(system.core(), &gpus, wanted, size, &settings);
     Table::new(tables::channel_interfaces(&found.map_err(errors::collective)?))

@@ -314,6 +314,8 @@ def _print_log(
     log, collective = read_log(path, collective)
     nccl = options["nccl"] or version_of(log, machine, gpus)
     told: ExpectOptions = {**options, "nccl": nccl}
+    told["numbers"] = options["numbers"] or log.numbers
+    told["operation"] = options["operation"] or log.operation
     compared = compare_log(log, machine, gpus, collective, root=root, **options)
     library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
@@ -372,8 +374,8 @@ def _explained(
         machine, gpus, nccl=options["nccl"], nvls=options["nvls"], p2p=options["p2p"]
     )
     collective, size, root = asked
-    left_out = ("processes", "numbers", "operation")
-    chosen = {name: value for name, value in _chosen(options).items() if name not in left_out}
+    chosen = _chosen(options)
+    del chosen["processes"]
     ends = nccl_interfaces(machine, gpus, collective, size, root=root, **chosen)
     tables = {"graphs": graphs, "costs": costs, "interfaces": ends}
     rows = {name: [dict(row) for row in table] for name, table in tables.items()}
