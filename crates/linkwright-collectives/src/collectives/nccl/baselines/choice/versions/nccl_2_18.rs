@@ -21,7 +21,7 @@ pub const HOPPER_BETWEEN_2_19: &[f64] = &[
     0.12,
 ];
 
-const LIMITS: Limits = Limits {
+pub const LIMITS: Limits = Limits {
     most: [f64::INFINITY; 4],
     tree_most: TreeMost::Channel([
         [26.5, 18.5, 10.0],
@@ -84,6 +84,22 @@ pub const RULES: Rules = Rules {
     ..nccl_2_17::RULES
 };
 
+/// Rates NVLS from 2.19 on.
+pub const NVLS_2_19: Nvls = Nvls {
+    latency: 23.0,
+    share: NvlsShare::Size(5.0 / 6.0),
+    halves: Halves::Share,
+    channels: [16, 16, 16],
+    least: 3,
+    tree: Some(NvlsTree {
+        hop: 14.0,
+        most: [[f64::INFINITY; 2]; 2],
+        in_turn: false,
+        corrected: false,
+        tuned: false,
+    }),
+};
+
 /// Rates trees by whole chunks again, and NVLSTree by levels.
 pub const RULES_2_19: Rules = Rules {
     version: Version::new(2, 19, 0),
@@ -97,20 +113,7 @@ pub const RULES_2_19: Rules = Rules {
         ..RULES.search
     },
     hops: [[[0.6, 1.25, 28.0], [1.0, 1.9, 28.0], [5.0, 8.5, 28.0]], RULES.hops[1]],
-    nvls: Some(Nvls {
-        latency: 23.0,
-        share: NvlsShare::Size(5.0 / 6.0),
-        halves: Halves::Share,
-        channels: [16, 16, 16],
-        least: 3,
-        tree: Some(NvlsTree {
-            hop: 14.0,
-            most: [[f64::INFINITY; 2]; 2],
-            in_turn: false,
-            corrected: false,
-            tuned: false,
-        }),
-    }),
+    nvls: Some(NVLS_2_19),
     ..RULES
 };
 

@@ -1,49 +1,21 @@
 //! NCCL 2.21 to 2.24 has racks of one NVLink domain, and from 2.23 on parallel trees.
 
-use super::nccl_2_17;
-use super::nccl_2_18::{self, BETWEEN, HOPPER_BETWEEN_2_19, RATES};
+use super::nccl_2_18::{self, BETWEEN, HOPPER_BETWEEN_2_19, NVLS_2_19, RATES};
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
 
 pub const HOPPER: &[f64] = &[60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
 
 const LIMITS: Limits = Limits {
-    most: [f64::INFINITY; 4],
     ll: [0.5, 0.5],
     ll_most: [[39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [141.0, 45.0, 35.0], [141.0, 45.0, 35.0]],
-    tree_most: TreeMost::Channel([
-        [26.5, 18.5, 10.0],
-        [24.0, 23.6, 17.8],
-        [38.7, 41.4, 36.0],
-        [38.7, 41.4, 36.0],
-    ]),
-    tree_ll128_most: ByCollective::Generations([
-        [20.0, 20.0, 20.0],
-        [20.0, 20.0, 20.0],
-        [36.7, 36.7, 29.0],
-        [36.7, 36.7, 29.0],
-    ]),
-    tree_unbalanced: 0.85,
-    ..nccl_2_17::LIMITS
+    ..nccl_2_18::LIMITS
 };
 
 /// From 2.23 on LL128 loses nothing on servers of one GPU.
 pub const LIMITS_2_23: Limits = Limits { ll128_alone: 0.92, ..LIMITS };
 
-const NVLS: Nvls = Nvls {
-    latency: 25.0,
-    share: NvlsShare::Size(5.0 / 6.0),
-    halves: Halves::Share,
-    channels: [16, 16, 16],
-    least: 3,
-    tree: Some(NvlsTree {
-        hop: 14.0,
-        most: [[f64::INFINITY; 2]; 2],
-        in_turn: false,
-        corrected: false,
-        tuned: false,
-    }),
-};
+pub const NVLS: Nvls = Nvls { latency: 25.0, ..NVLS_2_19 };
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 21, 0),

@@ -1,7 +1,7 @@
 //! NCCL 2.25 to 2.27 has Blackwell.
 
 use super::nccl_2_18::{BETWEEN, HOPPER_BETWEEN_2_19, RATES};
-use super::nccl_2_21::{HOPPER, LIMITS_2_23, RULES_2_24};
+use super::nccl_2_21::{self, HOPPER, LIMITS_2_23, RULES_2_24};
 use crate::collectives::nccl::baselines::choice::rules::*;
 use crate::collectives::nccl::baselines::choice::version::Version;
 
@@ -50,20 +50,7 @@ const LIMITS: Limits = Limits {
     ..LIMITS_2_23
 };
 
-const NVLS: Nvls = Nvls {
-    latency: 25.0,
-    share: NvlsShare::Size(5.0 / 6.0),
-    halves: Halves::Whole,
-    channels: [16, 32, 32],
-    least: 3,
-    tree: Some(NvlsTree {
-        hop: 14.0,
-        most: [[f64::INFINITY; 2]; 2],
-        in_turn: false,
-        corrected: false,
-        tuned: false,
-    }),
-};
+const NVLS: Nvls = Nvls { halves: Halves::Whole, channels: [16, 32, 32], ..nccl_2_21::NVLS };
 
 pub const RULES: Rules = Rules {
     version: Version::new(2, 25, 0),

@@ -44,7 +44,12 @@ const fn limits(blackwell: [f64; 3]) -> Limits {
 }
 
 /// Rates NVLS by what links reach. Beyond two servers a channel of Blackwell has N GB/s on trees between them.
-const fn nvls(least: usize, hop: f64, beyond_two: f64, corrected: bool) -> Option<Nvls> {
+const fn nvls(
+    least: usize,
+    hop: f64,
+    beyond_two: f64,
+    [corrected, tuned]: [bool; 2],
+) -> Option<Nvls> {
     Some(Nvls {
         latency: 25.0,
         share: NvlsShare::Links([0.85, 0.74]),
@@ -56,7 +61,7 @@ const fn nvls(least: usize, hop: f64, beyond_two: f64, corrected: bool) -> Optio
             most: [[57.7, 45.5], [96.0, beyond_two]],
             in_turn: false,
             corrected,
-            tuned: false,
+            tuned,
         }),
     })
 }
@@ -67,7 +72,7 @@ pub const RULES_2_28_3: Rules = Rules {
              topo.h 15-36 and connect.cc 374-522. In src/: enqueue.cc 512 and 1768-2075, \
              transport/nvls.cc 147-203",
     bandwidths: Bandwidths::Limits(limits([73.4, 73.4, 73.4])),
-    nvls: nvls(3, 14.0, 43.1, false),
+    nvls: nvls(3, 14.0, 43.1, [false, false]),
     ..RULES_2_27
 };
 
@@ -77,7 +82,7 @@ pub const RULES_2_28_7: Rules = Rules {
              topo.h 15-36 and connect.cc 374-522. In src/: enqueue.cc 529 and 1785-2092, \
              transport/nvls.cc 148-204",
     bandwidths: Bandwidths::Limits(limits([73.4, 34.6, 73.4])),
-    nvls: nvls(2, 14.0, 43.1, false),
+    nvls: nvls(2, 14.0, 43.1, [false, false]),
     ..RULES_2_28_3
 };
 
@@ -86,7 +91,7 @@ pub const RULES_2_28: Rules = Rules {
     source: "NVIDIA/nccl v2.28.9-1: src/graph/tuning.cc 134-601, search.cc 976-1198, \
              topo.h 15-36 and connect.cc 374-522. In src/: enqueue.cc 529 and 1785-2092, \
              transport/nvls.cc 148-204",
-    nvls: nvls(2, 20.9, 43.8, false),
+    nvls: nvls(2, 20.9, 43.8, [false, false]),
     ..RULES_2_28_7
 };
 
@@ -97,7 +102,7 @@ pub const RULES_2_29_2: Rules = Rules {
              transport/nvls.cc 148-204",
     search: Search { rates: [RATES, HOPPER, BLACKWELL], ..RULES_2_28.search },
     bandwidths: Bandwidths::Limits(limits([34.5, 34.6, 34.5])),
-    nvls: nvls(2, 20.9, 43.8, true),
+    nvls: nvls(2, 20.9, 43.8, [true, false]),
     blocks: Blocks { least_traffic: 32 << 10, ..RULES_2_28.blocks },
     ..RULES_2_28
 };
@@ -124,17 +129,7 @@ pub const RULES_2_30: Rules = Rules {
         between: [BETWEEN, HOPPER_BETWEEN_2_19, BLACKWELL_BETWEEN_2_30],
         ..RULES_2_29.search
     },
-    nvls: nvls_2_30(),
+    // Channels and chunks go by the network.
+    nvls: nvls(2, 20.9, 80.0, [true, true]),
     ..RULES_2_29
 };
-
-/// Takes channels and chunks by the network.
-const fn nvls_2_30() -> Option<Nvls> {
-    match nvls(2, 20.9, 80.0, true) {
-        Some(Nvls { tree: Some(tree), latency, share, halves, channels, least }) => {
-            let tree = Some(NvlsTree { tuned: true, ..tree });
-            Some(Nvls { latency, share, halves, channels, least, tree })
-        }
-        other => other,
-    }
-}
