@@ -32,7 +32,7 @@ pub use choice::{
     ReduceOperation, Release, Settings, Version, VersionError, choices, choose, explain,
     release_on, releases,
 };
-pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP};
+pub(in crate::collectives) use choice::{Chooser, PARTS_OF_A_STEP, newest_dealing};
 pub(in crate::collectives) use constants::{AMD, has_cpu_of};
 pub use expect::doubts::doubts;
 pub use expect::{ExpectError, Expectation, Expectations, expect, expect_with, expected_timings};

@@ -6,7 +6,7 @@ use self::job::{Job, Recipe};
 use thiserror::Error;
 
 use super::choice::versions::today;
-use super::choice::{Choice, ChoiceError, Chooser, Settings, dealing_of, rings_in};
+use super::choice::{Choice, ChoiceError, Chooser, Settings, dealing_of, newest_dealing, rings_in};
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::interfaces::Dealing;
 use super::rings::{Era, rings_of};
@@ -108,8 +108,9 @@ pub(in crate::collectives) fn plan_on(
         channels: None,
         p2p: true,
         dealing: match era {
-            Era::Classic => Dealing::classic(wiring),
-            Era::Recent => Dealing::newest(wiring),
+            // Of releases before PXN.
+            Era::Classic => Dealing { pxn: false, paired: false, ..newest_dealing(wiring) },
+            Era::Recent => newest_dealing(wiring),
         },
         deal: None,
     };

@@ -6,7 +6,7 @@ use super::nvls::{NAME_OF_TREES, trees_of_heads};
 use super::planner::Planner;
 use super::sized::{NAME_OF_PARALLEL_TREES, Offer, offer_of_library};
 use super::{Links, Plan, PlanError, Question, answer, rate};
-use crate::collectives::nccl::baselines::{Dealing, ExpectedAlgorithm, by_server};
+use crate::collectives::nccl::baselines::{ExpectedAlgorithm, by_server, newest_dealing};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::planners::lowering::schedule_of_parallel_trees;
 use crate::collectives::schedule::collective::Collective;
@@ -66,7 +66,7 @@ impl Planner for BetweenServers {
                 Err(PlanError::OtherServers { algorithm: name, wanted: "several servers" })
             }
             Self::NvlsTree if links == Links::Host => Err(PlanError::InSwitchOverHost),
-            Self::NvlsTree => trees_of_heads(wiring, gpus, usize::MAX, Dealing::newest(wiring)),
+            Self::NvlsTree => trees_of_heads(wiring, gpus, usize::MAX, newest_dealing(wiring)),
             Self::ParallelTrees if servers.len() < gpus.len() => {
                 Err(PlanError::OtherServers { algorithm: name, wanted: "servers of one GPU each" })
             }

@@ -12,7 +12,7 @@ use super::{
     Links, MOST_PACKED, MOST_PACKED_AT_ONCE, Plan, PlanError, Question, all_to_all, answer,
     estimate, rate, scatter, three_phase,
 };
-use crate::collectives::nccl::baselines::{Dealing, Messages, by_server};
+use crate::collectives::nccl::baselines::{Messages, by_server, newest_dealing};
 use crate::collectives::planners::link_graph::LinkClass;
 use crate::collectives::planners::lowering::schedule_of_paths;
 use crate::collectives::schedule::collective::Collective;
@@ -164,7 +164,7 @@ fn along_trees(question: &Question<'_>) -> Result<Plan, PlanError> {
         let mut schedule = schedule_of_paths(&name, collective, gpus, &paths, chunks, transport);
         if class == LinkClass::Network {
             let servers = by_server(wiring, gpus);
-            let dealing = Dealing::newest(wiring);
+            let dealing = newest_dealing(wiring);
             let messages = Messages::new(wiring, gpus, &servers, dealing, false);
             messages.name(&mut schedule);
         }

@@ -42,6 +42,7 @@ use self::thresholds::Forced;
 pub use self::version::{Version, VersionError};
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::generation::Generation;
+use super::interfaces::Dealing;
 use super::rings::RingPath;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::planners::plan::nvls::halves_of_trees;
@@ -416,6 +417,12 @@ pub(super) fn rules_on(wiring: &Wiring, settings: &Settings) -> (&'static Rules,
         )
     });
     (rules, note.or(between))
+}
+
+/// Says how the newest release of the library that runs on these links deals channels.
+pub(in crate::collectives) fn newest_dealing(wiring: &Wiring) -> Dealing {
+    let settings = Settings::default();
+    dealing_of(rules_on(wiring, &settings).0, &settings)
 }
 
 /// What an error says of a machine.

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
-use crate::system::{LinkKind, Wiring};
 
 /// Says whether a ring or tree may leave a server by another interface than it entered by (`NCCL_CROSS_NIC`).
 #[derive(
@@ -37,20 +36,6 @@ pub(in crate::collectives) struct Dealing {
     pub(in crate::collectives::nccl::baselines) paired: bool,
     /// Whether it is RCCL, which has a list for eight MI300X.
     pub(in crate::collectives::nccl::baselines) listed: bool,
-}
-
-impl Dealing {
-    /// That of the newest release of the library that runs on these links.
-    pub(in crate::collectives) fn newest(wiring: &Wiring) -> Self {
-        let is_amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi));
-        let cross = CrossNic::default();
-        Self { cross, pxn: !is_amd, gpudirect: true, paired: !is_amd, listed: is_amd }
-    }
-
-    /// That of releases before PXN.
-    pub(in crate::collectives::nccl::baselines) fn classic(wiring: &Wiring) -> Self {
-        Self { pxn: false, paired: false, ..Self::newest(wiring) }
-    }
 }
 
 /// How much of the best a way to deal may lack that is tried before it.

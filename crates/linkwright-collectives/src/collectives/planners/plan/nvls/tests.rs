@@ -6,6 +6,7 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use super::super::{Packing, plan as planned};
 use super::*;
 use crate::collectives::check;
+use crate::collectives::nccl::baselines::newest_dealing;
 use crate::collectives::schedule::time::{choose_chunk, protocol_of, time};
 use crate::system::test_support::{alone, on_one_switch};
 use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
@@ -260,7 +261,7 @@ fn trees_of_heads_reduce_over_any_count_of_servers() {
         let machine = on_one_switch("hgx-h100", servers, 400);
         let gpus: Vec<usize> = (0..8 * servers as usize).collect();
         let wiring = Wiring::of_gpus(&machine, &gpus);
-        let plan = trees_of_heads(&wiring, &gpus, usize::MAX, Dealing::newest(&wiring)).unwrap();
+        let plan = trees_of_heads(&wiring, &gpus, usize::MAX, newest_dealing(&wiring)).unwrap();
         check(&plan.schedule).unwrap();
         let protocol = protocol_of(&plan.schedule, &machine).unwrap();
         let size = Bytes(1 << 30);
