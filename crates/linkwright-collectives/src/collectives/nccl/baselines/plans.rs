@@ -251,8 +251,7 @@ fn of_choice(
             };
             let mut schedule = plan.schedule;
             let chunk = choice.longest_run(collective);
-            let blocks = (choice.channels / choice.trees).max(1);
-            schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(blocks) };
+            schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(choice.channels) };
             let Plan { links, trees, notes, .. } = plan;
             return Ok(BaselinePlan { schedule, links, trees, notes });
         }

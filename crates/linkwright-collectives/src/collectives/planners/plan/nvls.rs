@@ -165,10 +165,10 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
 
 /// Plans NCCL's NVLSTree, an all-reduce over several servers. Each server's switches reduce a part for each of its GPUs
 /// that have an interface of their own.
-/// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Of more than two servers half
-/// of each part takes the second tree, in which the leaves of the first are inner vertices. So every interface has as much to
-/// do (`connectNvls`: every other channel). Two servers' trees are one link, and every other part takes it the other way
-/// round. At most `most` GPUs of a server have a part: those at which its network is.
+/// Trees reduce a part over the GPUs that have it, and each multicasts the result in its server. Half of each part takes
+/// the second tree, in which the leaves of the first are inner vertices. So every interface has as much to
+/// do (`connectNvls`: every other channel). Two servers' trees are one link, which the halves take in opposite ways.
+/// At most `most` GPUs of a server have a part: those at which its network is.
 pub(in crate::collectives) fn trees_of_heads(
     wiring: &Wiring,
     gpus: &[usize],
@@ -184,13 +184,12 @@ pub(in crate::collectives) fn trees_of_heads(
     let all_heads = messages.heads();
     let heads = all_heads[0].len().min(most).max(1);
     let name = format!("{NAME_OF_TREES}-{}", Collective::AllReduce.name());
-    let halves = halves_of_trees(servers.len());
-    let parts = heads * halves;
+    let parts = heads * TREES;
     let mut builder =
         ScheduleBuilder::new(&name, Collective::AllReduce, gpus.to_vec(), parts as u32);
     let trees = double_binary_tree(servers.len());
     for part in 0..parts {
-        let place = part / halves * all_heads[0].len() / heads;
+        let place = part / TREES * all_heads[0].len() / heads;
         let part = part as u32;
         let switches: Vec<usize> = (servers.iter())
             .map(|ranks| builder.channel(Channel::through_switch(ranks.iter().copied())))
@@ -224,7 +223,7 @@ pub(in crate::collectives) fn trees_of_heads(
     }
     let mut schedule = builder.finish();
     let blocks = blocks(Generation::of(wiring, gpus));
-    let chunk = Bytes(CHUNK.0 * blocks);
+    let chunk = Bytes(CHUNK.0 * blocks / TREES as u64);
     schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(blocks as u32) };
     let rate = rate::steady_rate(&schedule, wiring)?;
     let algorithm = Cow::Borrowed(NAME_OF_TREES);
@@ -233,9 +232,7 @@ pub(in crate::collectives) fn trees_of_heads(
 }
 
 /// Counts the trees between servers that each part of NVLSTree is dealt to.
-pub(in crate::collectives) const fn halves_of_trees(servers: usize) -> usize {
-    if servers > 2 { 2 } else { 1 }
-}
+pub(in crate::collectives) const TREES: usize = 2;
 
 /// Lists the vertices of a tree but its root, each with the one above it, the deepest first.
 fn leaves_first(tree: &[Option<usize>]) -> Vec<(usize, usize)> {

@@ -80,6 +80,7 @@ impl LoweredSchedule {
         let mut receivers = BTreeMap::new();
         let heads: Vec<Vec<Head>> =
             (0..schedule.ranks()).map(|rank| Head::of(schedule, rank)).collect();
+        let is_in_switch = heads.iter().any(|own| !own.is_empty());
         for (rank, heads) in heads.iter().enumerate() {
             kernel.begin_rank();
             for walked in walk::blocks_of(schedule, rank) {
@@ -96,7 +97,11 @@ impl LoweredSchedule {
                     if is_ring {
                         steps_around(at.step).into_iter().for_each(|step| kernel.step(step, []));
                     } else {
-                        kernel.step(lowered_step(at.step), after.chain(heard));
+                        // A head takes what comes from other servers while its switch reduces or multicasts.
+                        let is_taken = is_in_switch && !is_switched(schedule, walked.block.channel);
+                        let step = lowered_step(at.step);
+                        let step = KernelStep { copies: step.copies && !is_taken, ..step };
+                        kernel.step(step, after.chain(heard));
                     }
                 }
                 if let Some(from) = walked.block.receive {

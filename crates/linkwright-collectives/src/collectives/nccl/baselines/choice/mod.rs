@@ -45,7 +45,7 @@ use super::generation::Generation;
 use super::interfaces::Dealing;
 use super::rings::RingPath;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
-use crate::collectives::planners::plan::nvls::halves_of_trees;
+use crate::collectives::planners::plan::nvls::TREES;
 use crate::collectives::schedule::Protocol;
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::time::Peers;
@@ -70,8 +70,6 @@ pub struct Choice {
     pub threads: u32,
     /// How the data is cut.
     pub chunking: Chunking,
-    /// Counts the trees between servers to which channels are dealt, where switches reduce.
-    pub trees: u32,
     /// What the library's cost model believes that it takes; none of pairs and of releases
     /// without a model.
     pub model_time: Option<Picoseconds>,
@@ -109,8 +107,11 @@ impl Choice {
         {
             return Bytes(self.chunking.chunk.0 / u64::from(PARTS_OF_A_STEP));
         }
-        let in_switch = (self.channels / self.trees).max(1);
-        let blocks = if self.algorithm.is_in_switch() { in_switch } else { 1 };
+        let blocks = match self.algorithm {
+            ExpectedAlgorithm::Nvls => self.channels,
+            ExpectedAlgorithm::NvlsTree => (self.channels / TREES as u32).max(1),
+            _ => 1,
+        };
         Bytes(self.chunking.chunk.0 * u64::from(blocks))
     }
 }
@@ -366,7 +367,6 @@ impl Chooser {
             channels,
             threads,
             chunking: cut.chunking(channels, threads),
-            trees: halves_of_trees(self.believed.servers) as u32,
             model_time: modelled.then(time),
         }
     }
