@@ -17,30 +17,20 @@ import math
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
 from accuracy.collectives import Measured, loaded, logs, one_process
-from linkwright import expect
+from accuracy.collectives import fitted as fitted_runs
+from linkwright import error_likeness, expect
+from linkwright.errors import LinkwrightError
 from nccl_rows import DECADES, ROOT, Machine, Row, machines, rows_of_tests
 
 TERMS = ROOT / "crates/linkwright-collectives/src/collectives/schedule/time/terms.toml"
 PAGE = ROOT / "docs/concepts/calibration.md"
-ERRORS = ROOT / "crates/linkwright-collectives/src/collectives/nccl/accuracy/errors.toml"
+ERRORS = ROOT / "crates/linkwright-collectives/src/collectives/nccl/accuracy/errors.tsv"
 
-# What joins the GPUs of each group, and whether through switches.
-JOINED = {
-    "V100 pairs": ("nvlink2", False),
-    "V100 mesh": ("nvlink2", False),
-    "A100": ("nvlink3", True),
-    "H100": ("nvlink4", True),
-    "B200": ("nvlink5", True),
-    "GB200": ("nvlink5", True),
-    "MI300X": ("xgmi-mi300", False),
-    "V100 PCIe": ("pcie3", False),
-    "L40S": ("pcie4", False),
-}
 # Of whose GPUs the rows of threads and logs are, by a word of their label; `GB200` holds `B200`.
 FAMILIES = ("A100", "H100", "GB200", "B200", "L40S", "MI300X")
 # Rows of more GPUs than any preset of their kind has.
@@ -232,23 +222,23 @@ def fitted_to(measured: list[Row], but: str | None = None) -> list[Row]:
     return [row for row in known if but is None or not LEFT_OUT[but](row)]
 
 
-def left_out(measured: list[Row], text: str) -> dict[str, dict[Row, float]]:
+def fits_without(measured: list[Row], text: str) -> dict[str, str]:
+    """The terms that are fitted without a part of the rows, by its name."""
+    return {part: fitted(fitted_to(measured, but=part), text)[0] for part in LEFT_OUT}
+
+
+def left_out(
+    measured: list[Row], text: str, fits: Mapping[str, str]
+) -> dict[str, dict[Row, float]]:
     """The errors of predictions of what is left out of the fit, or never fitted to, by its name."""
     found = {}
     for part, is_of_it in LEFT_OUT.items():
         own = [row for row in measured if row.machine.group not in UNFITTED and is_of_it(row)]
-        terms, _ = fitted(fitted_to(measured, but=part), text)
-        found[part] = errors(own, terms, as_counted=True)
+        found[part] = errors(own, fits[part], as_counted=True)
     for group in UNFITTED:
         own = [row for row in measured if row.machine.group == group]
         found[group] = errors(own, text, as_counted=True)
     return found
-
-
-def families_of(of_left_out: dict[str, dict[Row, float]]) -> dict[Row, float]:
-    """The error of each row as predicted without its own family."""
-    families = ("V100", "A100", "H100", "B200 and GB200", *UNFITTED)
-    return {row: error for part in families for row, error in of_left_out[part].items()}
 
 
 def decades() -> list[tuple[int, float]]:
@@ -257,38 +247,68 @@ def decades() -> list[tuple[int, float]]:
     return list(zip(starts, [*starts[1:], math.inf], strict=True))
 
 
-def bars(off: dict[Row, float]) -> str:
-    """What `errors.toml` says: errors of predictions without the own family of GPUs."""
-    lines = [
-        "# How far off the clock was on systems that were left out of its fit, by what joins the",
-        "# GPUs and by size.",
-        "# Errors are parts of what was measured; `make calibrate` writes this.",
-        "# left_out: those of all systems of a library.",
-    ]
-    for link, switched in dict.fromkeys(JOINED.values()):
-        switches = str(switched).lower()
-        lines += ["", "[[kind]]", f'link = "{link}"', f"switched = {switches}"]
-        for least, most in decades():
-            own = sorted(
-                abs(error)
-                for row, error in off.items()
-                if JOINED[row.machine.group] == (link, switched) and least <= row.size < most
+# By which left-out fit a system's rows are predicted, by a word of its label; others by all rows.
+PREDICTED_WITHOUT = {
+    "V100": "V100",
+    "A100": "A100",
+    "H100": "H100",
+    "B200": "B200 and GB200",
+}
+COLUMNS = [
+    "system",
+    "gpu",
+    "gpus",
+    "joined",
+    "library",
+    "servers",
+    "collective",
+    "algorithm",
+    "from",
+    "errors",
+]
+
+
+def all_runs() -> list[Measured]:
+    """Lists every run that a machine is known of."""
+    return [run for run in (*fitted_runs(), *one_process(), *logs()) if run.machine]
+
+
+def bars(terms: str, left: Mapping[str, str], runs: Iterable[Measured]) -> str:
+    """What `errors.tsv` says: errors of predictions without the own family of GPUs, in thousandths.
+
+    Args:
+        terms: Those of the fit.
+        left: Those of the fits without a family, by its name.
+        runs: What was measured.
+    """
+    found: dict[tuple[str, ...], list[str]] = {}
+    counted = {it.label: it.counted for it in machines().values()}
+    for run in runs:
+        family = next((it for word, it in PREDICTED_WITHOUT.items() if word in run.label), None)
+        system, gpus = loaded(run.machine, run.servers, run.network), list(run.gpus)
+        try:
+            told = expect(
+                system,
+                gpus,
+                run.collective,
+                [size for size, _ in run.times],
+                nccl=run.nccl,
+                processes=run.processes,
+                algorithm=run.algorithm,
+                numbers=run.numbers or None,
+                link_bandwidth=counted.get(run.label),
+                terms=left.get(family, terms),
             )
-            if own:
-                ninetieth = own[math.ceil(0.9 * len(own)) - 1]
-                lines += ["[[kind.error]]", f'from = "{least} B"', f"rows = {len(own)}"]
-                lines += [f"median = {median(own):.3f}", f"ninetieth = {ninetieth:.3f}"]
-    for rccl in (False, True):
-        for least, most in decades():
-            own = sorted(
-                abs(error)
-                for row, error in off.items()
-                if (row.machine.group == "MI300X") == rccl and least <= row.size < most
-            )
-            if own:
-                lines += ["", "[[left_out]]", f"is_rccl = {str(rccl).lower()}"]
-                ninetieth = own[math.ceil(0.9 * len(own)) - 1]
-                lines += [f'from = "{least} B"', f"ninetieth = {ninetieth:.3f}"]
+        except LinkwrightError:
+            continue
+        gpu, joined, library = error_likeness(system, gpus)
+        like = (run.label, gpu, str(len(gpus)), joined, library, str(run.servers), run.collective)
+        for (size, time), row in zip(run.times, told, strict=True):
+            least = next(least for least, _ in reversed(DECADES) if size >= least)
+            error = abs(row["time"] * 1e6 / time - 1)
+            own = found.setdefault((*like, row["algorithm"], str(least)), [])
+            own.append(f"{error * 1e3:.0f}")
+    lines = ["\t".join(COLUMNS), *("\t".join([*key, " ".join(own)]) for key, own in found.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -367,10 +387,11 @@ def main() -> None:
     terms, standard = fitted(fitted_to(measured), before, evaluations=1 if is_kept else None)
     if is_kept:
         terms = before
-    off, of_left_out = errors(measured, terms), left_out(measured, terms)
+    fits = fits_without(measured, terms)
+    off, of_left_out = errors(measured, terms), left_out(measured, terms, fits)
     tables = page(measured, terms, standard, off, of_left_out)
     written = with_tables(PAGE.read_text(), tables)
-    data = bars(families_of(of_left_out))
+    data = bars(terms, fits, all_runs())
     if chosen.check:
         for path, made in ((PAGE, written), (ERRORS, data)):
             _expect_same(path, made)

@@ -102,6 +102,7 @@ __all__ = [
     "collective_names",
     "comparison_gains",
     "comparison_measures",
+    "error_likeness",
     "expect",
     "explain_difference",
     "explain_log",
@@ -4069,26 +4070,59 @@ def calibrate(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def time_errors(system: System, gpus: Sequence[int], sizes: Sequence[int | str]) -> Table:
+def error_likeness(
+    system: System, gpus: Sequence[int], *, p2p: bool = True
+) -> tuple[str, str, str]:
+    """What the error of a job's times depends on, whatever it runs.
+
+    Args:
+        system: The system.
+        gpus: The job's GPUs by their ids.
+        p2p: As for `expect`.
+
+    Returns:
+        The model of the GPUs, what joins them (a kind of links, host memory, or the network), and the library; empty
+        where GPUs differ in that.
+
+    Raises:
+        CollectiveError: If the GPUs do not fit the system.
+    """
+
+def time_errors(
+    system: System,
+    gpus: Sequence[int],
+    sizes: Sequence[int | str],
+    *,
+    collective: CollectiveName | None = None,
+    algorithms: Sequence[str] | None = None,
+    p2p: bool = True,
+    without: str | None = None,
+) -> Table:
     """How far off a collective's times are, by size: their error bars.
 
-    They are the errors of the measurements that the clock was held against
-    (docs/concepts/calibration.md), on systems whose GPUs are joined by the same links, in the size's
-    decade; on a calibrated machine those that its log was left with.
+    They are the errors of predictions for systems that were left out of the clock's fit
+    (docs/concepts/calibration.md): of rows that are alike in what joins the GPUs, the collective, the
+    algorithm, the number of servers and the size's decade, or of a wider group where too few are; on a
+    calibrated machine those that its log was left with.
 
     Args:
         system: The system.
         gpus: The job's GPUs by their ids.
         sizes: Bytes, as nccl-tests counts them.
+        collective: One of `collective_names`; bars of any collective if absent.
+        algorithms: For each size what the library runs, as `expect` names it; of any algorithm if absent.
+        p2p: As for `expect`.
+        without: The name of a measured system whose rows do not count, to see what bars are worth there.
 
     Returns:
         One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times
         were off at most, as parts of what was measured; rows, how many were measured; and basis:
-        `measured`, `own-log`, or `never-measured`, where both are what nine of ten predictions were off at
-        most, of all systems that were left out of the fit.
+        `measured` of the same GPUs, as many, and the same collective; `alike` of GPUs that the same links
+        join; `never-measured` of all others; and `own-log`.
 
     Raises:
         CollectiveError: If the GPUs do not fit the system.
+        ValueError: If there are not as many algorithms as sizes.
     """
 
 def choice_names() -> dict[str, list[str]]:

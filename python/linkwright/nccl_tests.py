@@ -205,7 +205,14 @@ def compare_log(
         )
         for of_log, of_model in zip(measured, expected, strict=True)
     ]
-    errors = time_errors(system, list(gpus), sizes)
+    errors = time_errors(
+        system,
+        list(gpus),
+        sizes,
+        collective=collective,
+        algorithms=[row.algorithm for row in rows],
+        p2p=options.get("p2p", True),
+    )
     stated, meaning = explain_log(
         log,
         [(row.size, row.measured_time, row.expected_time) for row in rows],

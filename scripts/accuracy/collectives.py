@@ -80,7 +80,15 @@ class Measured:
             algorithm=cast(names.NcclAlgorithmName | None, self.algorithm),
             numbers=cast(names.NumberTypeName | None, self.numbers or None),
         )
-        bars = time_errors(system, list(self.gpus), list(sizes))
+        # A bar that its own rows set would tell little.
+        bars = time_errors(
+            system,
+            list(self.gpus),
+            list(sizes),
+            collective=cast(names.CollectiveName, self.collective),
+            algorithms=[row["algorithm"] for row in found],
+            without=self.label,
+        )
         return [
             (row["time"], bar["ninetieth"], bar["basis"])
             for row, bar in zip(found, bars, strict=True)

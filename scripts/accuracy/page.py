@@ -92,10 +92,17 @@ def summary(subjects: Sequence[Subject]) -> str:
 def bars(results: Results) -> str:
     """Gives a row to what bars come from."""
     rows = [
-        [basis, f"{errors.barred:,}", f"{errors.inside:,}", inside(errors)]
+        [
+            basis,
+            f"{errors.barred:,}",
+            share(errors.median),
+            share(errors.width),
+            f"{errors.inside:,}",
+            inside(errors),
+        ]
         for basis, errors in results.bars.items()
     ]
-    return table(["bar", "rows", "inside", "share"], rows)
+    return table(["bar", "rows", "median error", "median bar", "inside", "share"], rows)
 
 
 def readme(results: Results) -> str:
@@ -127,7 +134,7 @@ def groups(subject: Subject, facet: str) -> str:
     if rest:
         rows.append(group_row(REST, Errors(sum(rest), 0)))
     heads = [facet, "rows", "asked", "median error", "signed", "90th percentile", "largest"]
-    return table([*heads, "inside the bar"], rows)
+    return table([*heads, "median bar", "inside the bar"], rows)
 
 
 def group_row(group: str, errors: Errors) -> list[str]:
@@ -140,6 +147,7 @@ def group_row(group: str, errors: Errors) -> list[str]:
         signed(errors.signed),
         share(errors.ninetieth),
         share(errors.largest),
+        share(errors.width),
         inside(errors),
     ]
 
@@ -161,9 +169,9 @@ def all_kernels() -> str:
     }
     rest = [row for row in found if not row["median"]]
     heads = [KIND, "rows", "asked", "median error", "signed", "90th percentile", "largest"]
-    rows = [group_row(group, errors)[:-1] for group, errors in asked.items()]
+    rows = [group_row(group, errors)[:-2] for group, errors in asked.items()]
     count = sum(int(row["rows"]) for row in rest)
-    rows.append(group_row(REST, Errors(count, 0))[:-1])
+    rows.append(group_row(REST, Errors(count, 0))[:-2])
     return table(heads, rows)
 
 

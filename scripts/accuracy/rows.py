@@ -60,6 +60,8 @@ class Errors:
     # How many rows have a bar, and how many of these are within it.
     barred: int = 0
     inside: int = 0
+    # The median bar.
+    width: float | None = None
 
     @property
     def share_inside(self) -> float | None:
@@ -97,6 +99,7 @@ def errors_of(rows: Sequence[Row]) -> Errors:
         largest=rounded(sizes[-1]),
         barred=len(barred),
         inside=sum(row.bar is not None and abs(row.error) <= row.bar for row in barred),
+        width=rounded(median(row.bar or 0.0 for row in barred)) if barred else None,
     )
 
 

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use linkwright::collectives::accuracy::{ErrorBar, error_bars};
+use linkwright::collectives::accuracy::{ErrorBar, Likeness, Measurable, TimeAsked, error_bars};
 use linkwright::collectives::calibration::{self, CalibrateError, CalibratedRow, FittedTerm};
+use linkwright::collectives::link_graph::check_gpus;
+use linkwright::collectives::schedule::collective::Collective;
+use linkwright::system::Wiring;
 use linkwright::table;
 use linkwright::units::Bytes;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::argument::{given, sizes};
@@ -124,35 +128,60 @@ fn rows(rows: &[CalibratedRow]) -> table::Table {
 
 /// How far off a collective's times are, by size: their error bars.
 ///
-/// They are the errors of the measurements that the clock was held against
-/// (docs/concepts/calibration.md), on systems whose GPUs are joined by the same links, in the size's
-/// decade; on a calibrated machine those that its log was left with.
+/// They are the errors of predictions for systems that were left out of the clock's fit
+/// (docs/concepts/calibration.md): of rows that are alike in what joins the GPUs, the collective, the
+/// algorithm, the number of servers and the size's decade, or of a wider group where too few are; on a
+/// calibrated machine those that its log was left with.
 ///
 /// Args:
 ///     system: The system.
 ///     gpus: The job's GPUs by their ids.
 ///     sizes: Bytes, as nccl-tests counts them.
+///     collective: One of `collective_names`; bars of any collective if absent.
+///     algorithms: For each size what the library runs, as `expect` names it; of any algorithm if absent.
+///     p2p: As for `expect`.
+///     without: The name of a measured system whose rows do not count, to see what bars are worth there.
 ///
 /// Returns:
 ///     One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times
 ///     were off at most, as parts of what was measured; rows, how many were measured; and basis:
-///     `measured`, `own-log`, or `never-measured`, where both are what nine of ten predictions were off at
-///     most, of all systems that were left out of the fit.
+///     `measured` of the same GPUs, as many, and the same collective; `alike` of GPUs that the same links
+///     join; `never-measured` of all others; and `own-log`.
 ///
 /// Raises:
 ///     CollectiveError: If the GPUs do not fit the system.
+///     ValueError: If there are not as many algorithms as sizes.
 #[pyfunction]
-#[pyo3(signature = (system: "System", gpus: "Sequence[int]", sizes: "Sequence[int | str]"))]
+#[pyo3(signature = (
+    system: "System", gpus: "Sequence[int]", sizes: "Sequence[int | str]", *,
+    collective: "CollectiveName | None" = None, algorithms: "Sequence[str] | None" = None, p2p: "bool" = true,
+    without: "str | None" = None
+))]
 pub fn time_errors(
     #[pyo3(from_py_with = given)] system: &System,
     #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     #[pyo3(from_py_with = sizes)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = given)] collective: Option<&str>,
+    #[pyo3(from_py_with = given)] algorithms: Option<Vec<String>>,
+    #[pyo3(from_py_with = given)] p2p: bool,
+    #[pyo3(from_py_with = given)] without: Option<&str>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
-    let bars = error_bars(system.core(), &gpus, &sizes).map_err(errors::collective)?;
+    let named = algorithms.as_deref().unwrap_or_default();
+    if algorithms.is_some() && named.len() != sizes.len() {
+        let (many, wanted) = (named.len(), sizes.len());
+        let problem = format!("algorithms has {many} names for {wanted} sizes; give one for each");
+        return Err(PyValueError::new_err(problem));
+    }
+    let times: Vec<TimeAsked<'_>> = (sizes.iter().enumerate())
+        .map(|(at, size)| TimeAsked { size: *size, algorithm: named.get(at).map(String::as_str) })
+        .collect();
+    let wanted = collective.map(|name| wanted_collective(name, None, &gpus)).transpose()?;
+    let of = Measurable { collective: wanted.map(Collective::name), p2p, without };
+    let bars = error_bars(system.core(), &gpus, of, &times).map_err(errors::collective)?;
     let real = |of: fn(&ErrorBar) -> f64| bars.iter().map(of).collect::<Vec<f64>>();
     Table::new(
         table::Table::new()
@@ -166,4 +195,31 @@ pub fn time_errors(
                 bars.iter().map(|bar| bar.basis.name().to_owned()).collect::<Vec<_>>(),
             ),
     )
+}
+
+/// What the error of a job's times depends on, whatever it runs.
+///
+/// Args:
+///     system: The system.
+///     gpus: The job's GPUs by their ids.
+///     p2p: As for `expect`.
+///
+/// Returns:
+///     The model of the GPUs, what joins them (a kind of links, host memory, or the network), and the library; empty
+///     where GPUs differ in that.
+///
+/// Raises:
+///     CollectiveError: If the GPUs do not fit the system.
+#[pyfunction]
+#[pyo3(signature = (system: "System", gpus: "Sequence[int]", *, p2p: "bool" = true))]
+pub fn error_likeness(
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = given)] p2p: bool,
+) -> PyResult<(String, String, String)> {
+    let gpus = gpu_ids(&gpus, system)?;
+    check_gpus(system.core(), &gpus).map_err(errors::collective)?;
+    let wiring = Wiring::of_gpus(system.core(), &gpus);
+    let Likeness { gpu, joined, library, .. } = Likeness::of(&wiring, &gpus, p2p);
+    Ok((gpu.unwrap_or_default(), joined.map(|it| it.to_string()).unwrap_or_default(), library))
 }

@@ -63,7 +63,7 @@ mod _core {
     #[pymodule_export]
     use crate::bandwidth_fit::BandwidthFit;
     #[pymodule_export]
-    use crate::calibration::{calibrate, time_errors};
+    use crate::calibration::{calibrate, error_likeness, time_errors};
     #[pymodule_export]
     use crate::choice_names::choice_names;
     #[pymodule_export]

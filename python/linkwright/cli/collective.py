@@ -129,7 +129,7 @@ def plan(
         faster = faster_than(timing, schedule, whole, links, processes, stream_reuse=reuse)
     if json:
         fields = {
-            "timing": timing_fields(timing, whole, schedule.gpus),
+            "timing": timing_fields(timing, schedule, whole),
             "tried": [tried_fields(tried) for tried in schedule.tried],
             "faster": faster.fields() if faster else None,
         }
@@ -140,7 +140,7 @@ def plan(
         output.console().print(faster.text(timing))
     _print_plan(schedule, whole)
     print_trees(schedule.trees)
-    print_timing(timing, whole, schedule.gpus)
+    print_timing(timing, schedule, whole)
     output.notes("Tried", tried_lines(schedule.tried))
     if export is None:
         output.notes("Notes", schedule.notes + rounded)
@@ -259,7 +259,7 @@ def check(
         }
         times: dict[str, object] = {}
         if timing is not None and whole is not None:
-            told = timing_fields(timing, whole, schedule.gpus)
+            told = timing_fields(timing, schedule, whole)
             notes = network_notes(whole, schedule.gpus, network)
             times = {"machine": machine, "timing": told, "notes": notes}
         output.print_json(document | times)
@@ -272,7 +272,7 @@ def check(
         f"at most {report.longest_chain} messages in a row"
     )
     if timing is not None and whole is not None:
-        print_timing(timing, whole, schedule.gpus, f"on {job_text(schedule.gpus, whole)} ")
+        print_timing(timing, schedule, whole, f"on {job_text(schedule.gpus, whole)} ")
         output.notes("Notes", network_notes(whole, schedule.gpus, network))
 
 

@@ -123,7 +123,7 @@ def compare(
         row["speedup_over"] = {name: taken / row["time"] for name, taken in baselines.items()}
     ids = gpus_of(whole, gpus)
     rounded += network_notes(whole, ids, network)
-    [bar] = error_bars(whole, ids, [data])
+    [bar] = error_bars(whole, ids, [data], collective)
     title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_algorithm

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwright import System, time_errors
+from linkwright import System, names, time_errors
 from linkwright.cli import output
 
 __all__ = ["error_bars", "print_legend", "shown", "told"]
 
 
-def error_bars(system: System, gpus: Sequence[int], sizes: Sequence[int]) -> list[dict[str, Any]]:
-    """For each size how far off its time is, as `time_errors` has it, without the size."""
-    rows = [dict(row) for row in time_errors(system, list(gpus), list(sizes))]
+def error_bars(
+    system: System,
+    gpus: Sequence[int],
+    sizes: Sequence[int],
+    collective: names.CollectiveName | None = None,
+    algorithms: Sequence[str | None] = (),
+    *,
+    p2p: bool = True,
+) -> list[dict[str, Any]]:
+    """For each size how far off its time is, as `time_errors` has it, without the size.
+
+    `algorithms` has a name for each size, as `expect` or `plan` has it, or none.
+    """
+    known = [name.removeprefix("nccl-") if name else "" for name in algorithms] or None
+    found = time_errors(
+        system, list(gpus), list(sizes), collective=collective, algorithms=known, p2p=p2p
+    )
+    rows = [dict(row) for row in found]
     for row in rows:
         del row["size"]
     return rows
@@ -27,8 +42,9 @@ def shown(bar: dict[str, Any]) -> str:
 # The share of public rows that lay inside such a bar, by its basis: those of docs/accuracy.md.
 # From here on `make accuracy` writes.
 SHARES_INSIDE = {
-    "measured": "89%",
-    "never-measured": "68%",
+    "alike": "90%",
+    "measured": "75%",
+    "never-measured": "89%",
 }
 # End of what `make accuracy` writes.
 
@@ -36,22 +52,35 @@ SHARES_INSIDE = {
 MEANINGS = {
     "own-log": "Nine of ten times in the machine's own log, at such sizes, were at most this far "
     "off.",
-    "measured": "Nine of ten times that set it, on such links and at such sizes, were at most this "
-    f"far off. Of the public rows with such a bar {SHARES_INSIDE['measured']} lay inside.",
+    "measured": "Nine of ten times of this collective on as many such GPUs, at such sizes, were at "
+    "most this far off when the clock was fitted without these GPUs.",
+    "alike": "Nine of ten times on GPUs that are joined so, at such sizes, were at most this far "
+    "off when the clock was fitted without these GPUs.",
     "never-measured": "No such system was measured. Nine of ten predictions elsewhere were at most "
-    "this far off. Of the public rows with such a bar "
-    f"{SHARES_INSIDE['never-measured']} lay inside.",
+    "this far off.",
 }
+
+
+def meaning(basis: str) -> str:
+    """What a bar says, and the share of public rows inside such bars."""
+    inside = SHARES_INSIDE.get(basis)
+    if inside is None:
+        return MEANINGS[basis]
+    return (
+        f"{MEANINGS[basis]} Of the public rows, each without its own system, {inside} lay inside "
+        "such a bar."
+    )
 
 
 def told(bar: dict[str, Any]) -> str:
     """One bar, and what it says."""
-    return f"± {shown(bar).rstrip('*')}: {MEANINGS[bar['basis']]}"
+    return f"± {shown(bar).rstrip('*')}: {meaning(bar['basis'])}"
 
 
 def print_legend(bars: Sequence[dict[str, Any]]) -> None:
     """Prints what the bars of a table say, a line for each kind."""
     found = {bar["basis"] for bar in bars}
-    for basis, meaning in MEANINGS.items():
+    for basis in MEANINGS:
         if basis in found:
-            output.say(f"{'*' if basis == 'never-measured' else '±'}: {meaning}")
+            mark = "*" if basis == "never-measured" else "±"
+            output.say(f"{mark}: {meaning(basis)}")

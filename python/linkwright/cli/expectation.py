@@ -262,7 +262,8 @@ def expected(
     library, note = nccl_release(whole, ids, nccl=nccl)
     notes = ([note] if note else []) + network_notes(whole, ids, network)
     notes += choice_doubts(whole, ids, collective, sizes, root=root, **_chosen(options))
-    bars = error_bars(whole, ids, sizes)
+    ran = [row["algorithm"] for row in rows]
+    bars = error_bars(whole, ids, sizes, collective, ran, p2p=not no_p2p)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
@@ -341,7 +342,7 @@ def _print_log(
     if json:
         fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
         found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
-        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
+        bars = _bars_of_log(machine, gpus, collective, compared, options)
         rows = [
             vars(row) | {"ratio": row.ratio, "error": bar}
             for row, bar in zip(compared.rows, bars, strict=True)
@@ -356,9 +357,21 @@ def _print_log(
         # An answer to another question than was meant is no answer: this comes first.
         for finding in compared.findings:
             output.say(f"{printable(path.name)}:{finding.line}: {finding.text}")
-        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
+        bars = _bars_of_log(machine, gpus, collective, compared, options)
         _print_comparison(compared, bars, _title(collective, gpus, machine, library))
         output.notes("Notes on the log", notes, stderr=True)
+
+
+def _bars_of_log(
+    machine: System,
+    gpus: list[int],
+    collective: names.CollectiveName,
+    compared: LogComparison,
+    options: ExpectOptions,
+) -> list[dict[str, Any]]:
+    sizes = [row.size for row in compared.rows]
+    ran = [row.algorithm for row in compared.rows]
+    return error_bars(machine, gpus, sizes, collective, ran, p2p=options["p2p"])
 
 
 def _chosen(options: ExpectOptions) -> dict[str, Any]:

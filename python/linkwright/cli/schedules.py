@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -366,7 +366,7 @@ def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
     }
 
 
-def timing_fields(timing: Timing, machine: System, gpus: list[int]) -> dict[str, object]:
+def timing_fields(timing: Timing, schedule: Schedule, machine: System) -> dict[str, object]:
     """A timing as data, with its error bar."""
     trials = [
         {"chunk": chunk, "algorithm_bandwidth": bandwidth}
@@ -380,7 +380,7 @@ def timing_fields(timing: Timing, machine: System, gpus: list[int]) -> dict[str,
         "algorithm_bandwidth": timing.algorithm_bandwidth,
         "bus_bandwidth": timing.bus_bandwidth,
         "chunk_trials": trials,
-        "error": error_bars(machine, gpus, [timing.size])[0],
+        "error": _error_bar(timing, schedule, machine),
     }
 
 
@@ -443,14 +443,19 @@ def network_notes(machine: System, gpus: Sequence[int], named: str | None) -> li
     ]
 
 
-def print_timing(timing: Timing, machine: System, gpus: list[int], where: str = "") -> None:
+def print_timing(timing: Timing, schedule: Schedule, machine: System, where: str = "") -> None:
     """Prints how long it takes, and the error bar; `where`, if given, ends in a space."""
     output.console().print(
         f"{size_text(timing.size)} {where}take {timing.time * 1e6:,.1f} us in chunks of "
         f"{size_text(timing.chunk)} ({timing.protocol}): "
         f"algbw {timing.algorithm_bandwidth:.2f} GB/s, busbw {timing.bus_bandwidth:.2f} GB/s."
     )
-    output.say(told(error_bars(machine, gpus, [timing.size])[0]))
+    output.say(told(_error_bar(timing, schedule, machine)))
+
+
+def _error_bar(timing: Timing, schedule: Schedule, machine: System) -> dict[str, Any]:
+    asked = [timing.size], schedule.collective, [schedule.algorithm]
+    return error_bars(machine, schedule.gpus, *asked)[0]
 
 
 def print_trees(trees: list[Tree]) -> None:

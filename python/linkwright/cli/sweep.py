@@ -75,7 +75,8 @@ def time(
     rows = _sweep(schedules, sizes, chunk_of(chunk), protocol, processes)
     schedule = schedules[-1]
     notes = schedule.notes + network_notes(whole, schedule.gpus, network)
-    bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows])
+    ran = [each.algorithm for each in schedules]
+    bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows], collective, ran)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 

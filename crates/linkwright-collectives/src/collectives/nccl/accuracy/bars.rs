@@ -1,25 +1,26 @@
-//! The error bar of a time: how far off the clock was on such systems, for such sizes.
+//! The error bar of a time: how far off the clock was on rows like it, of systems that were left out of its fit.
 //!
-//! `errors.toml` has the errors of predictions for systems that were left out of the fit, by what joins their GPUs and
-//! for all systems of a library.
+//! Rows are alike by what their error depends on: the GPUs and their number, what joins these, the collective, the
+//! algorithm, the number of servers and the decade of the size. Groups go from narrow to wide. The narrowest that has
+//! enough rows of enough systems decides; each system weighs as much as any other. Where narrower groups have a few
+//! rows the bar is no smaller than theirs.
 
-use std::sync::LazyLock;
-
-use serde::Deserialize;
-
+use super::rows::{Likeness, ROWS, Rows};
 use super::{DECADES, decade};
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
-use crate::system::{Deviation, DeviceKind, LinkKind, Residual, System, Wire, Wiring};
+use crate::system::{Residual, System, Wiring};
 use crate::units::Bytes;
 
 /// What an error bar comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorBasis {
-    /// Measurements on such systems.
+    /// Measurements of the same GPUs, as many, and of the same collective.
     Measured,
+    /// Measurements of others whose GPUs are joined by the same links.
+    Alike,
     /// The log that the machine was calibrated by.
     OwnLog,
-    /// Nothing was measured there: the error of all systems of the library that were left out of the fit.
+    /// No such system was measured: the errors of others.
     NeverMeasured,
 }
 
@@ -29,6 +30,7 @@ impl ErrorBasis {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
+            Self::Alike => "alike",
             Self::OwnLog => "own-log",
             Self::NeverMeasured => "never-measured",
         }
@@ -48,127 +50,194 @@ pub struct ErrorBar {
     pub basis: ErrorBasis,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Errors {
-    kind: Vec<Kind>,
-    left_out: Vec<LeftOut>,
+/// A time whose error is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeAsked<'a> {
+    /// The data.
+    pub size: Bytes,
+    /// What the library runs, by its name; none where nobody says.
+    pub algorithm: Option<&'a str>,
 }
 
-/// Systems by what joins their GPUs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Kind {
-    link: LinkKind,
-    switched: bool,
-    error: Vec<Residual>,
+/// What is known of all times of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measurable<'a> {
+    /// The collective, by its name; none where nobody says.
+    pub collective: Option<&'a str>,
+    /// Whether GPUs reach each other's memory over PCIe and NVLink.
+    pub p2p: bool,
+    /// A system whose rows do not count: to see what bars are worth on it.
+    pub without: Option<&'a str>,
 }
 
-/// Has the errors of predictions for all systems of a library that were left out.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LeftOut {
-    is_rccl: bool,
-    from: Bytes,
-    ninetieth: Deviation,
+/// What rows of a group have in common beside the library.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    /// The GPUs and their number.
+    gpus: bool,
+    joined: bool,
+    collective: bool,
+    algorithm: bool,
+    servers: bool,
+    size: bool,
+    basis: ErrorBasis,
 }
 
-static ERRORS: LazyLock<Errors> =
-    LazyLock::new(|| toml::from_str(include_str!("errors.toml")).expect("the file is tested"));
+/// The narrowest first.
+const GROUPS: [Group; 8] = {
+    use ErrorBasis::{Alike, Measured, NeverMeasured};
+    const ALL: Group = Group {
+        gpus: true,
+        joined: true,
+        collective: true,
+        algorithm: true,
+        servers: true,
+        size: true,
+        basis: Measured,
+    };
+    const LINKS: Group = Group { gpus: false, basis: Alike, ..ALL };
+    const OTHERS: Group = Group { joined: false, algorithm: false, basis: NeverMeasured, ..LINKS };
+    [
+        ALL,
+        LINKS,
+        Group { algorithm: false, ..LINKS },
+        Group { algorithm: false, collective: false, ..LINKS },
+        OTHERS,
+        Group { collective: false, ..OTHERS },
+        Group { collective: false, servers: false, ..OTHERS },
+        Group { collective: false, servers: false, size: false, ..OTHERS },
+    ]
+};
 
-/// The error bars of a collective's times on these GPUs, by their ids, for some sizes.
+/// Rows and systems that a group of other systems needs.
+const FEWEST_ROWS: usize = 20;
+const FEWEST_SYSTEMS: usize = 3;
+/// Rows that a group of the same GPUs needs: with fewer, nine of ten of the next ones lie inside no bar.
+const FEWEST_OF_ONE: usize = 9;
+
+impl Group {
+    const fn has_enough(self, rows: usize, systems: usize) -> bool {
+        if self.gpus {
+            rows >= FEWEST_OF_ONE
+        } else {
+            rows >= FEWEST_ROWS && systems >= FEWEST_SYSTEMS
+        }
+    }
+}
+
+/// A question as rows have it.
+struct Asked<'a> {
+    like: Likeness,
+    of: Measurable<'a>,
+}
+
+impl Asked<'_> {
+    /// The rows of a group; none where the question does not say what these have in common.
+    fn rows_of(&self, group: Group, time: TimeAsked<'_>) -> impl Iterator<Item = &'static Rows> {
+        let from = DECADES[decade(time.size)];
+        let Self { like, of } = self;
+        ROWS.iter().filter(move |rows| {
+            let same = |wanted: bool, is_same: bool| !wanted || is_same;
+            let own = &rows.like;
+            let is_same_gpus =
+                (&own.gpu, own.gpus, own.servers) == (&like.gpu, like.gpus, like.servers);
+            own.library == like.library
+                && of.without != Some(rows.system.as_str())
+                && same(group.gpus, own.gpu.is_some() && is_same_gpus)
+                && same(group.joined, own.joined.is_some() && own.joined == like.joined)
+                && same(group.servers, own.servers.min(2) == like.servers.min(2))
+                && same(group.collective, Some(rows.collective.as_str()) == of.collective)
+                && same(group.algorithm, Some(rows.algorithm.as_str()) == time.algorithm)
+                && same(group.size, rows.from == from)
+        })
+    }
+
+    fn bar(&self, time: TimeAsked<'_>) -> ErrorBar {
+        let mut of_few =
+            ErrorBar { median: 0.0, ninetieth: 0.0, rows: 0, basis: ErrorBasis::NeverMeasured };
+        for group in GROUPS {
+            let rows: Vec<&Rows> = self.rows_of(group, time).collect();
+            let mut systems: Vec<&str> = rows.iter().map(|rows| rows.system.as_str()).collect();
+            systems.sort_unstable();
+            systems.dedup();
+            let count: usize = rows.iter().map(|rows| rows.errors.len()).sum();
+            if count == 0 {
+                continue;
+            }
+            let errors = Weighted::of(&rows, &systems);
+            // One system's rows promise the next of its rows: of N, the (N + 1)th part.
+            let more = if group.gpus { 1.0 + 1.0 / count as f64 } else { 1.0 };
+            let ninetieth = errors.quantile((0.9 * more).min(1.0)).max(of_few.ninetieth);
+            let median = errors.quantile(0.5).min(ninetieth);
+            let bar = ErrorBar { median, ninetieth, rows: count as u32, basis: group.basis };
+            if group.has_enough(count, systems.len()) {
+                return bar;
+            }
+            // A library of two systems has no group that is wide enough: all of its rows decide.
+            let basis = if of_few.rows == 0 { bar.basis } else { of_few.basis };
+            of_few = ErrorBar { basis, ..bar };
+        }
+        of_few
+    }
+}
+
+/// Errors, the least first, each with its weight: every system has the same.
+struct Weighted(Vec<(f64, f64)>);
+
+impl Weighted {
+    fn of(rows: &[&Rows], systems: &[&str]) -> Self {
+        let mut counts = vec![0_usize; systems.len()];
+        let place = |rows: &Rows| systems.binary_search(&rows.system.as_str()).unwrap_or(0);
+        rows.iter().for_each(|rows| counts[place(rows)] += rows.errors.len());
+        let weight = |rows: &Rows| 1.0 / (counts[place(rows)] * systems.len()) as f64;
+        let mut found: Vec<(f64, f64)> = rows
+            .iter()
+            .flat_map(|rows| rows.errors.iter().map(move |error| (*error, weight(rows))))
+            .collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self(found)
+    }
+
+    /// The least error at which so large a part of the weight is reached.
+    fn quantile(&self, part: f64) -> f64 {
+        let mut reached = 0.0;
+        let enough = |(_, weight): &&(f64, f64)| {
+            reached += weight;
+            reached >= part - 1e-9
+        };
+        self.0.iter().find(enough).or(self.0.last()).map_or(0.0, |(error, _)| *error)
+    }
+}
+
+/// The error bars of a collective's times on these GPUs, by their ids.
 ///
 /// # Errors
 /// GPUs that do not fit the system.
 pub fn error_bars(
     system: &System,
     gpus: &[usize],
-    sizes: &[Bytes],
+    of: Measurable<'_>,
+    times: &[TimeAsked<'_>],
 ) -> Result<Vec<ErrorBar>, LinkGraphError> {
     check_gpus(system, gpus)?;
     let wiring = &Wiring::of_gpus(system, gpus);
-    let joining = joining(wiring, gpus);
-    let is_rccl = wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi));
+    let asked = Asked { like: Likeness::of(wiring, gpus, of.p2p), of };
     let own = gpus.first().and_then(|gpu| wiring.in_template(*gpu).0.calibration());
-    let known = joining.and_then(|(link, switched)| {
-        ERRORS.kind.iter().find(|kind| (kind.link, kind.switched) == (link, switched))
-    });
-    let of_decade = |rows: &[Residual], size: Bytes| {
-        rows.iter().find(|row| row.from == DECADES[decade(size)]).copied()
+    let logged = |size: Bytes| {
+        let from = DECADES[decade(size)];
+        own.and_then(|own| own.residuals.iter().find(|row| row.from == from)).copied()
     };
-    let bar = |size: &Bytes| {
-        let of = |basis, row: Residual| ErrorBar {
-            median: row.median.value(),
-            ninetieth: row.ninetieth.value(),
-            rows: row.rows,
-            basis,
-        };
-        let logged = own.and_then(|own| of_decade(&own.residuals, *size));
-        let measured = known.and_then(|kind| of_decade(&kind.error, *size));
-        logged
-            .map(|row| of(ErrorBasis::OwnLog, row))
-            .or_else(|| measured.map(|row| of(ErrorBasis::Measured, row)))
-            .unwrap_or_else(|| never_measured(is_rccl, *size))
+    let of_log = |row: Residual| ErrorBar {
+        median: row.median.value(),
+        ninetieth: row.ninetieth.value(),
+        rows: row.rows,
+        basis: ErrorBasis::OwnLog,
     };
-    Ok(sizes.iter().map(bar).collect())
-}
-
-/// Gives the error of predictions of such sizes for a library's systems, else the largest of any size.
-fn never_measured(is_rccl: bool, size: Bytes) -> ErrorBar {
-    let of_library = || ERRORS.left_out.iter().filter(|row| row.is_rccl == is_rccl);
-    let of_size = of_library().filter(|row| row.from == DECADES[decade(size)]);
-    let found = of_size.map(|row| row.ninetieth).max();
-    let found = found.or_else(|| of_library().map(|row| row.ninetieth).max());
-    let found = found.map_or(0.0, Deviation::value);
-    let basis = ErrorBasis::NeverMeasured;
-    ErrorBar { median: found, ninetieth: found, rows: 0, basis }
-}
-
-/// What joins the GPUs of one server: the kind of their links, and whether these lead to switches
-/// between GPUs. None between servers.
-fn joining(wiring: &Wiring, gpus: &[usize]) -> Option<(LinkKind, bool)> {
-    let server = wiring.server_of(*gpus.first()?);
-    if gpus.iter().any(|gpu| wiring.server_of(*gpu) != server) {
-        return None;
-    }
-    let wires = |gpu: &usize, is_it: fn(&Wire) -> bool| {
-        let own = wiring.gpu(*gpu);
-        let mut all = wiring.adjacency()[own].iter().map(|at| &wiring.wires()[*at]);
-        all.find(|wire| is_it(wire) && wire.kind.is_some()).and_then(|wire| {
-            let switch = wiring.devices()[wire.other_end(own)].kind == DeviceKind::NvSwitch;
-            Some((wire.kind?, switch))
-        })
-    };
-    let all = |is_it: fn(&Wire) -> bool| {
-        let found: Option<Vec<_>> = gpus.iter().map(|gpu| wires(gpu, is_it)).collect();
-        found.filter(|all| all.windows(2).all(|pair| pair[0] == pair[1]))?.first().copied()
-    };
-    all(Wire::is_gpu_fabric).or_else(|| all(Wire::is_pcie))
+    Ok(times
+        .iter()
+        .map(|time| logged(time.size).map_or_else(|| asked.bar(*time), of_log))
+        .collect())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::system::test_support::{alone, on_one_switch};
-
-    #[test]
-    fn bars_are_those_of_such_systems_and_else_of_what_was_left_out() {
-        let sizes: Vec<Bytes> = DECADES.iter().map(|from| Bytes(from.0 + 8)).collect();
-        let all: Vec<usize> = (0..8).collect();
-        let bars = |name| error_bars(&alone(name), &all, &sizes).unwrap();
-        let basis = |bars: &[ErrorBar]| bars.iter().map(|bar| bar.basis).collect::<Vec<_>>();
-        assert_eq!(basis(&bars("hgx-b200")), [ErrorBasis::Measured; 5]);
-        use ErrorBasis::{Measured, NeverMeasured};
-        assert_eq!(basis(&bars("hgx-h100")), [Measured; 5]);
-        let pcie = [NeverMeasured, Measured, Measured, Measured, NeverMeasured];
-        assert_eq!(basis(&error_bars(&alone("pcie-tree-4"), &[0, 1], &sizes).unwrap()), pcie);
-        assert_eq!(basis(&bars("dgx2")), [NeverMeasured; 5]);
-        let servers = on_one_switch("hgx-b200", 2, 100);
-        let between = error_bars(&servers, &[0, 8], &sizes).unwrap();
-        assert_eq!(basis(&between), [NeverMeasured; 5]);
-        assert!(between.iter().all(|bar| bar.rows == 0 && bar.ninetieth > 0.1));
-        let known = bars("mi300x-8");
-        assert!(known.iter().all(|bar| bar.median <= bar.ninetieth));
-        assert!(error_bars(&servers, &[99], &sizes).is_err());
-    }
-}
+mod tests;

@@ -28,5 +28,7 @@ pub fn quantile(values: &[f64], part: f64) -> f64 {
 }
 
 mod bars;
+mod rows;
 
-pub use bars::{ErrorBar, ErrorBasis, error_bars};
+pub use bars::{ErrorBar, ErrorBasis, Measurable, TimeAsked, error_bars};
+pub use rows::{Joined, Likeness};
