@@ -196,9 +196,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// What a second level wrote back is in memory.
+    /// What a second level wrote back is in memory. A miss that waits for that hears of it.
     fn write_back_done(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        self.requests.remove(index);
+        if self.requests.get(index).waiter == NONE {
+            self.requests.remove(index);
+        } else {
+            self.acknowledge_eviction(index, scheduler);
+        }
         if self.phases.write_back_came() {
             scheduler.schedule_in(Picoseconds(0), Event::Phase);
         }

@@ -54,7 +54,9 @@ impl Links {
     fn cross<S>(&mut self, now: u64, request: &mut Request<S>) -> (u64, bool) {
         let links = match (request.stage, self.pages) {
             (Stage::Home | Stage::Probed, Pages::Shared) => &mut self.shared[0],
-            (Stage::BackAtSecond | Stage::Probe(_), Pages::Shared) => &mut self.shared[1],
+            (Stage::BackAtSecond | Stage::Evicted | Stage::Probe(_), Pages::Shared) => {
+                &mut self.shared[1]
+            }
             _ => &mut self.pcie,
         };
         let crossed = request.crossed;
@@ -97,6 +99,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             Stage::Probed => self.probe_done(index, scheduler),
             Stage::Memory => self.at_memory(index, scheduler),
             Stage::BackAtSecond => self.back_at_second(index, scheduler),
+            Stage::Evicted => self.evicted(index, scheduler),
             Stage::BackAtFirst => self.back_at_first(index, scheduler),
             Stage::Page => self.page_came(index, scheduler),
             Stage::Copied => self.copied(index, scheduler),

@@ -17,6 +17,7 @@ mod dispatch;
 mod dram;
 mod driver;
 mod error;
+mod evicting;
 pub mod fabric;
 mod first_level;
 mod home;

@@ -40,6 +40,8 @@ pub enum Stage {
     Memory,
     /// Back to the bank of the second level.
     BackAtSecond,
+    /// Back to the bank of the second level that wrote back what it evicted.
+    Evicted,
     /// Back to the first level.
     BackAtFirst,
     /// To the GPU that touched its page.
@@ -68,6 +70,10 @@ pub struct Request<S> {
     pub load: u32,
     /// The request that waits behind it.
     pub next: u32,
+    /// Of a line that is written back, the miss that waits for it, or [`NONE`].
+    pub waiter: u32,
+    /// Whether its bank keeps a place for its line.
+    pub has_place: bool,
     /// The bank of the second level that it passes, over all GPUs.
     pub bank: u32,
     /// The cache that it came from.
@@ -113,6 +119,8 @@ impl<S: Flat> Request<S> {
             stamp: S::default(),
             load: NONE,
             next: NONE,
+            waiter: NONE,
+            has_place: false,
             bank: 0,
             first: First::default(),
             gpu: gpu as u16,

@@ -1,6 +1,7 @@
 //! The second level: what its banks serve, write back and ask, and what comes back.
 
 use super::cache::{NONE, copy_masked};
+use super::evicting::EvictsForWrite;
 use super::fabric::pcie_path;
 use super::kernel::Image;
 use super::levels::{Caches, Looked, Shape};
@@ -17,7 +18,7 @@ use crate::units::Picoseconds;
 /// The banks that are the second level of all GPUs.
 #[derive(Debug)]
 pub(super) struct SecondLevel<P: CoherenceProtocol> {
-    banks: Caches<P>,
+    pub(super) banks: Caches<P>,
 }
 
 impl<P: CoherenceProtocol> SecondLevel<P> {
@@ -126,13 +127,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     }
 
     /// An access looks its line up. Whether it stalls, for lack of a register.
-    fn stalls_second(
+    pub(super) fn stalls_second(
         &mut self,
         index: u32,
         again: bool,
         scheduler: &mut impl Scheduler<Event>,
     ) -> bool {
-        let Request { bank, physical, line, .. } = *self.requests.get(index);
+        let Request { bank, physical, .. } = *self.requests.get(index);
         let set = self.map.within_bank(physical);
         let caches = &mut self.second.banks;
         let level = (&self.protocol, Level::L2);
@@ -147,7 +148,12 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 self.back_to_first(index, served, scheduler);
             }
             Looked::Allocate(state, stamp) => {
-                let place = self.make_room(bank, set, line, scheduler);
+                match self.evicts_for_write(index, again, scheduler) {
+                    EvictsForWrite::Not => {}
+                    EvictsForWrite::Waits => return false,
+                    EvictsForWrite::Stalls => return true,
+                }
+                let place = self.place_for(index, scheduler);
                 *self.second.banks.lines.state(place) = state;
                 self.serve_in_second(index, place, false);
                 self.requests.get_mut(index).stamp = stamp;
@@ -160,7 +166,14 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
                 }
                 let request = self.requests.get_mut(index);
                 (request.ask, request.stamp) = (ask, stamp);
-                self.send_below(index, asked, scheduler);
+                let victim = match ask {
+                    Ask::Read | Ask::Own if place.is_none() => self.first_victim(bank, set),
+                    _ => None,
+                };
+                match victim {
+                    Some(victim) => self.evict_first(index, victim, scheduler),
+                    None => self.send_below(index, asked, scheduler),
+                }
             }
         }
         false
@@ -208,6 +221,16 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// Sends what memory lacks of a line in a bank.
     fn write_back(&mut self, bank: u32, place: usize, scheduler: &mut impl Scheduler<Event>) {
+        self.write_back_for(NONE, (bank, place), scheduler);
+    }
+
+    /// Sends what memory lacks of a line in a bank, for which a miss may wait.
+    pub(super) fn write_back_for(
+        &mut self,
+        waiter: u32,
+        (bank, place): (u32, usize),
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
         let lines = &mut self.second.banks.lines;
         let Some(line) = lines.line(place) else { return };
         let mask = lines.clean(place);
@@ -220,6 +243,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let index = self.requests.add(Request {
             mask,
             bank,
+            waiter,
             access: Access::Write,
             ask: Ask::Write,
             ..Request::new(line, physical, now, bank / self.counts.banks)
@@ -280,7 +304,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             Copied::Install(line) => {
                 let place = match found {
                     Some(place) => place,
-                    None => self.make_room(bank, set, request.line, scheduler),
+                    None => self.place_for(index, scheduler),
                 };
                 *self.second.banks.lines.state(place) = line;
                 let answer = self.requests.payload(index).map(|payload| payload.answer);
@@ -301,8 +325,19 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             }
         }
         self.requests.get_mut(index).stamp = outcome.stamp;
-        let mut waiting = self.second.banks.mshrs.free(bank, request.line);
+        let waiting = self.second.banks.mshrs.free(bank, request.line);
         self.back_to_first(index, scheduler.now().0, scheduler);
+        self.register_freed(bank, waiting, scheduler);
+    }
+
+    /// A bank has a register free again: the accesses of a list that waited for its line look it
+    /// up, then those that lacked a register.
+    pub(super) fn register_freed(
+        &mut self,
+        bank: u32,
+        mut waiting: u32,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
             self.stalls_second(waiting, true, scheduler);

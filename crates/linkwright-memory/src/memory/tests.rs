@@ -1,6 +1,7 @@
 //! Runs of whole workloads: answers, counts, and that data do not change time.
 
 mod code;
+mod controller;
 mod settings;
 
 use super::kernel::benchmarks::Benchmark;

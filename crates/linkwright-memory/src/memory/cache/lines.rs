@@ -2,6 +2,9 @@
 
 use crate::memory::address::LINE;
 
+/// The tag of a place that is kept for a line on its way.
+const RESERVED: u64 = u64::MAX;
+
 /// The lines of many caches of one size, set-associative, the least recently used replaced.
 ///
 /// A place is one way of one set of one cache, as a number.
@@ -9,7 +12,7 @@ use crate::memory::address::LINE;
 pub struct Lines<L> {
     sets: u64,
     ways: usize,
-    /// The line in each place, plus one; zero where none is.
+    /// The line in each place, plus one; zero where none is, [`RESERVED`] where one will be.
     tags: Vec<u64>,
     used: Vec<u64>,
     clock: u64,
@@ -65,6 +68,27 @@ impl<L: Copy + Default> Lines<L> {
         (first..first + self.ways)
             .min_by_key(|place| (self.tags[*place] != 0, self.used[*place]))
             .unwrap_or(first)
+    }
+
+    /// Finds the place that a new line of a set takes, where memory lacks what is there.
+    #[must_use]
+    pub fn dirty_victim(&self, cache: u32, index: u64) -> Option<usize> {
+        let place = self.oldest(cache, index);
+        (self.line(place).is_some() && self.dirty[place] != 0).then_some(place)
+    }
+
+    /// Keeps a place, whose last line is forgotten, for a line on its way.
+    pub fn reserve(&mut self, place: usize) {
+        (self.tags[place], self.dirty[place]) = (RESERVED, 0);
+        // Others take it last.
+        self.used[place] = u64::MAX;
+    }
+
+    /// Finds a place of a set that is kept for a line on its way.
+    #[must_use]
+    pub fn reserved(&self, cache: u32, index: u64) -> Option<usize> {
+        let first = self.first(cache, index);
+        (first..first + self.ways).find(|place| self.tags[*place] == RESERVED)
     }
 
     /// Puts a line into a place, whose last line is forgotten.
@@ -134,7 +158,7 @@ impl<L: Copy + Default> Lines<L> {
     #[inline]
     #[must_use]
     pub fn line(&self, place: usize) -> Option<u64> {
-        self.tags[place].checked_sub(1)
+        self.tags[place].checked_sub(1).filter(|line| line + 1 != RESERVED)
     }
 }
 

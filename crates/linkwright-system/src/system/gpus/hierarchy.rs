@@ -126,6 +126,9 @@ pub struct SecondLevel {
     /// Cycles of the crossbar from the first level.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub crossbar: u32,
+    /// Whether a miss waits until memory has what it evicts (MGPU-TSM, section 4.4.1).
+    #[serde(default)]
+    pub evicts_first: bool,
 }
 
 /// Translation of addresses: buffers and the page walker.
