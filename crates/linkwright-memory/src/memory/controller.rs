@@ -166,11 +166,32 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.memory.change(ask, &request, self.requests.payload_mut(index));
         let line = self.map.within_bank(request.physical);
         let served = self.memory.serve(scheduler.now().0, channel, line, ask);
-        if request.load != NONE && self.path == CachePath::OwnL2 && !P::CONFIRMS {
-            let stamp = self.homes.stamp(&self.protocol, (channel, line), &request);
-            self.requests.get_mut(index).stamp = stamp;
+        let stamped = self.stamp_at_memory(index, scheduler.now().0);
+        scheduler.schedule(Picoseconds(served.max(stamped)), Event::Served(index));
+    }
+
+    /// A request that the access before it serves takes its turn, without one to DRAM.
+    pub(super) fn served_with(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let request = *self.requests.get(index);
+        self.memory.change(request.ask, &request, self.requests.payload_mut(index));
+        let stamped = self.stamp_at_memory(index, scheduler.now().0);
+        scheduler.schedule(Picoseconds(stamped), Event::Served(index));
+    }
+
+    /// What a controller of shared memory that leases lines says to a request, and when.
+    #[inline]
+    fn stamp_at_memory(&mut self, index: u32, now: u64) -> u64 {
+        let request = *self.requests.get(index);
+        if request.load == NONE || self.path != CachePath::OwnL2 || P::CONFIRMS {
+            return now;
         }
-        scheduler.schedule(Picoseconds(served), Event::Served(index));
+        let of = (self.channel(request.physical), self.map.within_bank(request.physical));
+        let stamp = self.homes.stamp(&self.protocol, of, &request);
+        self.requests.get_mut(index).stamp = stamp;
+        if self.protocol.heeds().is_empty() {
+            return now;
+        }
+        now + u64::from(self.hierarchy.tsu.latency) * self.counts.cycle
     }
 
     /// Memory has served a request: the answer goes back, if anybody waits for it.
@@ -178,11 +199,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let request = *self.requests.get(index);
         if request.load == NONE {
             self.write_back_done(index, scheduler);
+            self.line_served(&request, scheduler);
             return;
         }
         let now = scheduler.now();
         match self.path {
             CachePath::OwnL2 if !self.is_beside(request.physical) => {
+                self.line_served(&request, scheduler);
                 self.answer_from_home(index, now.0, scheduler);
                 if P::CONFIRMS {
                     self.release_home(&request, scheduler);

@@ -7,10 +7,11 @@ use crate::system::gpus::Hierarchy;
 use crate::table::Table;
 use crate::units::Bytes;
 
-/// How many lines a GPU's second level holds, for each of which a timestamp storage unit has an
-/// entry (section 4.2.6 of the dissertation).
+/// How many entries timestamp storage units have for a GPU: as many as its second level holds lines,
+/// where nothing else is said (section 4.2.6 of the dissertation).
 pub(super) fn entries(hierarchy: &Hierarchy) -> u64 {
-    hierarchy.second.size.0 / LINE * u64::from(hierarchy.second.banks)
+    let lines = hierarchy.second.size.0 / LINE * u64::from(hierarchy.second.banks);
+    hierarchy.tsu.entries.map_or(lines, u64::from)
 }
 
 /// One row for each kind of message, with its bytes and how many of them are the protocol's; then

@@ -32,6 +32,7 @@ impl<P: CoherenceProtocol> FirstLevel<P> {
                     mshrs: of.mshrs,
                     directory: u64::from(of.directory) * cycle,
                     bank: u64::from(of.bank) * cycle,
+                    locks: true,
                 };
                 Caches::new(counts.gpus * each, shape, with_data)
             }),
@@ -182,7 +183,9 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             Copied::Install(_) if is_old => {}
             Copied::Install(line) => {
                 let place = found.unwrap_or_else(|| {
-                    let place = caches.lines.oldest(cache, request.physical);
+                    let of = (cache, request.physical);
+                    let spares = self.hierarchy.leases.spared;
+                    let place = caches.victim(&self.protocol, of, spares, P::Stamp::default());
                     let gone = caches.lines.line(place).is_some();
                     caches.counts[cache as usize].evictions += u64::from(gone);
                     caches.lines.put(place, request.line);

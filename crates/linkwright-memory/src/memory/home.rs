@@ -31,15 +31,20 @@ pub(super) struct Homes<P: CoherenceProtocol> {
 
 impl<P: CoherenceProtocol> Homes<P> {
     /// Homes of so many lines all together, each busy with at most `mshrs` of them; none of no
-    /// lines. `units` controllers keep timestamps, in `sets` sets each.
-    pub(super) fn new(lines: u64, homes: u32, mshrs: u32, (units, sets): (u32, usize)) -> Self {
+    /// lines. `units` controllers keep timestamps, in `sets` sets of `ways` each.
+    pub(super) fn new(
+        lines: u64,
+        homes: u32,
+        mshrs: u32,
+        (units, sets, ways): (u32, usize, usize),
+    ) -> Self {
         let homes = if lines == 0 { 0 } else { homes };
         Self {
             lines: vec![P::Home::default(); lines as usize],
             controllers: vec![P::Controller::default(); homes as usize],
             busy: Mshrs::new(homes, mshrs),
             waiting: vec![Fifo::default(); homes as usize],
-            stamps: (0..units).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
+            stamps: (0..units).map(|_| TimestampStorageUnit::new(sets, ways)).collect(),
         }
     }
 
@@ -74,7 +79,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     pub(super) fn at_home(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let Request { load, physical, .. } = *self.requests.get(index);
         if load == NONE || !(P::CONFIRMS || self.path == CachePath::HomeL2) {
-            self.at_memory(index, scheduler);
+            self.at_controller(index, scheduler);
             return;
         }
         let home = self.channel(physical) as usize;

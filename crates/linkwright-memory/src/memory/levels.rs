@@ -1,8 +1,8 @@
 //! One level of caches as the model times it: lines, registers of misses, and who waits.
 
 use super::cache::{Lines, Mshrs};
-use super::protocol::{CoherenceProtocol, Forward, Level, Lookup, Meanwhile};
-use super::requests::{Fifo, Requests};
+use super::protocol::{Access, CoherenceProtocol, Forward, Level, Lookup, Meanwhile};
+use super::requests::{Fifo, Request, Requests};
 use super::statistics::CacheCounts;
 
 /// Equal caches of one level.
@@ -24,6 +24,8 @@ pub struct Caches<P: CoherenceProtocol> {
     pub directory: u64,
     /// Picoseconds to read or write one.
     pub bank: u64,
+    /// Whether a copy serves no reads while its line is under way.
+    locks: bool,
 }
 
 /// What became of a lookup.
@@ -54,13 +56,15 @@ pub struct Shape {
     pub directory: u64,
     /// Picoseconds to read or write one.
     pub bank: u64,
+    /// Whether a copy serves no reads while its line is under way.
+    pub locks: bool,
 }
 
 impl<P: CoherenceProtocol> Caches<P> {
     /// So many empty caches.
     #[must_use]
     pub fn new(caches: u32, shape: Shape, with_data: bool) -> Self {
-        let Shape { size, ways, mshrs, directory, bank } = shape;
+        let Shape { size, ways, mshrs, directory, bank, locks } = shape;
         Self {
             lines: Lines::new(caches, size, ways, with_data),
             states: vec![P::Cache::default(); caches as usize],
@@ -70,6 +74,7 @@ impl<P: CoherenceProtocol> Caches<P> {
             counts: vec![CacheCounts::default(); caches as usize],
             directory,
             bank,
+            locks,
         }
     }
 
@@ -84,6 +89,9 @@ impl<P: CoherenceProtocol> Caches<P> {
         again: bool,
     ) -> Looked<P::Line, P::Stamp> {
         let request = *requests.get(index);
+        if let Some(hit) = self.passes(protocol, level, (cache, set), &request, again) {
+            return hit;
+        }
         let counts = &mut self.counts[cache as usize];
         if let Some(last) = self.mshrs.join(cache, request.line, index) {
             counts.merged += u64::from(!again);
@@ -114,13 +122,54 @@ impl<P: CoherenceProtocol> Caches<P> {
             }
             Lookup::Forward(forward) => {
                 counts.misses += u64::from(!again);
-                self.mshrs.take(cache, request.line);
+                self.mshrs.take_for(cache, request.line, forward.hold);
                 if let (Some(place), Meanwhile::Merges) = (place, forward.copy) {
                     self.lines.write(place, request.mask, false, requests.written(index));
                 }
                 Looked::Forward(place, forward)
             }
         }
+    }
+
+    /// Looks a copy up for a read although its line is under way, where neither the cache nor the
+    /// access under way locks it.
+    fn passes(
+        &mut self,
+        protocol: &P,
+        level: Level,
+        (cache, set): (u32, u64),
+        request: &Request<P::Stamp>,
+        again: bool,
+    ) -> Option<Looked<P::Line, P::Stamp>> {
+        if self.locks || request.access != Access::Read || self.mshrs.holds(cache, request.line) {
+            return None;
+        }
+        let place = self.lines.find(cache, set, request.line)?;
+        let mut line = *self.lines.state(place);
+        let mut state = self.states[cache as usize];
+        let looked =
+            protocol.on_access(level, &mut state, Some(&mut line), request.access, request.stamp);
+        let Lookup::Hit(stamp) = looked else { return None };
+        self.states[cache as usize] = state;
+        *self.lines.state(place) = line;
+        self.counts[cache as usize].hits += u64::from(!again);
+        Some(Looked::Hit(place, stamp))
+    }
+
+    /// The place that a new line of a set takes: a free one, or that of the line used longest ago;
+    /// of those first whose lease has ended for who asked last, where a cache `spares` others.
+    pub fn victim(
+        &mut self,
+        protocol: &P,
+        (cache, set): (u32, u64),
+        spares: bool,
+        asked: P::Stamp,
+    ) -> usize {
+        if !spares {
+            return self.lines.oldest(cache, set);
+        }
+        let state = &self.states[cache as usize];
+        self.lines.oldest_but(cache, set, |line| protocol.is_leased(state, line, asked))
     }
 
     /// Empties a cache for a fence; nor is what is under way to it kept.

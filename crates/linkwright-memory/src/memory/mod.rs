@@ -41,6 +41,7 @@ pub mod tables;
 mod tests;
 mod timeline;
 mod tlb;
+mod tracker;
 mod wavefronts;
 
 pub use address::{Distribution, OutOfMemory, Pages};

@@ -74,6 +74,9 @@ pub struct Request<S> {
     pub waiter: u32,
     /// Whether its bank keeps a place for its line.
     pub has_place: bool,
+    /// At a controller: of a write, whether reads have passed it; of a read, whether the access
+    /// before it serves it.
+    pub is_passed: bool,
     /// The bank of the second level that it passes, over all GPUs.
     pub bank: u32,
     /// The cache that it came from.
@@ -121,6 +124,7 @@ impl<S: Flat> Request<S> {
             next: NONE,
             waiter: NONE,
             has_place: false,
+            is_passed: false,
             bank: 0,
             first: First::default(),
             gpu: gpu as u16,

@@ -19,6 +19,8 @@ use crate::units::Picoseconds;
 #[derive(Debug)]
 pub(super) struct SecondLevel<P: CoherenceProtocol> {
     pub(super) banks: Caches<P>,
+    /// What the last access of each bank carried.
+    asked: Vec<P::Stamp>,
 }
 
 impl<P: CoherenceProtocol> SecondLevel<P> {
@@ -31,8 +33,13 @@ impl<P: CoherenceProtocol> SecondLevel<P> {
             mshrs: of.mshrs,
             directory: u64::from(of.directory) * cycle,
             bank: u64::from(of.bank) * cycle,
+            locks: hierarchy.leases.locked,
         };
-        Self { banks: Caches::new(counts.gpus * counts.banks, shape, with_data) }
+        let banks = counts.gpus * counts.banks;
+        Self {
+            banks: Caches::new(banks, shape, with_data),
+            asked: vec![P::Stamp::default(); banks as usize],
+        }
     }
 
     /// Gives the picoseconds in which a bank looks a line up.
@@ -133,8 +140,9 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         again: bool,
         scheduler: &mut impl Scheduler<Event>,
     ) -> bool {
-        let Request { bank, physical, .. } = *self.requests.get(index);
+        let Request { bank, physical, stamp, .. } = *self.requests.get(index);
         let set = self.map.within_bank(physical);
+        self.second.asked[bank as usize] = stamp;
         let caches = &mut self.second.banks;
         let level = (&self.protocol, Level::L2);
         let now = scheduler.now().0;
@@ -209,7 +217,9 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         line: u64,
         scheduler: &mut impl Scheduler<Event>,
     ) -> usize {
-        let place = self.second.banks.lines.oldest(bank, set);
+        let SecondLevel { banks, asked } = &mut self.second;
+        let (spares, asked) = (self.hierarchy.leases.spared, asked[bank as usize]);
+        let place = banks.victim(&self.protocol, (bank, set), spares, asked);
         if let Some(gone) = self.second.banks.lines.line(place) {
             self.second.banks.counts[bank as usize].evictions += 1;
             self.forget_home(bank, gone);

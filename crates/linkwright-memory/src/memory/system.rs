@@ -26,6 +26,7 @@ use super::run::GpuOptions;
 use super::second_level::SecondLevel;
 use super::timeline::Recorder;
 use super::tlb::Translation;
+use super::tracker::Tracker;
 use crate::engine::{Model, Scheduler};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bytes, Picoseconds};
@@ -47,6 +48,8 @@ pub(super) enum Event {
     Cross(u32),
     /// A request is where it goes.
     Arrive(u32),
+    /// A request is through its controller's tracker.
+    Tracked(u32),
     /// Memory has served a request.
     Served(u32),
     /// A load or store is done.
@@ -139,6 +142,7 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol> {
     pub second: SecondLevel<P>,
     pub homes: Homes<P>,
     pub memory: Memories,
+    pub tracker: Option<Tracker>,
     pub links: Links,
     pub watch: Watch,
     pub recorder: Recorder,
@@ -189,10 +193,14 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
         let (gpus, with_data) = (options.gpus, options.with_data);
         let (channels, at_once) =
             if is_shared { (counts.banks, gpus) } else { (gpus * counts.banks, 1) };
-        // As many entries as second levels have lines, over the controllers, in sets of 8.
         let entries = super::costs::entries(hierarchy) * u64::from(gpus);
-        let sets = (entries / 8 / u64::from(counts.banks)).max(1) as usize;
+        let ways = u64::from(hierarchy.tsu.ways);
+        let sets = (entries / ways / u64::from(counts.banks)).max(1) as usize;
         let units = if is_shared && !P::CONFIRMS { counts.banks } else { 0 };
+        let has_tracker = pages == Pages::Shared && !P::CONFIRMS;
+        let tracker = hierarchy.tracker.as_ref().filter(|_| has_tracker).map(|of| {
+            Tracker::new(of, options.memory.is_sequential(), counts.banks, counts.cycle)
+        });
         let lines = if P::CONFIRMS || path == CachePath::HomeL2 { map.size() / LINE } else { 0 };
         let memory = Channels::new(hierarchy, options.dram, channels, at_once);
         Ok(Self {
@@ -215,8 +223,9 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
             migration,
             first: FirstLevel::new(hierarchy, &counts, with_data),
             second: SecondLevel::new(hierarchy, &counts, with_data),
-            homes: Homes::new(lines, channels, hierarchy.second.mshrs, (units, sets)),
+            homes: Homes::new(lines, channels, hierarchy.second.mshrs, (units, sets, ways as usize)),
             memory: Memories::new(memory),
+            tracker,
             links: Links::new(hierarchy, options),
             watch: Watch::new(options.watched),
             recorder: Recorder::IDLE,
@@ -248,6 +257,7 @@ impl<P: CoherenceProtocol> Model for Gpus<'_, P> {
             Event::Faults => self.faults_served(scheduler),
             Event::Cross(request) => self.cross(request, scheduler),
             Event::Arrive(request) => self.arrive(request, scheduler),
+            Event::Tracked(request) => self.tracked(request, scheduler),
             Event::Served(request) => self.served(request, scheduler),
             Event::Done(load) => self.load_done(load, scheduler),
             Event::Phase => return self.next_phase(scheduler),

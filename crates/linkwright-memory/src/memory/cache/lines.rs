@@ -70,6 +70,17 @@ impl<L: Copy + Default> Lines<L> {
             .unwrap_or(first)
     }
 
+    /// The same, but that of a line that is `spared` only where all are.
+    #[must_use]
+    pub fn oldest_but(&self, cache: u32, index: u64, spared: impl Fn(&L) -> bool) -> usize {
+        let first = self.first(cache, index);
+        let rank = |place: &usize| {
+            let taken = self.tags[*place] != 0;
+            (taken, taken && spared(&self.states[*place]), self.used[*place])
+        };
+        (first..first + self.ways).min_by_key(rank).unwrap_or(first)
+    }
+
     /// Finds the place that a new line of a set takes, where memory lacks what is there.
     #[must_use]
     pub fn dirty_victim(&self, cache: u32, index: u64) -> Option<usize> {

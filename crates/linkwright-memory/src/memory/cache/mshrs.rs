@@ -9,9 +9,10 @@ struct Entry {
     line: u64,
     first: u32,
     last: u32,
+    holds: bool,
 }
 
-const FREE: Entry = Entry { line: 0, first: NONE, last: NONE };
+const FREE: Entry = Entry { line: 0, first: NONE, last: NONE, holds: false };
 
 /// The registers of many equal caches, each a small table with open addressing.
 ///
@@ -82,15 +83,28 @@ impl Mshrs {
         Some(last)
     }
 
+    /// Whether a line is under way, and nobody else may look it up meanwhile.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, cache: u32, line: u64) -> bool {
+        self.find(cache, line).is_some_and(|at| self.entries[at].holds)
+    }
+
     /// Takes a register for a line that is not under way, of a cache that has one free.
     #[inline]
     pub fn take(&mut self, cache: u32, line: u64) {
+        self.take_for(cache, line, true);
+    }
+
+    /// The same for an access that lets others look the line up unless it `holds` it.
+    #[inline]
+    pub fn take_for(&mut self, cache: u32, line: u64, holds: bool) {
         let base = cache as usize * self.slots;
         let mut slot = self.slot(line);
         while self.entries[base + slot].line != 0 {
             slot = (slot + 1) & (self.slots - 1);
         }
-        self.entries[base + slot] = Entry { line: line + 1, ..FREE };
+        self.entries[base + slot] = Entry { line: line + 1, holds, ..FREE };
         self.used[cache as usize] += 1;
     }
 
@@ -148,7 +162,8 @@ mod tests {
                     list.push(request);
                 } else if !registers.is_full(cache) {
                     prop_assert_eq!(registers.join(cache, line, request), None);
-                    registers.take(cache, line);
+                    registers.take_for(cache, line, line % 2 == 0);
+                    prop_assert_eq!(registers.holds(cache, line), line % 2 == 0);
                     map.insert((cache, line), vec![]);
                 }
             }

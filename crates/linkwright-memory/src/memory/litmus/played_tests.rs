@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::*;
 use crate::memory::{GpuOptions, GpuRun, memory_system, memory_systems, run};
-use crate::system::gpus::{self, Hierarchy};
+use crate::system::gpus::{self, Hierarchy, LeasedLines, Merging, RequestTracker};
 use crate::units::{Bytes, Picoseconds};
 
 /// GPUs whose second levels are small, so that a start takes a fraction of a millisecond.
@@ -44,6 +44,28 @@ fn coherent_memory_shows_nothing_forbidden() {
             let found = outcomes(&hierarchy, litmus.name, name, 12);
             let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
             assert_eq!(wrong, None, "{} under {name}", litmus.name);
+        }
+    }
+}
+
+/// Each switch of controllers and caches alone, beside all of them above.
+#[test]
+fn nothing_is_forbidden_with_each_switch() {
+    let plain = Hierarchy { tracker: None, leases: LeasedLines::default(), ..small() };
+    let tracker = |depth, merging| Some(RequestTracker { depth, latency: 3, merging });
+    let each = [
+        Hierarchy { tracker: tracker(2, Merging::Never), ..plain.clone() },
+        Hierarchy { tracker: tracker(64, Merging::Always), ..plain.clone() },
+        Hierarchy { leases: LeasedLines { spared: true, locked: true }, ..plain.clone() },
+        Hierarchy { leases: LeasedLines { spared: false, locked: false }, ..plain },
+    ];
+    for hierarchy in &each {
+        for name in ["tsm-wt-c-rc", "tsm-wt-c-sc"] {
+            for litmus in LITMUS_TESTS {
+                let found = outcomes(hierarchy, litmus.name, name, 8);
+                let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
+                assert_eq!(wrong, None, "{} under {name}", litmus.name);
+            }
         }
     }
 }

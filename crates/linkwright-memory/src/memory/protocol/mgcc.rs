@@ -324,6 +324,18 @@ impl CoherenceProtocol for Mgcc {
         super::Probes::default()
     }
 
+    /// An L1 has a time of its own, an L2 that of who asks.
+    #[inline]
+    fn is_leased(&self, cache: &MgccCache, line: &MgccLine, asked: MgccStamp) -> bool {
+        let time = cache.time.max(self.time(asked));
+        line.epoch() == self.leases.epoch(time) && time <= self.lease(line).1
+    }
+
+    #[inline]
+    fn asked_at(&self, stamp: MgccStamp) -> u64 {
+        self.time(stamp)
+    }
+
     #[inline]
     fn rank(&self, home: &Entry) -> u64 {
         home.until

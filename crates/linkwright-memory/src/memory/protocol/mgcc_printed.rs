@@ -193,6 +193,17 @@ impl CoherenceProtocol for MgccPrinted {
     }
 
     #[inline]
+    fn is_leased(&self, cache: &PrintedCache, line: &PrintedLine, _asked: PrintedStamp) -> bool {
+        cache.cts <= u64::from(line.rts)
+    }
+
+    /// Only where an L2's time goes with its requests.
+    #[inline]
+    fn asked_at(&self, stamp: PrintedStamp) -> u64 {
+        stamp.wts.into()
+    }
+
+    #[inline]
     fn rank(&self, home: &PrintedHome) -> u64 {
         u64::from(home.memts)
     }

@@ -220,6 +220,20 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         Probes::default()
     }
 
+    /// Whether a copy may still be read by whoever asked a cache last.
+    #[inline]
+    fn is_leased(&self, cache: &Self::Cache, line: &Self::Line, asked: Self::Stamp) -> bool {
+        let _ = (cache, line, asked);
+        false
+    }
+
+    /// The logical time of a request, by which a controller orders those of a line.
+    #[inline]
+    fn asked_at(&self, stamp: Self::Stamp) -> u64 {
+        let _ = stamp;
+        0
+    }
+
     /// Which line a full home forgets: the one of the lowest rank.
     #[inline]
     fn rank(&self, home: &Self::Home) -> u64 {

@@ -1,6 +1,7 @@
 //! The unified controller of the dissertation and what stands around it: one switch each.
 
 use super::*;
+use crate::system::gpus::{LeasedLines, Merging, RequestTracker};
 use crate::units::Bytes;
 
 /// GPUs with second levels so small that they evict, changed by a switch.
@@ -8,6 +9,8 @@ fn small(switch: impl FnOnce(&mut Hierarchy)) -> Hierarchy {
     let mut small = r9_nano().clone();
     small.second.size = Bytes(4 << 10);
     small.second.evicts_first = false;
+    small.tracker = None;
+    small.leases = LeasedLines::default();
     switch(&mut small);
     small
 }
@@ -51,4 +54,60 @@ fn a_set_whose_every_place_is_kept_serves_on() {
         played(&one_set, (Benchmark::MatrixTranspose, 128), memory);
         played(&one_set, (Benchmark::Relu, 4096), memory);
     }
+}
+
+/// Trackers that hold few lines and take a while, and what is merged in each way.
+fn trackers() -> impl Iterator<Item = Hierarchy> {
+    [Merging::Never, Merging::Sequential, Merging::Always].into_iter().map(|merging| {
+        small(|of| of.tracker = Some(RequestTracker { depth: 2, latency: 7, merging }))
+    })
+}
+
+#[test]
+fn trackers_change_no_answers_and_save_accesses_where_they_merge() {
+    for memory in ["tsm-wb-nc-rc", "tsm-wt-nc-rc", "tsm-wt-c-rc", "tsm-wt-c-sc"] {
+        for of in [(Benchmark::Aes, 4096), (Benchmark::BreadthFirstSearch, 256)] {
+            let reads = |hierarchy| played(&hierarchy, of, memory).memory_sum().reads;
+            let found: Vec<u64> = trackers().map(reads).collect();
+            assert!(found[2] <= found[0], "{memory}: {found:?}");
+        }
+    }
+    // GPUs that read one line together have it from one access.
+    let shared = (Benchmark::MatrixMultiplication, 64);
+    let reads = |hierarchy| played(&hierarchy, shared, "tsm-wt-c-rc").memory_sum().reads;
+    let found: Vec<u64> = trackers().map(reads).collect();
+    assert!(found[1] == found[0] && found[2] < found[0], "{found:?}");
+}
+
+#[test]
+fn what_others_wrote_is_seen_with_each_switch() {
+    let spared = small(|of| of.leases.spared = true);
+    let open = small(|of| of.leases.locked = false);
+    for hierarchy in trackers().chain([spared, open]) {
+        for memory in ["tsm-wt-c-rc", "tsm-wt-c-sc"] {
+            for of in [(Benchmark::Xtreme3, 192), (Benchmark::Message, 256)] {
+                played(&hierarchy, of, memory);
+            }
+        }
+    }
+}
+
+#[test]
+fn leases_that_last_are_spared_and_change_what_misses() {
+    let misses = |spared| {
+        let hierarchy = small(|of| of.leases.spared = spared);
+        GpuRun::sum(&played(&hierarchy, (Benchmark::Xtreme1, 192), "tsm-wt-c-rc").second).misses
+    };
+    assert_ne!(misses(true), misses(false));
+}
+
+/// The timestamps' 50 cycles lie beside DRAM's 100; of a slower unit, and a smaller, runs hear.
+#[test]
+fn timestamp_units_have_a_time_and_a_size_of_their_own() {
+    let of = (Benchmark::BreadthFirstSearch, 256);
+    let time = |switch: fn(&mut Hierarchy)| played(&small(switch), of, "tsm-wt-c-rc").time;
+    let plain = time(|of| of.tsu.latency = 0);
+    assert_eq!(time(|of| of.tsu.latency = 50), plain);
+    assert!(time(|of| of.tsu.latency = 300) > plain);
+    assert_ne!(time(|of| of.tsu.entries = Some(64)), plain);
 }

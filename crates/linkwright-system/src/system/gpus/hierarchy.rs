@@ -39,6 +39,15 @@ pub struct Hierarchy {
     pub memory: Channels,
     /// The banks of a channel of memory, where they are timed.
     pub banks: DramBanks,
+    /// What the controllers of shared memory track; each serves requests as they come where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracker: Option<RequestTracker>,
+    /// The timestamp storage units; as large as second levels and at no time where absent.
+    #[serde(default)]
+    pub tsu: TimestampStorage,
+    /// What caches do with lines that they have for a time.
+    #[serde(default)]
+    pub leases: LeasedLines,
     /// What the driver takes.
     pub driver: Driver,
     /// PCIe between GPUs and to the host.
@@ -214,6 +223,73 @@ pub struct DramBanks {
     /// A refresh (tRFC).
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub refresh: u32,
+}
+
+/// The request tracker of a controller of shared memory: the lines that it has in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestTracker {
+    /// How many lines it has in flight at most.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
+    pub depth: u32,
+    /// Cycles that it takes for a request.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub latency: u32,
+    /// Which requests one access to DRAM serves together.
+    pub merging: Merging,
+}
+
+/// Where reads of a line in flight are served by the access before them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Merging {
+    /// Nowhere.
+    Never,
+    /// Where accesses are sequentially consistent.
+    Sequential,
+    /// Everywhere.
+    Always,
+}
+
+/// The timestamp storage units of all controllers together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimestampStorage {
+    /// Cycles of an access, beside that to DRAM.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub latency: u32,
+    /// Entries of a set.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
+    pub ways: u32,
+    /// Entries for each GPU; as many as lines of its second level where absent.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "reader::above_zero_if_any"
+    )]
+    pub entries: Option<u32>,
+}
+
+impl Default for TimestampStorage {
+    fn default() -> Self {
+        Self { latency: 0, ways: 8, entries: None }
+    }
+}
+
+/// What caches do with lines that they have for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeasedLines {
+    /// Whether those whose time has ended are replaced before others.
+    pub spared: bool,
+    /// Whether nobody reads one in the second level from a write until its answer.
+    pub locked: bool,
+}
+
+impl Default for LeasedLines {
+    fn default() -> Self {
+        Self { spared: false, locked: true }
+    }
 }
 
 /// What the driver takes, in cycles.

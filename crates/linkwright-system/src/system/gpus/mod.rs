@@ -17,8 +17,8 @@ mod tests;
 use std::sync::{LazyLock, OnceLock};
 
 pub use hierarchy::{
-    Channels, Compute, DramBanks, Driver, FirstLevel, Flits, Hierarchy, MessageSizes, SecondLevel,
-    Translation,
+    Channels, Compute, DramBanks, Driver, FirstLevel, Flits, Hierarchy, LeasedLines, Merging,
+    MessageSizes, RequestTracker, SecondLevel, TimestampStorage, Translation,
 };
 pub use model::{
     Caches, Chip, CopyEngines, GpuError, GpuLinks, GpuModel, LinkReach, Memory, MemoryKind,
