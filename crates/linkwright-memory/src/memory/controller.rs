@@ -178,7 +178,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         scheduler.schedule(Picoseconds(stamped), Event::Served(index));
     }
 
-    /// What a controller of shared memory that leases lines says to a request, and when.
+    /// Stamps a request at a controller of shared memory that leases lines, and gives when.
     #[inline]
     fn stamp_at_memory(&mut self, index: u32, now: u64) -> u64 {
         let request = *self.requests.get(index);
@@ -219,7 +219,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         }
     }
 
-    /// What a second level wrote back is in memory. A miss that waits for that hears of it.
+    /// Ends a write-back, which is in memory. A miss that waits for it hears of that.
     fn write_back_done(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         if self.requests.get(index).waiter == NONE {
             self.requests.remove(index);

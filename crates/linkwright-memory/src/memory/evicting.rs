@@ -1,9 +1,8 @@
 //! Misses of a second level that wait until memory has what they evict.
 //!
-//! What it represents: a bank that writes back first writes the line that a miss replaces, and
-//! serves the miss once memory has acknowledged that (MGPU-TSM, section 4.4.1). It keeps the place
-//! for the miss meanwhile. What it leaves out: banks that are homes (`hmg`, `g-tsc`), which the
-//! text does not describe.
+//! A bank that writes back first writes the line that a miss replaces. Once memory has acknowledged
+//! that, it serves the miss (MGPU-TSM, section 4.4.1). It keeps the place for the miss meanwhile.
+//! Banks that are homes (`hmg`, `g-tsc`) do not wait: the text does not describe them.
 
 use super::address::Pages;
 use super::protocol::{Ask, CachePath, CoherenceProtocol};
@@ -11,7 +10,7 @@ use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 
-/// What becomes of a write of a whole line that a bank does not hold.
+/// Tells how a write of a whole line that a bank does not hold goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EvictsForWrite {
     /// It takes its place at once.
@@ -23,7 +22,7 @@ pub(super) enum EvictsForWrite {
 }
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
-    /// The place of a set whose line a miss writes back before it goes on, if it has to.
+    /// Finds the place of a set whose line a miss writes back before it goes on, if it has to.
     pub(super) fn first_victim(&self, bank: u32, set: u64) -> Option<usize> {
         if !self.hierarchy.second.evicts_first || self.path == CachePath::HomeL2 {
             return None;
@@ -67,12 +66,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         EvictsForWrite::Waits
     }
 
-    /// The place of a request's bank for its line: the one that is kept for it, or another.
-    pub(super) fn place_for(
-        &mut self,
-        index: u32,
-        scheduler: &mut impl Scheduler<Event>,
-    ) -> usize {
+    /// Takes the place of a bank that is kept for a request's line, or another.
+    pub(super) fn place_for(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) -> usize {
         let Request { bank, physical, line, has_place, .. } = *self.requests.get(index);
         let set = self.map.within_bank(physical);
         let kept = self.second.banks.lines.reserved(bank, set).filter(|_| has_place);

@@ -156,8 +156,8 @@ impl<P: CoherenceProtocol> Caches<P> {
         Some(Looked::Hit(place, stamp))
     }
 
-    /// The place that a new line of a set takes: a free one, or that of the line used longest ago;
-    /// of those first whose lease has ended for who asked last, where a cache `spares` others.
+    /// Finds the place that a new line of a set takes: a free one, or that of the line used longest
+    /// ago. A cache that `spares` lines takes first one whose lease has ended for who asked last.
     pub fn victim(
         &mut self,
         protocol: &P,

@@ -40,7 +40,7 @@ pub enum Stage {
     Memory,
     /// Back to the bank of the second level.
     BackAtSecond,
-    /// Back to the bank of the second level that wrote back what it evicted.
+    /// It tells the bank of the second level that memory has what it evicted.
     Evicted,
     /// Back to the first level.
     BackAtFirst,
@@ -70,12 +70,11 @@ pub struct Request<S> {
     pub load: u32,
     /// The request that waits behind it.
     pub next: u32,
-    /// Of a line that is written back, the miss that waits for it, or [`NONE`].
+    /// Names the miss that waits for this write-back, or [`NONE`].
     pub waiter: u32,
     /// Whether its bank keeps a place for its line.
     pub has_place: bool,
-    /// At a controller: of a write, whether reads have passed it; of a read, whether the access
-    /// before it serves it.
+    /// Whether, at a controller, reads have passed this write, or the access before serves this read.
     pub is_passed: bool,
     /// The bank of the second level that it passes, over all GPUs.
     pub bank: u32,

@@ -19,7 +19,7 @@ use crate::units::Picoseconds;
 #[derive(Debug)]
 pub(super) struct SecondLevel<P: CoherenceProtocol> {
     pub(super) banks: Caches<P>,
-    /// What the last access of each bank carried.
+    /// Keeps the stamp of the last access to each bank.
     asked: Vec<P::Stamp>,
 }
 
@@ -340,8 +340,8 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.register_freed(bank, waiting, scheduler);
     }
 
-    /// A bank has a register free again: the accesses of a list that waited for its line look it
-    /// up, then those that lacked a register.
+    /// Lets accesses go on where a bank has a register free again. Those of a list waited for its
+    /// line; the others lacked a register.
     pub(super) fn register_freed(
         &mut self,
         bank: u32,

@@ -198,9 +198,10 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
         let sets = (entries / ways / u64::from(counts.banks)).max(1) as usize;
         let units = if is_shared && !P::CONFIRMS { counts.banks } else { 0 };
         let has_tracker = pages == Pages::Shared && !P::CONFIRMS;
-        let tracker = hierarchy.tracker.as_ref().filter(|_| has_tracker).map(|of| {
-            Tracker::new(of, options.memory.is_sequential(), counts.banks, counts.cycle)
-        });
+        let tracker =
+            hierarchy.tracker.as_ref().filter(|_| has_tracker).map(|of| {
+                Tracker::new(of, options.memory.is_sequential(), counts.banks, counts.cycle)
+            });
         let lines = if P::CONFIRMS || path == CachePath::HomeL2 { map.size() / LINE } else { 0 };
         let memory = Channels::new(hierarchy, options.dram, channels, at_once);
         Ok(Self {
@@ -223,7 +224,12 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
             migration,
             first: FirstLevel::new(hierarchy, &counts, with_data),
             second: SecondLevel::new(hierarchy, &counts, with_data),
-            homes: Homes::new(lines, channels, hierarchy.second.mshrs, (units, sets, ways as usize)),
+            homes: Homes::new(
+                lines,
+                channels,
+                hierarchy.second.mshrs,
+                (units, sets, ways as usize),
+            ),
             memory: Memories::new(memory),
             tracker,
             links: Links::new(hierarchy, options),

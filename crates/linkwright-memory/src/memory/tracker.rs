@@ -1,11 +1,10 @@
 //! Request trackers: which lines controllers of shared memory have in flight, and who waits for each.
 //!
-//! What it represents: the first stage of a unified controller (MGPU-TSM, sections 3.1 and 4.2.5).
-//! It has a table of lines in flight, and holds any other request of such a line. Those of one line
-//! take turns: by their logical times where accesses are sequentially consistent, else as they
-//! came, but that reads pass a write that waits, once. A read whose turn comes next after an access
-//! may be served by it, without one of its own to DRAM. Requests that find the table full wait, in
-//! the same order. What it leaves out: a bound on how many requests wait.
+//! A tracker is the first stage of a unified controller (MGPU-TSM, sections 3.1 and 4.2.5). It has a
+//! table of lines in flight, and holds any other request of such a line. Those of one line take
+//! turns. Logical times order them where accesses are sequentially consistent. Elsewhere they go as
+//! they came, but reads pass a write that waits, once. An access may serve the reads that come next
+//! without one of their own to DRAM. Requests that find the table full wait; nothing bounds how many.
 
 use super::cache::{Mshrs, NONE};
 use super::protocol::{Ask, CoherenceProtocol};
@@ -15,12 +14,12 @@ use crate::engine::Scheduler;
 use crate::system::gpus::{Merging, RequestTracker};
 use crate::units::Picoseconds;
 
-/// The trackers of all controllers.
+/// Keeps the trackers of all controllers.
 #[derive(Debug)]
 pub(super) struct Tracker {
     /// Lines in flight at each.
     lines: Mshrs,
-    /// What waits for a place in each table.
+    /// Keeps those that wait for a place in each table.
     waiting: Vec<Vec<u32>>,
     /// Room for a line's requests while they are put in order.
     held: Vec<u32>,
@@ -33,8 +32,13 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    /// Trackers of so many controllers, which have nothing in flight.
-    pub(super) fn new(of: &RequestTracker, is_sequential: bool, controllers: u32, cycle: u64) -> Self {
+    /// Makes trackers of `controllers`, which have nothing in flight.
+    pub(super) fn new(
+        of: &RequestTracker,
+        is_sequential: bool,
+        controllers: u32,
+        cycle: u64,
+    ) -> Self {
         Self {
             lines: Mshrs::new(controllers, of.depth),
             waiting: vec![Vec::new(); controllers as usize],
@@ -136,7 +140,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.let_in(controller, scheduler);
     }
 
-    /// The requests of a list that waited for a line, in the order of their turns.
+    /// Gives the requests of a list that waited for a line, in the order of their turns.
     fn in_order(&mut self, first: u32) -> Vec<u32> {
         let Some(tracker) = &mut self.tracker else { return Vec::new() };
         let mut held = std::mem::take(&mut tracker.held);
@@ -287,7 +291,7 @@ mod tests {
         let mut gpus = Gpus::new(Mgcc::MENDED, hierarchy, &workload, &options).unwrap();
         let mut kept = Kept::default();
         for (at, &(gpu, ask, line, writes)) in requests.iter().enumerate() {
-            let of = Request::new(line, line * 64, 0, gpu.into());
+            let of = Request::new(line, line, 0, gpu.into());
             let request = Request { ask, load: 0, stamp: after(writes), ..of };
             assert_eq!(gpus.requests.add(request), at as u32);
             gpus.at_controller(at as u32, &mut kept);

@@ -70,7 +70,7 @@ impl<L: Copy + Default> Lines<L> {
             .unwrap_or(first)
     }
 
-    /// The same, but that of a line that is `spared` only where all are.
+    /// Finds the same, but takes the place of a line that is `spared` only where all are.
     #[must_use]
     pub fn oldest_but(&self, cache: u32, index: u64, spared: impl Fn(&L) -> bool) -> usize {
         let first = self.first(cache, index);
@@ -185,5 +185,47 @@ pub fn copy_masked(to: &mut [u8], from: &[u8; 64], mask: u64) {
         let byte = left.trailing_zeros() as usize;
         to[byte] = from[byte];
         left &= left - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills one set of four ways with lines 0 to 3. Lines 1 and 3 have a state that lasts.
+    fn full() -> Lines<bool> {
+        let mut lines = Lines::new(1, 4 * LINE, 4, false);
+        for line in 0..4 {
+            let place = lines.oldest(0, 0);
+            lines.put(place, line);
+            *lines.state(place) = line % 2 == 1;
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_that_last_are_replaced_after_others_and_free_places_before_all() {
+        let mut lines = full();
+        let line_0 = lines.find(0, 0, 0).unwrap();
+        lines.touch(line_0);
+        let at = |lines: &Lines<bool>, line| lines.find(0, 0, line);
+        assert_eq!(at(&lines, 1), Some(lines.oldest(0, 0)));
+        assert_eq!(at(&lines, 2), Some(lines.oldest_but(0, 0, |lasts| *lasts)));
+        // Where all last, the oldest goes, as it does where none is spared.
+        assert_eq!(lines.oldest_but(0, 0, |_| true), lines.oldest(0, 0));
+        lines.forget(line_0);
+        assert_eq!(lines.oldest_but(0, 0, |lasts| *lasts), line_0);
+    }
+
+    #[test]
+    fn a_place_that_is_kept_has_no_line_and_goes_last() {
+        let mut lines = full();
+        lines.write(0, 1, true, None);
+        assert_eq!(lines.dirty_victim(0, 0), Some(0));
+        lines.reserve(0);
+        assert_eq!((lines.line(0), lines.dirty_victim(0, 0)), (None, None));
+        assert_eq!((lines.reserved(0, 0), lines.oldest(0, 0)), (Some(0), 1));
+        lines.put(0, 9);
+        assert_eq!((lines.reserved(0, 0), lines.find(0, 0, 9)), (None, Some(0)));
     }
 }

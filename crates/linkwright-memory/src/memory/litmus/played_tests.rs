@@ -48,7 +48,7 @@ fn coherent_memory_shows_nothing_forbidden() {
     }
 }
 
-/// Each switch of controllers and caches alone, beside all of them above.
+/// Plays with each switch of controllers and caches alone; the tests above have all of them.
 #[test]
 fn nothing_is_forbidden_with_each_switch() {
     let plain = Hierarchy { tracker: None, leases: LeasedLines::default(), ..small() };

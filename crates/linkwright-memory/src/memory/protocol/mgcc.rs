@@ -324,7 +324,7 @@ impl CoherenceProtocol for Mgcc {
         super::Probes::default()
     }
 
-    /// An L1 has a time of its own, an L2 that of who asks.
+    /// An L1 has a time of its own; an L2 takes that of who asks.
     #[inline]
     fn is_leased(&self, cache: &MgccCache, line: &MgccLine, asked: MgccStamp) -> bool {
         let time = cache.time.max(self.time(asked));

@@ -197,7 +197,7 @@ impl CoherenceProtocol for MgccPrinted {
         cache.cts <= u64::from(line.rts)
     }
 
-    /// Only where an L2's time goes with its requests.
+    /// Requests have a time only where an L2 sends its own.
     #[inline]
     fn asked_at(&self, stamp: PrintedStamp) -> u64 {
         stamp.wts.into()

@@ -227,7 +227,7 @@ pub trait CoherenceProtocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
         false
     }
 
-    /// The logical time of a request, by which a controller orders those of a line.
+    /// Gives the logical time of a request, by which a controller orders those of a line.
     #[inline]
     fn asked_at(&self, stamp: Self::Stamp) -> u64 {
         let _ = stamp;

@@ -39,13 +39,13 @@ pub struct Hierarchy {
     pub memory: Channels,
     /// The banks of a channel of memory, where they are timed.
     pub banks: DramBanks,
-    /// What the controllers of shared memory track; each serves requests as they come where absent.
+    /// Says what controllers of shared memory track; each serves requests as they come where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker: Option<RequestTracker>,
-    /// The timestamp storage units; as large as second levels and at no time where absent.
+    /// Sizes the timestamp storage units; they are as large as second levels where absent.
     #[serde(default)]
     pub tsu: TimestampStorage,
-    /// What caches do with lines that they have for a time.
+    /// Says how caches treat lines that they have for a time.
     #[serde(default)]
     pub leases: LeasedLines,
     /// What the driver takes.
@@ -225,43 +225,43 @@ pub struct DramBanks {
     pub refresh: u32,
 }
 
-/// The request tracker of a controller of shared memory: the lines that it has in flight.
+/// Bounds the request tracker of a controller of shared memory, which has lines in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestTracker {
-    /// How many lines it has in flight at most.
+    /// Says how many lines it has in flight at most.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub depth: u32,
-    /// Cycles that it takes for a request.
+    /// Says how many cycles a request takes in it.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub latency: u32,
-    /// Which requests one access to DRAM serves together.
+    /// Says which requests one access to DRAM serves together.
     pub merging: Merging,
 }
 
-/// Where reads of a line in flight are served by the access before them.
+/// Tells where an access serves the reads of its line that come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Merging {
-    /// Nowhere.
+    /// It serves none.
     Never,
-    /// Where accesses are sequentially consistent.
+    /// It does where accesses are sequentially consistent.
     Sequential,
-    /// Everywhere.
+    /// It always does.
     Always,
 }
 
-/// The timestamp storage units of all controllers together.
+/// Sizes and times the timestamp storage units of all controllers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimestampStorage {
-    /// Cycles of an access, beside that to DRAM.
+    /// Says how many cycles an access takes, beside that to DRAM.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub latency: u32,
-    /// Entries of a set.
+    /// Says how many entries a set has.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub ways: u32,
-    /// Entries for each GPU; as many as lines of its second level where absent.
+    /// Says how many entries a GPU has; one for each line of its second level where absent.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -276,7 +276,7 @@ impl Default for TimestampStorage {
     }
 }
 
-/// What caches do with lines that they have for a time.
+/// Says how caches treat lines that they have for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeasedLines {
