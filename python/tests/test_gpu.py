@@ -516,5 +516,9 @@ def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
         GpuModel.from_toml(broken)
     with pytest.raises(ValueError, match="4097 is not from 1 to 4096"):
         GpuModel.from_toml(text.replace("mshrs = 64", "mshrs = 4097"))
+    with pytest.raises(ValueError, match="0 is not from 1 to 65536"):
+        GpuModel.from_toml(text.replace("depth = 256", "depth = 0"))
+    with pytest.raises(ValueError, match='unknown name: `"often"`; there are never, seq'):
+        GpuModel.from_toml(text.replace('merging = "sequential"', 'merging = "often"'))
     with pytest.raises(MachineError, match=r"has no \[hierarchy\]"):
         GpuSystem("t4")

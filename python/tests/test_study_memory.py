@@ -9,12 +9,21 @@ from statistics import fmean
 
 import pytest
 
-from linkwright import choice_names
+from linkwright import choice_names, gpu_model
 from linkwright.studies.memory.checks import Statement, ViewOf, change, ratio
 from linkwright.studies.memory.measured import Measured, Run, View, read_runs, runs_csv
 from linkwright.studies.memory.published import published
-from linkwright.studies.memory.runs import measure, perform
-from linkwright.studies.memory.settings import BENCHMARKS, LEASES, SYSTEMS, XTREME, Setting, plan
+from linkwright.studies.memory.runs import measure, model_with, perform
+from linkwright.studies.memory.settings import (
+    ABLATION,
+    BASE,
+    BENCHMARKS,
+    LEASES,
+    SYSTEMS,
+    XTREME,
+    Setting,
+    plan,
+)
 from linkwright.studies.memory.statements import STATEMENTS, statements
 from linkwright.studies.memory.study import study_of
 from linkwright.sweeps import local_threads
@@ -156,6 +165,18 @@ def test_each_benchmark_runs_as_when_the_page_was_written(runs: list[Run], bench
         assert measure(**fields) == vars(kept[setting]), setting
 
 
+def test_all_switches_are_those_of_the_gpu_s_file(runs: list[Run]) -> None:
+    together = "evictions tracker leases locks"
+    assert model_with(together) == gpu_model("r9-nano")
+    models = {switches: model_with(switches).to_toml() for switches in (*ABLATION, BASE)}
+    assert len(set(models.values())) == len(models)
+    # A run with other switches is played again.
+    kept = dict(runs)
+    setting = Setting("xtreme", "xtreme3", 384, "tsm-wt-c-rc", data=True, switches=together)
+    fields = {name: value for name, value in vars(setting).items() if name != "part"}
+    assert measure(**fields) == vars(kept[setting])
+
+
 def test_numbers_come_back_as_they_were_measured(runs: list[Run]) -> None:
     measured = Measured(runs)
     over = measured.speedups("tsm-wb-nc-rc", "rdma")
@@ -192,7 +213,9 @@ def test_what_mending_costs_is_told_where_it_was_decided(runs: list[Run]) -> Non
 
     def over_printed(part: str, order: str) -> dict[str, float]:
         mended = [
-            each for each, _ in runs if (each.part, each.memory) == (part, f"tsm-wt-c-{order}")
+            each
+            for each, _ in runs
+            if (each.part, each.memory, each.switches) == (part, f"tsm-wt-c-{order}", BASE)
         ]
         printed = {each: replace(each, memory=f"{each.memory}-printed") for each in mended}
         return {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 
-from linkwright.studies.memory.settings import BENCHMARKS, Setting
+from linkwright.studies.memory.settings import BASE, BENCHMARKS, Setting
 
 __all__ = ["Measured", "Result", "Run", "View", "mean", "read_runs", "runs_csv"]
 
@@ -85,14 +85,19 @@ Of = Callable[[Result], float | None]
 
 
 class Measured:
-    """All runs of a study.
+    """The runs of a study with some of its switches on.
 
     Args:
         runs: What was run, and what it gave.
+        switches: Those that are on. Of what was not run with these, the page's runs count.
     """
 
-    def __init__(self, runs: Iterable[Run]) -> None:
-        self.runs = dict(runs)
+    def __init__(self, runs: Iterable[Run], switches: str = BASE) -> None:
+        self.all = dict(runs)
+        self.runs = {of: result for of, result in self.all.items() if of.switches == BASE}
+        for of, result in self.all.items():
+            if of.switches == switches:
+                self.runs[replace(of, switches=BASE)] = result
         # The size of a benchmark in a part of the study, where it has one.
         self._sizes = {(each.part, each.benchmark): each.size for each in self.runs}
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from linkwright import GpuRun, GpuSystem, names
+from linkwright import GpuModel, GpuRun, GpuSystem, gpu_model, names
 from linkwright.studies.memory.measured import Result, Run
-from linkwright.studies.memory.settings import Setting
+from linkwright.studies.memory.settings import SWITCHES, Setting
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
-__all__ = ["Performed", "Progress", "measure", "perform"]
+__all__ = ["Performed", "Progress", "measure", "model_with", "perform"]
 
 Progress = Callable[[str, int, int], object]
 # Simulated: nothing here takes as long.
@@ -68,6 +69,7 @@ def measure(
     read_lease: int,
     write_lease: int,
     data: bool,
+    switches: str,
 ) -> dict[str, Any]:
     """One run, of kernels whose code is known: the fields of its `Result`.
 
@@ -80,9 +82,10 @@ def measure(
         read_lease: How long a copy that was read is valid.
         write_lease: How long one that was written is.
         data: Whether it has data.
+        switches: Which of `SWITCHES` are on.
     """
     system = GpuSystem(
-        "r9-nano",
+        model_with(switches),
         gpus,
         cast("names.MemorySystemName", memory),
         shared_bandwidth=bandwidth,
@@ -114,6 +117,41 @@ def measure(
         "copied_in": lines("copied_in"),
         "copied_out": lines("copied_out"),
     }
+
+
+@cache
+def model_with(switches: str) -> GpuModel:
+    """The GPUs of Table 3.1, with some of `SWITCHES` on.
+
+    Args:
+        switches: Those that are on, with spaces between.
+    """
+    text = gpu_model("r9-nano").to_toml()
+    on = switches.split()
+    unknown = [each for each in on if each not in SWITCHES]
+    if unknown:
+        msg = f"there is no switch {unknown[0]!r}; there are {', '.join(SWITCHES)}"
+        raise ValueError(msg)
+    if "evictions" not in on:
+        text = _switched(text, "evicts_first = true", "evicts_first = false")
+    if "leases" not in on:
+        text = _switched(text, "spared = true", "spared = false")
+    if "locks" not in on:
+        text = _switched(text, "locked = true", "locked = false")
+    if "merging" in on:
+        text = _switched(text, 'merging = "sequential"', 'merging = "always"')
+    if "tracker" not in on:
+        tracker = text.index("[hierarchy.tracker]")
+        text = text[:tracker] + text[text.index("\n[", tracker) + 1 :]
+        text = _switched(text, "latency = 50", "latency = 0")
+    return GpuModel.from_toml(text)
+
+
+def _switched(text: str, on: str, off: str) -> str:
+    if text.count(on) != 1:
+        msg = f"the model says {on!r} {text.count(on)} times"
+        raise ValueError(msg)
+    return text.replace(on, off)
 
 
 def _of_caches(run: GpuRun, name: str, kind: str) -> dict[str, Any]:

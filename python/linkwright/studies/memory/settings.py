@@ -9,10 +9,13 @@ from linkwright import choice_names, gpu_benchmarks
 from linkwright.studies.memory.published import published
 
 __all__ = [
+    "ABLATION",
+    "BASE",
     "BENCHMARKS",
     "LEASES",
     "LOCAL",
     "SHARED",
+    "SWITCHES",
     "SYSTEMS",
     "XTREME",
     "Setting",
@@ -30,6 +33,21 @@ SYSTEMS = ("rdma", "tsm-wb-nc-rc", "tsm-wt-nc-rc", *SHARED, "hmg")
 # Read and write leases of Fig. 4-11; the text names one of the pairs that it shows.
 LEASES = ((10, 5), (5, 2), (5, 10), (10, 10), (20, 5), (20, 10), (40, 20), (80, 5))
 LOCAL = "rdma"
+# What the text says of controllers and caches, each alone to be switched on.
+SWITCHES = ("evictions", "tracker", "merging", "leases", "locks")
+# Those of the page's tables; a GPU's file has all of them.
+BASE = "locks"
+_MGCC = ("tsm-wt-c-rc", "tsm-wt-c-sc")
+# Sets of switches beside the tables', with the memory systems that run Table 3.2's benchmarks, and
+# whether Xtreme runs.
+ABLATION: dict[str, tuple[tuple[str, ...], bool]] = {
+    "evictions locks": (("rdma", "tsm-wb-nc-rc"), False),
+    "tracker locks": (_MGCC, True),
+    "tracker merging locks": ((), True),
+    "leases locks": ((), True),
+    "": ((), True),
+    "evictions tracker leases locks": ((), True),
+}
 
 # Smaller than Table 3.2's footprints, and but for aes at least the 8 MB of all second levels.
 _LARGE = {
@@ -87,6 +105,7 @@ class Setting:
         read_lease: How long a copy that was read is valid, in logical time.
         write_lease: How long one that was written is.
         data: Whether it has data, so that its answer can be wrong.
+        switches: Those of `SWITCHES` that are on, with spaces between.
     """
 
     part: str
@@ -98,6 +117,7 @@ class Setting:
     read_lease: int = 10
     write_lease: int = 5
     data: bool = False
+    switches: str = BASE
 
 
 def known(systems: tuple[str, ...]) -> list[str]:
@@ -121,6 +141,7 @@ def plan(*, quick: bool = False) -> list[Setting]:
         *_xtreme(quick),
         *_leases(192 if quick else 384),
         *_ways(quick),
+        *([] if quick else _ablation()),
     ]
 
 
@@ -176,6 +197,18 @@ def _leases(size: int) -> Iterator[Setting]:
         for read, write in LEASES:
             for memory in SHARED:
                 yield Setting("leases", benchmark, size, memory, read_lease=read, write_lease=write)
+
+
+def _ablation() -> Iterator[Setting]:
+    """Runs of other figures with other switches: memory systems compared, and small Xtreme."""
+    for switches, (systems, has_xtreme) in ABLATION.items():
+        for memory in known(systems):
+            for name in BENCHMARKS:
+                yield Setting("systems", name, _LARGE[name], memory, switches=switches)
+        for memory in _MGCC if has_xtreme else ():
+            for name in XTREME:
+                for size in (384, 768):
+                    yield Setting("xtreme", name, size, memory, data=True, switches=switches)
 
 
 def _ways(quick: bool) -> Iterator[Setting]:

@@ -13,7 +13,7 @@ from linkwright.studies.memory.way_statements import WAY_STATEMENTS
 from linkwright.studies.memory.xtreme_statements import XTREME_STATEMENTS
 from linkwright.studies.tables import Cell, Section, StudyTable
 
-__all__ = ["STATEMENTS", "statements"]
+__all__ = ["STATEMENTS", "statements", "verdicts"]
 
 STATEMENTS: tuple[Statement, ...] = (
     *SPEEDUP_STATEMENTS,
@@ -25,6 +25,16 @@ STATEMENTS: tuple[Statement, ...] = (
 )
 
 _VERDICTS = {True: "yes", False: "no", None: "not run"}
+
+
+def verdicts(measured: Measured) -> dict[str, bool | None]:
+    """Whether each statement holds, with MGCC mended; None of one that was not run."""
+    systems = {setting.memory for setting in measured.runs}
+    told = [each for each in STATEMENTS if not each.needs or each.needs in systems]
+    holds = [each.outcomes(measured)[0] for each in told]
+    return {
+        each.says: found.holds if found else None for each, found in zip(told, holds, strict=True)
+    }
 
 
 def statements(measured: Measured) -> Section:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linkwright.studies.memory.ablation import ablation
 from linkwright.studies.memory.measured import Measured, Run, runs_csv
 from linkwright.studies.memory.sensitivity import bandwidths, coherence, hmg, scaling
 from linkwright.studies.memory.speedups import speedups, strides, systems, transaction_counts
@@ -87,6 +88,7 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
         scaling(measured),
         xtreme(measured),
         leases(measured),
+        ablation(measured),
         storage(),
         ways(measured),
     ]
