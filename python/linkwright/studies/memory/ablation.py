@@ -1,4 +1,4 @@
-"""What each switch of the controller and the caches changes, alone and together."""
+"""Shows how switches of the controller and the caches change the study, alone and together."""
 
 from __future__ import annotations
 
@@ -44,15 +44,14 @@ def ablation(measured: Measured) -> Section | None:
             )
         )
     return Section(
-        title="Sections 3.1, 4.2 and 4.4: what the controller adds",
+        title="Sections 3.1, 4.2 and 4.4: switches of the controller",
         text=[
-            "The text's controller has a request tracker; its second levels write back first what "
-            "a miss evicts, and spare lines whose lease is valid; a line is locked from a write "
-            "until its answer. The tables above have the locks alone, which the model has always "
-            "had. Here are runs with each of the others, and without the locks: of the nine "
-            "benchmarks under the memory systems that the next table names, at the sizes that all "
-            "memory systems ran, and of Xtreme of 384 and 768 KB. Statements that need other "
-            "runs count as above.",
+            "The text's controller has a request tracker. Its second levels write back first what "
+            "a miss evicts, and spare lines whose lease is valid. They lock a line from a write "
+            "until its answer. The tables above have the locks alone, which the model always had.",
+            "Here are runs with each of the others, and without the locks. The next table names "
+            "whose. The nine benchmarks have the sizes that all memory systems ran; Xtreme has 384 "
+            "and 768 KB. Statements that need other runs count as above.",
         ],
         tables=[
             StudyTable(

@@ -121,7 +121,7 @@ def measure(
 
 @cache
 def model_with(switches: str) -> GpuModel:
-    """The GPUs of Table 3.1, with some of `SWITCHES` on.
+    """Gives the GPUs of Table 3.1 with some of `SWITCHES` on.
 
     Args:
         switches: Those that are on, with spaces between.

@@ -33,7 +33,7 @@ SYSTEMS = ("rdma", "tsm-wb-nc-rc", "tsm-wt-nc-rc", *SHARED, "hmg")
 # Read and write leases of Fig. 4-11; the text names one of the pairs that it shows.
 LEASES = ((10, 5), (5, 2), (5, 10), (10, 10), (20, 5), (20, 10), (40, 20), (80, 5))
 LOCAL = "rdma"
-# What the text says of controllers and caches, each alone to be switched on.
+# The text says these of controllers and caches; each is switched on alone.
 SWITCHES = ("evictions", "tracker", "merging", "leases", "locks")
 # Those of the page's tables; a GPU's file has all of them.
 BASE = "locks"
@@ -105,7 +105,7 @@ class Setting:
         read_lease: How long a copy that was read is valid, in logical time.
         write_lease: How long one that was written is.
         data: Whether it has data, so that its answer can be wrong.
-        switches: Those of `SWITCHES` that are on, with spaces between.
+        switches: Some of `SWITCHES`, with spaces between, are on.
     """
 
     part: str
