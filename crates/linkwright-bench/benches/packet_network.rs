@@ -38,7 +38,7 @@ fn play(
     messages: u64,
 ) -> u64 {
     let routing = AnyRouting::new(routing, fabric, 1).expect("the shape is right");
-    let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
+    let node = AbstractNode { gpus: 1, nics: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes = System::of_nodes(fabric.clone(), node).expect("few nodes");
     let mut network =
         PacketNetwork::new(&nodes, settings, routing, NicPolicy::ROUND_ROBIN, &TurnByTurn)

@@ -651,7 +651,7 @@ impl System {
                 (job.name.as_str(), ranks, job.mapping.as_ref().unwrap_or(&mapping))
             })
             .collect();
-        let placed = place(&wanted, self.gpu_count(), seed).map_err(errors::placement)?;
+        let placed = place(&wanted, self.core(), seed).map_err(errors::placement)?;
         ClusterRun::play(py, self, play, jobs, placed, most, progress.as_ref())
     }
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": "linkwright.cli.replay:replay",
     "run": "linkwright.cli.run:run",
     "compare": "linkwright.cli.run:compare",
+    "size": "linkwright.cli.size:size",
     "train": "linkwright.cli.train:train_command",
     "gpu": "linkwright.cli.gpu:app",
     "thermal": "linkwright.cli.thermal:thermal",

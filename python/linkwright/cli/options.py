@@ -37,6 +37,7 @@ __all__ = [
     "NetworkName",
     "PolicyName",
     "PolicyNames",
+    "Prices",
     "RunDirectory",
     "StateFile",
     "Ties",
@@ -161,6 +162,14 @@ RunDirectory = Annotated[
         "-o",
         metavar="DIRECTORY",
         help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
+    ),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        metavar="FILE",
+        help="Prices and watts of parts (TOML): what a system costs, and energy for each job.",
     ),
 ]
 MachineName = Annotated[

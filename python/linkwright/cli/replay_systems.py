@@ -16,7 +16,12 @@ from linkwright.files import existing, portable_name, read_text
 __all__ = ["Place", "Settings"]
 
 # What says of the GPUs of a node how they are joined, and its place in a node's description.
-OF_NODES = {"gpus_per_node": "gpus", "gpu_bandwidth": "bandwidth", "gpu_latency": "latency"}
+OF_NODES = {
+    "gpus_per_node": "gpus",
+    "nics_per_node": "nics",
+    "gpu_bandwidth": "bandwidth",
+    "gpu_latency": "latency",
+}
 OF_PLAYS = ("fidelity", "protocol", "collectives")
 # The keys that say which fat-tree, or which network, it is.
 SHAPE = {"kind", "preset", "file", "levels", "radix", "pods", "leaves", "tapering"} | {

@@ -48,7 +48,7 @@ METAVARS = {
     "name-or-other": "NAME",
 }
 # Where an option is not called as its setting is.
-NAMES = {"system.server.gpus": "gpus_per_node"}
+NAMES = {"system.server.gpus": "gpus_per_node", "system.server.nics": "nics_per_node"}
 
 
 @cache

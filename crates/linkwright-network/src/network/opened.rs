@@ -11,7 +11,7 @@ use super::route::RouteClass;
 use super::site::GpuSite;
 use super::transport::{DeviceIndex, GpuIndex, Message};
 use crate::system::composition::{PortOrder, ServerKind, ServerPlace, System, SystemDevice};
-use crate::system::fabric::ChannelId;
+use crate::system::fabric::{ChannelId, NodeId};
 use crate::system::kinds::Discipline;
 use crate::system::server::{DeviceId, Link};
 use crate::units::{Bandwidth, Picoseconds};
@@ -78,20 +78,38 @@ pub(in crate::network) struct Insides<'a> {
     pipes: Pipes<'a>,
     kinds: Vec<PacketChannels>,
     fabric_channels: u32,
-    /// Of how many devices each server is, where all are abstract nodes of one kind: then there is
-    /// nothing to make, and a way is a division.
-    node_devices: Option<u32>,
+    /// Of how many devices and interfaces each server is, where all are abstract nodes of one kind: then there
+    /// is nothing to make, and a way is a division.
+    nodes: Option<NodeSize>,
     /// The number of each server's first channel.
     first: Vec<u32>,
     opened: Vec<Opened>,
     has_memories: bool,
 }
 
-/// How many devices an abstract node has, where every port of the fabric has one of one kind.
-fn node_devices(system: &System) -> Option<u32> {
-    let [kind] = system.kinds() else { return None };
-    let is_node = kind.server().nics_meet_gpus() && system.port_order() == PortOrder::Plain;
-    is_node.then(|| kind.server().devices().len() as u32)
+/// How large an abstract node is.
+#[derive(Debug, Clone, Copy)]
+struct NodeSize {
+    devices: u32,
+    nics: u32,
+}
+
+impl NodeSize {
+    /// Finds it where every port of the fabric has one of one kind.
+    fn of(system: &System) -> Option<Self> {
+        let [kind] = system.kinds() else { return None };
+        let is_node = kind.server().nics_meet_gpus() && system.port_order() == PortOrder::Plain;
+        let (devices, nics) = (kind.server().devices().len() as u32, kind.nics().len() as u32);
+        is_node.then_some(Self { devices, nics })
+    }
+
+    /// Finds the port by which a GPU sends; devices of a node begin with its GPUs.
+    fn port(self, gpu: DeviceIndex) -> NodeId {
+        match self.nics {
+            1 => gpu / self.devices,
+            nics => gpu / self.devices * nics + gpu % self.devices % nics,
+        }
+    }
 }
 
 impl<'a> Insides<'a> {
@@ -106,7 +124,7 @@ impl<'a> Insides<'a> {
             has_memories: kinds.iter().any(|kind| !kind.memories.is_empty()),
             kinds,
             fabric_channels: system.fabric_channels() as u32,
-            node_devices: node_devices(system),
+            nodes: NodeSize::of(system),
             first: vec![NONE; system.servers() as usize],
             opened: Vec::new(),
         })
@@ -118,12 +136,12 @@ impl<'a> Insides<'a> {
     /// As [`Paths::way`].
     pub(in crate::network) fn way(&mut self, message: &Message) -> Result<Way, PathError> {
         let Message { source: from, destination: to, route, .. } = *message;
-        if let Some(devices) = self.node_devices
-            && from / devices != to / devices
+        if let Some(node) = self.nodes
+            && from / node.devices != to / node.devices
             && matches!(route, RouteClass::Any | RouteClass::Network)
         {
             // Of an abstract node, the first path is that between a GPU and the interface.
-            return Ok(Way::Across { from: from / devices, to: to / devices, out: 0, back: 0 });
+            return Ok(Way::Across { from: node.port(from), to: node.port(to), out: 0, back: 0 });
         }
         self.paths.way(from, to, route)
     }
@@ -150,7 +168,7 @@ impl<'a> Insides<'a> {
 
     /// Whether there are only abstract nodes, in which no channel carries packets.
     pub(in crate::network) fn is_of_nodes(&self) -> bool {
-        self.node_devices.is_some()
+        self.nodes.is_some()
     }
 
     /// Sends a message within a server over its pipes; returns when its last byte leaves and when

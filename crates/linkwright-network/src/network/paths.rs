@@ -303,8 +303,8 @@ impl<'a> KindPaths<'a> {
         };
         if server.nics_meet_gpus() {
             let meet = paths.add(Path::Packets(Vec::new()));
-            for gpu in server.gpus() {
-                paths.outside[*gpu] = Some((0, meet, meet));
+            for (gpu, nic) in server.gpus().iter().zip((0..kind.nics().len() as u32).cycle()) {
+                paths.outside[*gpu] = Some((nic, meet, meet));
             }
         } else if let Some(rule) = rule {
             paths.find_interfaces(kind.nics(), rule)?;

@@ -103,6 +103,13 @@ pub enum SystemError {
         /// How many interfaces have no port.
         missing: u32,
     },
+    /// Nodes of several interfaces, at ports that they do not share evenly.
+    UnevenPorts {
+        /// Ports of the fabric.
+        ports: u32,
+        /// Interfaces of a node.
+        nics: u32,
+    },
 }
 
 impl Diagnose for SystemError {
@@ -161,6 +168,10 @@ impl Diagnose for SystemError {
                      {missing} ports are missing"
             ))
             .remedy("give a larger fabric or fewer servers"),
+            Self::UnevenPorts { ports, nics } => Diagnosis::of(format!(
+                "nodes of {nics} network interfaces do not share {ports} ports evenly"
+            ))
+            .remedy(format!("give a fabric whose ports are a multiple of {nics}, or other nodes")),
         }
     }
 }

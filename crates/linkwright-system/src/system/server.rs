@@ -294,18 +294,22 @@ impl Server {
     /// be exact.
     #[must_use]
     pub fn abstract_node(node: AbstractNode) -> Self {
-        let AbstractNode { gpus, bandwidth, latency } = node;
+        let AbstractNode { gpus, nics, bandwidth, latency } = node;
         let device = |name: String, kind| Device::new(&name, kind, None);
         let mut devices: Vec<Device> =
             (0..gpus).map(|gpu| device(format!("GPU{gpu}"), DeviceKind::Gpu)).collect();
-        devices.push(device("NIC0".to_owned(), DeviceKind::Nic));
+        devices.extend((0..nics).map(|nic| device(format!("NIC{nic}"), DeviceKind::Nic)));
         let gpus = gpus as DeviceId;
         let links = (0..gpus).flat_map(|b| (0..b).map(move |a| (a, b)));
         let kind = LinkKind::Direct;
         let links =
             links.map(|(a, b)| Link { a, b, kind, count: 1, bandwidth, latency, discipline: None });
         Self {
-            name: if gpus == 1 { "node".to_owned() } else { format!("node-of-{gpus}") },
+            name: match (gpus, nics) {
+                (1, _) => "node".to_owned(),
+                (_, 1) => format!("node-of-{gpus}"),
+                _ => format!("node-of-{gpus}-with-{nics}"),
+            },
             source: "a scenario's numbers".to_owned(),
             warnings: Vec::new(),
             assumptions: Vec::new(),
@@ -321,6 +325,13 @@ impl Server {
     #[must_use]
     pub fn nics_meet_gpus(&self) -> bool {
         self.nics_meet_gpus
+    }
+
+    /// Whether its GPUs are all alike: those of an abstract server that share one network interface.
+    #[must_use]
+    pub fn has_gpus_alike(&self) -> bool {
+        let nics = self.devices.iter().filter(|device| device.kind == DeviceKind::Nic);
+        self.nics_meet_gpus && nics.count() == 1
     }
 
     /// A builder that holds all of it, to add to.

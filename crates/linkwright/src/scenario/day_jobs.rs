@@ -61,7 +61,7 @@ impl Programs {
         self.check_demands(scenario, healthy)?;
         let (made, notes) = self.programs(scenario, system, files)?;
         let sizes: Vec<u32> = made.iter().map(Made::ranks).collect();
-        let mut placed = self.placed(scenario, (&names, &sizes), (system.gpus(), seed), files)?;
+        let mut placed = self.placed(scenario, (&names, &sizes), (system, seed), files)?;
         let mut jobs = Vec::with_capacity(made.len());
         for (((entry, made), name), gpus) in self.jobs.iter().zip(made).zip(names).zip(&mut placed)
         {
@@ -106,7 +106,7 @@ impl Programs {
         &self,
         scenario: &str,
         (names, sizes): (&[String], &[u32]),
-        (gpus, seed): (u32, u64),
+        (system, seed): (&System, u64),
         files: &Files,
     ) -> Result<Vec<Option<Vec<u32>>>, InputError> {
         let mapped: Vec<usize> =
@@ -117,7 +117,7 @@ impl Programs {
         };
         let sizes: Vec<u32> = mapped.iter().map(|index| sizes[*index]).collect();
         let names: Vec<String> = mapped.iter().map(|index| names[*index].clone()).collect();
-        let found = only.place(scenario, (&names, &sizes), (gpus, seed), files)?;
+        let found = only.place(scenario, (&names, &sizes), (system, seed), files)?;
         let mut placed = vec![None; self.jobs.len()];
         for (index, gpus) in mapped.into_iter().zip(found) {
             placed[index] = Some(gpus);

@@ -10,7 +10,7 @@ use crate::network::pcie::PcieArbitration;
 use crate::network::routing::{DIMENSION_ORDER, SHORTEST_PATH, STATIC};
 use crate::simulation::PlannedBy;
 use crate::simulation::RunTime;
-use crate::simulation::cluster::{Cluster, CollectiveMethod, Fidelity, Mapping, MappingRule};
+use crate::simulation::cluster::{Cluster, CollectiveMethod, Fidelity, Mapping};
 use crate::simulation::played::PlannerChoice;
 
 /// Holds a scenario, and the system and jobs that were made of it and its files.
@@ -114,10 +114,8 @@ impl Facts<'_> {
         };
         let draws_gpus = self.programs().is_some_and(|Programs { jobs, mapping }| {
             let of_job = |job: &JobEntry| match job.mapping.as_ref().unwrap_or(mapping) {
-                ScenarioMapping::Given(mapping) => {
-                    job.demand.is_none() && *mapping == Mapping::Rule(MappingRule::Random)
-                }
-                ScenarioMapping::File(_) => false,
+                ScenarioMapping::Given(Mapping::Rule(rule)) => job.demand.is_none() && rule.draws(),
+                ScenarioMapping::Given(Mapping::Gpus(_)) | ScenarioMapping::File(_) => false,
             };
             jobs.iter().any(of_job)
         });

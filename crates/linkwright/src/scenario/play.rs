@@ -101,7 +101,7 @@ pub fn play(
                     (job.name.as_str(), job.program.ranks.len() as u32, mapping)
                 })
                 .collect();
-            let placed = place(&wanted, cluster.gpus(), scenario.seed)?;
+            let placed = place(&wanted, &cluster.system, scenario.seed)?;
             let jobs: Vec<ProgramJob> =
                 jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus)).collect();
             let mut watch = Watch::new(&jobs, &cluster.system, run.intervals);

@@ -155,7 +155,7 @@ pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, In
             (Err(_), None) => return Ok(None),
         },
         _ => {
-            let remedy = "write \"linear\", \"random\", a file's name, or a list of GPUs";
+            let remedy = "write a rule such as \"linear\", a file's name, or a list of GPUs";
             return Err(fields.refuse("mapping", "no mapping", remedy));
         }
     };

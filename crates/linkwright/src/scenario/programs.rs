@@ -93,7 +93,7 @@ impl Programs {
         let of_all = match mapping(scenario)? {
             Some(ScenarioMapping::Given(Mapping::Gpus(_))) => {
                 let remedy =
-                    "write \"linear\", \"random\" or a file's name; lists are for single jobs";
+                    "write a rule such as \"linear\", or a file's name; lists are for single jobs";
                 return Err(scenario.refuse("mapping", "a list of GPUs for all jobs", remedy));
             }
             Some(mapping) => mapping,
@@ -156,7 +156,7 @@ impl Programs {
         self.check_room(scenario, gpus)?;
         let (mut programs, notes) = self.programs(scenario, system, files)?;
         let sizes: Vec<u32> = programs.iter().map(Made::ranks).collect();
-        let placed = self.place(scenario, (&names, &sizes), (gpus, seed), files)?;
+        let placed = self.place(scenario, (&names, &sizes), (system, seed), files)?;
         for ((made, entry), gpus) in programs.iter_mut().zip(&self.jobs).zip(&placed) {
             if let Made::WithGpus(_) = made {
                 *made = Made::Program(entry.build(scenario, files, (system, gpus))?.0);
@@ -182,14 +182,14 @@ impl Programs {
         &self,
         scenario: &str,
         (names, sizes): (&[String], &[u32]),
-        (gpus, seed): (u32, u64),
+        (system, seed): (&System, u64),
         files: &Files,
     ) -> Result<Vec<Vec<Gpu>>, InputError> {
-        let mappings = self.mappings(scenario, sizes, gpus, files)?;
+        let mappings = self.mappings(scenario, sizes, system.gpus(), files)?;
         let jobs = names.iter().zip(sizes).zip(&mappings);
         let wanted: Vec<(&str, u32, &Mapping)> =
             jobs.map(|((name, size), mapping)| (name.as_str(), *size, mapping)).collect();
-        place(&wanted, gpus, seed).map_err(|error| self.unplaced(scenario, &error, sizes))
+        place(&wanted, system, seed).map_err(|error| self.unplaced(scenario, &error, sizes))
     }
 
     /// Refuses more ranks than GPUs before any program is made.
@@ -299,6 +299,7 @@ impl Programs {
             }
             PlacementError::Length { job, .. }
             | PlacementError::UnknownGpu { job, .. }
+            | PlacementError::NothingToShuffle { job, .. }
             | PlacementError::SharedGpu { job, .. } => self.jobs[*job].places.mapping,
         };
         unplaced(scenario, place, error)

@@ -150,7 +150,7 @@ pub(super) fn read(system: &Fields<'_>) -> Result<Vec<ServerEntry>, InputError> 
     let of_interfaces = ["port_order", "interfaces"].into_iter().find(|key| system.has(key));
     if let Some(key) = of_interfaces.filter(|_| entries.is_empty()) {
         let remedy = "say which servers with `server`";
-        return Err(system.refuse(key, "abstract nodes have one interface each", remedy));
+        return Err(system.refuse(key, "GPUs of abstract nodes take their interfaces in turn", remedy));
     }
     Ok(entries)
 }
@@ -241,6 +241,7 @@ pub(super) fn node(system: &Fields<'_>) -> Result<(AbstractNode, GpuBandwidth), 
     };
     let node = AbstractNode {
         gpus: fields.setting("system.server.gpus")?,
+        nics: fields.setting("system.server.nics")?,
         bandwidth: match joined {
             GpuBandwidth::Fixed(bandwidth) => bandwidth,
             // That of the network is known when it is built.
@@ -251,6 +252,7 @@ pub(super) fn node(system: &Fields<'_>) -> Result<(AbstractNode, GpuBandwidth), 
     node.check().map_err(|error| {
         let key = match error {
             NodeError::Gpus { .. } => "gpus",
+            NodeError::Nics { .. } => "nics",
             NodeError::Bandwidth => "bandwidth",
         };
         fields.refuse_as(key, &error, "give a value in range")

@@ -284,7 +284,9 @@ settings! {
         "of a list: a preset's name or a file";
     "system.server" count: SERVERS, "1", "of a list: how many of this kind in a row";
     "system.server" gpus: Kind::Whole { least: 1, most: MOST_NODE_GPUS as u64 }, "1",
-        "of a node, whose GPUs are joined all to all: how many share its interface", of Nodes;
+        "of a node, whose GPUs are joined all to all: how many share its interfaces", of Nodes;
+    "system.server" nics: Kind::Whole { least: 1, most: MOST_NODE_GPUS as u64 }, "1",
+        "of a node: how many interfaces it has, each at a port of the network; its GPUs use them in turn", of Nodes;
     "system.server" bandwidth: Kind::Bandwidth, "as `bandwidth_scale` says",
         "of a node: of the link between two of its GPUs",
         needs LinksOfNodes, of Nodes;

@@ -148,7 +148,7 @@ fn peers_copy_over_the_links_that_they_ask_for() {
 fn copies_need_a_host_and_stay_in_their_server() {
     let fabric = FabricSpecification::preset("single-switch").unwrap().for_ports(2).unwrap();
     let (bandwidth, latency) = (Bandwidth(25_000_000_000), Picoseconds(500_000));
-    let node = AbstractNode { gpus: 2, bandwidth, latency };
+    let node = AbstractNode { gpus: 2, nics: 1, bandwidth, latency };
     let nodes = System::of_nodes(fabric, node).unwrap();
     let refused = |direction, gpus: &[u32]| {
         let copies: [&[_]; 2] = [&[(direction, RouteClass::Any)], &[]];

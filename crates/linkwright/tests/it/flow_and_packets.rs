@@ -66,6 +66,7 @@ fn arrivals(
 fn nodes(fabric: &Fabric) -> System {
     let node = AbstractNode {
         gpus: 1,
+        nics: 1,
         bandwidth: Bandwidth::gigabytes_per_second(20),
         latency: Picoseconds(5_000),
     };

@@ -180,6 +180,7 @@ fn what_cannot_go_as_asked_says_so() {
 fn abstract_nodes_have_no_host() {
     let node = AbstractNode {
         gpus: 4,
+        nics: 1,
         bandwidth: Bandwidth::gigabytes_per_second(20),
         latency: Picoseconds(5_000),
     };

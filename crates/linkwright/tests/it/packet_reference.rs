@@ -425,7 +425,7 @@ fn settings(
     gpus: u32,
 ) -> (PacketSettings, AbstractNode) {
     let node =
-        AbstractNode { gpus, bandwidth: Bandwidth(23_999_999_983), latency: Picoseconds(5_003) };
+        AbstractNode { gpus, nics: 1, bandwidth: Bandwidth(23_999_999_983), latency: Picoseconds(5_003) };
     let settings = PacketSettings {
         packet_size: Bytes(packet_size),
         buffer_packets: Some(buffer_packets),

@@ -11,6 +11,7 @@ from statistics import fmean, median
 import pyarrow
 import pyarrow.parquet
 
+from linkwright.studies.network.placements import LINEAR, Placement
 from linkwright.studies.network.settings import Setting, bandwidth_factors, requirement_settings
 
 __all__ = ["JobTime", "Measured", "read_times", "times_table"]
@@ -27,6 +28,8 @@ COLUMNS: dict[str, pyarrow.DataType] = {
     "iterations": pyarrow.int64(),
     "time": pyarrow.float64(),
 }
+# Where not all jobs are placed linearly.
+PLACED: dict[str, pyarrow.DataType] = {"mapping": pyarrow.string(), "seed": pyarrow.int64()}
 # Table II asks for 90 % of the performance.
 ENOUGH = 0.9
 
@@ -43,6 +46,7 @@ class JobTime:
         ranks: How many processes it has.
         iterations: How often its main loop ran.
         time: Seconds from its start to its end.
+        placement: How the jobs of its mix found their nodes.
     """
 
     setting: Setting
@@ -52,29 +56,37 @@ class JobTime:
     ranks: int
     iterations: int
     time: float
+    placement: Placement = LINEAR
 
 
 def times_table(times: Sequence[JobTime]) -> pyarrow.Table:
-    """One row per job and run; bandwidth is a factor, and time in seconds."""
-    rows = [
-        vars(each.setting) | {k: v for k, v in vars(each).items() if k != "setting"}
-        for each in times
-    ]
-    return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(COLUMNS))
+    """One row per job and run; bandwidth is a factor, and time in seconds.
+
+    Columns of the placement are there where any is not the linear one.
+    """
+    rows = [vars(each.setting) | vars(each) | vars(each.placement) for each in times]
+    placed = any(each.placement != LINEAR for each in times)
+    columns = {**COLUMNS, **PLACED} if placed else COLUMNS
+    return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(columns))
 
 
 def read_times(file: Path) -> list[JobTime]:
     """The times that a study has written as Parquet."""
     rows = pyarrow.parquet.read_table(file).to_pylist()
     fields = ("network", "gpus_per_node", "bandwidth", "nic")
-    return [JobTime(Setting(*(row.pop(field) for field in fields)), **row) for row in rows]
+    times = []
+    for row in rows:
+        setting = Setting(*(row.pop(field) for field in fields))
+        placed = {field: row.pop(field) for field in PLACED if field in row}
+        times.append(JobTime(setting, **row, placement=Placement(**placed)))
+    return times
 
 
 class Measured:
     """The times of all jobs, compared.
 
     Args:
-        times: The times, of the same mixes in every setting.
+        times: The times, of the same mixes in every setting, under one placement.
     """
 
     def __init__(self, times: Sequence[JobTime]) -> None:

@@ -7,8 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright.studies.network.jobs import SEED, MixJob, cluster_job
+from linkwright.studies.network.jobs import (
+    APPLICATIONS,
+    SEED,
+    MixJob,
+    cluster_job,
+    ranks_of_jobs,
+)
 from linkwright.studies.network.measured import JobTime
+from linkwright.studies.network.placements import LINEAR, Placement, placements
 from linkwright.studies.network.settings import (
     NETWORKS,
     NIC_DENSITIES,
@@ -22,21 +29,24 @@ from linkwright.studies.network.settings import (
 )
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
-__all__ = ["Performed", "Progress", "Run", "perform", "plan", "replay_mix"]
+__all__ = ["Performed", "Progress", "Run", "perform", "placed_jobs", "placed_plan", "plan", "replay_mix"]
 
 Progress = Callable[[str, int, int], object]
 Mixes = Sequence[Sequence[MixJob]]
 
 # As few as show, of seed 1, each application at each size.
 QUICK_MIXES = 5
+# Of a main loop, where placements are compared.
+PLACED_ITERATIONS = 2
 
 
 @dataclass(frozen=True)
 class Run:
-    """One mix, by its number, in one setting."""
+    """One mix, by its number, in one setting, placed in one way."""
 
     mix: int
     setting: Setting
+    placement: Placement = LINEAR
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,45 @@ def plan(mixes: Mixes, *, quick: bool = False) -> list[Run]:
     return [Run(mix, setting) for mix in chosen for setting in dict.fromkeys(settings)]
 
 
+def placed_jobs() -> list[list[MixJob]]:
+    """Lists every application at every size, each alone in a mix: what placements are told by.
+
+    Their loops run twice, where one iteration may still overlap the next.
+    """
+    sizes = ranks_of_jobs()
+    return [[MixJob(name, ranks, PLACED_ITERATIONS)] for name in APPLICATIONS for ranks in sizes]
+
+
+def placed_plan(jobs: Mixes, *, quick: bool = False) -> list[Run]:
+    """Every job alone in every setting that a finding looks at it in, under every placement.
+
+    What the paper names numbers of comes first, in case that the study is stopped.
+
+    Args:
+        jobs: What `placed_jobs` lists.
+        quick: Only what Figs. 8 to 11 show, and of applications without published numbers the
+            first seed.
+    """
+    found = []
+    for at, [job] in enumerate(jobs):
+        of_fit = [setting for network in NETWORKS for setting in density_settings(network)]
+        settings = [] if quick else of_fit
+        if job.ranks in (64, 512):
+            settings += [it for gpus in NIC_DENSITIES for it in nic_settings(gpus)]
+        if not quick and job.ranks == 128:
+            settings += [it for network in NETWORKS for it in bandwidth_settings(network)]
+        if not quick:
+            settings += [it for gpus in REQUIREMENT_DENSITIES for it in requirement_settings(gpus)]
+        is_said = job.application in ("stencil4d", "subcomm3d")
+        found += [
+            Run(at, setting, placement)
+            for placement in placements()
+            for setting in dict.fromkeys(settings)
+            if is_said or not quick or placement.seed == 0
+        ]
+    return found
+
+
 def covering(mixes: Mixes, count: int) -> list[int]:
     """So many mixes, each the one that adds most applications at sizes not yet seen."""
     kinds = [{(job.application, job.ranks) for job in mix} for mix in mixes]
@@ -105,7 +154,11 @@ def perform(
         progress: Called with what is done, the runs done, and the runs in all.
     """
     parameters = [
-        {"setting": asdict(run.setting), "jobs": [asdict(job) for job in mixes[run.mix]]}
+        {
+            "setting": asdict(run.setting),
+            "jobs": [asdict(job) for job in mixes[run.mix]],
+            "placement": asdict(run.placement),
+        }
         for run in runs
     ]
     sweep = Sweep(replay_mix, parameters, SEED)
@@ -113,19 +166,35 @@ def perform(
         sweep, workers, checkpoint=checkpoint, progress=progress, what="mixes on networks"
     )
     times = [
-        JobTime(run.setting, run.mix, place, job.application, job.ranks, job.iterations, seconds)
+        JobTime(
+            run.setting,
+            run.mix,
+            place,
+            job.application,
+            job.ranks,
+            job.iterations,
+            seconds,
+            run.placement,
+        )
         for run, result in zip(runs, done.results, strict=True)
         for place, (job, seconds) in enumerate(zip(mixes[run.mix], result, strict=True))
     ]
     return Performed(times, len(runs), done.resumed, done.cpu_seconds, done.notes)
 
 
-def replay_mix(setting: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> list[float]:
+def replay_mix(
+    setting: Mapping[str, Any],
+    jobs: Sequence[Mapping[str, Any]],
+    placement: Mapping[str, Any] | None = None,
+) -> list[float]:
     """One run: how long each job of a mix takes in a setting, in seconds.
 
     Args:
         setting: The fields of a `Setting`.
         jobs: The fields of each `MixJob`, in the order in which they take GPUs.
+        placement: The fields of a `Placement`; linear where absent.
     """
     system = cluster(Setting(**setting))
-    return system.replay([cluster_job(MixJob(**job)) for job in jobs], mapping="linear").times
+    placed = LINEAR if placement is None else Placement(**placement)
+    programs = [cluster_job(MixJob(**job)) for job in jobs]
+    return system.replay(programs, mapping=placed.mapping, seed=placed.seed).times

@@ -15,7 +15,7 @@ pub use mixes::{MixError, MixJob, MixRules, random_mixes};
 use crate::engine::Random;
 
 /// Puts items into a random order, each with the same chance (Fisher and Yates).
-fn shuffle<T>(items: &mut [T], random: &mut Random) {
+pub fn shuffle<T>(items: &mut [T], random: &mut Random) {
     for last in (1..items.len()).rev() {
         let bound = NonZeroU64::new(last as u64 + 1).expect("at least two items are left");
         items.swap(last, random.below(bound) as usize);

@@ -204,15 +204,19 @@ impl System {
         })
     }
 
-    /// A fabric with an abstract node at every port ([`Server::abstract_node`]).
+    /// A fabric with abstract nodes ([`Server::abstract_node`]) at all ports, as many at each node as it has interfaces.
     ///
     /// # Errors
-    /// Numbers out of range, or more GPUs or channels than can be numbered.
+    /// Numbers out of range, ports that nodes of several interfaces do not share evenly, or more GPUs or channels than
+    /// can be numbered.
     pub fn of_nodes(fabric: Fabric, node: AbstractNode) -> Result<Self, SystemError> {
         node.check()?;
+        let (ports, nics) = (fabric.nodes(), node.nics);
+        if !ports.is_multiple_of(nics) {
+            return Err(SystemError::UnevenPorts { ports, nics });
+        }
         let node = Arc::new(Server::abstract_node(node));
-        let nodes = fabric.nodes();
-        Self::new(&[(node, nodes)], fabric, PortOrder::Plain)
+        Self::new(&[(node, ports / nics)], fabric, PortOrder::Plain)
     }
 
     /// How many ports of a fabric servers take: those of their network interfaces.

@@ -5,12 +5,15 @@ use thiserror::Error;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// GPUs that are all joined to each other and share one network interface, as the nodes of the
-/// TraceR-CODES study are (Section V.B): each pair and direction has a link of its own.
+/// GPUs that are all joined to each other and share a network interface, as the nodes of the
+/// TraceR-CODES study are (Section V.B): each pair and direction has a link of its own. GPU `i` uses interface `i`
+/// modulo their number, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AbstractNode {
-    /// How many GPUs share the interface.
+    /// How many GPUs share the interfaces.
     pub gpus: u32,
+    /// How many interfaces there are, each at a port of its own: at most one for each GPU.
+    pub nics: u32,
     /// Bytes per second of a link between two of them, in each direction.
     pub bandwidth: Bandwidth,
     /// Its one-way latency.
@@ -29,6 +32,13 @@ pub enum NodeError {
         /// The number asked for.
         gpus: u32,
     },
+    /// Nodes without interfaces, or with some that no GPU uses.
+    Nics {
+        /// The number asked for.
+        nics: u32,
+        /// How many GPUs a node has.
+        gpus: u32,
+    },
     /// Links between GPUs that carry nothing.
     Bandwidth,
 }
@@ -38,6 +48,10 @@ impl Diagnose for NodeError {
         match self {
             Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs per node are not possible"))
                 .remedy(format!("1 to {MOST_NODE_GPUS} are")),
+            Self::Nics { nics, gpus } => Diagnosis::of(format!(
+                "{nics} network interfaces for {gpus} GPUs per node are not possible"
+            ))
+            .remedy(format!("1 to {gpus} are: GPU i uses interface i modulo their number")),
             Self::Bandwidth => {
                 Diagnosis::of("the links between the GPUs of a node have no bandwidth")
                     .remedy("give them a positive one")
@@ -54,6 +68,9 @@ impl AbstractNode {
     pub const fn check(&self) -> Result<(), NodeError> {
         if self.gpus == 0 || self.gpus > MOST_NODE_GPUS {
             return Err(NodeError::Gpus { gpus: self.gpus });
+        }
+        if self.nics == 0 || self.nics > self.gpus {
+            return Err(NodeError::Nics { nics: self.nics, gpus: self.gpus });
         }
         if self.gpus > 1 && self.bandwidth.0 == 0 {
             return Err(NodeError::Bandwidth);

@@ -612,6 +612,7 @@ fn what_was_read_is_written_and_read_again() {
 fn a_format_that_cannot_say_a_machine_names_one_that_can() {
     let node = Server::abstract_node(AbstractNode {
         gpus: 2,
+        nics: 1,
         bandwidth: Bandwidth::gigabytes_per_second(25),
         latency: Picoseconds(1),
     });

@@ -187,7 +187,7 @@ impl Wiring {
             ports.extend(nics.map(|(index, nic)| (first + nic, port(index), reached)));
             if kind.server().nics_meet_gpus() {
                 let width = fabric.channels()[Fabric::injection(port(0)) as usize].bandwidth;
-                wiring.meet(first, kind.nics()[0], kind.server().gpus(), width);
+                wiring.meet(first, kind.nics(), kind.server().gpus(), width);
             }
         }
         let crossbar = wiring.devices.len();
@@ -268,8 +268,8 @@ impl Wiring {
     }
 
     /// Lets the GPUs of an abstract server meet its interface. Alone, a GPU may fill that.
-    fn meet(&mut self, first: WiredId, nic: DeviceId, gpus: &[DeviceId], bandwidth: Bandwidth) {
-        self.wires.extend(gpus.iter().map(|gpu| Wire {
+    fn meet(&mut self, first: WiredId, nics: &[DeviceId], gpus: &[DeviceId], bandwidth: Bandwidth) {
+        self.wires.extend(gpus.iter().zip(nics.iter().cycle()).map(|(gpu, nic)| Wire {
             a: first + gpu,
             b: first + nic,
             ..meeting(bandwidth)
@@ -382,13 +382,13 @@ impl Wiring {
         (&server.template, index)
     }
 
-    /// Whether a GPU is as all others of its server, which is abstract.
+    /// Whether a GPU is as all others of its server, which is abstract and has one interface.
     ///
     /// # Panics
     /// As [`Self::gpu`].
     #[must_use]
     pub fn is_alike(&self, gpu: usize) -> bool {
-        self.place(gpu).0.template.nics_meet_gpus()
+        self.place(gpu).0.template.has_gpus_alike()
     }
 
     fn place(&self, gpu: usize) -> (&WiredServer, usize) {
@@ -556,7 +556,7 @@ mod tests {
     fn gpus_of_abstract_nodes_meet_an_interface_as_wide_as_its_port() {
         let fabric = FabricSpecification::preset("fat-tree").unwrap().for_ports(8).unwrap();
         let width = fabric.channels()[0].bandwidth;
-        let node = AbstractNode { gpus: 2, bandwidth: Bandwidth(7), latency: Picoseconds(5_000) };
+        let node = AbstractNode { gpus: 2, nics: 1, bandwidth: Bandwidth(7), latency: Picoseconds(5_000) };
         let system = System::of_nodes(fabric, node).unwrap();
         let wiring = Wiring::of_gpus(&system, &[14, 3]);
         let meeting = wiring.wires().iter().filter(|wire| wire.kind.is_none());

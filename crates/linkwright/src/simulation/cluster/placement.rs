@@ -1,10 +1,14 @@
 //! Gives the jobs of a cluster their GPUs.
 
+mod deal;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, Named, shown};
-use crate::program::workload::{Gpu, linear_mapping, random_mapping};
+use crate::program::workload::Gpu;
+use crate::system::{Fabric, System};
+use deal::deal;
 
 /// Finds GPUs for the ranks of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -12,14 +16,34 @@ pub enum MappingRule {
     /// Takes the free GPUs with the lowest numbers, in rank order.
     #[default]
     Linear,
+    /// Takes stretches of free GPUs, each from any server on: in an order and with gaps by chance.
+    Contiguous,
+    /// Takes switches by chance, and the free GPUs of the servers at each in order.
+    RandomSwitches,
+    /// Takes servers by chance, and the free GPUs of each in order.
+    RandomNodes,
     /// Draws free GPUs by chance.
     Random,
 }
 
+impl MappingRule {
+    /// Tells whether chance has a part in it.
+    #[must_use]
+    pub fn draws(self) -> bool {
+        self != Self::Linear
+    }
+}
+
 impl Named for MappingRule {
     const WHAT: &'static str = "mapping";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("linear", Self::Linear), ("random", Self::Random)];
+    // Earlier rules take their GPUs first.
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("linear", Self::Linear),
+        ("contiguous", Self::Contiguous),
+        ("random-switches", Self::RandomSwitches),
+        ("random-nodes", Self::RandomNodes),
+        ("random", Self::Random),
+    ];
 }
 
 /// Says how a job's ranks find their GPUs.
@@ -72,6 +96,15 @@ pub enum PlacementError {
         /// How many there are.
         gpus: u32,
     },
+    /// A rule shuffles what the cluster has one of, or none.
+    NothingToShuffle {
+        /// It is the job's place in the list.
+        job: usize,
+        /// The rule.
+        rule: &'static str,
+        /// What the rule shuffles, in the plural.
+        what: &'static str,
+    },
     /// Two ranks of a job are to have one GPU.
     SharedGpu {
         /// It is the job's place in the list.
@@ -103,6 +136,10 @@ impl Diagnose for PlacementError {
                 Diagnosis::of(format!("job `{}` puts rank {rank} on GPU {gpu}", shown(name)))
                     .remedy(format!("the cluster's GPUs are 0 to {}", gpus - 1))
             }
+            Self::NothingToShuffle { rule, what, .. } => Diagnosis::of(format!(
+                "the mapping `{rule}` needs several {what}, and the cluster has not"
+            ))
+            .remedy("take `linear` or `random`, or a larger cluster"),
             Self::SharedGpu { name, rank, gpu, other_rank, .. } => Diagnosis::of(format!(
                 "job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} has",
                 shown(name)
@@ -112,20 +149,19 @@ impl Diagnose for PlacementError {
     }
 }
 
-/// Gives the GPU of each rank of each job. Jobs whose mapping is a list come first, then linear ones in their order.
-/// Random ones get the rest by the seed. Lists of two jobs may name one GPU: it is one's after the other.
-///
-/// Jobs that are all linear, or all random, get what [`linear_mapping`] and [`random_mapping`]
-/// give.
+/// Gives the GPU of each rank of each job. Jobs whose mapping is a list come first, then those of each rule, in the
+/// order in which the rules are named: linear ones before those that chance places, by the seed. Lists of two jobs may
+/// name one GPU: it is one's after the other.
 ///
 /// # Errors
 /// It refuses more ranks than GPUs, and lists of another length than the job. A list names GPUs of the cluster, each for
-/// one rank of the job.
+/// one rank of the job. A rule that shuffles servers or switches needs several of them.
 pub fn place(
     jobs: &[(&str, u32, &Mapping)],
-    gpus: u32,
+    system: &System,
     seed: u64,
 ) -> Result<Vec<Vec<Gpu>>, PlacementError> {
+    let gpus = system.gpus();
     let mut placed = vec![Vec::new(); jobs.len()];
     // The last job that names each GPU, and its rank there.
     let mut holder: Vec<Option<(usize, usize)>> = vec![None; gpus as usize];
@@ -153,29 +189,56 @@ pub fn place(
         return Err(PlacementError::TooManyRanks { ranks, gpus });
     }
     let mut free: Vec<Gpu> = (0..gpus).filter(|gpu| holder[*gpu as usize].is_none()).collect();
-    for rule in [MappingRule::Linear, MappingRule::Random] {
-        let wanted = Mapping::Rule(rule);
+    for (_, rule) in MappingRule::NAMED {
+        let wanted = Mapping::Rule(*rule);
         let chosen: Vec<usize> = (0..jobs.len()).filter(|job| *jobs[*job].2 == wanted).collect();
+        let Some(first) = chosen.first() else { continue };
+        check_rule(*rule, *first, system)?;
         let sizes: Vec<u32> = chosen.iter().map(|job| jobs[*job].1).collect();
-        let room = free.len() as u32;
-        let dealt = match rule {
-            MappingRule::Linear => linear_mapping(&sizes, room),
-            MappingRule::Random => random_mapping(&sizes, room, seed),
-        };
-        let dealt = dealt.expect("all ranks fit, and each list took as many GPUs as its ranks");
-        let taken: usize = sizes.iter().map(|size| *size as usize).sum();
-        for (job, indices) in chosen.into_iter().zip(dealt) {
-            placed[job] = indices.into_iter().map(|index| free[index as usize]).collect();
+        for (job, list) in chosen.into_iter().zip(deal(*rule, &sizes, &free, (system, seed))) {
+            for gpu in &list {
+                holder[*gpu as usize] = Some((job, 0));
+            }
+            placed[job] = list;
         }
-        // Only the linear jobs come before others, and theirs are the first.
-        free.drain(..taken);
+        free.retain(|gpu| holder[*gpu as usize].is_none());
     }
     Ok(placed)
+}
+
+/// Refuses a rule that shuffles what there are not several of.
+fn check_rule(rule: MappingRule, job: usize, system: &System) -> Result<(), PlacementError> {
+    let (there, what) = match rule {
+        MappingRule::Linear | MappingRule::Random => return Ok(()),
+        MappingRule::Contiguous | MappingRule::RandomNodes => (system.servers(), "servers"),
+        MappingRule::RandomSwitches => {
+            (system.fabric().map_or(0, Fabric::switches), "switches of a network")
+        }
+    };
+    if there > 1 {
+        return Ok(());
+    }
+    Err(PlacementError::NothingToShuffle { job, rule: rule.name(), what })
+}
+
+/// A fat-tree of eight leaves with two nodes each, for tests.
+#[cfg(test)]
+fn nodes(gpus: u32) -> System {
+    use crate::system::AbstractNode;
+    use crate::system::fabric::FabricSpecification;
+    use crate::units::{Bandwidth, Picoseconds};
+
+    let fabric = FabricSpecification::preset("fat-tree").unwrap();
+    let fabric = fabric.with("radix", 4).with("pods", 4).build().unwrap();
+    let (bandwidth, latency) = (Bandwidth(1), Picoseconds(1));
+    System::of_nodes(fabric, AbstractNode { gpus, nics: 1, bandwidth, latency }).unwrap()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::workload::{linear_mapping, random_mapping};
+    use crate::system::presets::preset;
 
     const LINEAR: Mapping = Mapping::Rule(MappingRule::Linear);
     const RANDOM: Mapping = Mapping::Rule(MappingRule::Random);
@@ -184,27 +247,30 @@ mod tests {
     fn lists_go_first_then_linear_then_random() {
         let list = Mapping::Gpus(vec![3, 0]);
         let jobs = [("r", 2, &RANDOM), ("l", 2, &LINEAR), ("g", 2, &list)];
-        let placed = place(&jobs, 7, 1).unwrap();
+        let placed = place(&jobs, &nodes(1), 1).unwrap();
         assert_eq!(placed[2], [3, 0]);
         assert_eq!(placed[1], [1, 2]);
-        assert!(placed[0].iter().all(|gpu| (4..7).contains(gpu)) && placed[0][0] != placed[0][1]);
+        assert!(placed[0].iter().all(|gpu| (4..16).contains(gpu)) && placed[0][0] != placed[0][1]);
     }
 
     #[test]
     fn jobs_of_one_kind_get_the_mapping_of_that_name() {
         let jobs = |mapping| [("a", 5, mapping), ("b", 9, mapping)];
-        assert_eq!(place(&jobs(&LINEAR), 20, 4), Ok(linear_mapping(&[5, 9], 20).unwrap()));
-        assert_eq!(place(&jobs(&RANDOM), 20, 4), Ok(random_mapping(&[5, 9], 20, 4).unwrap()));
+        let placed = |mapping| place(&jobs(mapping), &nodes(2), 4);
+        assert_eq!(placed(&LINEAR), Ok(linear_mapping(&[5, 9], 32).unwrap()));
+        assert_eq!(placed(&RANDOM), Ok(random_mapping(&[5, 9], 32, 4).unwrap()));
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let refused = |jobs: &[(&str, u32, &Mapping)]| place(jobs, 4, 0).unwrap_err().to_string();
+        let system = nodes(1);
+        let refused =
+            |jobs: &[(&str, u32, &Mapping)]| place(jobs, &system, 0).unwrap_err().to_string();
         let (one, two) = (Mapping::Gpus(vec![1]), Mapping::Gpus(vec![2, 1]));
-        let (far, twice) = (Mapping::Gpus(vec![4]), Mapping::Gpus(vec![1, 1]));
+        let (far, twice) = (Mapping::Gpus(vec![16]), Mapping::Gpus(vec![1, 1]));
         assert_eq!(
-            refused(&[("a", 5, &LINEAR)]),
-            "the jobs have 5 ranks in all, and the cluster has 4 GPUs; take fewer or smaller \
+            refused(&[("a", 17, &LINEAR)]),
+            "the jobs have 17 ranks in all, and the cluster has 16 GPUs; take fewer or smaller \
              jobs, or a larger cluster"
         );
         assert_eq!(
@@ -213,12 +279,32 @@ mod tests {
         );
         assert_eq!(
             refused(&[("a", 1, &far)]),
-            "job `a` puts rank 0 on GPU 4; the cluster's GPUs are 0 to 3"
+            "job `a` puts rank 0 on GPU 16; the cluster's GPUs are 0 to 15"
         );
         assert_eq!(
             refused(&[("b", 2, &twice)]),
             "job `b` puts rank 1 on GPU 1, which rank 0 has; give each rank a GPU of its own"
         );
-        assert!(place(&[("a", 1, &one), ("b", 2, &two)], 4, 0).is_ok(), "one after the other");
+        assert!(place(&[("a", 1, &one), ("b", 2, &two)], &system, 0).is_ok(), "one after the other");
+    }
+
+    #[test]
+    fn rules_shuffle_what_there_are_several_of() {
+        let lone = System::of_server(std::sync::Arc::new(preset("dgx1-v100").unwrap()));
+        for (rule, what) in [
+            (MappingRule::Contiguous, "several servers"),
+            (MappingRule::RandomNodes, "several servers"),
+            (MappingRule::RandomSwitches, "several switches of a network"),
+        ] {
+            let error = place(&[("a", 2, &Mapping::Rule(rule))], &lone, 0).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "the mapping `{}` needs {what}, and the cluster has not; take `linear` or \
+                     `random`, or a larger cluster",
+                    rule.name()
+                )
+            );
+        }
     }
 }

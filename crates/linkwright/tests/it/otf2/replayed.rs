@@ -37,6 +37,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
     let rates = FatTreeRates { node: rate, leaf: rate, core: rate };
     let node = AbstractNode {
         gpus: 1,
+        nics: 1,
         bandwidth: Bandwidth(23_800_000_000),
         latency: Picoseconds(100_000),
     };

@@ -28,7 +28,7 @@ fn time(
     let settings = PacketSettings { buffer_packets: None, ..deep_buffers() };
     let routing = AnyRouting::new(kind, fabric, seed).unwrap();
     let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(20), Picoseconds(5_000));
-    let node = AbstractNode { gpus: 1, bandwidth, latency };
+    let node = AbstractNode { gpus: 1, nics: 1, bandwidth, latency };
     let system = System::of_nodes(fabric.clone(), node).unwrap();
     let (nic, turns) = (NicPolicy::FCFS, &TurnByTurn);
     let mut network = PacketNetwork::new(&system, settings, routing, nic, turns).unwrap();

@@ -40,7 +40,7 @@ fn flood(
 ) -> Vec<(u32, u64, u64)> {
     let routing = AnyRouting::new(*kind, fabric, 5).unwrap();
     let (nic, arbitration) = (NicPolicy::FCFS, &TurnByTurn);
-    let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
+    let node = AbstractNode { gpus: 1, nics: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes = linkwright::system::System::of_nodes(fabric.clone(), node).unwrap();
     let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();
     let mut random = Random::new(9);

@@ -36,7 +36,7 @@ impl Placement {
             let at = system.gpu(*gpu);
             let server = known.iter().position(|other| *other == at.server);
             // GPUs of an abstract node are all alike, and those of other servers are not.
-            let alike = system.kind_of(at.server).server().nics_meet_gpus();
+            let alike = system.kind_of(at.server).server().has_gpus_alike();
             (server.expect("each is a rank's"), if alike { 0 } else { at.index as usize })
         };
         let uplinks = |server: u32| match system.fabric() {

@@ -59,7 +59,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
         routing: routing_for(fabric.shape()),
         routing_is_default: false,
         system: Arc::new(
-            System::of_nodes(fabric, AbstractNode { gpus, bandwidth, latency }).unwrap(),
+            System::of_nodes(fabric, AbstractNode { gpus, nics: 1, bandwidth, latency }).unwrap(),
         ),
         settings,
         tables: None,

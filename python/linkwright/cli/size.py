@@ -1,0 +1,63 @@
+"""`linkwright size`: the least hardware that keeps a share of the jobs' performance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkwright.cli import runs
+from linkwright.cli.options import Json, Prices, RunDirectory
+from linkwright.cli.run import ScenarioFile, Settings
+from linkwright.cli.settings import of_options, pairs
+
+
+def size(
+    scenario: ScenarioFile,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=LOW..HIGH",
+            help="What is varied: a setting and a range, each value twice the one before, as "
+            "system.network.bandwidth_scale=1/16..16; or values from the least to the most, as "
+            "system.server=dgx-a100,hgx-h100. Repeatable: several change together.",
+        ),
+    ],
+    keep: Annotated[
+        float,
+        typer.Option(metavar="PERCENT", help="The share of performance that every job keeps."),
+    ] = 90.0,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Put this over the scenario for what the performance is compared with, as "
+            "system.server.gpus=1; repeatable. The last value if absent.",
+        ),
+    ] = None,
+    setting: Settings = None,
+    prices: Prices = None,
+    to: RunDirectory = None,
+    json: Json = False,
+) -> None:
+    """Find the least hardware that keeps a share of performance for a scenario's jobs.
+
+    Where more never hurts, as of bandwidths and interfaces, values are tried by bisection, else
+    all of them. Each has its bill of materials, and with --prices its cost and energy.
+    """
+    from linkwright.runs.sizing.play import size_scenario
+
+    wanted = runs.Wanted(to=to, json=json)
+    wanted.check()
+    with runs.watched() as watch, of_options():
+        found = size_scenario(
+            scenario,
+            vary,
+            keep=keep / 100.0,
+            reference=pairs(reference),
+            settings=pairs(setting),
+            prices=prices,
+            progress=watch.progress,
+        )
+    runs.show(found, wanted, watch)

@@ -1,0 +1,1 @@
+"""The least hardware that keeps a share of performance."""

@@ -1,0 +1,144 @@
+"""Plays a scenario with each value that a search asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from linkwright import System
+from linkwright.arguments import callback, mapping_of, path_or_name, real, taking, texts
+from linkwright.errors import SimulationError
+from linkwright.files import PathOrName, reading_once
+from linkwright.hardware import bill_of, read_prices
+from linkwright.runs.manifest import of_comparison
+from linkwright.runs.run import Progress
+from linkwright.runs.scenarios import ScenarioFile, load_scenario
+from linkwright.runs.sizing.run import Sizing, Tried
+from linkwright.runs.sizing.search import least_enough
+from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
+
+__all__ = ["size_scenario"]
+
+# What a day of jobs comes to, in words, by the names of its measures: less is better.
+OF_DAYS = {"job_time": "jobs' time, mean", "run_time": "run times, mean", "makespan": "the last end"}
+
+
+@taking(
+    vary=texts, settings=mapping_of, keep=real, reference=mapping_of, prices=path_or_name,
+    progress=callback,
+)
+@reading_once()
+def size_scenario(
+    path: PathOrName,
+    vary: Sequence[str],
+    *,
+    keep: float = 0.9,
+    reference: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    prices: PathOrName | None = None,
+    progress: Progress | None = None,
+) -> Sizing:
+    """Finds the least value of a setting with which the jobs keep a share of their performance.
+
+    Performance is the inverse of a job's time; of jobs of GPUs, of the mean times of all. It is
+    compared with what the last value gives, or with a system of its own.
+
+    Args:
+        path: The scenario's TOML file.
+        vary: What is varied, as `system.network.bandwidth=10 GB/s..80 GB/s`, each value twice the
+            one before, or `system.server=dgx-a100,hgx-h100`, from the least to the most. Several
+            change together.
+        keep: The share of performance.
+        reference: Is put over the scenario, in place of the last value, for what the performance is
+            compared with.
+        settings: Is put over the scenario, as for `Scenario.with_settings`.
+        prices: A file of prices and watts, as for `read_prices`.
+        progress: Called with what is played, the values done and the values there are.
+
+    Raises:
+        FileError: If a file cannot be read.
+        InputError: If the scenario, a value or the prices are not as they should be.
+        SimulationError: If nothing is varied, the share is none, or jobs do not fit or do not end.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    if not 0 < keep <= 1:
+        raise SimulationError(f"{keep:g} is no share of performance", "give one above 0, up to 1")
+    if not vary:
+        raise SimulationError("nothing is varied", "write KEY=LOW..HIGH or KEY=A,B,C")
+    ranges = [varied(text) for text in vary]
+    steps = in_step(ranges)
+    given = dict(settings or {})
+    priced = None if prices is None else read_prices(prices)
+    tried: dict[int, Tried] = {}
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress("values", done, len(steps), 0.0, 0)
+
+    def play(over: Mapping[str, object], at: int) -> tuple[ScenarioFile, System, Tried]:
+        loaded = load_scenario(path, {**given, **over})
+        system, jobs, _ = loaded.build()
+        bill = bill_of(system)
+        if priced is not None:
+            priced.check([bill])
+        times, makespan = _times(loaded)
+        cost = None if priced is None else priced.cost(bill, makespan, len(jobs))
+        return loaded, system, Tried(at, _named(steps[at]), bill, times, makespan, cost)
+
+    loaded, system, best = play(reference or steps[-1], len(steps) - 1)
+    if not reference:
+        tried[len(steps) - 1] = best
+    tell(len(tried))
+
+    def shares(at: int) -> Mapping[Hashable, float]:
+        if at not in tried:
+            tried[at] = play(steps[at], at)[2]
+            tell(len(tried))
+        times = tried[at].times
+        each = {name: _share(best.times[name], times[name]) for name in best.times}
+        return {**each, None: min(each.values())}
+
+    never_hurts = more_never_hurts(ranges)
+    found = least_enough(len(steps), shares, keep, more_never_hurts=never_hurts)
+    compared = ", ".join(f"{key}={value}" for key, value in (reference or steps[-1]).items())
+    names = [_named(step) for step in steps]
+    seeded = {"seed": loaded.scenario.seed}
+    return Sizing(
+        path=loaded.path,
+        system=system,
+        keys=[each.key for each in ranges],
+        values=names,
+        keep=keep,
+        reference=compared,
+        found=found,
+        is_range=all(each.is_range for each in ranges),
+        tried=[tried[at] for at in sorted(tried)],
+        prices=priced,
+        manifest={
+            **of_comparison(loaded, given, seeded, names, compared),
+            "vary": list(vary),
+            "keep": keep,
+        },
+    )
+
+
+def _named(step: Mapping[str, object]) -> str:
+    return ", ".join(f"{value}" for value in step.values())
+
+
+def _share(before: float, now: float) -> float:
+    """The share of performance that is left; what takes no time loses none."""
+    return before / now if now > 0 else 1.0
+
+
+def _times(loaded: ScenarioFile) -> tuple[dict[Hashable, float], float]:
+    """How long each job takes, or a day's jobs in the mean, and until the last one ended."""
+    outcome = loaded.outcome()
+    if loaded.scenario.kind == "programs":
+        return dict(outcome["jobs"]), outcome["makespan"]
+    # Hours and the like have the factors of their measures; only ratios count here.
+    times: dict[Hashable, float] = {
+        words: float(outcome[name]) for name, words in OF_DAYS.items() if outcome.get(name)
+    }
+    return times, float(outcome["makespan"])
+
+

@@ -1,0 +1,203 @@
+"""What a search for the least hardware found: its tables and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linkwright import System
+from linkwright.hardware import Bill, Cost, Prices
+from linkwright.runs.bills import BILL_COLUMNS, bill_cells, bill_fields, bill_heads, prices_note
+from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.left_out import OF_PROGRAMS
+from linkwright.runs.run import Run, Section, Sheet
+from linkwright.runs.sizing.search import Found
+from linkwright.texts import counted, duration
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Sizing", "Tried"]
+
+EVERY = "every job"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Says what one value gave.
+
+    Attributes:
+        at: Is the value's place among all.
+        value: Writes the value.
+        bill: Counts the parts of its system.
+        times: Has the seconds of each job; of a day, of its jobs in the mean.
+        makespan: Is in seconds until the last job ended.
+        cost: Is what the system costs, where prices are given.
+    """
+
+    at: int
+    value: str
+    bill: Bill
+    times: Mapping[Hashable, float]
+    makespan: float
+    cost: Cost | None
+
+
+@dataclass(frozen=True)
+class Sizing(Run):
+    """The least value of a setting with which jobs keep a share of their performance.
+
+    Attributes:
+        path: Is the scenario's file.
+        system: Is what the performance is compared with.
+        keys: Are the settings that were varied, together.
+        values: Writes every value, from the least to the most.
+        keep: Is the share of performance.
+        reference: Says what it is compared with.
+        found: Has what the search found.
+        is_range: Tells whether the values are ranges of numbers.
+        tried: Has what each value gave that was tried.
+        prices: Are the user's; None without.
+        manifest: Repeats the search.
+    """
+
+    path: Path
+    system: System
+    keys: Sequence[str]
+    values: Sequence[str]
+    keep: float
+    reference: str
+    found: Found
+    is_range: bool
+    tried: Sequence[Tried]
+    prices: Prices | None
+    manifest: Mapping[str, object] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """Says for headings what was varied."""
+        return f"The least {' and '.join(self.keys)} for {self.path.name}"
+
+    @property
+    def least(self) -> str | None:
+        """The least value with which every job keeps its share; None where none is enough."""
+        at = self.found.least[None]
+        return None if at is None else self.values[at]
+
+    @property
+    def headline(self) -> str:
+        """The answer, in a sentence."""
+        kept = f"{self.keep:.0%} of its performance with {self.reference}"
+        if self.least is None:
+            return f"With none of {counted(len(self.values), 'value')} does every job keep {kept}."
+        with_least = ", ".join(
+            f"{key}={value}" for key, value in zip(self.keys, self.least.split(", "), strict=True)
+        )
+        return f"With {with_least} every job keeps {kept}."
+
+    @property
+    def context(self) -> Sequence[str]:
+        """The answer, and how the values were searched."""
+        tried, count = len(self.tried), len(self.values)
+        if self.found.bisected:
+            how = f"More never hurts: {tried} of {counted(count, 'value')} played, by bisection."
+        elif self.found.is_refuted:
+            how = f"More did hurt, so that all {counted(count, 'value')} were played."
+        else:
+            why = "more may hurt" if self.is_range else "a list says no order of performance"
+            how = f"All {counted(count, 'value')} were played: {why}."
+        return [self.headline, how]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Gives a row for each job, with the least value and the share that it keeps there."""
+        rows: list[dict[str, object]] = []
+        for thing, at in self.found.least.items():
+            share = None if at is None else self.found.shares[at][thing]
+            rows.append(
+                {
+                    "job": None if thing is None else str(thing),
+                    "least": None if at is None else self.values[at],
+                    "share": share,
+                }
+            )
+        return rows
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Gives the least value for each job, and what each value that was tried gave."""
+        least = [Column("job", "text"), Column("least", "text"), Column("share", "number")]
+        values = [
+            Column("value", "text", known=True),
+            Column("share", "number", known=True),
+            Column("makespan", "number", "s", known=True),
+            *BILL_COLUMNS,
+        ]
+        return {
+            "least": arrow_table(self.rows, least),
+            "values": arrow_table(self._values(), values),
+        }
+
+    def _values(self) -> list[dict[str, object]]:
+        return [
+            {
+                "value": each.value,
+                "share": self.found.shares[each.at][None],
+                "makespan": each.makespan,
+                **bill_fields(each.bill, each.cost),
+            }
+            for each in self.tried
+            if each.at in self.found.shares
+        ]
+
+    def summary(self) -> dict[str, object]:
+        """Gives the document that `summary.json` holds and `--json` prints."""
+        return {
+            "scenario": self.path.name,
+            "headline": self.headline,
+            "keys": list(self.keys),
+            "keep": self.keep,
+            "reference": self.reference,
+            "least": self.least,
+            "bisected": self.found.bisected,
+            "currency": None if self.prices is None else self.prices.currency,
+            "jobs": self.rows,
+            "values": [
+                {**row, "parts": asdict(each.bill)["parts"]}
+                for row, each in zip(self._values(), self.tried, strict=True)
+            ],
+        }
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Shows the least value for each job, and the values that were tried."""
+        jobs = [
+            (
+                str(row["job"] or EVERY),
+                str(row["least"] or "none"),
+                "" if row["share"] is None else f"{row['share']:.1%}",
+            )
+            for row in self.rows
+        ]
+        values = [
+            (
+                each.value,
+                f"{self.found.shares[each.at][None]:.1%}",
+                duration(each.makespan),
+                *bill_cells(each.bill, each.cost),
+            )
+            for each in self.tried
+            if each.at in self.found.shares
+        ]
+        heads = ["value", "least share", "last end", *bill_heads(self.prices)]
+        return [
+            Sheet(["job", "least value", "keeps"], jobs, words=["job", "least value"]),
+            Sheet(heads, values, words=["value"], note=prices_note(self.prices)),
+        ]
+
+    def sections(self) -> Sequence[Section]:
+        """Shows the tables."""
+        return [
+            Section("What it came to", text=self.context, sheets=self.sheets()),
+            Section("What the model leaves out", points=OF_PROGRAMS),
+        ]

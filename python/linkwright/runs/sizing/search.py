@@ -1,0 +1,79 @@
+"""Finds the least value that is enough: by bisection where more never hurts, else by trying all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+__all__ = ["Found", "least_enough"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        least: The place of the least value that is enough for each thing; None where none is.
+        shares: What every value that was tried gives each thing, by its place.
+        bisected: Whether values were left out because more never hurts.
+        is_refuted: Whether more did hurt, so that a bisection tried all values in the end.
+    """
+
+    least: Mapping[Hashable, int | None]
+    shares: Mapping[int, Mapping[Hashable, float]]
+    bisected: bool
+    is_refuted: bool = False
+
+
+def least_enough(
+    count: int,
+    shares_of: Callable[[int], Mapping[Hashable, float]],
+    enough: float,
+    *,
+    more_never_hurts: bool,
+) -> Found:
+    """Finds the first of some values, from the least on, that gives each thing its share.
+
+    Args:
+        count: How many values there are.
+        shares_of: What the value at a place gives each thing; it is asked once for a place.
+        enough: The share that is kept.
+        more_never_hurts: Whether a larger value gives no thing less. Where what was tried says
+            otherwise, all values are tried.
+    """
+    known: dict[int, Mapping[Hashable, float]] = {}
+
+    def shares(at: int) -> Mapping[Hashable, float]:
+        if at not in known:
+            known[at] = shares_of(at)
+        return known[at]
+
+    def first(thing: Hashable) -> int | None:
+        return next((at for at in sorted(known) if known[at][thing] >= enough), None)
+
+    things = list(shares(count - 1))
+    if not more_never_hurts:
+        for at in range(count):
+            shares(at)
+        return Found({thing: first(thing) for thing in things}, known, bisected=False)
+    for thing in things:
+        if shares(count - 1)[thing] < enough:
+            continue
+        # What other things needed is known already.
+        low = max((at for at in known if known[at][thing] < enough), default=-1)
+        high = first(thing)
+        while high is not None and high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if shares(middle)[thing] >= enough else (middle, high)
+    if any(_falls(known, thing, enough) for thing in things):
+        for at in range(count):
+            shares(at)
+        least = {thing: first(thing) for thing in things}
+        return Found(least, known, bisected=False, is_refuted=True)
+    return Found({thing: first(thing) for thing in things}, known, bisected=True)
+
+
+def _falls(known: Mapping[int, Mapping[Hashable, float]], thing: Hashable, enough: float) -> bool:
+    """Whether a value is enough and a larger one is not."""
+    are_enough = [known[at][thing] >= enough for at in sorted(known)]
+    return are_enough != sorted(are_enough)
