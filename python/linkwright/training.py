@@ -11,7 +11,9 @@ from linkwright import Fabric, NeuralNetwork, System
 from linkwright.arguments import bytes_of, gpus_of, taking, text, texts, truth, whole
 from linkwright.errors import InputError, SimulationError, printable
 from linkwright.files import PathOrName, path_of, portable_name, read_text, sha256
+from linkwright.hardware import bill_of, read_prices
 from linkwright.recipes import LIBRARY, Recipe, load_network
+from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
 from linkwright.summaries.steps import Scaled
@@ -60,6 +62,7 @@ def train(
     host_copies: bool = True,
     terms: PathOrName | None = None,
     measured: PathOrName | None = None,
+    prices: PathOrName | None = None,
 ) -> TrainingRun:
     """What a step of training a network takes on a machine.
 
@@ -92,6 +95,8 @@ def train(
         measured: Times of layers that replace the model's, of the samples that one GPU computes
             at once: a file, or the comma-separated values themselves
             (docs/reference/formats.md).
+        prices: A file of prices and watts, as for `read_prices`: what the system costs, and energy
+            and cost of a step.
 
     Raises:
         FileError: If there is no such network, machine or file.
@@ -146,7 +151,11 @@ def train(
         "communication": ways,
         **recipe.facts(),
     }
-    return TrainingRun(recipe, system, chosen, steps, scaled, manifest)
+    bills = None
+    if prices is not None:
+        rows = [Billed(step.communication, bill_of(system), step.time, 1) for step in steps]
+        bills = Bills(rows, read_prices(prices), "communication")
+    return TrainingRun(recipe, system, chosen, steps, scaled, manifest, bills)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from linkwright.cli.options import (
     DaskAddress,
     Json,
     PolicyNames,
+    Prices,
     RunDirectory,
     WorkerCount,
     among,
@@ -115,6 +116,7 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="Keep every finished run here, and go on from there."),
     ] = None,
+    prices: Prices = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -153,6 +155,7 @@ def compare(
             forecast=watch.forecast,
             seeds=seeds,
             machines=machine or (),
+            prices=prices,
         )
     if not isinstance(played, ScenarioRun):
         runs.show(played, wanted, watch)
@@ -167,6 +170,7 @@ def compare(
         "parts": played.named_parts,
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
+        **({} if played.bills is None else {"hardware": played.bills.summary()}),
     }
     runs.show(played, wanted, watch, document)
 

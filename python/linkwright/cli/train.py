@@ -21,6 +21,7 @@ from linkwright.cli.options import (
     Json,
     MachineName,
     NetworkName,
+    Prices,
     RunDirectory,
     gpu_ids,
 )
@@ -162,6 +163,7 @@ def train_command(
         typer.Option(metavar="FILE", help="Write the best step, for ui.perfetto.dev."),
     ] = None,
     plot: Plot = None,
+    prices: Prices = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -196,6 +198,7 @@ def train_command(
             host_copies=host_copies,
             terms=terms,
             measured=measured,
+            prices=prices,
         )
     if plot is not None:
         from linkwright.plot import save_chart

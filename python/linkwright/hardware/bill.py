@@ -48,7 +48,8 @@ def bill_of(system: System) -> Bill:
     for server, count in system.servers():
         servers[server.name] += count
         for model in server.gpu_models:
-            gpus[model or UNNAMED] += count
+            # Price files write models as the names of their data sheets here are written.
+            gpus[(model or UNNAMED).lower()] += count
     if not servers:
         # Nodes that a few numbers describe have no server of a name.
         servers[UNNAMED], gpus[UNNAMED] = system.server_count, system.gpu_count

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from linkwright.hardware import PARTS, Bill, Cost, Prices
-from linkwright.runs.columns import Column
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["BILL_COLUMNS", "bill_cells", "bill_fields", "bill_heads", "prices_note"]
+from linkwright.hardware import PARTS, Bill, Cost, Prices
+from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.run import Section, Sheet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "BILL_COLUMNS",
+    "Billed",
+    "Bills",
+    "bill_cells",
+    "bill_fields",
+    "bill_heads",
+    "prices_note",
+]
 
 HEADS = ("servers", "GPUs", "switches", "interfaces", "cables")
 BILL_COLUMNS = [
@@ -59,3 +75,79 @@ def prices_note(prices: Prices | None) -> str:
         f"Prices and watts are those of {prices.file}. Every part draws its watts until the last "
         "job ends, and all jobs share price and energy evenly."
     )
+
+
+@dataclass(frozen=True)
+class Billed:
+    """A variant's system, and how long its jobs keep it.
+
+    Attributes:
+        name: Names the variant.
+        bill: Counts the parts of its system.
+        seconds: Pass until the last job ends.
+        jobs: Are as many.
+    """
+
+    name: str
+    bill: Bill
+    seconds: float
+    jobs: int
+
+
+@dataclass(frozen=True)
+class Bills:
+    """The bills of a run's variants side by side.
+
+    Attributes:
+        rows: Has one for each variant.
+        prices: Are the user's; None without.
+        first: Heads the column of names.
+
+    Raises:
+        InputError: If a system has a part that the prices do not have.
+    """
+
+    rows: Sequence[Billed]
+    prices: Prices | None
+    first: str = "variant"
+
+    def __post_init__(self) -> None:
+        """Refuses prices that do not fit before anything is shown."""
+        if self.prices is not None:
+            self.prices.check([row.bill for row in self.rows])
+
+    def _cost(self, row: Billed) -> Cost | None:
+        return None if self.prices is None else self.prices.cost(row.bill, row.seconds, row.jobs)
+
+    def sheet(self) -> Sheet:
+        """Shows the parts, and with prices the cost and the energy of a job."""
+        return Sheet(
+            [self.first, *bill_heads(self.prices)],
+            [[row.name, *bill_cells(row.bill, self._cost(row))] for row in self.rows],
+            [self.first],
+            title="What each system is made of",
+            note=prices_note(self.prices),
+        )
+
+    def table(self) -> pa.Table:
+        """Gives the same as columns."""
+        rows = [{self.first: row.name, **bill_fields(row.bill, self._cost(row))} for row in self.rows]
+        return arrow_table(rows, [Column(self.first, "text", known=True), *BILL_COLUMNS])
+
+    def summary(self) -> dict[str, object]:
+        """Gives the same as JSON holds it, with the models of the parts."""
+        return {
+            "currency": None if self.prices is None else self.prices.currency,
+            "systems": [
+                {
+                    self.first: row.name,
+                    **bill_fields(row.bill, self._cost(row)),
+                    "parts": asdict(row.bill)["parts"],
+                }
+                for row in self.rows
+            ],
+        }
+
+    def section(self) -> Section:
+        """Shows the sheet in a report."""
+        return Section("What each system is made of", sheets=[self.sheet()])

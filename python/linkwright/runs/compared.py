@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System, program_speedups
+from linkwright.runs.bills import Bills
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.left_out import OF_FLOWS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
@@ -54,6 +55,7 @@ class Comparison(Run):
         manifest: Repeats the comparison.
         notes: Tell of the inputs' parts that were left out or could not be told.
         known_errors: Say how far fluids and flows are known to be off; none of other models.
+        bills: Has what the variants' systems are made of; None without prices.
     """
 
     path: Path
@@ -63,6 +65,7 @@ class Comparison(Run):
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
     known_errors: Sequence[KnownError] = ()
+    bills: Bills | None = None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -107,7 +110,8 @@ class Comparison(Run):
             Column("time", "number", "s", known=True),
             Column("speedup", "number"),
         ]
-        return {"comparison": arrow_table(self.rows, columns)}
+        priced = {} if self.bills is None else {"hardware": self.bills.table()}
+        return {"comparison": arrow_table(self.rows, columns), **priced}
 
     def summary(self) -> dict[str, object]:
         """Gives the document that `summary.json` holds and `--json` prints."""
@@ -126,6 +130,7 @@ class Comparison(Run):
             ],
             "notes": list(self.notes),
             "known_errors": [asdict(error) for error in self.known_errors],
+            **({} if self.bills is None else {"hardware": self.bills.summary()}),
         }
 
     def sheets(self) -> Sequence[Sheet]:
@@ -143,9 +148,9 @@ class Comparison(Run):
             f"Times as fast as under {self.reference}: above 1 is faster. All variants have the "
             "same seeds; `all` is the time until the last job ended."
         )
-        return [
-            Sheet(["variant", "job", "time", "speed-up"], rows, words=["variant", "job"], note=note)
-        ]
+        bills = [] if self.bills is None else [self.bills.sheet()]
+        heads = ["variant", "job", "time", "speed-up"]
+        return [Sheet(heads, rows, words=["variant", "job"], note=note), *bills]
 
     def sections(self) -> Sequence[Section]:
         """Shows the table and its chart, and notes on the inputs."""

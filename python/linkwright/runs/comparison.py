@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from linkwright import SimulationResult
-from linkwright.arguments import callback, mapping_of, taking, text, texts, whole
+from linkwright import SimulationResult, System
+from linkwright.arguments import callback, mapping_of, path_or_name, taking, text, texts, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, path_of, reading_once
+from linkwright.hardware import Prices, bill_of, read_prices
 from linkwright.names import PolicyName
+from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.compared import Comparison, Outcome
 from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
@@ -59,6 +61,7 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
     forecast=callback,
     seeds=whole,
     machines=texts,
+    prices=path_or_name,
 )
 @reading_once()
 def compare_scenario(
@@ -74,6 +77,7 @@ def compare_scenario(
     forecast: Told | None = None,
     seeds: int | None = None,
     machines: Sequence[str] = (),
+    prices: PathOrName | None = None,
 ) -> ScenarioRun | Comparison | Worth:
     """Plays the variants of a scenario and sets them against one of them.
 
@@ -99,6 +103,8 @@ def compare_scenario(
             given. Then what each choice is worth is told, with its interval.
         machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
             reference: names of presets, or files.
+        prices: A file of prices and watts, as for `read_prices`: what each variant's system costs,
+            and energy and cost of a job.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -110,6 +116,7 @@ def compare_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     loaded = load_scenario(path, settings)
+    priced = None if prices is None else read_prices(prices)
     scenario = loaded.scenario
     check_policies(scenario, policies)
     given = dict(settings or {})
@@ -155,11 +162,12 @@ def compare_scenario(
             timeline=timeline,
             progress=progress,
             forecast=forecast,
+            prices=priced,
         )
     if is_mix and not others and workers is None and checkpoint is None:
         followed = _policy_by_policy(progress, Forecast(forecast, 1), len(set(scenario.policies)))
         played = run_loaded(loaded, timeline=timeline, progress=followed)
-        return replace(played, compared_with=chosen)
+        return _billed_day(replace(played, compared_with=chosen), [played.system], priced)
     built, found = play_variants(
         play_variant,
         loaded,
@@ -197,7 +205,7 @@ def compare_scenario(
         )
         if run.warnings:
             manifest["warnings"] = run.warnings
-        return run
+        return _billed_day(run, [built[name][0] for name in scenario.variants], priced)
     outcomes = [
         Outcome(
             name,
@@ -211,7 +219,26 @@ def compare_scenario(
     seeded = {"seed": scenario.seed}
     of_manifest = of_comparison(loaded, given, seeded, scenario.variants, chosen)
     told = (*notes, *system.warnings)
-    return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told, errors)
+    bills = None
+    if priced is not None:
+        rows = [
+            Billed(each.variant, bill_of(built[each.variant][0]), each.makespan, len(each.jobs))
+            for each in outcomes
+        ]
+        bills = Bills(rows, priced)
+    return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told, errors, bills)
+
+
+def _billed_day(run: ScenarioRun, systems: Sequence[System], prices: Prices | None) -> ScenarioRun:
+    """The run with the bill of each result's system, or of one that all have, by their prices."""
+    if prices is None:
+        return run
+    of_results = [*systems] * (len(run.results) if len(systems) == 1 else 1)
+    rows = [
+        Billed(result.policy, bill_of(system), result.makespan, len(run.jobs))
+        for result, system in zip(run.results, of_results, strict=True)
+    ]
+    return replace(run, bills=Bills(rows, prices, "policy"))
 
 
 def _policy_by_policy(progress: Progress | None, ahead: Forecast, count: int) -> Progress:

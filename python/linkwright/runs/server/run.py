@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from linkwright import Job, Scenario, SimulationResult, System, __version__
 from linkwright.quartiles import Quartiles
+from linkwright.runs.bills import Bills
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
@@ -77,6 +78,7 @@ class ScenarioRun(Run):
             answer and its tables say; else it says what each policy came to.
         gpus_in_order: How many GPUs each result's jobs could have; those of the system where
             nothing is said.
+        bills: What the system is made of, under each policy; None without prices.
     """
 
     scenario: Scenario
@@ -90,6 +92,7 @@ class ScenarioRun(Run):
     notes: Sequence[str] = ()
     known_errors: Sequence[KnownError] = ()
     gpus_in_order: Sequence[int] = ()
+    bills: Bills | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -204,7 +207,9 @@ class ScenarioRun(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """The parts and the speed-ups of a comparison, or what each policy came to."""
-        return [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
+        bills = [] if self.bills is None else [self.bills.sheet()]
+        told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
+        return [*told, *bills]
 
     def _parts(self) -> Sheet:
         parts = self.parts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright import System
 from linkwright.recipes import Recipe
+from linkwright.runs.bills import Bills
 from linkwright.runs.busiest import busiest_sheet
 from linkwright.runs.left_out import OF_TRAINING
 from linkwright.runs.rank_timeline import rank_timeline
@@ -41,6 +42,7 @@ class TrainingRun(Run):
         steps: By each way to communicate, in the order asked for.
         scaling: The same on fewer GPUs.
         manifest: What repeats it.
+        bills: What the system is made of, by each way; None without prices.
     """
 
     recipe: Recipe
@@ -49,6 +51,7 @@ class TrainingRun(Run):
     steps: Sequence[Played]
     scaling: Sequence[Scaled] = ()
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
+    bills: Bills | None = None
 
     def __repr__(self) -> str:
         return f"<TrainingRun: {self.title}, {duration(self.best.time)} a step>"
@@ -167,6 +170,7 @@ class TrainingRun(Run):
             "scaling": [it.facts for it in self.scaling],
             "memory": list(self.best.step.memory()),
             "epoch": self._epoch(),
+            **({} if self.bills is None else {"hardware": self.bills.summary()}),
         }
 
     def _epoch(self) -> float | None:
@@ -177,14 +181,16 @@ class TrainingRun(Run):
     def sheets(self) -> Sequence[Sheet]:
         """Steps by each way, scaling, and the layers that take longest."""
         scaling = [sheets.scaling(self)] if self.scaling else []
-        return [sheets.steps(self), sheets.memory(self), *scaling, *sheets.layers(self)]
+        bills = [] if self.bills is None else [self.bills.sheet()]
+        layers = sheets.layers(self)
+        return [sheets.steps(self), sheets.memory(self), *bills, *scaling, *layers]
 
     def sections(self) -> Sequence[Section]:
         """Steps, scaling, layers, links, and what the model leaves out."""
         from linkwright.runs.training.charts import layer_times, scaling_lines, step_parts
 
-        [steps, memory, *others] = self.sheets()
-        layers = sheets.layers(self)
+        steps, memory, layers = sheets.steps(self), sheets.memory(self), sheets.layers(self)
+        scaling = [sheets.scaling(self)] if self.scaling else []
         parts = {"What a step's time goes into": step_parts(self)}
         scaled = {"Speed-up by GPUs": scaling_lines(self)} if self.scaling else {}
         links = self.best.links()
@@ -195,7 +201,8 @@ class TrainingRun(Run):
         return [
             Section("Steps", sheets=[steps], charts=parts),
             Section("Memory", sheets=[memory]),
-            Section("Scaling", sheets=others[: -len(layers)], charts=scaled),
+            Section("Scaling", sheets=scaling, charts=scaled),
+            *([] if self.bills is None else [self.bills.section()]),
             Section("Layers", sheets=layers, charts={"Time of each layer": layer_times(self)}),
             Section("Links", sheets=[sheet for sheet in of_links if sheet.rows], note=of),
             Section("What was trained", facts=self._facts()),

@@ -11,6 +11,8 @@ from typing import Any
 from linkwright import Job, Scenario, System
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
+from linkwright.hardware import Prices, bill_of
+from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
@@ -80,6 +82,7 @@ def compare_over_seeds(
     timeline: int = 0,
     progress: Progress | None = None,
     forecast: Told | None = None,
+    prices: Prices | None = None,
 ) -> Worth:
     """Plays the variants of a scenario of jobs of GPUs on several seeds, and each choice alone.
 
@@ -94,6 +97,7 @@ def compare_over_seeds(
         timeline: How many jobs of a variant the run's timeline holds at most.
         progress: Called with what is played, how many runs are done, and how many there are.
         forecast: Told how long all will take, as for `compare_scenario`.
+        prices: What parts cost and draw.
 
     Raises:
         FileError: If a machine is neither a preset nor a file.
@@ -143,6 +147,23 @@ def compare_over_seeds(
             *warnings_of(with_all.scenario.variant(name), of_variant, its_jobs),
         )
     ]
+    by_name = {name: found[at :: len(names)] for at, name in enumerate(names)}
+    bills = None
+    if machines or prices is not None:
+        of_name = {each["name"]: built[each["variant"]] for each in variants}
+        bills = Bills(
+            [
+                Billed(
+                    name,
+                    bill_of(of_name[name][0]),
+                    sum(each["makespan"] for each in by_name[name]) / len(by_name[name]),
+                    len(of_name[name][1]),
+                )
+                for name in names
+            ],
+            prices,
+            "machine" if machines else "variant",
+        )
     return Worth(
         path=loaded.path,
         system=system,
@@ -153,11 +174,12 @@ def compare_over_seeds(
         choices={each["name"]: each["choice"] for each in variants if each["choice"]},
         machines=list(machines),
         seeds=listed["seeds"],
-        found={name: found[at :: len(names)] for at, name in enumerate(names)},
+        found=by_name,
         first_days=partial(_days, shown),
         manifest=of_comparison(loaded, settings, {"seeds": listed["seeds"]}, names, reference),
         notes=[*own_speed, *notes_of(built)],
         cautions=list(dict.fromkeys(cautions)),
         known_errors=errors_of(built, with_all),
         timeline_limit=timeline,
+        bills=bills,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright import Scenario, System, __version__
+from linkwright.runs.bills import Bills
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
@@ -52,6 +53,7 @@ class Worth(OverSeeds, Run):
         known_errors: How far fluids and flows are known to be off; none of packets, and of
             formulas.
         timeline_limit: How many jobs of a variant its timeline holds at most.
+        bills: What the machines or variants are made of; None where nobody asks.
     """
 
     path: Path
@@ -65,6 +67,7 @@ class Worth(OverSeeds, Run):
     cautions: Sequence[str] = ()
     known_errors: Sequence[KnownError] = ()
     timeline_limit: int = 0
+    bills: Bills | None = None
 
     @cached_property
     def days(self) -> Sequence[Day]:
@@ -166,6 +169,7 @@ class Worth(OverSeeds, Run):
             "runs": arrow_table(runs, [variant, seed, *measures]),
             "gains": arrow_table(better, [*names, *intervals]),
             "held": arrow_table(held, [variant, *counts]),
+            **({} if self.bills is None else {"hardware": self.bills.table()}),
         }
 
     def summary(self) -> dict[str, object]:
@@ -185,11 +189,14 @@ class Worth(OverSeeds, Run):
                 {"what": it.what, "measure": it.measure, **mean_and_ends(it.share)}
                 for it in self.gains
             ],
+            **({} if self.bills is None else {"hardware": self.bills.summary()}),
         }
 
     def sheets(self) -> Sequence[Sheet]:
         """What each variant came to, what each choice is worth, and GPUs held by server."""
-        return [*sheets.came_to(self), sheets.better_by(self, PRINTED), *sheets.held(self)]
+        bills = [] if self.bills is None else [self.bills.sheet()]
+        better = sheets.better_by(self, PRINTED)
+        return [*sheets.came_to(self), better, *sheets.held(self), *bills]
 
     def sections(self) -> Sequence[Section]:
         """The answer's tables and charts, then the first seed's, and what the model leaves out."""
@@ -231,6 +238,7 @@ class Worth(OverSeeds, Run):
             Section(f"{first}: who held which GPU when", charts=occupancies(days)),
             Section(f"{first}: how much of each link was used", [OF_HEAT], charts=heats(days)),
             Section("Every measure", sheets=worth),
+            *([] if self.bills is None else [self.bills.section()]),
             Section("What was run", facts=list(facts.items()), points=self.notes),
             machine_section(self.system),
             Section(

@@ -36,6 +36,10 @@ Mixes = Sequence[Sequence[MixJob]]
 
 # As few as show, of seed 1, each application at each size.
 QUICK_MIXES = 5
+# Of the jobs of Figs. 8 to 11, of Fig. 7, and of what is said of Table II.
+NIC_RANKS = (64, 512)
+BANDWIDTH_RANKS = 128
+REQUIREMENT_RANKS = (32, 64, 512)
 # Of a main loop, where placements are compared.
 PLACED_ITERATIONS = 2
 
@@ -97,31 +101,33 @@ def placed_jobs() -> list[list[MixJob]]:
 def placed_plan(jobs: Mixes, *, quick: bool = False) -> list[Run]:
     """Every job alone in every setting that a finding looks at it in, under every placement.
 
-    What the paper names numbers of comes first, in case that the study is stopped.
+    The first seed comes first, and of it Figs. 8 to 11, in case that the study is stopped.
 
     Args:
         jobs: What `placed_jobs` lists.
-        quick: Only what Figs. 8 to 11 show, and of applications without published numbers the
-            first seed.
+        quick: Only what Figs. 8 to 11 show.
     """
-    found = []
-    for at, [job] in enumerate(jobs):
-        of_fit = [setting for network in NETWORKS for setting in density_settings(network)]
-        settings = [] if quick else of_fit
-        if job.ranks in (64, 512):
-            settings += [it for gpus in NIC_DENSITIES for it in nic_settings(gpus)]
-        if not quick and job.ranks == 128:
-            settings += [it for network in NETWORKS for it in bandwidth_settings(network)]
-        if not quick:
-            settings += [it for gpus in REQUIREMENT_DENSITIES for it in requirement_settings(gpus)]
-        is_said = job.application in ("stencil4d", "subcomm3d")
-        found += [
-            Run(at, setting, placement)
-            for placement in placements()
-            for setting in dict.fromkeys(settings)
-            if is_said or not quick or placement.seed == 0
-        ]
-    return found
+    of_policies = [setting for gpus in NIC_DENSITIES for setting in nic_settings(gpus)]
+    runs = [
+        Run(at, setting, placement)
+        for placement in placements()
+        for at, [job] in enumerate(jobs)
+        for setting in dict.fromkeys(_placed_settings(job.ranks, of_policies, quick=quick))
+    ]
+    return sorted(runs, key=lambda run: (run.placement.seed, run.setting not in of_policies))
+
+
+def _placed_settings(ranks: int, of_policies: Sequence[Setting], *, quick: bool) -> list[Setting]:
+    """The settings in which some finding looks at jobs of a size."""
+    settings = [*of_policies] if ranks in NIC_RANKS else []
+    if quick:
+        return settings
+    settings += [setting for network in NETWORKS for setting in density_settings(network)]
+    if ranks == BANDWIDTH_RANKS:
+        settings += [it for network in NETWORKS for it in bandwidth_settings(network)]
+    if ranks in REQUIREMENT_RANKS:
+        settings += [it for gpus in REQUIREMENT_DENSITIES for it in requirement_settings(gpus)]
+    return settings
 
 
 def covering(mixes: Mixes, count: int) -> list[int]:

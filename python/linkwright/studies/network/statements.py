@@ -9,6 +9,7 @@ from linkwright.studies.network.checks import Statement
 from linkwright.studies.network.density_statements import DENSITY_STATEMENTS
 from linkwright.studies.network.measured import Measured
 from linkwright.studies.network.nic_statements import NIC_STATEMENTS
+from linkwright.studies.network.placed import Placed
 from linkwright.studies.network.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable
 
@@ -21,8 +22,13 @@ STATEMENTS: tuple[Statement, ...] = (
 )
 
 
-def statements(measured: Measured) -> Section:
-    """The section on the findings."""
+def statements(measured: Measured, placed: Placed | None = None) -> Section:
+    """The section on the findings.
+
+    Args:
+        measured: The times of the mixes, which linear placement has.
+        placed: Those of jobs alone under each placement, if they were played.
+    """
     readings = published()["readings"]
     words = {True: "yes", False: "no", None: "not measured"}
     rows: list[tuple[Cell, ...]] = []
@@ -31,7 +37,8 @@ def statements(measured: Measured) -> Section:
     for statement in STATEMENTS:
         outcome = statement.check(measured)
         verdict = "empty" if outcome.empty else words[outcome.holds]
-        rows.append((statement.source, statement.says, verdict, outcome.measured))
+        under = () if placed is None else (placed.holds_under(statement.says),)
+        rows.append((statement.source, statement.says, verdict, *under, outcome.measured))
         verdicts[verdict] += 1
         if (outcome.holds is False or outcome.empty) and statement.why:
             reasons.append(f"- *{statement.says}* {statement.why}")
@@ -51,12 +58,26 @@ def statements(measured: Measured) -> Section:
             "on jobs that here send nothing over the network, so that no network could refute it; "
             "other findings leave such jobs out.",
             f"{held} of {len(rows)} hold, {without} {'is' if without == 1 else 'are'} empty.",
+            *(
+                ()
+                if placed is None
+                else (
+                    "`holds` is of the mixes, whose jobs are placed linearly, `holds under` of jobs "
+                    f"alone, by their placement. {placed.counts()}",
+                )
+            ),
             *parts,
         ],
         tables=[
             StudyTable(
                 title="What the paper finds, checked on our numbers",
-                columns=("section", "finding", "holds", "measured"),
+                columns=(
+                    "section",
+                    "finding",
+                    "holds",
+                    *(() if placed is None else ("holds under",)),
+                    "measured",
+                ),
                 rows=tuple(rows),
             )
         ],

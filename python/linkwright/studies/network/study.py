@@ -15,10 +15,11 @@ from linkwright.studies.network.density import density
 from linkwright.studies.network.jobs import SEED, SPAN
 from linkwright.studies.network.measured import JobTime, Measured, times_table
 from linkwright.studies.network.nic import nic
+from linkwright.studies.network.placed import Placed
 from linkwright.studies.network.quartz_measured import QuartzTime, quartz_csv
 from linkwright.studies.network.settings import NETWORKS
 from linkwright.studies.network.shares import shares
-from linkwright.studies.network.statements import statements
+from linkwright.studies.network.statements import STATEMENTS, statements
 from linkwright.studies.study import TimedStudy
 from linkwright.studies.tables import Section
 
@@ -58,10 +59,12 @@ class NetworkStudy(TimedStudy):
     Attributes:
         times: The time of every job of every run.
         on_quartz: Those of Fig. 3's mixes.
+        placed: Those of jobs alone under each placement.
     """
 
     times: Sequence[JobTime]
     on_quartz: Sequence[QuartzTime]
+    placed: Sequence[JobTime] = ()
 
     def contents(self) -> dict[str, bytes]:
         """The files but for the figures, by name; `times` and `quartz` hold every job's time."""
@@ -74,14 +77,25 @@ class NetworkStudy(TimedStudy):
             "times.csv": text.getvalue(),
             "quartz.csv": quartz_csv(self.on_quartz).encode(),
         }
+        if self.placed:
+            placed = io.BytesIO()
+            pyarrow.parquet.write_table(times_table(self.placed), placed, compression="zstd")
+            files["placed.parquet"] = placed.getvalue()
         return {**super().contents(), **files}
 
 
-def sections_of(times: Sequence[JobTime]) -> list[Section]:
-    """The sections, of times that were measured now or before."""
+def sections_of(times: Sequence[JobTime], placed: Sequence[JobTime] = ()) -> list[Section]:
+    """The sections, of times that were measured now or before.
+
+    Args:
+        times: Those of the mixes.
+        placed: Those of jobs alone under each placement.
+    """
     measured = Measured(times)
+    of_placement = Placed(placed, STATEMENTS) if placed else None
     return [
-        statements(measured),
+        statements(measured, of_placement),
+        *(() if of_placement is None else (of_placement.section(),)),
         shares(),
         *(density(measured, network) for network in NETWORKS),
         bandwidth(measured),
