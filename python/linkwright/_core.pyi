@@ -560,7 +560,7 @@ class ClusterJob:
             computation_scale: What times of computation are multiplied by; 0.1 computes ten
                 times as fast.
             priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
-            mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
+            mapping: A placement, as for `System.replay`, or the GPU of each rank; where absent, what the replay
                 says.
             deadline: How long each of its host copies may take, as a multiple of its time on an idle
                 bus, where the arbitration of PCIe heeds it; 0.001 to 1000.
@@ -605,7 +605,7 @@ class ClusterJob:
 
     @property
     def mapping(self) -> str | list[int] | None:
-        """`linear`, `random`, the GPU of each rank, or None where the replay says it."""
+        """A placement's name, the GPU of each rank, or None where the replay says it."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -2428,7 +2428,7 @@ class Scenario:
 
     @property
     def mapping(self) -> str | None:
-        """Of programs: `linear`, `random`, or the name of a mapping file, for jobs without one of their
+        """Of programs: a placement, or the name of a mapping file, for jobs without one of their
         own.
         """
 
@@ -3368,9 +3368,9 @@ class System:
 
         Args:
             jobs: The jobs.
-            mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
-                of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
-                random ones what is left by chance.
+            mapping: `linear`, `contiguous`, `random-switches`, `random-nodes` or `random`, for the
+                jobs that name no mapping of their own. Lists of GPUs go first, then jobs of each
+                name in this order: linear ones take the lowest free GPUs, others by chance.
             fidelity: `packet`, every packet, or `flow`, messages as flows.
             protocol: What messages cost in software: the keys of a scenario's `[protocol]`, such
                 as `{"eager_limit": "64 KiB"}`.

@@ -131,7 +131,13 @@ LitmusTestName: TypeAlias = Literal[
     "spinning",
     "launch-barrier",
 ]
-MappingName: TypeAlias = Literal["linear", "random"]
+MappingName: TypeAlias = Literal[
+    "linear",
+    "contiguous",
+    "random-switches",
+    "random-nodes",
+    "random",
+]
 MemorySystemName: TypeAlias = Literal[
     "rdma",
     "tsm-wb-nc-rc",

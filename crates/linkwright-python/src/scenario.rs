@@ -149,7 +149,7 @@ impl Scenario {
         }
     }
 
-    /// Of programs: `linear`, `random`, or the name of a mapping file, for jobs without one of their
+    /// Of programs: a placement, or the name of a mapping file, for jobs without one of their
     /// own.
     #[getter]
     fn mapping(&self) -> Option<&str> {

@@ -601,9 +601,9 @@ impl System {
     ///
     /// Args:
     ///     jobs: The jobs.
-    ///     mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
-    ///         of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
-    ///         random ones what is left by chance.
+    ///     mapping: `linear`, `contiguous`, `random-switches`, `random-nodes` or `random`, for the
+    ///         jobs that name no mapping of their own. Lists of GPUs go first, then jobs of each
+    ///         name in this order: linear ones take the lowest free GPUs, others by chance.
     ///     fidelity: `packet`, every packet, or `flow`, messages as flows.
     ///     protocol: What messages cost in software: the keys of a scenario's `[protocol]`, such
     ///         as `{"eager_limit": "64 KiB"}`.

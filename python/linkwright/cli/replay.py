@@ -68,6 +68,7 @@ def _chart_file(path: Path | None) -> Path | None:
 
 @taking(
     "system.server.gpus",
+    "system.server.nics",
     "system.network.nic",
     "system.network.routing",
     "system.network.routing_table",

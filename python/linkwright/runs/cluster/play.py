@@ -99,7 +99,7 @@ def replay_trace(
         parameters: An application's own.
         iterations: How often the main loop runs.
         computation_scale: What times of computation are multiplied by.
-        mapping: `linear`, `random`, or a file with the GPU of each rank.
+        mapping: A placement, as for `System.replay`, or a file with the GPU of each rank.
         fidelity: `packet` or `flow`, as for `System.replay`.
         protocol: What messages cost in software, as for `System.replay`.
         collectives: How collectives become messages, as for `System.replay`.

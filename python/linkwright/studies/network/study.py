@@ -41,7 +41,9 @@ INTRODUCTION = (
     "a result; where it was on the dragonfly, packets could still take detours within groups, "
     "which they do no more. The paper's sentences are checked as statements. No published number "
     "enters a model.",
-    "The mixes are drawn by the paper's rule. Jobs take GPUs one after another, all start at "
+    "The mixes are drawn by the paper's rule. Jobs take nodes one after another, a linear mapping, "
+    "which the paper states of its validation alone "
+    "([What placement decides](#what-placement-decides)). All start at "
     f"once, and each repeats its main loop as often as takes it through about {SPAN * 1e3:g} ms "
     "if it is alone on the fat-tree with one GPU per node, at least once. So at first all jobs "
     "disturb each other; where a setting slows some jobs more than others, these have the "
