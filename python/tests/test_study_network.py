@@ -25,8 +25,16 @@ from linkwright.studies.network.jobs import (
 )
 from linkwright.studies.network.measured import JobTime, Measured, read_times, times_table
 from linkwright.studies.network.nic_statements import NIC_STATEMENTS
+from linkwright.studies.network.placed import Placed
 from linkwright.studies.network.published import published
-from linkwright.studies.network.runs import Run, perform, plan, replay_mix
+from linkwright.studies.network.runs import (
+    Run,
+    perform,
+    placed_jobs,
+    placed_plan,
+    plan,
+    replay_mix,
+)
 from linkwright.studies.network.settings import (
     DENSITIES,
     NETWORKS,
@@ -45,6 +53,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "docs" / "studies"
 QUICK = STUDIES / "data" / "network-quick.parquet"
 FULL = STUDIES / "data" / "network-full.parquet"
+PLACED = STUDIES / "data" / "network-placed.parquet"
 
 
 @cache
@@ -290,10 +299,28 @@ def test_the_documentation_shows_what_the_study_gives(name: str, file: Path, fig
     times = read_times(file)
     for paragraph in (*INTRODUCTION, coverage(times)):
         assert paragraph in page
-    for section in quick_network() if file == QUICK else sections_of(times):
+    for section in sections_of(times, read_times(PLACED)):
         assert section_markdown(section, figures) in page, section.title
         for figure in section.figures:
             assert (STUDIES / figures / f"{figure}.svg").exists()
+
+
+def test_placement_decides_what_round_robin_gains() -> None:
+    placed = read_times(PLACED)
+    jobs = placed_jobs()
+    known = {Run(each.mix, each.setting, each.placement) for each in placed}
+    assert known <= set(placed_plan(jobs, quick=True)) <= set(placed_plan(jobs))
+    told = Placed(placed, STATEMENTS)
+    words = "Subcomm3d, 1 per node: RR is faster than FCFS."
+    assert told.holds_under(words) == "random-nodes"
+    assert told.holds_under("Kripke is indifferent to GPUs per node.") == "not measured"
+    assert told.holds_under("The policy has no impact on Kripke.") == "all"
+
+
+def test_a_placed_run_of_the_page_comes_out_again() -> None:
+    each = next(it for it in read_times(PLACED) if it.placement.mapping == "random-nodes")
+    jobs = [asdict(job) for job in placed_jobs()[each.mix]]
+    assert replay_mix(asdict(each.setting), jobs, asdict(each.placement)) == [each.time]
 
 
 def test_every_table_is_whole() -> None:

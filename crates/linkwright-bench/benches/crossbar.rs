@@ -105,7 +105,8 @@ fn packets(hierarchy: &Hierarchy) -> u64 {
     };
     let ports: Vec<_> = (0..banks + each).map(link).collect();
     let fabric = Fabric::new("switch", FabricShape::Graph, 1, &ports, &[]).expect("a star");
-    let node = AbstractNode { gpus: 1, nics: 1, bandwidth: bandwidth(), latency: Picoseconds(1_000) };
+    let node =
+        AbstractNode { gpus: 1, nics: 1, bandwidth: bandwidth(), latency: Picoseconds(1_000) };
     let system = System::of_nodes(fabric, node).expect("few nodes");
     let settings = PacketSettings {
         packet_size: Bytes(128),

@@ -58,7 +58,7 @@ def bill_of(system: System) -> Bill:
     if fabric is not None:
         interfaces = system.nic_count
         switches = fabric.switches
-        between = [row for row in fabric.links() if not row["from"] == "node"]
+        between = [row for row in fabric.links() if row["from"] != "node"]
         cables = interfaces + sum(row["links"] for row in between)
     single = {"switch": switches, "interface": interfaces, "cable": cables}
     return Bill(

@@ -75,7 +75,7 @@ class Prices:
     lines: Mapping[tuple[str, str], int] = field(repr=False, default_factory=dict)
 
     def check(self, bills: Sequence[Bill]) -> None:
-        """Refuses models that nobody knows, and parts that some system has and the file does not price.
+        """Refuses models that nobody knows, and parts of a system that the file does not price.
 
         Raises:
             InputError: If there is one, with its place.
@@ -120,7 +120,7 @@ class Prices:
                             1,
                             f"no {key} of the {which}, of which a system has {count:,}",
                             "",
-                            f"write `{key} = NUMBER` in `[{part}]`; 0 where another part includes it",
+                            f"write `{key} = NUMBER` in `[{part}]`, or 0 if another part has it",
                         )
                 yield count, Price(price, watts)
 
@@ -181,7 +181,9 @@ def read_prices(path: PathOrName) -> Prices:
     for part in PARTS:
         priced = table.get(part, {})
         if not isinstance(priced, dict):
-            reader.refuse(part, "no table of a part", priced, f"write `[{part}]` and below it `price`")
+            reader.refuse(
+                part, "no table of a part", priced, f"write `[{part}]` and below it `price`"
+            )
         models = {key: value for key, value in priced.items() if isinstance(value, dict)}
         own = {key: value for key, value in priced.items() if key not in models}
         parts[part] = {UNNAMED: reader.price(own, part)}
@@ -212,7 +214,9 @@ class _Reader:
         line = self.line(rf"\s*\[?\s*{re.escape(key)}\b", after)
         raise InputError(self.file, line, 1, problem, str(value), remedy)
 
-    def check(self, table: Mapping[str, Any], known: Sequence[str], where: str, at: int = 0) -> None:
+    def check(
+        self, table: Mapping[str, Any], known: Sequence[str], where: str, at: int = 0
+    ) -> None:
         for key in table:
             if key not in known:
                 kinds = f"the parts are {', '.join(PARTS)}" if not where else "write price or watts"
@@ -222,7 +226,11 @@ class _Reader:
     def number(self, key: str, value: object, after: int) -> float | None:
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             self.refuse(key, f"no number as `{key}`", value, "write one from 0 on", after)
         number = float(str(value))
         if number < 0:

@@ -25,7 +25,10 @@ __all__ = [
 
 HEADS = ("servers", "GPUs", "switches", "interfaces", "cables")
 BILL_COLUMNS = [
-    *(Column(f"{part}s" if part != "switch" else "switches", "count", known=True) for part in PARTS),
+    *(
+        Column(f"{part}s" if part != "switch" else "switches", "count", known=True)
+        for part in PARTS
+    ),
     Column("price", "number"),
     Column("power", "number", "W"),
     Column("cost_of_a_job", "number"),
@@ -39,7 +42,7 @@ def bill_fields(bill: Bill, cost: Cost | None) -> dict[str, object]:
         column.name: bill.count(part) for column, part in zip(BILL_COLUMNS, PARTS, strict=False)
     }
     if cost is None:
-        return {**counts, **dict.fromkeys((it.name for it in BILL_COLUMNS[len(PARTS) :]))}
+        return {**counts, **dict.fromkeys(it.name for it in BILL_COLUMNS[len(PARTS) :])}
     return {
         **counts,
         "price": cost.price,
@@ -131,7 +134,9 @@ class Bills:
 
     def table(self) -> pa.Table:
         """Gives the same as columns."""
-        rows = [{self.first: row.name, **bill_fields(row.bill, self._cost(row))} for row in self.rows]
+        rows = [
+            {self.first: row.name, **bill_fields(row.bill, self._cost(row))} for row in self.rows
+        ]
         return arrow_table(rows, [Column(self.first, "text", known=True), *BILL_COLUMNS])
 
     def summary(self) -> dict[str, object]:

@@ -103,11 +103,11 @@ pub enum SystemError {
         /// How many interfaces have no port.
         missing: u32,
     },
-    /// Nodes of several interfaces, at ports that they do not share evenly.
+    /// Nodes of several interfaces do not share the ports evenly.
     UnevenPorts {
-        /// Ports of the fabric.
+        /// The fabric has as many.
         ports: u32,
-        /// Interfaces of a node.
+        /// A node has as many interfaces.
         nics: u32,
     },
 }

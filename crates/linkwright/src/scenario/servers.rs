@@ -150,7 +150,11 @@ pub(super) fn read(system: &Fields<'_>) -> Result<Vec<ServerEntry>, InputError> 
     let of_interfaces = ["port_order", "interfaces"].into_iter().find(|key| system.has(key));
     if let Some(key) = of_interfaces.filter(|_| entries.is_empty()) {
         let remedy = "say which servers with `server`";
-        return Err(system.refuse(key, "GPUs of abstract nodes take their interfaces in turn", remedy));
+        return Err(system.refuse(
+            key,
+            "GPUs of abstract nodes take their interfaces in turn",
+            remedy,
+        ));
     }
     Ok(entries)
 }

@@ -424,8 +424,12 @@ fn settings(
     switching: Switching,
     gpus: u32,
 ) -> (PacketSettings, AbstractNode) {
-    let node =
-        AbstractNode { gpus, nics: 1, bandwidth: Bandwidth(23_999_999_983), latency: Picoseconds(5_003) };
+    let node = AbstractNode {
+        gpus,
+        nics: 1,
+        bandwidth: Bandwidth(23_999_999_983),
+        latency: Picoseconds(5_003),
+    };
     let settings = PacketSettings {
         packet_size: Bytes(packet_size),
         buffer_packets: Some(buffer_packets),

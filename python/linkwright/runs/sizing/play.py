@@ -19,11 +19,19 @@ from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
 __all__ = ["size_scenario"]
 
 # What a day of jobs comes to, in words, by the names of its measures: less is better.
-OF_DAYS = {"job_time": "jobs' time, mean", "run_time": "run times, mean", "makespan": "the last end"}
+OF_DAYS = {
+    "job_time": "jobs' time, mean",
+    "run_time": "run times, mean",
+    "makespan": "the last end",
+}
 
 
 @taking(
-    vary=texts, settings=mapping_of, keep=real, reference=mapping_of, prices=path_or_name,
+    vary=texts,
+    settings=mapping_of,
+    keep=real,
+    reference=mapping_of,
+    prices=path_or_name,
     progress=callback,
 )
 @reading_once()
@@ -140,5 +148,3 @@ def _times(loaded: ScenarioFile) -> tuple[dict[Hashable, float], float]:
         words: float(outcome[name]) for name, words in OF_DAYS.items() if outcome.get(name)
     }
     return times, float(outcome["makespan"])
-
-

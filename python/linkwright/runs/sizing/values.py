@@ -14,7 +14,11 @@ __all__ = ["Varied", "in_step", "more_never_hurts", "varied"]
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:/\d+)?)\s*([A-Za-z/]*)")
 # Beside bandwidths: what only adds to them.
-NEVER_HURT = {"system.server.nics", "system.network.bandwidth_scale", "system.server.bandwidth_scale"}
+NEVER_HURT = {
+    "system.server.nics",
+    "system.network.bandwidth_scale",
+    "system.server.bandwidth_scale",
+}
 MOST_VALUES = 64
 
 

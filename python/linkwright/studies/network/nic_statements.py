@@ -217,8 +217,8 @@ NIC_STATEMENTS = (
         "VI.C",
         "Stencil4d, 8 per node: RR is faster than FCFS.",
         _of_sizes(8, "stencil4d", lambda gains: gains["rr"] >= 1 + noticeable()),
-        "At 512 ours gains as much as in the paper. Placed linearly, 64 on 8 are eight nodes at one "
-        "or two switches, whose interfaces stay full whatever the order; on nodes by chance RR "
+        "At 512 ours gains as much as in the paper. Placed linearly, 64 on 8 are eight nodes at "
+        "one or two switches, whose interfaces stay full whatever the order; on nodes by chance RR "
         "gains there, too.",
     ),
     Statement(

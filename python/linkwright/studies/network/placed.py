@@ -11,7 +11,13 @@ from linkwright.studies.network.measured import JobTime, Measured
 from linkwright.studies.network.nic import FIGURES, RANKS
 from linkwright.studies.network.placements import PLACEMENTS, Placement
 from linkwright.studies.network.published import published
-from linkwright.studies.network.settings import NETWORKS, NIC_DENSITIES, NICS, Setting, density_settings
+from linkwright.studies.network.settings import (
+    NETWORKS,
+    NIC_DENSITIES,
+    NICS,
+    Setting,
+    density_settings,
+)
 from linkwright.studies.tables import Cell, Section, StudyTable
 
 __all__ = ["Placed"]
@@ -81,8 +87,8 @@ class Placed:
             for mapping in PLACEMENTS
         )
         return (
-            f"Of {len(under)} findings {measured} can be told of jobs alone: {each}, and "
-            f"{under.count('all')} under all four."
+            f"Of {len(under)} findings {measured} can be told of jobs alone. "
+            f"Of these hold {each}, and {under.count('all')} under all four."
         )
 
     def section(self) -> Section:

@@ -29,7 +29,16 @@ from linkwright.studies.network.settings import (
 )
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
-__all__ = ["Performed", "Progress", "Run", "perform", "placed_jobs", "placed_plan", "plan", "replay_mix"]
+__all__ = [
+    "Performed",
+    "Progress",
+    "Run",
+    "perform",
+    "placed_jobs",
+    "placed_plan",
+    "plan",
+    "replay_mix",
+]
 
 Progress = Callable[[str, int, int], object]
 Mixes = Sequence[Sequence[MixJob]]

@@ -62,8 +62,8 @@ def statements(measured: Measured, placed: Placed | None = None) -> Section:
                 ()
                 if placed is None
                 else (
-                    "`holds` is of the mixes, whose jobs are placed linearly, `holds under` of jobs "
-                    f"alone, by their placement. {placed.counts()}",
+                    "`holds` is of the mixes, whose jobs are placed linearly, `holds under` of "
+                    f"jobs alone, by their placement. {placed.counts()}",
                 )
             ),
             *parts,

@@ -108,7 +108,8 @@ fn packets(
     arbitration: &'static dyn Arbitration,
 ) -> Vec<u64> {
     let rate = LinkRate { bandwidth: BANDWIDTH, latency: Picoseconds(LATENCY) };
-    let node = AbstractNode { gpus: 1, nics: 1, bandwidth: BANDWIDTH, latency: Picoseconds(LATENCY) };
+    let node =
+        AbstractNode { gpus: 1, nics: 1, bandwidth: BANDWIDTH, latency: Picoseconds(LATENCY) };
     let system = System::of_nodes(single_switch(PORTS, rate).unwrap(), node).unwrap();
     let settings = PacketSettings {
         packet_size: Bytes(128),

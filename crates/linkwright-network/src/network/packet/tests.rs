@@ -31,7 +31,8 @@ fn settings() -> PacketSettings {
 /// A fabric with so many GPUs at each port.
 fn nodes(fabric: Fabric, gpus: u32) -> System {
     let bandwidth = Bandwidth::gigabytes_per_second(8);
-    System::of_nodes(fabric, AbstractNode { gpus, nics: 1, bandwidth, latency: Picoseconds(5_000) }).unwrap()
+    System::of_nodes(fabric, AbstractNode { gpus, nics: 1, bandwidth, latency: Picoseconds(5_000) })
+        .unwrap()
 }
 
 /// Switches in a ring, with as many nodes each; a ring of one is a star.

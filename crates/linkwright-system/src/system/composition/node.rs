@@ -10,9 +10,9 @@ use crate::units::{Bandwidth, Picoseconds};
 /// modulo their number, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AbstractNode {
-    /// How many GPUs share the interfaces.
+    /// So many GPUs share the interfaces.
     pub gpus: u32,
-    /// How many interfaces there are, each at a port of its own: at most one for each GPU.
+    /// So many interfaces are there, each at a port of its own: at most one for each GPU.
     pub nics: u32,
     /// Bytes per second of a link between two of them, in each direction.
     pub bandwidth: Bandwidth,
@@ -32,11 +32,11 @@ pub enum NodeError {
         /// The number asked for.
         gpus: u32,
     },
-    /// Nodes without interfaces, or with some that no GPU uses.
+    /// Nodes have no interfaces, or some that no GPU uses.
     Nics {
-        /// The number asked for.
+        /// A node is to have as many interfaces.
         nics: u32,
-        /// How many GPUs a node has.
+        /// A node has as many.
         gpus: u32,
     },
     /// Links between GPUs that carry nothing.

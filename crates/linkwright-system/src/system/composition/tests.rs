@@ -195,7 +195,8 @@ fn an_abstract_node_joins_each_gpu_to_each() {
 #[test]
 fn abstract_nodes_out_of_range_are_refused() {
     let refused = |gpus, bandwidth| {
-        let node = AbstractNode { gpus, nics: 1, bandwidth: Bandwidth(bandwidth), latency: RATE.latency };
+        let node =
+            AbstractNode { gpus, nics: 1, bandwidth: Bandwidth(bandwidth), latency: RATE.latency };
         System::of_nodes(single_switch(2), node).map_err(|error| error.to_string())
     };
     assert!(refused(0, 1).unwrap_err().contains("0 GPUs per node are not possible"));

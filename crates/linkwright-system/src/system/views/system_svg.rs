@@ -348,7 +348,12 @@ mod tests {
     #[test]
     fn nodes_of_gpus_are_drawn() {
         let fabric = FabricSpecification::preset("torus").unwrap().for_ports(8).unwrap();
-        let node = AbstractNode { gpus: 40, nics: 1, bandwidth: Bandwidth(1), latency: Default::default() };
+        let node = AbstractNode {
+            gpus: 40,
+            nics: 1,
+            bandwidth: Bandwidth(1),
+            latency: Default::default(),
+        };
         let system = System::of_nodes(fabric, node).unwrap();
         let text = system_svg(&system, system.fabric().unwrap());
         assert!(text.contains(">node0  40 GPUs<"), "{text}");

@@ -556,7 +556,8 @@ mod tests {
     fn gpus_of_abstract_nodes_meet_an_interface_as_wide_as_its_port() {
         let fabric = FabricSpecification::preset("fat-tree").unwrap().for_ports(8).unwrap();
         let width = fabric.channels()[0].bandwidth;
-        let node = AbstractNode { gpus: 2, nics: 1, bandwidth: Bandwidth(7), latency: Picoseconds(5_000) };
+        let node =
+            AbstractNode { gpus: 2, nics: 1, bandwidth: Bandwidth(7), latency: Picoseconds(5_000) };
         let system = System::of_nodes(fabric, node).unwrap();
         let wiring = Wiring::of_gpus(&system, &[14, 3]);
         let meeting = wiring.wires().iter().filter(|wire| wire.kind.is_none());

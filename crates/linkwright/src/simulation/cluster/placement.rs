@@ -100,9 +100,9 @@ pub enum PlacementError {
     NothingToShuffle {
         /// It is the job's place in the list.
         job: usize,
-        /// The rule.
+        /// It names the rule.
         rule: &'static str,
-        /// What the rule shuffles, in the plural.
+        /// It names the things that the rule shuffles, in the plural.
         what: &'static str,
     },
     /// Two ranks of a job are to have one GPU.
@@ -149,8 +149,8 @@ impl Diagnose for PlacementError {
     }
 }
 
-/// Gives the GPU of each rank of each job. Jobs whose mapping is a list come first, then those of each rule, in the
-/// order in which the rules are named: linear ones before those that chance places, by the seed. Lists of two jobs may
+/// Gives the GPU of each rank of each job. Jobs whose mapping is a list come first. Those of each rule follow, in the
+/// order of the rules' names: linear ones before those that the seed places. Lists of two jobs may
 /// name one GPU: it is one's after the other.
 ///
 /// # Errors
@@ -285,7 +285,10 @@ mod tests {
             refused(&[("b", 2, &twice)]),
             "job `b` puts rank 1 on GPU 1, which rank 0 has; give each rank a GPU of its own"
         );
-        assert!(place(&[("a", 1, &one), ("b", 2, &two)], &system, 0).is_ok(), "one after the other");
+        assert!(
+            place(&[("a", 1, &one), ("b", 2, &two)], &system, 0).is_ok(),
+            "one after the other"
+        );
     }
 
     #[test]

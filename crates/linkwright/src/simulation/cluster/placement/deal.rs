@@ -1,4 +1,4 @@
-//! Deals free GPUs to jobs by a rule.
+//! Gives free GPUs to jobs by a rule.
 //!
 //! A rule puts the free GPUs in an order, and the jobs take them one after another. Chance moves whole groups: a GPU,
 //! the GPUs of a server, or those of the servers at one switch. The same seed gives the same deal.
@@ -35,7 +35,7 @@ pub(super) fn deal(
     }
 }
 
-/// The switch at the first interface of a server; zero without a network.
+/// Gives the switch at the first interface of a server; zero without a network.
 fn switch_of(system: &System, server: u32) -> u32 {
     system.fabric().map_or(0, |fabric| fabric.switch_of(system.port_of(system.nic_at(server, 0))))
 }
@@ -63,16 +63,17 @@ fn shuffled_groups(free: &[Gpu], key: impl Fn(Gpu) -> u32, random: &mut Random) 
 
 /// Gives each job a stretch of the free GPUs, around the end of their order.
 ///
-/// The first stretch begins at a server by chance; which job comes next, and where a server's worth of GPUs stays
-/// free between two of them, is by chance, too.
+/// The first stretch begins at a server by chance. Chance says which job comes next, too, and where a server's worth
+/// of GPUs stays free between two of them.
 fn stretches(
     sizes: &[u32],
     free: &[Gpu],
     server: impl Fn(Gpu) -> u32,
     random: &mut Random,
 ) -> Vec<Vec<Gpu>> {
-    let starts: Vec<usize> =
-        (0..free.len()).filter(|at| *at == 0 || server(free[*at]) != server(free[at - 1])).collect();
+    let starts: Vec<usize> = (0..free.len())
+        .filter(|at| *at == 0 || server(free[*at]) != server(free[at - 1]))
+        .collect();
     let ends = starts.iter().skip(1).copied().chain([free.len()]);
     let gap = starts.iter().zip(ends).map(|(start, end)| end - start).max().unwrap_or(1);
     let wanted: usize = sizes.iter().map(|size| *size as usize).sum();
