@@ -142,7 +142,10 @@ def fat_tree_for(gpus: int, node: Mapping[str, object] | None = None) -> dict[st
     """The keys of the fat-tree that the core has for so many GPUs; of 2,048 nodes at most."""
     per_node = (node or {}).get("gpus") or 1
     named = Fabric("fat-tree")
+    nics = (node or {}).get("nics") or 1
     nodes = -(-gpus // max(per_node, 1)) if isinstance(per_node, int) else named.ports
+    if isinstance(nics, int):
+        nodes *= nics
     if nodes >= named.ports:
         return {"kind": "fat-tree"}
     chosen = Fabric("fat-tree", ports=nodes).parameters

@@ -95,8 +95,8 @@ def train(
         measured: Times of layers that replace the model's, of the samples that one GPU computes
             at once: a file, or the comma-separated values themselves
             (docs/reference/formats.md).
-        prices: A file of prices and watts, as for `read_prices`: what the system costs, and energy
-            and cost of a step.
+        prices: A file of prices and watts, as for `read_prices`. It tells the system's price, and
+            energy and cost of a step.
 
     Raises:
         FileError: If there is no such network, machine or file.

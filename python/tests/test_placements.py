@@ -1,4 +1,4 @@
-"""Placements by name, and nodes of several interfaces: what they do to messages by theory."""
+"""Holds placements by name and nodes of several interfaces against theory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TREE = {"kind": "fat-tree", "radix": 8, "pods": 2, "bandwidth": "10 GB/s"}
 
 
 def pairs() -> list[ClusterJob]:
-    """Two jobs of two ranks, which send a megabyte each way between two nodes of two GPUs."""
+    """Gives two stencils of 32 ranks."""
     return [
         ClusterJob(Program.skeleton("stencil4d", 32), name=str(at), iterations=2) for at in (0, 1)
     ]

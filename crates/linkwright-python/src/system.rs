@@ -192,7 +192,8 @@ impl System {
     ///         which `System.from_text` and `load_system` read. Where they differ, a list of
     ///         these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
     ///         that are all joined to each other, one such node at each port of the network:
-    ///         `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair.
+    ///         `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair, and `nics`,
+    ///         how many interfaces a node has, each at a port.
     ///     servers: How many there are; one where absent.
     ///     network: What joins them: a name of `fabric_names`, the speed of the links of a single
     ///         switch (`100 Gb/s`), a `Fabric`, or the keys of a scenario's `[network]` in a

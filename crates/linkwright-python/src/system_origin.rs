@@ -26,8 +26,12 @@ use crate::worker::interruptible;
 pub const SETTINGS: &str = SETTINGS_FILE;
 
 /// What GPUs that are joined all to all are: a key of the argument, and that of a scenario.
-const OF_NODES: [(&str, &str); 3] =
-    [("gpus", "gpus_per_node"), ("bandwidth", "gpu_bandwidth"), ("latency", "gpu_latency")];
+const OF_NODES: [(&str, &str); 4] = [
+    ("gpus", "gpus_per_node"),
+    ("nics", "nics_per_node"),
+    ("bandwidth", "gpu_bandwidth"),
+    ("latency", "gpu_latency"),
+];
 /// Keys of a scenario that say which servers there are.
 const OF_SERVERS: [&str; 3] = ["machine", "servers", "system"];
 /// Keys that say how jobs are played.

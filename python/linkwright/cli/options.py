@@ -169,7 +169,7 @@ Prices = Annotated[
     typer.Option(
         "--prices",
         metavar="FILE",
-        help="Prices and watts of parts (TOML): what a system costs, and energy for each job.",
+        help="Tell costs and energy by prices and watts of parts, from this file (TOML).",
     ),
 ]
 MachineName = Annotated[

@@ -18,8 +18,8 @@ def size(
         list[str],
         typer.Option(
             metavar="KEY=LOW..HIGH",
-            help="What is varied: a setting and a range, each value twice the one before, as "
-            "system.network.bandwidth_scale=1/16..16; or values from the least to the most, as "
+            help="Vary a setting over a range, each value twice the one before, as "
+            "system.network.bandwidth_scale=1/16..16. Or list values from the least, as "
             "system.server=dgx-a100,hgx-h100. Repeatable: several change together.",
         ),
     ],

@@ -1,4 +1,4 @@
-"""What a system is made of, and what that costs by a file of prices."""
+"""Counts the parts of systems, and prices them by a file of the user."""
 
 from linkwright.hardware.bill import PARTS, Bill, bill_of
 from linkwright.hardware.prices import Cost, Price, Prices, read_prices

@@ -21,8 +21,8 @@ class Bill:
     """Counts the parts of a system.
 
     Attributes:
-        parts: How many there are of each kind of part, by the name of the model; the empty name
-            counts parts whose model the system does not know.
+        parts: Counts each kind of part, by the name of the model. The empty name counts parts whose
+            model the system does not know.
     """
 
     parts: Mapping[str, Mapping[str, int]]

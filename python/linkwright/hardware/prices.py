@@ -26,11 +26,11 @@ KEYS = ("currency", *NUMBERS, *PARTS)
 
 @dataclass(frozen=True)
 class Price:
-    """What one part costs and draws.
+    """Says what one part costs and draws.
 
     Attributes:
-        price: Is in the file's currency; None where the file does not say it.
-        watts: Is drawn while jobs run; None where the file does not say it.
+        price: Is in the file's currency. None stands where the file does not say it.
+        watts: Are drawn while jobs run. None stands for the same.
     """
 
     price: float | None = None
@@ -39,13 +39,13 @@ class Price:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a system costs and draws, and what one job of several costs on it.
+    """Says the price and the power of a system, and the cost of one job of several.
 
     Attributes:
         price: Is of all parts, in the file's currency.
         watts: Are of all parts while jobs run.
-        cost_of_a_job: Is its share of price and electricity; None without both `lifetime` and
-            `electricity`.
+        cost_of_a_job: Is its share of price and electricity. It needs both `lifetime` and
+            `electricity`, else it is None.
         energy_of_a_job: Is in kWh.
     """
 
@@ -57,14 +57,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Prices:
-    """A file of prices.
+    """Holds a file of prices.
 
     Attributes:
         file: Names it.
         currency: Is the unit of all prices.
-        electricity: Is the price of a kWh; None where the file does not say it.
-        lifetime: Is in years, over which parts are paid off; None where the file does not say it.
-        parts: Has the prices of each kind of part, by model; the empty name is of all others.
+        electricity: Is the price of a kWh. None stands where the file does not say it.
+        lifetime: Is in years, over which parts are paid off. None stands for the same.
+        parts: Has the prices of each kind of part, by model. The empty name is of all others.
     """
 
     file: str
@@ -125,7 +125,7 @@ class Prices:
                 yield count, Price(price, watts)
 
     def cost(self, bill: Bill, seconds: float, jobs: int) -> Cost:
-        """What a system costs, and what each of so many jobs does that together take so long.
+        """Gives what a system costs, and each job that it plays.
 
         All parts draw their watts for the whole time, and the jobs share it evenly.
 
@@ -153,9 +153,9 @@ def read_prices(path: PathOrName) -> Prices:
     """Reads a file of prices.
 
     Args:
-        path: Its TOML file: `currency`, `electricity` (of a kWh) and `lifetime` (years), and a
-            table for each kind of part, `[server]`, `[gpu]`, `[switch]`, `[interface]` and
-            `[cable]`, with `price` and `watts`. `[gpu.NAME]` and `[server.NAME]` are of one model.
+        path: Its TOML file. It has `currency`, `electricity` (of a kWh) and `lifetime` (years).
+            Each kind of part has a table, such as `[server]`, with `price` and `watts`.
+            `[gpu.NAME]` and `[server.NAME]` are of one model.
 
     Raises:
         FileError: If it cannot be read.

@@ -37,7 +37,7 @@ BILL_COLUMNS = [
 
 
 def bill_fields(bill: Bill, cost: Cost | None) -> dict[str, object]:
-    """The values of these columns."""
+    """Gives the values of these columns."""
     counts = {
         column.name: bill.count(part) for column, part in zip(BILL_COLUMNS, PARTS, strict=False)
     }
@@ -61,7 +61,7 @@ def bill_heads(prices: Prices | None) -> list[str]:
 
 
 def bill_cells(bill: Bill, cost: Cost | None) -> list[str]:
-    """The cells below these heads."""
+    """Writes the cells below these heads."""
     counts = [f"{bill.count(part):,}" for part in PARTS]
     if cost is None:
         return counts
@@ -71,7 +71,7 @@ def bill_cells(bill: Bill, cost: Cost | None) -> list[str]:
 
 
 def prices_note(prices: Prices | None) -> str:
-    """What a reader of the columns of money must know."""
+    """Tells a reader of the columns of money where they are from."""
     if prices is None:
         return ""
     return (
@@ -82,7 +82,7 @@ def prices_note(prices: Prices | None) -> str:
 
 @dataclass(frozen=True)
 class Billed:
-    """A variant's system, and how long its jobs keep it.
+    """Holds a variant's system, and how long its jobs keep it.
 
     Attributes:
         name: Names the variant.
@@ -99,7 +99,7 @@ class Billed:
 
 @dataclass(frozen=True)
 class Bills:
-    """The bills of a run's variants side by side.
+    """Puts the bills of a run's variants side by side.
 
     Attributes:
         rows: Has one for each variant.
@@ -128,7 +128,7 @@ class Bills:
             [self.first, *bill_heads(self.prices)],
             [[row.name, *bill_cells(row.bill, self._cost(row))] for row in self.rows],
             [self.first],
-            title="What each system is made of",
+            title="The parts of each system",
             note=prices_note(self.prices),
         )
 
@@ -155,4 +155,4 @@ class Bills:
 
     def section(self) -> Section:
         """Shows the sheet in a report."""
-        return Section("What each system is made of", sheets=[self.sheet()])
+        return Section("The parts of each system", sheets=[self.sheet()])

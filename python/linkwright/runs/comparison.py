@@ -103,8 +103,8 @@ def compare_scenario(
             given. Then what each choice is worth is told, with its interval.
         machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
             reference: names of presets, or files.
-        prices: A file of prices and watts, as for `read_prices`: what each variant's system costs,
-            and energy and cost of a job.
+        prices: A file of prices and watts, as for `read_prices`. It tells the price of each
+            variant's system, and energy and cost of a job.
 
     Raises:
         FileError: If the scenario cannot be read.

@@ -593,6 +593,7 @@ pub(super) const EARLIER: &[(&str, &str, &str)] = &[
     ("network", "interfaces", "system.interfaces"),
     ("network", "fidelity", "fidelity"),
     ("network", "gpus_per_node", "system.server.gpus"),
+    ("network", "nics_per_node", "system.server.nics"),
     ("network", "gpu_bandwidth", "system.server.bandwidth"),
     ("network", "gpu_latency", "system.server.latency"),
 ];

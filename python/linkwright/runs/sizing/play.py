@@ -18,7 +18,7 @@ from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
 
 __all__ = ["size_scenario"]
 
-# What a day of jobs comes to, in words, by the names of its measures: less is better.
+# The measures of a day of jobs by their names, in words: less is better.
 OF_DAYS = {
     "job_time": "jobs' time, mean",
     "run_time": "run times, mean",
@@ -52,15 +52,15 @@ def size_scenario(
 
     Args:
         path: The scenario's TOML file.
-        vary: What is varied, as `system.network.bandwidth=10 GB/s..80 GB/s`, each value twice the
-            one before, or `system.server=dgx-a100,hgx-h100`, from the least to the most. Several
-            change together.
-        keep: The share of performance.
-        reference: Is put over the scenario, in place of the last value, for what the performance is
-            compared with.
+        vary: Says what is varied. In `system.network.bandwidth=10 GB/s..80 GB/s` each value is
+            twice the one before. `system.server=dgx-a100,hgx-h100` goes from the least to the most.
+            Several change together.
+        keep: Is the share of performance.
+        reference: Is put over the scenario for what the performance is compared with. The last
+            value stands where it is absent.
         settings: Is put over the scenario, as for `Scenario.with_settings`.
-        prices: A file of prices and watts, as for `read_prices`.
-        progress: Called with what is played, the values done and the values there are.
+        prices: Names a file of prices and watts, as for `read_prices`.
+        progress: Is called with what is played, the values done and the values there are.
 
     Raises:
         FileError: If a file cannot be read.
@@ -134,7 +134,7 @@ def _named(step: Mapping[str, object]) -> str:
 
 
 def _share(before: float, now: float) -> float:
-    """The share of performance that is left; what takes no time loses none."""
+    """Gives the share of performance that is left; a job without time loses none."""
     return before / now if now > 0 else 1.0
 
 

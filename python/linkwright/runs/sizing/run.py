@@ -1,4 +1,4 @@
-"""What a search for the least hardware found: its tables and its answer."""
+"""Shows the outcome of a search for the least hardware: its tables and its answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tried:
         at: Is the value's place among all.
         value: Writes the value.
         bill: Counts the parts of its system.
-        times: Has the seconds of each job; of a day, of its jobs in the mean.
+        times: Has the seconds of each job. Of a day it has those of its jobs in the mean.
         makespan: Is in seconds until the last job ended.
         cost: Is what the system costs, where prices are given.
     """
@@ -47,7 +47,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Sizing(Run):
-    """The least value of a setting with which jobs keep a share of their performance.
+    """Holds the least value of a setting with which jobs keep a share of their performance.
 
     Attributes:
         path: Is the scenario's file.
@@ -88,7 +88,7 @@ class Sizing(Run):
 
     @property
     def headline(self) -> str:
-        """The answer, in a sentence."""
+        """Gives the answer, in a sentence."""
         kept = f"{self.keep:.0%} of its performance with {self.reference}"
         if self.least is None:
             return f"With none of {counted(len(self.values), 'value')} does every job keep {kept}."
@@ -126,7 +126,7 @@ class Sizing(Run):
         return rows
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Gives the least value for each job, and what each value that was tried gave."""
+        """Gives the least value for each job, and a row for each value that was tried."""
         least = [Column("job", "text"), Column("least", "text"), Column("share", "number")]
         values = [
             Column("value", "text", known=True),

@@ -10,13 +10,14 @@ __all__ = ["Found", "least_enough"]
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found.
+    """Holds the outcome of a search.
 
     Attributes:
-        least: The place of the least value that is enough for each thing; None where none is.
-        shares: What every value that was tried gives each thing, by its place.
-        bisected: Whether values were left out because more never hurts.
-        is_refuted: Whether more did hurt, so that a bisection tried all values in the end.
+        least: Has the place of the least value that is enough for each thing. None stands where
+            none is.
+        shares: Has by its place, for every value that was tried, the share of each thing.
+        bisected: Tells whether values were left out because more never hurts.
+        is_refuted: Tells whether more did hurt, so that a bisection tried all values in the end.
     """
 
     least: Mapping[Hashable, int | None]
@@ -35,11 +36,11 @@ def least_enough(
     """Finds the first of some values, from the least on, that gives each thing its share.
 
     Args:
-        count: How many values there are.
-        shares_of: What the value at a place gives each thing; it is asked once for a place.
-        enough: The share that is kept.
-        more_never_hurts: Whether a larger value gives no thing less. Where what was tried says
-            otherwise, all values are tried.
+        count: Counts the values.
+        shares_of: Gives the share of each thing for the value at a place. It is asked once.
+        enough: Is the share that is kept.
+        more_never_hurts: Tells whether a larger value gives no thing less. Where the values that
+            were tried say otherwise, all are tried.
     """
     known: dict[int, Mapping[Hashable, float]] = {}
 
@@ -59,7 +60,7 @@ def least_enough(
     for thing in things:
         if shares(count - 1)[thing] < enough:
             continue
-        # What other things needed is known already.
+        # Other things asked for some values already.
         low = max((at for at in known if known[at][thing] < enough), default=-1)
         high = first(thing)
         while high is not None and high - low > 1:

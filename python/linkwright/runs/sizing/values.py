@@ -1,4 +1,4 @@
-"""What is varied: a setting, and its values from the least to the most."""
+"""Reads the settings that are varied, each with its values from the least to the most."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwright.errors import SimulationError, did_you_mean
 __all__ = ["Varied", "in_step", "more_never_hurts", "varied"]
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:/\d+)?)\s*([A-Za-z/]*)")
-# Beside bandwidths: what only adds to them.
+# Beside bandwidths, these only add to them.
 NEVER_HURT = {
     "system.server.nics",
     "system.network.bandwidth_scale",
@@ -24,7 +24,7 @@ MOST_VALUES = 64
 
 @dataclass(frozen=True)
 class Varied:
-    """A setting and its values.
+    """Holds a setting and its values.
 
     Attributes:
         key: The setting's path, as `system.network.bandwidth`.
@@ -105,7 +105,7 @@ def _written(value: Fraction, unit: str) -> object:
 
 
 def in_step(all_varied: Sequence[Varied]) -> list[dict[str, object]]:
-    """What is put over a scenario for each value; several settings change together.
+    """Gives the settings to put over a scenario for each value; several change together.
 
     Raises:
         SimulationError: If they have not equally many values, or one is varied twice.

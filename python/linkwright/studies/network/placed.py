@@ -1,4 +1,4 @@
-"""What placement decides: the findings again, of jobs alone under each placement and seed."""
+"""Judges the findings again, of jobs alone under each placement and seed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_POLICIES = "VI.C"
 
 
 class Placed:
-    """The times of jobs alone, by placement.
+    """Holds the times of jobs alone, by placement.
 
     Args:
         times: Those of every placement and seed that was played.
@@ -48,7 +48,7 @@ class Placed:
 
     @cached_property
     def _outcomes(self) -> Mapping[str, Mapping[str, list[Outcome]]]:
-        """What each finding comes to under each placement, a seed after another."""
+        """Judges each finding under each placement, a seed after another."""
 
         def found(statement: Statement, mapping: str) -> list[Outcome]:
             return [
@@ -79,7 +79,7 @@ class Placed:
         return ", ".join(under) if under else "none"
 
     def counts(self) -> str:
-        """A sentence on how many findings hold under which placement."""
+        """Says how many findings hold under which placement."""
         under = [self.holds_under(statement.says) for statement in self._statements]
         measured = sum(it != "not measured" for it in under)
         each = ", ".join(
@@ -92,7 +92,7 @@ class Placed:
         )
 
     def section(self) -> Section:
-        """The section on placements."""
+        """Makes the section on placements."""
         return Section(
             title="What placement decides",
             text=[
@@ -101,7 +101,7 @@ class Placed:
                 "runs its loop twice, and takes its nodes in four ways. `linear`: the first nodes. "
                 "`random-nodes`: nodes by chance. `random-switches`: switches by chance, whose "
                 "nodes it fills. `contiguous`: a stretch of nodes that begins at any. Each has "
-                "three seeds, of the placement and of adaptive routing; an application that the "
+                "three seeds, of the placement and of adaptive routing. An application that the "
                 "paper prints no number of may have fewer, which the second table says. GPUs of a "
                 "node stay together in all.",
                 f"{self.counts()} A finding holds under a placement where it does with every seed.",

@@ -13,7 +13,7 @@ SEEDS = (0, 1, 2)
 
 @dataclass(frozen=True, order=True)
 class Placement:
-    """How jobs find their nodes.
+    """Says how jobs find their nodes.
 
     Attributes:
         mapping: The core's name of the rule.

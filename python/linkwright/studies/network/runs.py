@@ -55,7 +55,7 @@ PLACED_ITERATIONS = 2
 
 @dataclass(frozen=True)
 class Run:
-    """One mix, by its number, in one setting, placed in one way."""
+    """Is one mix, by its number, in one setting, placed in one way."""
 
     mix: int
     setting: Setting
@@ -99,7 +99,7 @@ def plan(mixes: Mixes, *, quick: bool = False) -> list[Run]:
 
 
 def placed_jobs() -> list[list[MixJob]]:
-    """Lists every application at every size, each alone in a mix: what placements are told by.
+    """Lists every application at every size, each alone in a mix, to tell placements by.
 
     Their loops run twice, where one iteration may still overlap the next.
     """
@@ -108,12 +108,12 @@ def placed_jobs() -> list[list[MixJob]]:
 
 
 def placed_plan(jobs: Mixes, *, quick: bool = False) -> list[Run]:
-    """Every job alone in every setting that a finding looks at it in, under every placement.
+    """Lists every job alone in every setting that a finding looks at, under every placement.
 
     The first seed comes first, and of it Figs. 8 to 11, in case that the study is stopped.
 
     Args:
-        jobs: What `placed_jobs` lists.
+        jobs: Come from `placed_jobs`.
         quick: Only what Figs. 8 to 11 show.
     """
     of_policies = [setting for gpus in NIC_DENSITIES for setting in nic_settings(gpus)]
@@ -127,7 +127,7 @@ def placed_plan(jobs: Mixes, *, quick: bool = False) -> list[Run]:
 
 
 def _placed_settings(ranks: int, of_policies: Sequence[Setting], *, quick: bool) -> list[Setting]:
-    """The settings in which some finding looks at jobs of a size."""
+    """Gives the settings in which some finding looks at jobs of a size."""
     settings = [*of_policies] if ranks in NIC_RANKS else []
     if quick:
         return settings
