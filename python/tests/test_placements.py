@@ -56,7 +56,7 @@ def test_interfaces_share_what_a_node_sends(nics: int) -> None:
     assert system.nic_count == 16 * nics
     from linkwright import ProgramBuilder
 
-    builder = ProgramBuilder("pairs", 16)
+    builder = ProgramBuilder(16)
     for rank in range(8):
         builder.send(rank, rank + 8, 10**6)
         builder.receive(rank + 8, rank, 10**6)
