@@ -58,7 +58,7 @@ def size_scenario(
         keep: Is the share of performance.
         reference: Is put over the scenario for what the performance is compared with. The last
             value stands where it is absent.
-        settings: Is put over the scenario, as for `Scenario.with_settings`.
+        settings: Are put over the scenario, as for `Scenario.with_settings`.
         prices: Names a file of prices and watts, as for `read_prices`.
         progress: Is called with what is played, the values done and the values there are.
 

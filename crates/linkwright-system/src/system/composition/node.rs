@@ -10,9 +10,9 @@ use crate::units::{Bandwidth, Picoseconds};
 /// modulo their number, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AbstractNode {
-    /// So many GPUs share the interfaces.
+    /// A node has as many GPUs, which share the interfaces.
     pub gpus: u32,
-    /// So many interfaces are there, each at a port of its own: at most one for each GPU.
+    /// It has as many interfaces, each at a port of its own: at most one for each GPU.
     pub nics: u32,
     /// Bytes per second of a link between two of them, in each direction.
     pub bandwidth: Bandwidth,
