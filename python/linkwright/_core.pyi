@@ -44,6 +44,7 @@ from linkwright.names import (
     RunTimeName,
     ServerChoiceName,
     TieName,
+    TrafficName,
     TrainingWayName,
     WorkloadName,
 )
@@ -864,6 +865,48 @@ class Fabric:
 
         The halves are equal or one apart, and divided so that the least passes between them. Not
         known is that of a graph of more than 20 switches.
+        """
+
+    @property
+    def bisection_bounds(self) -> tuple[float, float] | None:
+        """What bounds the bisection: no division of the nodes passes less than the first, in GB/s, and
+        one passes the second; equal where it is exact. None of fewer than two nodes.
+
+        Exact are single switches, fat-trees and tori, networks of up to 20 switches, and others
+        whose bounds meet.
+        """
+
+    @property
+    def diameter(self) -> int | None:
+        """The most links between the switches of two nodes, on a shortest path; None where `mean_distance`
+        is.
+        """
+
+    @property
+    def mean_distance(self) -> float | None:
+        """The links between the switches of two different nodes, on a shortest path, in the mean over all
+        pairs. None of fewer than two nodes, and of networks too large to look through.
+        """
+
+    @property
+    def cables(self) -> tuple[int, int]:
+        """How many cables it has: those of its nodes, and those between switches."""
+
+    def paths(self, source: int, destination: int, *, most: int = 16) -> tuple[int, Table]:
+        """The shortest paths from a node to another.
+
+        Args:
+            source: The node where they begin, from 0.
+            destination: The node where they end.
+            most: How many are listed at most.
+
+        Returns:
+            How many there are, parallel links told apart, and the first of them by their switches:
+            one row each. Columns: path (the names of its switches), links (between them), ways (over
+            parallel links).
+
+        Raises:
+            MachineError: If there is no such node.
         """
 
     @property
@@ -3388,6 +3431,50 @@ class System:
             InputError: If a key or a name is unknown; the message says what would work.
             SimulationError: If the jobs do not fit or do not come to an end; the message names
                 rank, call, peer, tag and time.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def traffic(
+        self,
+        pattern: TrafficName = "uniform",
+        *,
+        loads: Sequence[float] = ...,
+        in_flight: Sequence[int] = ...,
+        message: int | None = None,
+        warm_up: int = 500,
+        window: int = 1000,
+        hot: float = 0.1,
+        seed: int = 0,
+        progress: Callable[[int, int, float, int], object] | None = None,
+    ) -> Table:
+        """Plays synthetic traffic between the ports of the network, packet by packet, under each load.
+
+        Each port has a node of one GPU: `System({"gpus": 1}, network=...)`. Under a rate a node sends a
+        message in each slot with a chance, the load; a slot is the time that its link takes for one. In a
+        closed loop it has a number of messages under way. What arrives in the window behind the
+        warm-up counts, and messages sent in the window are followed for as long again.
+
+        Args:
+            pattern: Who sends to whom: `uniform`, `permutation`, `tornado`, `neighbour`, `adversarial`
+                or `hot-spot`.
+            loads: Shares of a node's link, above 0 to 1.
+            in_flight: Numbers of messages that each node has under way, in a closed loop.
+            message: How large each is, in bytes; one packet where absent.
+            warm_up: How many slots pass before anything counts.
+            window: Over how many slots arrivals are counted.
+            hot: Which part of all messages goes to the hot spot, node 0.
+            seed: Of all choices by chance.
+            progress: Called about every 100 ms, as by `replay`.
+
+        Returns:
+            One row for each load, then for each number in flight. Columns: load, in_flight, offered and
+            accepted (as shares of what the nodes' links carry), latency (the mean), p50, p99, longest
+            and latency_alone (without load), in seconds, messages, unfinished (that did not arrive in
+            time), longest_queue (packets that waited for one channel).
+
+        Raises:
+            SimulationError: If there is no such pattern, if it does not fit the network, or if a
+                load is out of range.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 

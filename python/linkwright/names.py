@@ -44,6 +44,7 @@ __all__ = [
     "RunTimeName",
     "ServerChoiceName",
     "TieName",
+    "TrafficName",
     "TrainingWayName",
     "WorkloadName",
 ]
@@ -215,6 +216,9 @@ RoutingName: TypeAlias = Literal[
 RunTimeName: TypeAlias = Literal["formula", "regression", "played"]
 ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread"]
 TieName: TypeAlias = Literal["nearest", "published"]
+TrafficName: TypeAlias = Literal[
+    "uniform", "permutation", "tornado", "neighbour", "adversarial", "hot-spot"
+]
 TrainingWayName: TypeAlias = Literal[
     "all-reduce",
     "all-reduce-broadcast",

@@ -286,14 +286,34 @@ def system_words(system: System) -> str:
 def is_network(text: str) -> bool:
     """Whether a text describes a network between servers, and no server.
 
-    It is DOT, or TOML with a kind at its head, or with switches that have names. The text is not
-    parsed: what is no TOML, or too deep, is for its reader to refuse.
+    It is DOT, GraphML, node-link JSON or an edge list, or TOML with a kind at its head, or with
+    switches that have names. The text is not parsed: what is no TOML, or too deep, is for its reader to refuse.
     """
     # Each search is asked only where its word stands at all: a text may have millions of lines.
-    if _is_graph(text) or ("switch" in text and SWITCHES.search(text)):
+    if _is_graph(text) or _is_listed(text) or ("switch" in text and SWITCHES.search(text)):
         return True
     head = TABLE.split(text, maxsplit=1)[0] if "[" in text else text
     return "kind" in head and KIND.search(head) is not None
+
+
+def _is_listed(text: str) -> bool:
+    """Whether a text begins as libraries of graphs write one."""
+    begin = text.removeprefix("\ufeff").lstrip()
+    if begin.startswith("<"):
+        return "<graphml" in text
+    if begin.startswith("{"):
+        return '"nodes"' in text and ('"links"' in text or '"edges"' in text)
+    # The first line of an edge list says what its links carry.
+    first = begin.partition("\n")[0].replace(" ", "")
+    return first.startswith("#") and "bandwidth=" in first and _is_edge(begin)
+
+
+def _is_edge(text: str) -> bool:
+    """Whether the first line that is no comment joins two vertices, and is no TOML."""
+    lines = (line.strip() for line in text.splitlines())
+    line = next((line for line in lines if line and not line.startswith("#")), "")
+    words = line.split()
+    return len(words) > 1 and words[1] != "=" and "=" not in words[0] and words[0][0] != "["
 
 
 def _is_graph(text: str) -> bool:

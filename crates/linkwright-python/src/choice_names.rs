@@ -12,6 +12,7 @@ use linkwright::memory::litmus::Litmus;
 use linkwright::memory::{Distribution, DramTiming, memory_systems};
 use linkwright::network::packet::arbiters;
 use linkwright::network::routing::routing_kinds;
+use linkwright::network::synthetic::TrafficPattern;
 use linkwright::program::skeletons::ALL;
 use linkwright::simulation::cluster::{Fidelity, MappingRule};
 use linkwright::simulation::played::GpuSpeed;
@@ -36,7 +37,7 @@ use crate::training::framework_names;
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
 /// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
 /// litmus_test, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, pattern, planner, policy, precision,
-/// processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
+/// processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
@@ -75,6 +76,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("run_time", RunTime::names()),
         ("server_choice", ServerChoice::names()),
         ("tie", tie_names()),
+        ("traffic", TrafficPattern::names()),
         ("training_way", Way::names()),
         ("workload", workload_names()),
     ])

@@ -7,7 +7,7 @@ use linkwright::scenario::{FabricSource, Files, NetworkSettings};
 use linkwright::system::fabric::{
     self, FabricSpecification, FabricValue, fabric_dot, fabrics, read_fabric,
 };
-use linkwright::system::views::{bisection, fabric_facts, svg};
+use linkwright::system::views::{bisection, fabric_facts, structure, svg};
 use linkwright::units::Bandwidth;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,6 +20,7 @@ use crate::number;
 use crate::table::Table;
 use crate::text_source::Source;
 use crate::values;
+use crate::worker;
 
 /// What errors of keyword arguments name as their file.
 const PARAMETERS: &str = "<parameters>";
@@ -122,6 +123,11 @@ impl Fabric {
                 table.insert("file".to_owned(), source.file.clone().into());
             }
         }
+    }
+
+    fn distances(&self, py: Python<'_>) -> PyResult<Option<structure::Distances>> {
+        let fabric = Arc::clone(&self.fabric);
+        worker::interruptible(py, move || structure::distances(&fabric))
     }
 
     /// The parameters by their keys in scenarios; none for a graph.
@@ -252,6 +258,78 @@ impl Fabric {
     fn bisection_bandwidth(&self) -> Option<f64> {
         let bandwidth = bisection::bisection_bandwidth(&self.fabric);
         bandwidth.map(Bandwidth::as_gigabytes_per_second)
+    }
+
+    /// What bounds the bisection: no division of the nodes passes less than the first, in GB/s, and
+    /// one passes the second; equal where it is exact. None of fewer than two nodes.
+    ///
+    /// Exact are single switches, fat-trees and tori, networks of up to 20 switches, and others
+    /// whose bounds meet.
+    #[getter]
+    fn bisection_bounds(&self, py: Python<'_>) -> PyResult<Option<(f64, f64)>> {
+        let fabric = Arc::clone(&self.fabric);
+        let found = worker::interruptible(py, move || bisection::bisection(&fabric))?;
+        Ok(found.map(|found| {
+            (found.least.as_gigabytes_per_second(), found.most.as_gigabytes_per_second())
+        }))
+    }
+
+    /// The most links between the switches of two nodes, on a shortest path; None where `mean_distance`
+    /// is.
+    #[getter]
+    fn diameter(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(self.distances(py)?.map(|found| found.diameter))
+    }
+
+    /// The links between the switches of two different nodes, on a shortest path, in the mean over all
+    /// pairs. None of fewer than two nodes, and of networks too large to look through.
+    #[getter]
+    fn mean_distance(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.distances(py)?.map(|found| found.mean))
+    }
+
+    /// How many cables it has: those of its nodes, and those between switches.
+    #[getter]
+    fn cables(&self) -> (u64, u64) {
+        let cables = structure::cables(&self.fabric);
+        (cables.to_nodes, cables.between_switches)
+    }
+
+    /// The shortest paths from a node to another.
+    ///
+    /// Args:
+    ///     source: The node where they begin, from 0.
+    ///     destination: The node where they end.
+    ///     most: How many are listed at most.
+    ///
+    /// Returns:
+    ///     How many there are, parallel links told apart, and the first of them by their switches:
+    ///     one row each. Columns: path (the names of its switches), links (between them), ways (over
+    ///     parallel links).
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such node.
+    #[pyo3(signature = (source: "int", destination: "int", *, most: "int" = 16))]
+    fn paths(
+        &self,
+        #[pyo3(from_py_with = given)] source: i128,
+        #[pyo3(from_py_with = given)] destination: i128,
+        #[pyo3(from_py_with = given)] most: i128,
+    ) -> PyResult<(u64, Table)> {
+        let last = self.fabric.nodes().saturating_sub(1);
+        let node = |node: i128| {
+            u32::try_from(node).ok().filter(|node| *node <= last).ok_or_else(|| {
+                let problem = format!("`{}` has no node {node}", self.name());
+                errors::machine(Diagnosis::of(problem).remedy(format!("give 0 to {last}")))
+            })
+        };
+        let (from, to) = (node(source)?, node(destination)?);
+        let most = number::within("most", most, 1_000_000_usize, errors::machine)?;
+        let found = structure::shortest_paths(&self.fabric, from, to, most);
+        let found = found.ok_or_else(|| {
+            errors::machine(Diagnosis::of(format!("no links join node {from} and node {to}")))
+        })?;
+        Ok((found.count, Table::new(structure::paths_table(&self.fabric, &found))?))
     }
 
     /// Its parameters by name, with those of its kind's preset; empty for a graph.

@@ -45,6 +45,7 @@ mod text_source;
 mod thermal;
 mod time_sweep;
 mod timing;
+mod traffic;
 mod training;
 mod tree;
 mod tried;

@@ -39,6 +39,7 @@ use crate::gpu_place::GpuPlace;
 use crate::number;
 use crate::system_origin::{Arguments, Kind, NetworkArgument, Origin, ServerArgument, of_server};
 use crate::table::Table;
+use crate::traffic;
 use crate::values;
 
 /// The most servers whose parts are listed one by one.
@@ -654,6 +655,58 @@ impl System {
             .collect();
         let placed = place(&wanted, self.core(), seed).map_err(errors::placement)?;
         ClusterRun::play(py, self, play, jobs, placed, most, progress.as_ref())
+    }
+
+    /// Plays synthetic traffic between the ports of the network, packet by packet, under each load.
+    ///
+    /// Each port has a node of one GPU: `System({"gpus": 1}, network=...)`. Under a rate a node sends a
+    /// message in each slot with a chance, the load; a slot is the time that its link takes for one. In a
+    /// closed loop it has a number of messages under way. What arrives in the window behind the
+    /// warm-up counts, and messages sent in the window are followed for as long again.
+    ///
+    /// Args:
+    ///     pattern: Who sends to whom: `uniform`, `permutation`, `tornado`, `neighbour`, `adversarial`
+    ///         or `hot-spot`.
+    ///     loads: Shares of a node's link, above 0 to 1.
+    ///     in_flight: Numbers of messages that each node has under way, in a closed loop.
+    ///     message: How large each is, in bytes; one packet where absent.
+    ///     warm_up: How many slots pass before anything counts.
+    ///     window: Over how many slots arrivals are counted.
+    ///     hot: Which part of all messages goes to the hot spot, node 0.
+    ///     seed: Of all choices by chance.
+    ///     progress: Called about every 100 ms, as by `replay`.
+    ///
+    /// Returns:
+    ///     One row for each load, then for each number in flight. Columns: load, in_flight, offered and
+    ///     accepted (as shares of what the nodes' links carry), latency (the mean), p50, p99, longest
+    ///     and latency_alone (without load), in seconds, messages, unfinished (that did not arrive in
+    ///     time), longest_queue (packets that waited for one channel).
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such pattern, if it does not fit the network, or if a
+    ///         load is out of range.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        pattern: "TrafficName" = "uniform", *, loads: "Sequence[float]" = Vec::new(), in_flight: "Sequence[int]" = Vec::new(),
+        message: "int | None" = None, warm_up: "int" = 500, window: "int" = 1000, hot: "float" = 0.1, seed: "int" = 0,
+        progress: "Callable[[int, int, float, int], object] | None" = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn traffic(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] pattern: &str,
+        #[pyo3(from_py_with = given)] loads: Vec<f64>,
+        #[pyo3(from_py_with = given)] in_flight: Vec<i128>,
+        #[pyo3(from_py_with = given)] message: Option<i128>,
+        #[pyo3(from_py_with = given)] warm_up: i128,
+        #[pyo3(from_py_with = given)] window: i128,
+        #[pyo3(from_py_with = given)] hot: f64,
+        #[pyo3(from_py_with = given)] seed: i128,
+        #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
+    ) -> PyResult<Table> {
+        let asked = traffic::Asked::new(&loads, &in_flight, message, [warm_up, window], hot, seed)?;
+        traffic::play(py, self, pattern, &asked, progress.as_ref())
     }
 
     /// A server that stands alone as text that `from_text` reads back to an equal system.

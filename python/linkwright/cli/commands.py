@@ -25,6 +25,7 @@ COMMANDS = {
     "state": "linkwright.cli.state:app",
     "collective": "linkwright.cli.collective:app",
     "replay": "linkwright.cli.replay:replay",
+    "traffic": "linkwright.cli.traffic:traffic",
     "run": "linkwright.cli.run:run",
     "compare": "linkwright.cli.run:compare",
     "size": "linkwright.cli.size:size",

@@ -9,7 +9,7 @@ from linkwright.cli import output
 from linkwright.documents import json_text
 from linkwright.texts import counted
 
-__all__ = ["fabric_facts", "fabric_text", "print_fabric", "print_levels", "print_links"]
+__all__ = ["fabric_facts", "fabric_text", "print_fabric", "print_paths", "print_levels", "print_links"]
 
 LINK_KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
 
@@ -20,9 +20,11 @@ def print_fabric(fabric: Fabric) -> None:
     switches = counted(fabric.switches, "switch", "switches")
     output.say(fabric.name)
     output.say(f"{ports}, {switches}, {LINK_KINDS[fabric.link_kind]}")
-    bisection = fabric.bisection_bandwidth
-    passes = "not known" if bisection is None else f"{bisection:,.1f} GB/s in each direction"
-    output.say(f"bisection bandwidth: {passes}")
+    to_nodes, between = fabric.cables
+    cables = f"{to_nodes:,} to nodes, {between:,} between switches"
+    output.say(f"{counted(to_nodes + between, 'cable')}: {cables}")
+    output.say(f"bisection bandwidth: {_bisection(fabric)}")
+    output.say(f"between the switches of two nodes: {_distances(fabric)}")
     output.say("")
     print_levels(fabric)
     output.say("")
@@ -33,6 +35,39 @@ def print_fabric(fabric: Fabric) -> None:
         for key, value in fabric.parameters.items():
             made.add_row(key.replace("_", "-"), _written(value))
         output.print_table(made)
+
+
+def _bisection(fabric: Fabric) -> str:
+    bounds = fabric.bisection_bounds
+    if bounds is None:
+        return "none of fewer than two ports"
+    least, most = bounds
+    if least == most:
+        return f"{most:,.1f} GB/s in each direction"
+    return f"{least:,.1f} to {most:,.1f} GB/s in each direction (bounds)"
+
+
+def _distances(fabric: Fabric) -> str:
+    if fabric.diameter is None:
+        return "distances not computed"
+    return f"at most {counted(fabric.diameter, 'link')}, {fabric.mean_distance:.3f} in the mean"
+
+
+def print_paths(fabric: Fabric, source: int, destination: int, most: int) -> None:
+    """Prints the shortest paths of a pair of nodes.
+
+    Raises:
+        MachineError: If there is no such node.
+    """
+    count, paths = fabric.paths(source, destination, most=most)
+    output.say(f"{fabric.name}: {counted(count, 'shortest path')} of node {source} to {destination}")
+    output.say("")
+    made = output.table(["path", "links", "ways"], left=["path"], whole=["path"])
+    for row in paths:
+        made.add_row(row["path"], f"{row['links']:,}", f"{row['ways']:,}")
+    output.print_table(made)
+    if len(paths) == most:
+        output.say(f"the first {most} are listed; --most lists more")
 
 
 def print_levels(fabric: Fabric) -> None:
@@ -74,6 +109,8 @@ def fabric_text(fabric: Fabric, form: str) -> str:
 def fabric_facts(fabric: Fabric) -> dict[str, Any]:
     """The network as data."""
     bisection = fabric.bisection_bandwidth
+    bounds = fabric.bisection_bounds
+    to_nodes, between = fabric.cables
     return {
         "name": fabric.name,
         "kind": fabric.kind,
@@ -81,6 +118,10 @@ def fabric_facts(fabric: Fabric) -> dict[str, Any]:
         "switches": fabric.switches,
         "link_kind": fabric.link_kind,
         "bisection_bandwidth_bytes_per_second": None if bisection is None else bisection * 1e9,
+        "bisection_bounds_bytes_per_second": None if bounds is None else [it * 1e9 for it in bounds],
+        "diameter": fabric.diameter,
+        "mean_distance": fabric.mean_distance,
+        "cables": {"to_nodes": to_nodes, "between_switches": between},
         "levels": list(fabric.levels()),
         "links": [
             {

@@ -22,7 +22,7 @@ from linkwright import (
     preset_names,
 )
 from linkwright.cli import matrix, output
-from linkwright.cli.fabric import fabric_text, print_fabric
+from linkwright.cli.fabric import fabric_text, print_fabric, print_paths
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
@@ -159,12 +159,21 @@ def show(
         bool, typer.Option("--devices", help="List every device with what is known of it instead.")
     ] = False,
     bandwidth_profile: BandwidthProfile = None,
+    paths: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM,TO", help="Of a network, list the shortest paths of two nodes instead."
+        ),
+    ] = None,
+    most: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100_000, help="How many paths are listed.")
+    ] = 16,
     json: Json = False,
 ) -> None:
     """Show a machine: the link of every pair of GPUs, the devices, and what was assumed.
 
-    Of a network: its ports, its switches by level, its links and its parameters. Of servers on
-    a network: both, and which network interface is at which port.
+    Of a network: its ports, cables, bisection and distances, its switches by level, its links and
+    its parameters. Of servers on a network: both, and which network interface is at which port.
 
     As nvidia-smi, rocm-smi or nccl-xml it prints what such a server's own tools would print; NCCL
     takes the last as NCCL_TOPO_FILE.
@@ -176,6 +185,11 @@ def show(
         raise typer.BadParameter("--devices is a table; the other forms list all devices anyway.")
     loaded = given_machine_or_fabric(machine, warn=not as_table)
     asked = servers is not None or network is not None
+    if paths is not None:
+        if not isinstance(loaded, Fabric):
+            raise typer.BadParameter("--paths is of a network, such as torus, and not of a server.")
+        _show_paths(loaded, paths, most, json)
+        return
     if asked and isinstance(loaded, Fabric):
         raise typer.BadParameter(
             f"`{loaded.name}` is a network; --servers and --network go with a server, such as "
@@ -215,6 +229,18 @@ def show(
         matrix.print_machine(loaded, bandwidth_profile)
     else:
         output.document(_text(loaded, "json" if json else form))
+
+
+def _show_paths(fabric: Fabric, pair: str, most: int, json: bool) -> None:
+    ends = [end.strip() for end in pair.split(",")]
+    if len(ends) != 2 or not all(end.isdecimal() and len(end) < 10 for end in ends):
+        raise typer.BadParameter(f"`{pair}` is no pair of nodes; write 0,5.")
+    source, destination = map(int, ends)
+    if not json:
+        print_paths(fabric, source, destination, most)
+        return
+    count, paths = fabric.paths(source, destination, most=most)
+    output.print_json({"count": count, "paths": [dict(row) for row in paths]})
 
 
 @app.command("import")

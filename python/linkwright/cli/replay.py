@@ -39,7 +39,7 @@ ServerName = Annotated[
 ]
 
 
-def _pairs(texts: list[str] | None) -> dict[str, object]:
+def pairs_of(texts: list[str] | None) -> dict[str, object]:
     """The settings in texts such as `key=value`; `a.b=value` is a key in a table.
 
     Raises:
@@ -144,12 +144,12 @@ def replay(
     were busiest. Times are of a model.
     """
     given = {**typed, **_bandwidth(bandwidth)}
-    for key, value in _pairs(setting).items():
+    for key, value in pairs_of(setting).items():
         if key in (*given, "seed"):
             raise typer.BadParameter(f"`{key}` is set twice; leave out `--set {key}={value}`.")
         given[key] = value
     settings = Settings.of(given)
-    parameters = _pairs(parameter)
+    parameters = pairs_of(parameter)
     _check_program(trace, ranks, parameters)
     if servers is not None and machine is None:
         raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")

@@ -25,6 +25,7 @@ mod pipes;
 pub mod route;
 pub mod routing;
 mod site;
+pub mod synthetic;
 pub mod traffic;
 pub mod transport;
 

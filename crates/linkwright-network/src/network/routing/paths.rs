@@ -2,7 +2,9 @@
 //!
 //! Destinations are taken one after another. Each gets the paths, one from every switch, that
 //! cross the channels which carry the fewest paths so far, added up along the path; then the
-//! channels count the paths of all nodes that come to them. A choice by the destination's number
+//! channels count the paths of all nodes that come to them. Passes follow: each takes the paths to one
+//! destination after another away and lays them anew, where a channel costs the square of its load. The
+//! pass whose most loaded channel carries least is kept. A choice by the destination's number
 //! would repeat itself from switch to switch: those whose packets come to a switch have the
 //! remainder in common by which it would choose, and take one of its channels all.
 //!
@@ -13,6 +15,10 @@ use crate::system::fabric::{ChannelId, End, Fabric, NodeId, RoutingTables, Switc
 
 /// The most entries; a larger network has one path for several nodes of a switch.
 const MOST_ENTRIES: u64 = 1 << 23;
+
+/// Paths are laid anew up to so many times, and over at most so many entries in all.
+const MOST_PASSES: u64 = 8;
+const MOST_LAID: u64 = 1 << 22;
 
 /// The channel that packets for each node take from each switch.
 #[derive(Debug, Clone)]
@@ -52,18 +58,44 @@ impl Paths {
         let mut served = vec![0; tables.rows() as usize];
         let mut paths = Self { switches, row_of_node: Vec::new(), next: Vec::new() };
         let mut rows = 0;
+        let mut node_of_row: Vec<NodeId> = Vec::new();
         for node in 0..fabric.nodes() {
             let row = tables.row(node) as usize;
             let among = &mut rows_of[row];
             if among.len() < most {
-                search.add(node, &mut paths.next);
+                paths.next.resize(paths.next.len() + switches as usize, ChannelId::MAX);
+                search.lay(node, paths.row_mut(rows), node, |load| load);
+                node_of_row.push(node);
                 among.push(rows);
                 rows += 1;
             }
             paths.row_of_node.push(among[served[row] % among.len()]);
             served[row] += 1;
         }
-        paths
+        paths.evened(&mut search, &node_of_row)
+    }
+
+    /// Lays all rows anew as long as that may help, and keeps the most even.
+    fn evened(mut self, search: &mut Search<'_>, node_of_row: &[NodeId]) -> Self {
+        let passes = (MOST_LAID / (self.next.len() as u64).max(1)).min(MOST_PASSES) as u32;
+        let mut best = (search.unevenness(), self.next.clone());
+        for pass in 0..passes {
+            for (row, node) in (0..).zip(node_of_row) {
+                search.take_away(*node, self.row_mut(row));
+                let turn = node.wrapping_add(pass);
+                search.lay(*node, self.row_mut(row), turn, |load| load.saturating_mul(load));
+            }
+            let unevenness = search.unevenness();
+            if unevenness < best.0 {
+                best = (unevenness, self.next.clone());
+            }
+        }
+        Self { next: best.1, ..self }
+    }
+
+    fn row_mut(&mut self, row: u32) -> &mut [ChannelId] {
+        let switches = self.switches as usize;
+        &mut self.next[row as usize * switches..][..switches]
     }
 
     /// The channel from a switch towards a node of another one.
@@ -92,36 +124,58 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Appends the row of a node.
-    fn add(&mut self, node: NodeId, next: &mut Vec<ChannelId>) {
+    /// Lays the row of a node over the channels that cost least; ties go to another channel in each turn.
+    fn lay(
+        &mut self,
+        node: NodeId,
+        next: &mut [ChannelId],
+        turn: u32,
+        cost_of: impl Fn(u64) -> u64,
+    ) {
         let goal = self.fabric.switch_of(node);
         self.sort(node, goal);
-        let first = next.len();
-        next.resize(first + self.seen.len(), ChannelId::MAX);
-        let next = &mut next[first..];
         self.cost[goal as usize] = 0;
         for at in &self.order {
             let allowed = self.tables.next(*at, node);
-            // Ties go to another channel for each node.
-            let (before, from) = allowed.split_at(node as usize % allowed.len());
+            let (before, from) = allowed.split_at(turn as usize % allowed.len());
             let mut best = (u64::MAX, ChannelId::MAX);
             for channel in from.iter().chain(before) {
                 let onward = switch_behind(self.fabric, *channel);
-                let cost = self.load[*channel as usize] + self.cost[onward as usize];
+                let own = cost_of(self.load[*channel as usize]);
+                let cost = own.saturating_add(self.cost[onward as usize]).min(u64::MAX - 1);
                 if cost < best.0 {
                     best = (cost, *channel);
                 }
             }
             (self.cost[*at as usize], next[*at as usize]) = best;
         }
+        self.count(goal, next, u64::wrapping_add);
+    }
+
+    /// Takes the paths of a row off the channels.
+    fn take_away(&mut self, node: NodeId, next: &[ChannelId]) {
+        let goal = self.fabric.switch_of(node);
+        self.sort(node, goal);
+        self.count(goal, next, u64::wrapping_sub);
+    }
+
+    /// Adds the paths of a row to the loads, or subtracts them, in the order of [`Self::sort`].
+    fn count(&mut self, goal: SwitchId, next: &[ChannelId], change: fn(u64, u64) -> u64) {
         for at in self.order.iter().rev() {
             let channel = next[*at as usize];
             let paths = std::mem::take(&mut self.flow[*at as usize]) + self.nodes[*at as usize];
-            self.load[channel as usize] += paths;
+            let load = &mut self.load[channel as usize];
+            *load = change(*load, paths);
             let onward = switch_behind(self.fabric, channel);
             self.flow[onward as usize] += paths;
         }
         self.flow[goal as usize] = 0;
+    }
+
+    /// Tells the paths over the most loaded channel, and the sum of all loads' squares.
+    fn unevenness(&self) -> (u64, u128) {
+        let squares = self.load.iter().map(|load| u128::from(*load) * u128::from(*load));
+        (self.load.iter().copied().max().unwrap_or(0), squares.sum())
     }
 
     /// Puts the switches on the ways to a node into an order in which each comes behind all
@@ -158,5 +212,61 @@ fn switch_behind(fabric: &Fabric, channel: ChannelId) -> SwitchId {
     match fabric.channels()[channel as usize].to {
         End::Switch(switch) => switch,
         End::Node(node) => fabric.switch_of(node),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::fabric::read_fabric;
+
+    /// Returns the least, the most and the mean of the paths over a channel between switches, all to all.
+    fn spread(text: &str) -> (u64, u64, f64) {
+        let fabric = read_fabric("graph", text).unwrap();
+        let tables = RoutingTables::shortest(&fabric).unwrap();
+        let paths = Paths::spread(&fabric, &tables);
+        let mut load = vec![0_u64; fabric.channels().len()];
+        for source in 0..fabric.nodes() {
+            for destination in 0..fabric.nodes() {
+                let mut at = fabric.switch_of(source);
+                while at != fabric.switch_of(destination) {
+                    let channel = paths.next(at, destination);
+                    load[channel as usize] += 1;
+                    at = switch_behind(&fabric, channel);
+                }
+            }
+        }
+        let between = &load[2 * fabric.nodes() as usize..];
+        let mean = between.iter().sum::<u64>() as f64 / between.len() as f64;
+        (*between.iter().min().unwrap(), *between.iter().max().unwrap(), mean)
+    }
+
+    /// A torus as a graph of its links, which no routing of tori may use.
+    fn torus(sizes: &[u32]) -> String {
+        let text = format!("kind = 'torus'\ndimensions = {sizes:?}");
+        crate::system::fabric::fabric_dot(&read_fabric("torus", &text).unwrap())
+    }
+
+    #[test]
+    fn all_to_all_loads_the_channels_of_a_torus_evenly() {
+        let (least, most, mean) = spread(&torus(&[4, 4, 4]));
+        assert!((mean - 32.0).abs() < 1e-9);
+        assert!(least >= 26 && most <= 38, "{least} to {most}");
+        let (least, most, mean) = spread(&torus(&[4, 4]));
+        assert!(least >= 6 && most <= 10, "{least} to {most}, {mean}");
+    }
+
+    #[test]
+    fn all_to_all_loads_the_channels_of_a_hyperx_evenly() {
+        let mut text = String::from(
+            "graph hyperx { edge [bandwidth=\"1 GB/s\", latency=\"1 ns\"] node [nodes=4]\n",
+        );
+        for (a, b) in (0..9).flat_map(|a| (a + 1..9).map(move |b| (a, b))) {
+            if a / 3 == b / 3 || a % 3 == b % 3 {
+                text += &format!("{a} -- {b}\n");
+            }
+        }
+        let (least, most, mean) = spread(&(text + "}"));
+        assert!(most as f64 <= 1.1 * mean && least as f64 >= 0.9 * mean, "{least} {most} {mean}");
     }
 }

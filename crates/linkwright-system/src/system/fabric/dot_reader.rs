@@ -54,8 +54,15 @@ struct Reader<'a> {
 /// Text that is not DOT, values of no unit, links without bandwidth or latency, a node with
 /// other than one link, nodes that no path of links joins: each with file, line and column.
 pub fn read_dot(file: &str, text: &str) -> Result<Fabric, InputError> {
+    fabric_of(file, text, parse(file, text)?)
+}
+
+/// Makes the network of a text's vertices and edges.
+///
+/// # Errors
+/// As [`read_dot`], but for the text's own grammar.
+pub(super) fn fabric_of(file: &str, text: &str, mut parsed: Parsed) -> Result<Fabric, InputError> {
     let reader = Reader { file, text };
-    let mut parsed = parse(file, text)?;
     let edges = reader.links(&mut parsed)?;
     let roles = reader.roles(&parsed.vertices, &edges)?;
     let room = Room { file, text };

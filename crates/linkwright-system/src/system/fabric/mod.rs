@@ -16,6 +16,7 @@ mod dragonfly;
 mod error;
 mod fat_tree;
 mod graph;
+mod graph_texts;
 mod key;
 mod kind;
 mod kinds;
@@ -126,7 +127,7 @@ impl FabricText {
     ///
     /// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
     /// `kind` is a specification ([`FabricSpecification::read`]), and other TOML lists a graph
-    /// ([`read_graph`]).
+    /// ([`read_graph`]). Libraries of graphs write edge lists, GraphML and node-link JSON.
     ///
     /// # Errors
     /// As the reader of the format. Names the files of other tools, and says how to write them here.
@@ -142,6 +143,11 @@ impl FabricText {
         if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
             return read_dot(file, text).map(Self::Graph);
         }
+        if first.starts_with(['{', '<'])
+            && let Some(read) = graph_texts::read(file, text)
+        {
+            return read.map(Self::Graph);
+        }
         let table: Result<toml::Table, _> = from_toml(file, text);
         match table {
             Ok(table) if table.contains_key("kind") => {
@@ -149,7 +155,10 @@ impl FabricText {
                 Ok(Self::Kind(Box::new(specification)))
             }
             Ok(_) => read_graph(file, text).map(Self::Graph),
-            Err(error) => Err(strangers::named(file, text).unwrap_or(error)),
+            Err(error) => match graph_texts::read(file, text) {
+                Some(read) => read.map(Self::Graph),
+                None => Err(strangers::named(file, text).unwrap_or(error)),
+            },
         }
     }
 

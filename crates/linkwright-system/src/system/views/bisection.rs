@@ -6,6 +6,7 @@
 //! small fabric are tried. Of a large one the shape says which to try. It leaves out which way packets
 //! take.
 
+mod bounds;
 mod dragonfly;
 mod exact;
 mod fat_tree;
@@ -99,6 +100,62 @@ pub fn bisection_bandwidth(fabric: &Fabric) -> Option<Bandwidth> {
     let searched = exact::least(&halves);
     let found = by_shape.into_iter().chain(searched).min()?;
     Some(Bandwidth(found.min(halves.of_half())))
+}
+
+/// Holds what is known of the bandwidth between the halves: both bounds, equal where it is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bisection {
+    /// No division passes less.
+    pub least: Bandwidth,
+    /// A division passes this.
+    pub most: Bandwidth,
+}
+
+impl Bisection {
+    /// Tells whether both bounds meet.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.least == self.most
+    }
+}
+
+/// Returns the bisection of any fabric of two nodes or more, exact or within bounds.
+///
+/// Exact are single switches, fat-trees and tori, by theory; fabrics of up to 20 switches, by a search
+/// through all divisions; and others whose bounds meet.
+#[must_use]
+pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
+    if fabric.nodes() < 2 {
+        return None;
+    }
+    let by_theory = matches!(
+        fabric.shape(),
+        FabricShape::SingleSwitch | FabricShape::FatTree(_) | FabricShape::Torus(_)
+    );
+    let told = bisection_bandwidth(fabric);
+    if let Some(exact) = told
+        && (by_theory || fabric.switches() <= exact::MOST_SWITCHES as u32)
+    {
+        return Some(Bisection { least: exact, most: exact });
+    }
+    let bounds = bisection_by_halves(fabric);
+    Some(met(bounds.least.0, told.map_or(bounds.most.0, |told| told.0.min(bounds.most.0))))
+}
+
+/// Returns bounds of the bisection of any fabric of two nodes or more, as large ones have them.
+#[must_use]
+pub fn bisection_by_halves(fabric: &Fabric) -> Bisection {
+    let halves = Halves::new(fabric);
+    met(bounds::from_below(fabric, &halves), bounds::from_above(fabric, &halves))
+}
+
+/// Takes bounds that only rounding keeps apart for one number.
+fn met(least: u64, most: u64) -> Bisection {
+    let is_one = (most.saturating_sub(least)) as f64 <= most as f64 * 1e-6;
+    Bisection {
+        least: Bandwidth(if is_one { most } else { least.min(most) }),
+        most: Bandwidth(most),
+    }
 }
 
 /// Returns the least of the divisions that a shape suggests.

@@ -15,6 +15,7 @@ pub mod parts;
 pub mod places;
 pub mod proximity;
 mod staged;
+pub mod structure;
 pub mod svg;
 pub mod system_svg;
 pub mod tables;

@@ -10,6 +10,7 @@ mod job;
 mod kernels;
 mod latencies;
 pub mod links;
+mod load;
 mod notes;
 mod placement;
 mod stand_ins;
@@ -39,6 +40,7 @@ pub use collectives::{
 };
 pub use job::ClusterJob;
 pub use latencies::Latencies;
+pub use load::{TrafficError, TrafficOutcome};
 pub use placement::{Mapping, MappingRule, PlacementError, place};
 pub use stand_ins::StandIns;
 pub use stays::{RegionInterval, Stays};

@@ -3,7 +3,7 @@
 use super::Halves;
 
 /// A search has at most this many switches: half a million sets.
-const MOST_SWITCHES: usize = 20;
+pub(super) const MOST_SWITCHES: usize = 20;
 
 /// Returns the least over all sets of switches; None of more switches than can be searched.
 pub(super) fn least(halves: &Halves) -> Option<u64> {

@@ -1,0 +1,205 @@
+//! Who sends to whom: the patterns by which networks are compared.
+//!
+//! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004,
+//! section 3.2, and for dragonflies J. Kim, W. J. Dally, S. Scott and D. Abts, "Technology-Driven,
+//! Highly-Scalable Dragonfly Topology", ISCA 2008, section 5.
+
+use std::num::NonZeroU64;
+
+use crate::diagnostic::{Diagnosis, Named};
+use crate::engine::Random;
+use crate::system::fabric::{Direction, Fabric, FabricPaths, FabricShape, NodeId, Torus};
+
+/// Draws a permutation from numbers of its own.
+const PERMUTATION: u64 = 1;
+/// Of a graph, the load of so many shifts is compared.
+const MOST_SHIFTS: u32 = 64;
+/// Of a graph, loads are compared up to this number of nodes; beyond it all go half of the way round.
+const MOST_COMPARED: u32 = 512;
+
+/// Says by its name who sends to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrafficPattern {
+    /// Each message goes to any other node, all alike.
+    Uniform,
+    /// Each node sends to one other, drawn once, and each receives from one.
+    Permutation,
+    /// In a torus each node sends almost half of the way round in every dimension, in a dragonfly
+    /// almost half of the groups on, elsewhere half of the nodes on.
+    Tornado,
+    /// In a torus each node sends to the next one in the first dimension, elsewhere to the next node.
+    Neighbour,
+    /// What the fabric carries worst by shortest paths: the next group of a dragonfly, the next pod or
+    /// leaf of a fat-tree, the tornado of a torus, of a graph the shift with the most loaded link.
+    Adversarial,
+    /// A part of all messages goes to node 0, the rest is uniform.
+    HotSpot,
+}
+
+impl Named for TrafficPattern {
+    const WHAT: &'static str = "pattern";
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("uniform", Self::Uniform),
+        ("permutation", Self::Permutation),
+        ("tornado", Self::Tornado),
+        ("neighbour", Self::Neighbour),
+        ("adversarial", Self::Adversarial),
+        ("hot-spot", Self::HotSpot),
+    ];
+}
+
+/// Chooses the destination of each message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Destinations {
+    nodes: u32,
+    /// The one destination of each node; none where they are drawn.
+    fixed: Option<Vec<NodeId>>,
+    /// The part of messages that goes to node 0 besides what it gets of the rest.
+    hot: f64,
+}
+
+impl Destinations {
+    /// Lays a pattern over a fabric; `hot` is the part of [`TrafficPattern::HotSpot`].
+    ///
+    /// # Errors
+    /// Fewer than two nodes, or a tornado of rings in which it goes nowhere.
+    pub fn new(
+        pattern: TrafficPattern,
+        fabric: &Fabric,
+        hot: f64,
+        seed: u64,
+    ) -> Result<Self, Diagnosis> {
+        let nodes = fabric.nodes();
+        if nodes < 2 {
+            return Err(Diagnosis::of(format!("a network of {nodes} ports has no traffic"))
+                .remedy("give one of at least two"));
+        }
+        let drawn = |hot| Self { nodes, fixed: None, hot };
+        let fixed = match pattern {
+            TrafficPattern::Uniform => return Ok(drawn(0.0)),
+            TrafficPattern::HotSpot => return Ok(drawn(hot)),
+            TrafficPattern::Permutation => permutation(nodes, seed),
+            TrafficPattern::Tornado => tornado(fabric)?,
+            TrafficPattern::Neighbour => neighbour(fabric),
+            TrafficPattern::Adversarial => adversarial(fabric)?,
+        };
+        Ok(Self { nodes, fixed: Some(fixed), hot: 0.0 })
+    }
+
+    /// Returns where the next message of a node goes.
+    pub fn of(&self, node: NodeId, random: &mut Random) -> NodeId {
+        if let Some(fixed) = &self.fixed {
+            return fixed[node as usize];
+        }
+        if node != 0 && self.hot > 0.0 && random.uniform() < self.hot {
+            return 0;
+        }
+        let others = NonZeroU64::new(u64::from(self.nodes) - 1).unwrap_or(NonZeroU64::MIN);
+        let other = random.below(others) as NodeId;
+        other + NodeId::from(other >= node)
+    }
+
+    /// Returns the one destination of each node, where each has one.
+    #[must_use]
+    pub fn fixed(&self) -> Option<&[NodeId]> {
+        self.fixed.as_deref()
+    }
+}
+
+/// Draws one cycle over all nodes, so that none sends to itself (S. Sattolo, 1986).
+fn permutation(nodes: u32, seed: u64) -> Vec<NodeId> {
+    let mut random = Random::stream(seed, PERMUTATION);
+    let mut order: Vec<NodeId> = (0..nodes).collect();
+    for last in (1..nodes as usize).rev() {
+        let bound = NonZeroU64::new(last as u64).unwrap_or(NonZeroU64::MIN);
+        order.swap(last, random.below(bound) as usize);
+    }
+    order
+}
+
+/// Sends every node so many nodes on.
+fn shifted(nodes: u32, by: u32) -> Vec<NodeId> {
+    (0..nodes).map(|node| (node + by) % nodes).collect()
+}
+
+/// Sends every node of a torus to the same place of another switch.
+fn moved(torus: &Torus, to: impl Fn(u32) -> u32) -> Vec<NodeId> {
+    let own = torus.nodes_per_switch;
+    (0..torus.nodes()).map(|node| to(node / own) * own + node % own).collect()
+}
+
+fn tornado(fabric: &Fabric) -> Result<Vec<NodeId>, Diagnosis> {
+    let nodes = fabric.nodes();
+    match fabric.shape() {
+        FabricShape::Torus(torus) => {
+            // The farthest that has one shortest way round: two links of a ring of six, three of eight.
+            let steps = |size: u32| size.div_ceil(2) - 1;
+            if torus.dimensions.iter().all(|size| steps(*size) == 0) {
+                return Err(Diagnosis::of("a tornado goes nowhere in rings of one and two")
+                    .remedy("take neighbour, or a torus with a dimension of three or more"));
+            }
+            Ok(moved(torus, |switch| {
+                let sizes = torus.dimensions.iter().enumerate();
+                sizes.fold(switch, |at, (dimension, size)| {
+                    let next = |at, _| torus.neighbour(at, dimension, Direction::Up);
+                    (0..steps(*size)).fold(at, next)
+                })
+            }))
+        }
+        FabricShape::Dragonfly(fly) if fly.groups > 2 => {
+            let group = fly.nodes() / fly.groups;
+            Ok(shifted(nodes, group * (fly.groups.div_ceil(2) - 1)))
+        }
+        _ => Ok(shifted(nodes, nodes / 2)),
+    }
+}
+
+fn neighbour(fabric: &Fabric) -> Vec<NodeId> {
+    if let FabricShape::Torus(torus) = fabric.shape()
+        && let Some(dimension) = torus.dimensions.iter().position(|size| *size > 1)
+    {
+        return moved(torus, |switch| torus.neighbour(switch, dimension, Direction::Up));
+    }
+    shifted(fabric.nodes(), 1)
+}
+
+fn adversarial(fabric: &Fabric) -> Result<Vec<NodeId>, Diagnosis> {
+    let nodes = fabric.nodes();
+    match fabric.shape() {
+        FabricShape::Torus(torus) if torus.dimensions.iter().any(|size| *size > 2) => {
+            tornado(fabric)
+        }
+        FabricShape::Dragonfly(fly) if fly.groups > 1 => {
+            Ok(shifted(nodes, fly.nodes() / fly.groups))
+        }
+        FabricShape::FatTree(tree) => {
+            let part = if tree.pods > 1 { nodes / tree.pods } else { tree.nodes_per_leaf };
+            Ok(shifted(nodes, if part < nodes { part } else { 1 }))
+        }
+        FabricShape::Graph => Ok(shifted(nodes, worst_shift(fabric))),
+        _ => Ok(shifted(nodes, nodes / 2)),
+    }
+}
+
+/// Finds the shift that loads a link most, of those that are looked at; the first where several do.
+fn worst_shift(fabric: &Fabric) -> u32 {
+    let nodes = fabric.nodes();
+    let paths = FabricPaths::of(&std::sync::Arc::new(fabric.clone()));
+    let Some(paths) = paths.filter(|_| nodes <= MOST_COMPARED) else { return nodes / 2 };
+    let step = nodes.div_ceil(MOST_SHIFTS) as usize;
+    let mut worst = (0.0, nodes / 2);
+    for by in (1..nodes).step_by(step) {
+        let mut load = vec![0.0; fabric.channels().len()];
+        for node in 0..nodes {
+            for (channel, part) in paths.shares(node, (node + by) % nodes).iter() {
+                load[*channel as usize] += part;
+            }
+        }
+        let widths = fabric.channels().iter().map(|channel| channel.bandwidth.0 as f64);
+        let most = load.iter().zip(widths).map(|(load, width)| load / width).fold(0.0, f64::max);
+        if most > worst.0 * (1.0 + 1e-9) {
+            worst = (most, by);
+        }
+    }
+    worst.1
+}
