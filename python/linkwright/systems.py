@@ -287,7 +287,8 @@ def is_network(text: str) -> bool:
     """Whether a text describes a network between servers, and no server.
 
     It is DOT, GraphML, node-link JSON or an edge list, or TOML with a kind at its head, or with
-    switches that have names. The text is not parsed: what is no TOML, or too deep, is for its reader to refuse.
+    switches that have names. The text is not parsed: what is no TOML, or too deep, is for its
+    reader to refuse.
     """
     # Each search is asked only where its word stands at all: a text may have millions of lines.
     if _is_graph(text) or _is_listed(text) or ("switch" in text and SWITCHES.search(text)):

@@ -1,4 +1,4 @@
-"""Synthetic traffic, and the structure of networks, as the commands and Python tell them."""
+"""The commands and Python tell of synthetic traffic, and of the structure of networks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def test_a_closed_loop_sends_no_more_than_it_has_under_way() -> None:
         (("uniform", "--set", "fidelity=flow"), "`fidelity` is of jobs"),
     ],
 )
-def test_traffic_that_cannot_be_is_refused_in_one_line(words: tuple[str, ...], problem: str) -> None:
+def test_traffic_that_cannot_be_is_refused_in_one_line(
+    words: tuple[str, ...], problem: str
+) -> None:
     ended = linkwright("traffic", *words)
     assert ended.exit_code != 0
     [line] = ended.stderr.splitlines()[-1:]
@@ -85,7 +87,7 @@ def test_a_network_tells_distances_paths_cables_and_bounds() -> None:
         torus.paths(0, 64)
 
 
-def test_networkx_graphs_are_read(tmp_path: Path) -> None:
+def test_networkx_graphs_are_read() -> None:
     networkx = pytest.importorskip("networkx")
     graph = networkx.petersen_graph()
     networkx.set_edge_attributes(graph, "12.5 GB/s", "bandwidth")
@@ -99,7 +101,9 @@ def test_networkx_graphs_are_read(tmp_path: Path) -> None:
 
 def test_an_edge_list_is_a_network_s_file(tmp_path: Path) -> None:
     file = tmp_path / "triangle.edges"
-    file.write_text('# bandwidth="1 GB/s" latency="50 ns" nodes=2\na b\nb c count=3\nc a\n', "utf-8")
+    file.write_text(
+        '# bandwidth="1 GB/s" latency="50 ns" nodes=2\na b\nb c count=3\nc a\n', "utf-8"
+    )
     found = parsed("machine", "show", str(file))
     assert (found["ports"], found["diameter"], found["cables"]["between_switches"]) == (6, 1, 5)
     assert "2 shortest" not in linkwright("machine", "show", str(file), "--paths", "0,2").stdout

@@ -9,7 +9,14 @@ from linkwright.cli import output
 from linkwright.documents import json_text
 from linkwright.texts import counted
 
-__all__ = ["fabric_facts", "fabric_text", "print_fabric", "print_paths", "print_levels", "print_links"]
+__all__ = [
+    "fabric_facts",
+    "fabric_text",
+    "print_fabric",
+    "print_levels",
+    "print_links",
+    "print_paths",
+]
 
 LINK_KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
 
@@ -60,7 +67,9 @@ def print_paths(fabric: Fabric, source: int, destination: int, most: int) -> Non
         MachineError: If there is no such node.
     """
     count, paths = fabric.paths(source, destination, most=most)
-    output.say(f"{fabric.name}: {counted(count, 'shortest path')} of node {source} to {destination}")
+    output.say(
+        f"{fabric.name}: {counted(count, 'shortest path')} of node {source} to {destination}"
+    )
     output.say("")
     made = output.table(["path", "links", "ways"], left=["path"], whole=["path"])
     for row in paths:
@@ -118,7 +127,9 @@ def fabric_facts(fabric: Fabric) -> dict[str, Any]:
         "switches": fabric.switches,
         "link_kind": fabric.link_kind,
         "bisection_bandwidth_bytes_per_second": None if bisection is None else bisection * 1e9,
-        "bisection_bounds_bytes_per_second": None if bounds is None else [it * 1e9 for it in bounds],
+        "bisection_bounds_bytes_per_second": None
+        if bounds is None
+        else [it * 1e9 for it in bounds],
         "diameter": fabric.diameter,
         "mean_distance": fabric.mean_distance,
         "cables": {"to_nodes": to_nodes, "between_switches": between},

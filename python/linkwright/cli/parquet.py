@@ -1,4 +1,4 @@
-"""Tables that commands write as Parquet."""
+"""Writes tables of commands as Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`linkwright traffic`: synthetic traffic on a network, over loads."""
+"""Loads a network by synthetic traffic: `linkwright traffic`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def traffic(
             metavar="N",
             min=1,
             max=65_536,
-            help="Keep so many messages of each node under way instead; repeatable.",
+            help="Keep N messages of each node under way instead; repeatable.",
         ),
     ] = None,
     message: Annotated[
@@ -100,7 +100,7 @@ def traffic(
     """Load a network by a pattern, and measure latency and what arrives.
 
     Every port has one node. Under a load each sends a message with that chance in each slot, which
-    is the time that its link takes for one. What arrives in the window behind the warm-up counts.
+    is the time that its link takes for one. Arrivals in the window behind the warm-up count.
     """
     given = {**typed, **pairs_of(setting)}
     settings = Settings.of(given)
@@ -144,7 +144,7 @@ def traffic(
 
 
 def shares(texts: Sequence[str] | None) -> list[float]:
-    """The loads that texts such as `0.3` and `0.1..0.9/0.2` name, in their order.
+    """Returns the loads that texts such as `0.3` and `0.1..0.9/0.2` name, in their order.
 
     Raises:
         typer.BadParameter: If one is no share, or above 1.
@@ -156,9 +156,7 @@ def shares(texts: Sequence[str] | None) -> list[float]:
             low = float(ends[1]) if ends else float(text)
             high = float(ends[2]) if ends else low
         except ValueError:
-            raise typer.BadParameter(
-                f"`{text}` is no load; write 0.3, or 0.1..0.9/0.2."
-            ) from None
+            raise typer.BadParameter(f"`{text}` is no load; write 0.3, or 0.1..0.9/0.2.") from None
         step = float(ends[3]) if ends and ends[3] else STEP
         if not 0 < low <= high <= 1 or step <= 0:
             raise typer.BadParameter(f"`{text}` is no load; shares are above 0, up to 1.")

@@ -1,4 +1,4 @@
-"""Charts of synthetic traffic: latency and what arrives, over loads."""
+"""Draws synthetic traffic: latency and what arrives, over loads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def latency_by_load(table: Table, title: str = "Latency by load") -> alt.TopLeve
     """The latency of messages above, and below the share that arrives, over what is offered.
 
     Args:
-        table: What `System.traffic` returns.
+        table: The rows of `System.traffic`.
         title: Above both.
     """
     rows: list[dict[str, Any]] = []
@@ -25,9 +25,7 @@ def latency_by_load(table: Table, title: str = "Latency by load") -> alt.TopLeve
         for kind in ("latency", "p99"):
             if row[kind] is not None:
                 name = "mean" if kind == "latency" else "99th percentile"
-                rows.append(
-                    {"offered": offered, "kind": name, "latency": rounded(row[kind] * 1e6)}
-                )
+                rows.append({"offered": offered, "kind": name, "latency": rounded(row[kind] * 1e6)})
         rows.append({"offered": offered, "kind": "accepted", "share": rounded(row["accepted"])})
     x = alt.X("offered:Q", title="load", axis=alt.Axis(format="%"))
     domain = ["mean", "99th percentile", "accepted"]

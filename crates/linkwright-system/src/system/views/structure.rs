@@ -106,16 +106,16 @@ pub(super) fn links_of(
 /// Holds the shortest paths of a pair of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortestPaths {
-    /// The links between the switches of both.
+    /// Counts the links between the switches of both.
     pub distance: u32,
     /// How many paths there are, each of parallel links being one of its own; [`u64::MAX`] stands for that
     /// many and more.
     pub count: u64,
-    /// The switches of each of the first paths, with the ways over parallel links.
+    /// Lists the switches of each of the first paths, with the ways over parallel links.
     pub listed: Vec<(Vec<SwitchId>, u64)>,
 }
 
-/// Finds the shortest paths from a node to another, and lists at most so many, by their switches.
+/// Finds the shortest paths from a node to another, and lists at most `most`, by their switches.
 ///
 /// None where no links join both. The nodes have to be there.
 #[must_use]

@@ -29,7 +29,7 @@ pub enum TrafficError {
     /// A network that is stuck, or a run that was ended.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// What is asked for does not fit the network.
+    /// Does not fit the network.
     #[error("{0}")]
     Unfit(Diagnosis),
 }
@@ -48,9 +48,9 @@ impl Diagnose for TrafficError {
 /// Holds what was measured under each load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficOutcome {
-    /// The mean latency of the pattern's messages alone on the network, in picoseconds.
+    /// Tells the mean latency of the pattern's messages alone on the network, in picoseconds.
     pub latency_alone: f64,
-    /// Each load with its outcome, and the longest queue of a channel.
+    /// Holds each load with its outcome, and the longest queue of a channel.
     pub loads: Vec<(Injection, LoadOutcome, u64)>,
 }
 

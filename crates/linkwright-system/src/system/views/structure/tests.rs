@@ -1,4 +1,4 @@
-//! Distances and paths against closed forms, and bounds of the bisection against all divisions.
+//! Holds distances and paths against closed forms, and bounds of the bisection against all divisions.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn fabric(text: &str) -> Fabric {
     read_fabric("fabric.toml", text).unwrap()
 }
 
-/// A graph of switches with so many nodes each, whose links have bandwidths in GB/s.
+/// Makes a graph of switches with these numbers of nodes, whose links have bandwidths in GB/s.
 fn graph(nodes: &[u32], links: &[(u32, u32, u64)]) -> Fabric {
     let rate = |speed| LinkRate {
         bandwidth: Bandwidth::gigabytes_per_second(speed),
