@@ -33,6 +33,7 @@ CASES: dict[str, list[str]] = {
     "examples": [],
     "machine show": ["dgx2"],
     "machine import": [str(EXAMPLES / "pair.toml")],
+    "traffic": ["uniform", "--network", "torus", "--set", "dimensions=[4]", "--load", "0.5"],
     "jobs generate": ["--count", "3"],
     "jobs workloads": [],
     "allocate": ["-m", "dgx1-v100", "-k", "2", "--explain"],
