@@ -118,6 +118,12 @@ pub struct Routes<'a> {
     capacities: Vec<Bandwidth>,
     /// For each device how many network interfaces of its server stand before it.
     interfaces: Vec<usize>,
+    /// Lists the network's wires to each server, in their order.
+    ports: BTreeMap<Option<usize>, Vec<usize>>,
+    /// Lists the CPUs of each server, in the order of their ids.
+    cpus: BTreeMap<Option<usize>, Vec<WiredId>>,
+    /// Gives the place of each CPU's memory among those that can hold something up.
+    memories: BTreeMap<WiredId, usize>,
     is_at_peak: bool,
 }
 
@@ -171,7 +177,19 @@ impl<'a> Routes<'a> {
             capacities.extend([Bandwidth(reached.max(1)); 2]);
         }
         let interfaces = interfaces_before(&wiring);
-        Ok(Self { wiring, capacities, interfaces, is_at_peak: false })
+        let ports = ports_of_servers(&wiring);
+        let mut cpus: BTreeMap<Option<usize>, Vec<WiredId>> = BTreeMap::new();
+        for (id, device) in wiring.devices().iter().enumerate() {
+            if device.kind == DeviceKind::Cpu {
+                cpus.entry(device.server).or_default().push(id);
+            }
+        }
+        let mut memories = BTreeMap::new();
+        for (at, memory) in wiring.memories().iter().enumerate() {
+            memories.entry(memory.a).or_insert(at);
+        }
+        let is_at_peak = false;
+        Ok(Self { wiring, capacities, interfaces, ports, cpus, memories, is_at_peak })
     }
 
     /// The devices and wires that it routes over.
@@ -270,11 +288,9 @@ impl<'a> Routes<'a> {
 
     /// The CPU whose memory a device reads fastest: that of fewest hops, of equally near ones the first.
     pub(super) fn host_of(&self, device: WiredId) -> Option<WiredId> {
-        let server = self.server(device);
-        let devices = self.wiring.devices().iter().enumerate();
-        let cpus = devices.filter(|(_, it)| it.kind == DeviceKind::Cpu && it.server == server);
         let hops = |cpu: WiredId| self.hops_to(device, cpu, RouteClass::Host).hops(device);
-        cpus.filter_map(|(cpu, _)| Some((hops(cpu)?, cpu))).min().map(|(_, cpu)| cpu)
+        let cpus = self.cpus_beside(device).iter();
+        cpus.filter_map(|cpu| Some((hops(*cpu)?, *cpu))).min().map(|(_, cpu)| cpu)
     }
 
     /// The route that splits a transfer over given ways, each a list of devices with its weight;
@@ -322,15 +338,30 @@ impl<'a> Routes<'a> {
     /// If the device does not exist.
     #[must_use]
     pub fn nearest_cpu(&self, device: WiredId) -> Option<WiredId> {
-        let devices = self.wiring.devices();
-        let is_near = |id: &WiredId| {
-            devices[*id].kind == DeviceKind::Cpu && self.server(*id) == self.server(device)
-        };
-        let cpus = (0..devices.len()).filter(is_near);
-        cpus.min_by_key(|cpu| {
+        self.cpus_beside(device).iter().copied().min_by_key(|cpu| {
             let route = self.route(device, *cpu, RouteClass::Host);
             (route.is_none(), route.map(|route| route.hops))
         })
+    }
+
+    /// Lists the CPUs of a device's server.
+    fn cpus_beside(&self, device: WiredId) -> &[WiredId] {
+        self.cpus.get(&self.server(device)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Lists the wires of a device that may lead on between two ends, in their order. The network joins thousands of servers, and a
+    /// way passes through none but those of its ends.
+    fn wires_at(&self, device: WiredId, ends: [WiredId; 2], class: RouteClass) -> Cow<'_, [usize]> {
+        if !class.is_network() || self.wiring.crossbar() != Some(device) {
+            return Cow::Borrowed(&self.wiring.adjacency()[device]);
+        }
+        let mut servers = vec![None, self.server(ends[0]), self.server(ends[1])];
+        servers.sort_unstable();
+        servers.dedup();
+        let ports = servers.iter().filter_map(|server| self.ports.get(server));
+        let mut wires: Vec<usize> = ports.flatten().copied().collect();
+        wires.sort_unstable();
+        Cow::Owned(wires)
     }
 
     fn server(&self, device: WiredId) -> Option<usize> {
@@ -380,7 +411,7 @@ impl<'a> Routes<'a> {
 
     /// The devices on ways of fewest hops to `to`, as far as `from` needs to know.
     fn hops_to(&self, from: WiredId, to: WiredId, class: RouteClass) -> Reached {
-        let mut reached = Reached::new(self.wiring.devices().len());
+        let mut reached = Reached::default();
         if class.is_network() && self.server(from) == self.server(to) {
             return reached;
         }
@@ -392,7 +423,7 @@ impl<'a> Routes<'a> {
             }
             let mut next_layer = Vec::new();
             for device in &layer {
-                for index in &self.wiring.adjacency()[*device] {
+                for index in self.wires_at(*device, [from, to], class).iter() {
                     let link = &self.wiring.wires()[*index];
                     let next = link.other_end(*device);
                     if reached.hops(next).is_some() || !self.carries(link, class) {
@@ -417,16 +448,17 @@ impl<'a> Routes<'a> {
         let distance = reached.hops(from).unwrap_or(0);
         let layers = &reached.layers[..=distance as usize];
         // The links that lead one hop on, each with its resource and where it goes.
-        let onward = |device: WiredId| {
-            let links = self.wiring.adjacency()[device].iter();
-            links.filter_map(move |index| {
+        let onward = |device: WiredId| -> Vec<(ResourceId, WiredId, Picoseconds)> {
+            let links = self.wires_at(device, [from, to], class);
+            let closer = links.iter().filter_map(|index| {
                 let link = &self.wiring.wires()[*index];
                 let next = link.other_end(device);
                 let hops = reached.hops(next).map(|hops| hops + 1);
                 let closer = hops.is_some() && hops == reached.hops(device);
                 let resource = 2 * index + usize::from(link.b == device);
                 (closer && self.carries(link, class)).then_some((resource, next, link.latency))
-            })
+            });
+            closer.collect()
         };
         let place = |device: WiredId| reached.place(device);
         let count = reached.count as usize;
@@ -466,7 +498,7 @@ impl<'a> Routes<'a> {
 
     /// Finds the resource of a CPU's memory, where that can hold something up.
     pub(super) fn memory_of(&self, device: WiredId) -> Option<ResourceId> {
-        let at = self.wiring.memories().iter().position(|memory| memory.a == device)?;
+        let at = self.memories.get(&device)?;
         Some(2 * (self.wiring.wires().len() + self.wiring.inner_wires().len() + at))
     }
 
@@ -539,33 +571,41 @@ fn interfaces_before(wiring: &Wiring) -> Vec<usize> {
     before.collect()
 }
 
+/// Lists the wires between the network and each server; none where no network joins servers.
+fn ports_of_servers(wiring: &Wiring) -> BTreeMap<Option<usize>, Vec<usize>> {
+    let mut ports: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    let has_devices = !wiring.devices().is_empty();
+    let Some(crossbar) = has_devices.then(|| wiring.crossbar()).flatten() else { return ports };
+    for index in &wiring.adjacency()[crossbar] {
+        let beside = wiring.wires()[*index].other_end(crossbar);
+        ports.entry(wiring.devices()[beside].server).or_default().push(*index);
+    }
+    ports
+}
+
 /// The devices that a search for a way has come to, few of all that there are.
+#[derive(Default)]
 struct Reached {
     /// Those of each number of hops, in the order of their ids.
     layers: Vec<Vec<WiredId>>,
-    /// For each device of the wiring its place among those that were reached and its hops, each with one added; zeros
-    /// where it was not.
-    places: Vec<(u32, u32)>,
+    /// For each device that was reached its place among them and its hops.
+    places: BTreeMap<WiredId, (u32, u32)>,
     count: u32,
 }
 
 impl Reached {
-    fn new(devices: usize) -> Self {
-        Self { layers: Vec::new(), places: vec![(0, 0); devices], count: 0 }
-    }
-
     fn note(&mut self, device: WiredId, hops: u32) {
+        self.places.insert(device, (self.count, hops));
         self.count += 1;
-        self.places[device] = (self.count, hops + 1);
     }
 
     fn hops(&self, device: WiredId) -> Option<u32> {
-        self.places[device].1.checked_sub(1)
+        self.places.get(&device).map(|(_, hops)| *hops)
     }
 
     /// Its place among those that were reached.
     fn place(&self, device: WiredId) -> usize {
-        self.places[device].0 as usize - 1
+        self.places[&device].0 as usize
     }
 }
 

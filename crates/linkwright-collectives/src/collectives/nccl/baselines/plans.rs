@@ -15,7 +15,7 @@ use crate::collectives::planners::lowering::{
     Ring, RootedTree, outline_of_parallel_trees, outline_of_rings, schedule_of_parallel_trees,
     schedule_of_paths, schedule_of_rings, schedule_of_trees,
 };
-use crate::collectives::planners::plan::nvls::{plan as nvls_plan, trees_of_heads};
+use crate::collectives::planners::plan::nvls::{plan as nvls_plan, schedule_of_head_trees};
 use crate::collectives::planners::plan::{Links, Plan, PlanError, Question, by_rule_alone};
 use crate::collectives::schedule::collective::Collective;
 use crate::collectives::schedule::{Channel, Pacing, Schedule};
@@ -239,21 +239,18 @@ fn of_choice(
             return Ok(BaselinePlan { schedule, links, trees, notes });
         }
         in_switch @ (ExpectedAlgorithm::Nvls | ExpectedAlgorithm::NvlsTree) => {
-            let plan = if in_switch == ExpectedAlgorithm::Nvls {
-                nvls_plan(wiring, gpus, collective, Links::Auto)?
+            let (mut schedule, links, notes) = if in_switch == ExpectedAlgorithm::Nvls {
+                let Plan { schedule, links, notes, .. } =
+                    nvls_plan(wiring, gpus, collective, Links::Auto)?;
+                (schedule, links, notes)
             } else {
-                trees_of_heads(
-                    wiring,
-                    gpus,
-                    chooser.heads(),
-                    dealing_of(chooser.rules, &chooser.settings),
-                )?
+                let dealing = dealing_of(chooser.rules, &chooser.settings);
+                let schedule = schedule_of_head_trees(wiring, gpus, chooser.heads(), dealing)?;
+                (schedule, LinkClass::Network, Vec::new())
             };
-            let mut schedule = plan.schedule;
             let chunk = choice.longest_run(collective);
             schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(choice.channels) };
-            let Plan { links, trees, notes, .. } = plan;
-            return Ok(BaselinePlan { schedule, links, trees, notes });
+            return Ok(BaselinePlan { schedule, links, trees: Vec::new(), notes });
         }
     };
     let recipe = Recipe {

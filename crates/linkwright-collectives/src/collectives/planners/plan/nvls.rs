@@ -169,12 +169,12 @@ fn schedule_of_heads(gpus: &[usize], collective: Collective, heads: &[usize]) ->
 /// the second tree, in which the leaves of the first are inner vertices. So every interface has as much to
 /// do (`connectNvls`: every other channel). Two servers' trees are one link, which the halves take in opposite ways.
 /// At most `most` GPUs of a server have a part: those at which its network is.
-pub(in crate::collectives) fn trees_of_heads(
+pub(in crate::collectives) fn schedule_of_head_trees(
     wiring: &Wiring,
     gpus: &[usize],
     most: usize,
     dealing: Dealing,
-) -> Result<Plan, PlanError> {
+) -> Result<Schedule, PlanError> {
     let servers = by_server(wiring, gpus);
     for ranks in &servers {
         let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
@@ -225,6 +225,17 @@ pub(in crate::collectives) fn trees_of_heads(
     let blocks = blocks(Generation::of(wiring, gpus));
     let chunk = Bytes(CHUNK.0 * blocks / TREES as u64);
     schedule.pacing = Pacing::SideBySide { chunk, blocks: Some(blocks as u32) };
+    Ok(schedule)
+}
+
+/// As [`schedule_of_head_trees`], with the rate that it reaches.
+pub(in crate::collectives) fn trees_of_heads(
+    wiring: &Wiring,
+    gpus: &[usize],
+    most: usize,
+    dealing: Dealing,
+) -> Result<Plan, PlanError> {
+    let schedule = schedule_of_head_trees(wiring, gpus, most, dealing)?;
     let rate = rate::steady_rate(&schedule, wiring)?;
     let algorithm = Cow::Borrowed(NAME_OF_TREES);
     let (links, trees, optimum, notes) = (LinkClass::Network, Vec::new(), None, Vec::new());
