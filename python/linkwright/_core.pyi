@@ -4219,7 +4219,7 @@ def choice_names() -> dict[str, list[str]]:
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
     collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
     litmus_test, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, pattern, planner, policy, precision,
-    processes, protocol, reduction, routing, run_time, server_choice, tie, training_way and workload.
+    processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
     """
 
 def comparison_gains(

@@ -133,11 +133,7 @@ LitmusTestName: TypeAlias = Literal[
     "launch-barrier",
 ]
 MappingName: TypeAlias = Literal[
-    "linear",
-    "contiguous",
-    "random-switches",
-    "random-nodes",
-    "random",
+    "linear", "contiguous", "random-switches", "random-nodes", "random"
 ]
 MemorySystemName: TypeAlias = Literal[
     "rdma",

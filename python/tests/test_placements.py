@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from linkwright import (
@@ -10,8 +12,8 @@ from linkwright import (
     Program,
     SimulationError,
     System,
-    choice_names,
 )
+from linkwright.names import MappingName
 
 TREE = {"kind": "fat-tree", "radix": 8, "pods": 2, "bandwidth": "10 GB/s"}
 
@@ -25,7 +27,7 @@ def pairs() -> list[ClusterJob]:
 
 def test_every_placement_gives_each_rank_a_gpu_of_its_own_by_its_seed() -> None:
     system = System({"gpus": 2}, network=TREE)
-    for mapping in choice_names()["mapping"]:
+    for mapping in get_args(MappingName):
         runs = [system.replay(pairs(), mapping=mapping, seed=seed) for seed in (3, 3, 4)]
         placed = [gpu for job in runs[0].mapping for gpu in job]
         assert len(set(placed)) == len(placed) == 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,19 +49,21 @@ def test_a_dragonfly_has_the_switches_and_local_links_that_are_counted_by_hand(g
     assert cables < bill.count("cable") <= cables + 4 * switches
 
 
+def shares_of(
+    measured: Measured, application: str, ranks: int, gpus: int, at: int
+) -> dict[str, float]:
+    """Gives the share that an application keeps at the bandwidth at a place."""
+    speedup = measured.speedup(requirement_settings(gpus)[at], application, ranks)
+    return {application: speedup or 0.0}
+
+
 def test_bisection_finds_the_least_bandwidths_of_table_ii() -> None:
     measured = Measured(read_times(QUICK))
     for gpus in (4, 8):
         settings = requirement_settings(gpus)
         for application in APPLICATIONS:
             for ranks in (32, 512):
-
-                def shares(
-                    at: int, application: str = application, ranks: int = ranks, of: int = gpus
-                ) -> dict[str, float]:
-                    speedup = measured.speedup(requirement_settings(of)[at], application, ranks)
-                    return {application: speedup or 0.0}
-
+                shares = partial(shares_of, measured, application, ranks, gpus)
                 found = least_enough(len(settings), shares, 0.9, more_never_hurts=True)
                 least = found.least[application]
                 assert least is not None

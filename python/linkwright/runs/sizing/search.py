@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Found", "least_enough"]
 
@@ -21,14 +22,14 @@ class Found:
     """
 
     least: Mapping[Hashable, int | None]
-    shares: Mapping[int, Mapping[Hashable, float]]
+    shares: Mapping[int, Mapping[Any, float]]
     bisected: bool
     is_refuted: bool = False
 
 
 def least_enough(
     count: int,
-    shares_of: Callable[[int], Mapping[Hashable, float]],
+    shares_of: Callable[[int], Mapping[Any, float]],
     enough: float,
     *,
     more_never_hurts: bool,
@@ -42,9 +43,9 @@ def least_enough(
         more_never_hurts: Tells whether a larger value gives no thing less. Where the values that
             were tried say otherwise, all are tried.
     """
-    known: dict[int, Mapping[Hashable, float]] = {}
+    known: dict[int, Mapping[Any, float]] = {}
 
-    def shares(at: int) -> Mapping[Hashable, float]:
+    def shares(at: int) -> Mapping[Any, float]:
         if at not in known:
             known[at] = shares_of(at)
         return known[at]
@@ -74,7 +75,7 @@ def least_enough(
     return Found({thing: first(thing) for thing in things}, known, bisected=True)
 
 
-def _falls(known: Mapping[int, Mapping[Hashable, float]], thing: Hashable, enough: float) -> bool:
+def _falls(known: Mapping[int, Mapping[Any, float]], thing: Hashable, enough: float) -> bool:
     """Whether a value is enough and a larger one is not."""
     are_enough = [known[at][thing] >= enough for at in sorted(known)]
     return are_enough != sorted(are_enough)

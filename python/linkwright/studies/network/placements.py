@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkwright.names import MappingName
+
 __all__ = ["LINEAR", "PLACEMENTS", "SEEDS", "Placement", "placements"]
 
 # By the core's names, from the one that keeps a job together least, but for the study's own.
-PLACEMENTS = ("linear", "random-nodes", "random-switches", "contiguous")
+PLACEMENTS: tuple[MappingName, ...] = ("linear", "random-nodes", "random-switches", "contiguous")
 SEEDS = (0, 1, 2)
 
 
@@ -20,7 +22,7 @@ class Placement:
         seed: Of the rule where chance has a part in it, and of adaptive routing.
     """
 
-    mapping: str = "linear"
+    mapping: MappingName = "linear"
     seed: int = 0
 
 
