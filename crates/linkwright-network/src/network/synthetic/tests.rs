@@ -21,6 +21,7 @@ fn system(fabric: &str) -> System {
     let fabric = read_fabric("fabric.toml", &format!("{fabric}\n{rates}{global}")).unwrap();
     let node = AbstractNode {
         gpus: 1,
+        nics: 1,
         bandwidth: Bandwidth::gigabytes_per_second(8),
         latency: Picoseconds(0),
     };
