@@ -1,4 +1,4 @@
-"""The commands and Python tell of synthetic traffic, and of the structure of networks."""
+"""Tests what the commands and Python tell of synthetic traffic and of the structure of networks."""
 
 from __future__ import annotations
 

@@ -129,18 +129,19 @@ fn rows(rows: &[CalibratedRow]) -> table::Table {
 /// How far off a collective's times are, by size: their error bars.
 ///
 /// They are the errors of predictions for systems that were left out of the clock's fit
-/// (docs/concepts/calibration.md): of rows that are alike in what joins the GPUs, the collective, the
-/// algorithm, the number of servers and the size's decade, or of a wider group where too few are; on a
-/// calibrated machine those that its log was left with.
+/// (docs/concepts/calibration.md). The rows are alike in what joins the GPUs, the collective, the
+/// algorithm, the number of servers and the size's decade. Where too few are, they are of a wider
+/// group. On a calibrated machine they are those that its log was left with.
 ///
 /// Args:
 ///     system: The system.
 ///     gpus: The job's GPUs by their ids.
 ///     sizes: Bytes, as nccl-tests counts them.
-///     collective: One of `collective_names`; bars of any collective if absent.
-///     algorithms: For each size what the library runs, as `expect` names it; of any algorithm if absent.
+///     collective: One of `collective_names`. Bars are of any collective if absent.
+///     algorithms: For each size what the library runs, as `expect` names it. Bars are of any algorithm
+///         if absent.
 ///     p2p: As for `expect`.
-///     without: The name of a measured system whose rows do not count, to see what bars are worth there.
+///     without: The name of a measured system. Its rows do not count, to see what bars are worth there.
 ///
 /// Returns:
 ///     One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times
@@ -197,7 +198,7 @@ pub fn time_errors(
     )
 }
 
-/// What the error of a job's times depends on, whatever it runs.
+/// Tells what the error of a job's times depends on, whatever it runs.
 ///
 /// Args:
 ///     system: The system.
@@ -205,8 +206,8 @@ pub fn time_errors(
 ///     p2p: As for `expect`.
 ///
 /// Returns:
-///     The model of the GPUs, what joins them (a kind of links, host memory, or the network), and the library; empty
-///     where GPUs differ in that.
+///     The model of the GPUs, what joins them (a kind of links, host memory, or the network), and the
+///     library. Empty where GPUs differ in that.
 ///
 /// Raises:
 ///     CollectiveError: If the GPUs do not fit the system.

@@ -260,8 +260,8 @@ impl Fabric {
         bandwidth.map(Bandwidth::as_gigabytes_per_second)
     }
 
-    /// What bounds the bisection: no division of the nodes passes less than the first, in GB/s, and
-    /// one passes the second; equal where it is exact. None of fewer than two nodes.
+    /// Bounds the bisection: no division of the nodes passes less than the first, in GB/s, and one
+    /// passes the second. Both are equal where it is exact. None of fewer than two nodes.
     ///
     /// Exact are single switches, fat-trees and tori, networks of up to 20 switches, and others
     /// whose bounds meet.
@@ -295,7 +295,7 @@ impl Fabric {
         (cables.to_nodes, cables.between_switches)
     }
 
-    /// The shortest paths from a node to another.
+    /// Lists the shortest paths from a node to another.
     ///
     /// Args:
     ///     source: The node where they begin, from 0.

@@ -660,27 +660,27 @@ impl System {
     /// Plays synthetic traffic between the ports of the network, packet by packet, under each load.
     ///
     /// Each port has a node of one GPU: `System({"gpus": 1}, network=...)`. Under a rate a node sends a
-    /// message in each slot with a chance, the load; a slot is the time that its link takes for one. In a
-    /// closed loop it has a number of messages under way. What arrives in the window behind the
-    /// warm-up counts, and messages sent in the window are followed for as long again.
+    /// message in each slot with a chance, the load. A slot is the time that its link takes for one. In a
+    /// closed loop it has a number of messages under way. Arrivals in the window behind the warm-up
+    /// count, and messages sent in the window are followed for as long again.
     ///
     /// Args:
     ///     pattern: Who sends to whom: `uniform`, `permutation`, `tornado`, `neighbour`, `adversarial`
     ///         or `hot-spot`.
-    ///     loads: Shares of a node's link, above 0 to 1.
-    ///     in_flight: Numbers of messages that each node has under way, in a closed loop.
-    ///     message: How large each is, in bytes; one packet where absent.
+    ///     loads: Shares of a node's link. Each is above 0, up to 1.
+    ///     in_flight: Numbers of messages. Each node has them under way, in a closed loop.
+    ///     message: How large each is, in bytes. It is one packet where absent.
     ///     warm_up: How many slots pass before anything counts.
-    ///     window: Over how many slots arrivals are counted.
-    ///     hot: Which part of all messages goes to the hot spot, node 0.
+    ///     window: How many slots follow. Arrivals are counted over these.
+    ///     hot: Which part of all messages goes to the hot spot. It is node 0.
     ///     seed: Of all choices by chance.
     ///     progress: Called about every 100 ms, as by `replay`.
     ///
     /// Returns:
     ///     One row for each load, then for each number in flight. Columns: load, in_flight, offered and
-    ///     accepted (as shares of what the nodes' links carry), latency (the mean), p50, p99, longest
-    ///     and latency_alone (without load), in seconds, messages, unfinished (that did not arrive in
-    ///     time), longest_queue (packets that waited for one channel).
+    ///     accepted (as shares of what the nodes' links carry). In seconds: latency (the mean), p50,
+    ///     p99, longest and latency_alone (without load). Then: messages, unfinished (that did not
+    ///     arrive in time), longest_queue (packets that waited for one channel).
     ///
     /// Raises:
     ///     SimulationError: If there is no such pattern, if it does not fit the network, or if a

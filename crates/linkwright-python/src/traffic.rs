@@ -15,12 +15,12 @@ use crate::system::System;
 use crate::table::Table;
 use crate::worker;
 
-/// The most slots of a warm-up or a window.
+/// Limits the slots of a warm-up or a window.
 const MOST_SLOTS: u32 = 10_000_000;
-/// The most messages of a node under way.
+/// Limits the messages of a node under way.
 const MOST_IN_FLIGHT: u32 = 65_536;
 
-/// What is to be sent and measured.
+/// Says what is to be sent and measured.
 pub struct Asked {
     injections: Vec<Injection>,
     message: Option<u64>,

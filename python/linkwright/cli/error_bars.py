@@ -48,7 +48,7 @@ SHARES_INSIDE = {
 }
 # End of what `make accuracy` writes.
 
-# What a bar says, by its basis.
+# Each says what a bar of its basis means.
 MEANINGS = {
     "own-log": "Nine of ten times in the machine's own log, at such sizes, were at most this far "
     "off.",
@@ -62,7 +62,7 @@ MEANINGS = {
 
 
 def meaning(basis: str) -> str:
-    """What a bar says, and the share of public rows inside such bars."""
+    """Says what a bar means, with the share of public rows inside such bars."""
     inside = SHARES_INSIDE.get(basis)
     if inside is None:
         return MEANINGS[basis]
@@ -73,7 +73,7 @@ def meaning(basis: str) -> str:
 
 
 def told(bar: dict[str, Any]) -> str:
-    """One bar, and what it says."""
+    """Shows one bar with what it says."""
     return f"± {shown(bar).rstrip('*')}: {meaning(bar['basis'])}"
 
 

@@ -42,7 +42,7 @@ class Cost:
     """Says the price and the power of a system, and the cost of one job of several.
 
     Attributes:
-        price: Is of all parts, in the file's currency.
+        price: Is of all parts. It is in the file's currency.
         watts: Are of all parts while jobs run.
         cost_of_a_job: Is its share of price and electricity. It needs both `lifetime` and
             `electricity`, else it is None.

@@ -59,7 +59,7 @@ def size_scenario(
         reference: Is put over the scenario for what the performance is compared with. The last
             value stands where it is absent.
         settings: Are put over the scenario, as for `Scenario.with_settings`.
-        prices: Names a file of prices and watts, as for `read_prices`.
+        prices: Names a file of prices and watts. `read_prices` describes it.
         progress: Is called with what is played, the values done and the values there are.
 
     Raises:

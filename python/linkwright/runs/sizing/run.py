@@ -32,8 +32,8 @@ class Tried:
         at: Is the value's place among all.
         value: Writes the value.
         bill: Counts the parts of its system.
-        times: Has the seconds of each job. Of a day it has those of its jobs in the mean.
-        makespan: Is in seconds until the last job ended.
+        times: Has each job's seconds. Of a day it has those of its jobs in the mean.
+        makespan: Lasts until the last job ended. It is in seconds.
         cost: Is what the system costs, where prices are given.
     """
 
@@ -52,13 +52,13 @@ class Sizing(Run):
     Attributes:
         path: Is the scenario's file.
         system: Is what the performance is compared with.
-        keys: Are the settings that were varied, together.
-        values: Writes every value, from the least to the most.
+        keys: Are the settings that were varied. They changed together.
+        values: Writes every value. They go from least to most.
         keep: Is the share of performance.
         reference: Says what it is compared with.
-        found: Has what the search found.
+        found: Has what the search found. Its places are those of `values`.
         is_range: Tells whether the values are ranges of numbers.
-        tried: Has what each value gave that was tried.
+        tried: Has what each value gave. Only values that were tried are in it.
         prices: Are the user's; None without.
         manifest: Repeats the search.
     """

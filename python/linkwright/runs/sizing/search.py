@@ -16,8 +16,8 @@ class Found:
     Attributes:
         least: Has the place of the least value that is enough for each thing. None stands where
             none is.
-        shares: Has by its place, for every value that was tried, the share of each thing.
-        bisected: Tells whether values were left out because more never hurts.
+        shares: Has the share of each thing. It is by the place of every value that was tried.
+        bisected: Tells whether values were left out. They are where more never hurts.
         is_refuted: Tells whether more did hurt, so that a bisection tried all values in the end.
     """
 

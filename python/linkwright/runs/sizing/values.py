@@ -29,7 +29,7 @@ class Varied:
     Attributes:
         key: The setting's path, as `system.network.bandwidth`.
         values: Its values, from the least to the most.
-        is_range: Whether they are a range of numbers, doubled from the least on.
+        is_range: Whether they are a range of numbers. It doubles from the least on.
     """
 
     key: str

@@ -206,8 +206,8 @@ def replay_mix(
 
     Args:
         setting: The fields of a `Setting`.
-        jobs: The fields of each `MixJob`, in the order in which they take GPUs.
-        placement: The fields of a `Placement`; linear where absent.
+        jobs: The fields of each `MixJob`. They take GPUs in this order.
+        placement: The fields of a `Placement`. It is linear where absent.
     """
     system = cluster(Setting(**setting))
     placed = LINEAR if placement is None else Placement(**placement)

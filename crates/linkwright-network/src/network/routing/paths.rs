@@ -16,7 +16,7 @@ use crate::system::fabric::{ChannelId, End, Fabric, NodeId, RoutingTables, Switc
 /// The most entries; a larger network has one path for several nodes of a switch.
 const MOST_ENTRIES: u64 = 1 << 23;
 
-/// Paths are laid anew up to so many times, and over at most so many entries in all.
+/// Paths are laid anew up to this number of times, and over at most [`MOST_LAID`] entries in all.
 const MOST_PASSES: u64 = 8;
 const MOST_LAID: u64 = 1 << 22;
 

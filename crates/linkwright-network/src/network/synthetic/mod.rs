@@ -1,12 +1,12 @@
 //! Synthetic traffic: every node of a fabric sends by a pattern, at a rate or in a closed loop.
 //!
-//! What it represents: the standard experiment on networks. Under a rate, a node sends a message in each
-//! slot of time with a chance; a slot is the time that its own link takes for one message, so that the
-//! chance is the load offered. In a closed loop each node has the same number of messages under way, and
-//! sends another as one arrives. After a warm-up, what arrives is counted over a window; messages sent
-//! within the window are followed to their ends, and the load stays on meanwhile.
+//! It represents the standard experiment on networks. Under a rate, a node sends a message in each slot
+//! of time with a chance. A slot is the time that its own link takes for one message, so that the chance
+//! is the load offered. In a closed loop each node has the same number of messages under way, and sends
+//! another as one arrives. After a warm-up, arrivals are counted over a window. Messages sent within the
+//! window are followed to their ends, and the load stays on meanwhile.
 //!
-//! What it leaves out: software at both ends, and messages that wait for others.
+//! It leaves out software at both ends, and messages that wait for others.
 //!
 //! Source: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004,
 //! sections 23.1 and 24.2: open loops, warm-up, measurement and drain.
@@ -26,13 +26,13 @@ use crate::units::{Bytes, Picoseconds};
 
 /// Draws when nodes send, and to whom.
 const SENDING: u64 = 2;
-/// Bounds the pairs of which a latency without load is a mean.
+/// Limits the pairs over which a latency without load is a mean.
 const MOST_PAIRS: u32 = 1024;
 
 /// Says when nodes send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Injection {
-    /// With this chance in each slot, from 0 to 1: an open loop.
+    /// Each node sends with this chance in each slot, from 0 to 1: an open loop.
     Rate(f64),
     /// So that this number of messages of each node is under way: a closed loop.
     Window(u32),
@@ -41,26 +41,26 @@ pub enum Injection {
 /// Says what is sent and measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SyntheticLoad {
-    /// When nodes send.
+    /// Says when nodes send.
     pub injection: Injection,
     /// How large each message is.
     pub message: Bytes,
-    /// How many slots pass before anything counts.
+    /// Says how many slots pass before anything counts.
     pub warm_up: u32,
     /// Over how many slots arrivals are counted.
     pub window: u32,
-    /// Fixes every choice by chance.
+    /// Sets every choice by chance.
     pub seed: u64,
 }
 
 /// Holds what was measured under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadOutcome {
-    /// What was sent in the window, as a share of what all links of nodes carry.
+    /// Gives what was sent in the window, as a share of what all links of nodes carry.
     pub offered: f64,
-    /// What arrived in the window, as the same share.
+    /// Gives what arrived in the window, as the same share.
     pub accepted: f64,
-    /// How long the messages sent in the window took, in picoseconds from their making, sorted.
+    /// Says how long the messages sent in the window took, in picoseconds from their making, sorted.
     pub latencies: Vec<u64>,
     /// How many messages sent in the window had not arrived when as much time again had passed.
     pub unfinished: u64,
@@ -74,7 +74,7 @@ impl LoadOutcome {
         (!self.latencies.is_empty()).then(|| total as f64 / self.latencies.len() as f64)
     }
 
-    /// Returns the latency in picoseconds that so many of a thousand messages do not exceed.
+    /// Returns the latency in picoseconds that `thousandths` of a thousand messages do not exceed.
     #[must_use]
     pub fn latency_of(&self, thousandths: usize) -> Option<u64> {
         let count = self.latencies.len();
@@ -115,7 +115,7 @@ pub fn latency_without_load<T: Transport>(
     Ok(total as f64 / f64::from(count.max(1)))
 }
 
-/// Plays a load on a network at rest, one GPU of which is at each port.
+/// Plays a load on a network at rest, with one of its GPUs at each port.
 ///
 /// # Errors
 /// A network that is stuck, or a run that the hook ended.
@@ -172,7 +172,7 @@ impl<E> From<E> for Happening<E> {
 
 #[derive(Default)]
 struct Measured {
-    /// The messages sent and arrived in the window.
+    /// Counts the messages sent in the window, and `arrived` those that arrived in it.
     sent: u64,
     arrived: u64,
     /// Those sent in the window that have not arrived.
@@ -186,17 +186,17 @@ struct Source<'n, T> {
     destinations: &'n Destinations,
     load: SyntheticLoad,
     random: Random,
-    /// The slot of each node.
+    /// Holds the slot of each node.
     slots: Vec<u64>,
     /// When counting begins and ends.
     window: (u64, u64),
-    /// The node and the time of each message, by its token.
+    /// Holds the node and the time of each message, by its token.
     sent: Vec<(NodeId, u64)>,
     measured: Measured,
 }
 
 impl<T: Transport> Source<'_, T> {
-    /// Schedules the first message of every node.
+    /// Plans the first message of every node.
     fn begin(&mut self, scheduler: &mut impl Scheduler<Happening<T::Event>>) {
         for node in 0..self.slots.len() as NodeId {
             let slot = self.slots[node as usize];
@@ -213,7 +213,7 @@ impl<T: Transport> Source<'_, T> {
         }
     }
 
-    /// Schedules the next message of a node, in a slot from a time on.
+    /// Plans the next message of a node, in a slot from a time on.
     fn schedule(
         &mut self,
         node: NodeId,
@@ -250,7 +250,7 @@ impl<T: Transport> Source<'_, T> {
         time > self.window.0 && time <= self.window.1
     }
 
-    /// Hears what arrived.
+    /// Takes in what arrived.
     fn hear(&mut self, scheduler: &mut impl Scheduler<Happening<T::Event>>) {
         while let Some(occurrence) = self.network.tell() {
             let Occurrence::Delivered { token } = occurrence else { continue };
@@ -272,7 +272,7 @@ impl<T: Transport> Source<'_, T> {
     fn outcome(mut self) -> LoadOutcome {
         self.measured.latencies.sort_unstable();
         let span = (self.window.1 - self.window.0) as f64;
-        // What all links of nodes would carry in the window, in messages.
+        // All links of nodes would carry this in the window, in messages.
         let capacity: f64 = self.slots.iter().map(|slot| span / *slot as f64).sum();
         let share = |count: u64| if capacity > 0.0 { count as f64 / capacity } else { 0.0 };
         LoadOutcome {

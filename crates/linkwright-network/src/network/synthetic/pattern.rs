@@ -12,7 +12,7 @@ use crate::system::fabric::{Direction, Fabric, FabricPaths, FabricShape, NodeId,
 
 /// Draws a permutation from numbers of its own.
 const PERMUTATION: u64 = 1;
-/// Of a graph, the load of so many shifts is compared.
+/// Of a graph, the load of up to this number of shifts is compared.
 const MOST_SHIFTS: u32 = 64;
 /// Of a graph, loads are compared up to this number of nodes; beyond it all go half of the way round.
 const MOST_COMPARED: u32 = 512;
@@ -24,13 +24,14 @@ pub enum TrafficPattern {
     Uniform,
     /// Each node sends to one other, drawn once, and each receives from one.
     Permutation,
-    /// In a torus each node sends almost half of the way round in every dimension, in a dragonfly
-    /// almost half of the groups on, elsewhere half of the nodes on.
+    /// In a torus each node sends almost half of the way round in every dimension. In a dragonfly it
+    /// sends almost half of the groups on, elsewhere half of the nodes on.
     Tornado,
     /// In a torus each node sends to the next one in the first dimension, elsewhere to the next node.
     Neighbour,
-    /// What the fabric carries worst by shortest paths: the next group of a dragonfly, the next pod or
-    /// leaf of a fat-tree, the tornado of a torus, of a graph the shift with the most loaded link.
+    /// The fabric carries this worst by shortest paths. It is the next group of a dragonfly, the next
+    /// pod or leaf of a fat-tree, or the tornado of a torus. Of a graph it is the shift with the most
+    /// loaded link.
     Adversarial,
     /// A part of all messages goes to node 0, the rest is uniform.
     HotSpot,
@@ -117,7 +118,7 @@ fn permutation(nodes: u32, seed: u64) -> Vec<NodeId> {
     order
 }
 
-/// Sends every node so many nodes on.
+/// Sends every node `by` nodes on.
 fn shifted(nodes: u32, by: u32) -> Vec<NodeId> {
     (0..nodes).map(|node| (node + by) % nodes).collect()
 }

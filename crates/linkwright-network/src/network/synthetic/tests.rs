@@ -9,7 +9,7 @@ use crate::system::composition::{AbstractNode, System};
 use crate::system::fabric::read_fabric;
 use crate::units::Bandwidth;
 
-/// Of a message of 4,096 bytes at 4 GB/s.
+/// Is that of a message of 4,096 bytes at 4 GB/s.
 const SLOT: u64 = 1_024_000;
 const LATENCY: u64 = 50_000;
 const ROUTER: u64 = 60_000;
@@ -75,7 +75,7 @@ fn accepted(
     outcome(system, routing, arbitration, pattern, Injection::Rate(1.0)).accepted
 }
 
-/// A packet waits for its interface, then crosses each link and each switch.
+/// Tells how long a packet takes: it waits for its interface, then crosses each link and each switch.
 fn alone(links_between_switches: u64) -> u64 {
     let links = links_between_switches + 2;
     INTERFACE + links * (SLOT + LATENCY) + (links - 1) * ROUTER

@@ -121,8 +121,8 @@ impl Bisection {
 
 /// Returns the bisection of any fabric of two nodes or more, exact or within bounds.
 ///
-/// Exact are single switches, fat-trees and tori, by theory; fabrics of up to 20 switches, by a search
-/// through all divisions; and others whose bounds meet.
+/// Exact are single switches, fat-trees and tori, by theory. Fabrics of up to 20 switches are, by a
+/// search through all divisions. Others are where their bounds meet.
 #[must_use]
 pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
     if fabric.nodes() < 2 {

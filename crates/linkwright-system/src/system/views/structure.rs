@@ -14,18 +14,18 @@ const MOST_LOOKS: u64 = 1 << 31;
 /// Holds the distances of all pairs of different nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distances {
-    /// The longest distance.
+    /// Gives the longest distance.
     pub diameter: u32,
-    /// The mean distance.
+    /// Gives the mean distance.
     pub mean: f64,
 }
 
 /// Counts the links of a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cables {
-    /// The links of nodes.
+    /// Counts the links of nodes.
     pub to_nodes: u64,
-    /// The links between switches.
+    /// Counts the links between switches.
     pub between_switches: u64,
 }
 

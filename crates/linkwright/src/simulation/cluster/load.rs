@@ -60,8 +60,8 @@ impl Cluster {
     /// `hot` is the part of messages that goes to the hot spot; the injection of `load` is left aside.
     ///
     /// # Errors
-    /// A system of other than one GPU at each port, a pattern or a load that does not fit, settings out of
-    /// range, a run that the hook ended.
+    /// A system of other than one GPU at each port, or a pattern or a load that does not fit. Also settings
+    /// out of range, and a run that the hook ended.
     pub fn traffic(
         &self,
         pattern: TrafficPattern,
@@ -108,11 +108,12 @@ impl Cluster {
 impl TrafficOutcome {
     /// Gives one row for each load.
     ///
-    /// Columns: `load` (the share of a node's link that it offers; none in a closed loop), `in_flight` (the
-    /// messages that a node has under way; none under a rate), `offered` and `accepted` (in the window, as
-    /// shares of what the nodes' links carry), `latency`, `p50`, `p99` and `longest` (of messages sent in
-    /// the window; none where none arrived), `latency_alone` (without load), `messages` (that arrived of
-    /// them), `unfinished` (that did not), `longest_queue` (packets that waited for one channel).
+    /// `load` is the share of a node's link that it offers; none in a closed loop. `in_flight` counts the
+    /// messages that a node has under way; none under a rate. `offered` and `accepted` are in the window, as
+    /// shares of what the nodes' links carry. `latency`, `p50`, `p99` and `longest` are of messages sent in
+    /// the window; none where none arrived. `latency_alone` is without load. `messages` counts those that
+    /// arrived of them, and `unfinished` those that did not. `longest_queue` counts packets that waited for
+    /// one channel.
     #[must_use]
     pub fn table(&self) -> Table {
         let outcomes = || self.loads.iter().map(|(_, outcome, _)| outcome);

@@ -11,10 +11,10 @@ use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::system::{Residual, System, Wiring};
 use crate::units::Bytes;
 
-/// What an error bar comes from.
+/// Names what an error bar comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorBasis {
-    /// Measurements of the same GPUs, as many, and of the same collective.
+    /// It comes from measurements of the same GPUs, as many, and of the same collective.
     Measured,
     /// Measurements of others whose GPUs are joined by the same links.
     Alike,
@@ -25,7 +25,7 @@ pub enum ErrorBasis {
 }
 
 impl ErrorBasis {
-    /// Its name.
+    /// Gives its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,34 +46,34 @@ pub struct ErrorBar {
     pub ninetieth: f64,
     /// How many times were measured.
     pub rows: u32,
-    /// What it comes from.
+    /// Names what it comes from.
     pub basis: ErrorBasis,
 }
 
 /// A time whose error is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeAsked<'a> {
-    /// The data.
+    /// Says how much data there is.
     pub size: Bytes,
-    /// What the library runs, by its name; none where nobody says.
+    /// Names what the library runs; none where nobody says.
     pub algorithm: Option<&'a str>,
 }
 
-/// What is known of all times of a question.
+/// Holds what is known of all times of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measurable<'a> {
     /// The collective, by its name; none where nobody says.
     pub collective: Option<&'a str>,
-    /// Whether GPUs reach each other's memory over PCIe and NVLink.
+    /// Tells whether GPUs reach each other's memory over PCIe and NVLink.
     pub p2p: bool,
     /// A system whose rows do not count: to see what bars are worth on it.
     pub without: Option<&'a str>,
 }
 
-/// What rows of a group have in common beside the library.
+/// Tells what rows of a group have in common beside the library.
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    /// The GPUs and their number.
+    /// Tells whether they have the GPUs and their number in common.
     gpus: bool,
     joined: bool,
     collective: bool,
@@ -83,7 +83,7 @@ struct Group {
     basis: ErrorBasis,
 }
 
-/// The narrowest first.
+/// Lists the narrowest first.
 const GROUPS: [Group; 8] = {
     use ErrorBasis::{Alike, Measured, NeverMeasured};
     const ALL: Group = Group {
@@ -209,7 +209,7 @@ impl Weighted {
     }
 }
 
-/// The error bars of a collective's times on these GPUs, by their ids.
+/// Gives the error bars of a collective's times on these GPUs, by their ids.
 ///
 /// # Errors
 /// GPUs that do not fit the system.

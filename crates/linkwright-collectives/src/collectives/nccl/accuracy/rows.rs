@@ -1,8 +1,9 @@
 //! The rows that error bars come from: `errors.tsv`, which `make calibrate` writes.
 //!
-//! A line has the rows of one system that are alike in all that an error depends on. Its columns, between tabs: the
-//! system, its GPU's model, how many GPUs, what joins them, the library, the servers, the collective, the algorithm, the
-//! least size of the decade in bytes, and the errors as thousandths of what was measured.
+//! A line has the rows of one system that are alike in all that an error depends on. Tabs divide
+//! its columns. The first are the system, its GPU's model, how many GPUs, what joins them, the library and the servers.
+//! Then come the collective, the algorithm, the least size of the decade in bytes, and the errors as thousandths of
+//! what was measured.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -11,19 +12,19 @@ use crate::collectives::schedule::time::Peers;
 use crate::system::{Device, DeviceKind, LinkKind, Wire, Wiring};
 use crate::units::Bytes;
 
-/// What joins a job's GPUs.
+/// Names what joins a job's GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joined {
     /// Links of one kind.
     Links {
-        /// Which.
+        /// Names their kind.
         kind: LinkKind,
-        /// Whether they lead to switches between GPUs.
+        /// Tells whether they lead to switches between GPUs.
         switched: bool,
     },
     /// Copies through the memory of their host.
     HostMemory,
-    /// A network between servers.
+    /// A network between servers joins them.
     Network,
 }
 
@@ -55,16 +56,16 @@ impl Joined {
     }
 }
 
-/// What the error of a job's times depends on, whatever it runs.
+/// Holds what the error of a job's times depends on, whatever it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
     /// The GPUs' model; none where it is not known.
     pub gpu: Option<String>,
     /// How many they are.
     pub gpus: usize,
-    /// What joins them; none where that differs.
+    /// Names what joins them; none where that differs.
     pub joined: Option<Joined>,
-    /// NCCL, or RCCL.
+    /// It is NCCL, or RCCL.
     pub library: String,
     /// In how many servers they are.
     pub servers: usize,
@@ -97,7 +98,7 @@ pub(super) struct Rows {
     pub like: Likeness,
     pub collective: String,
     pub algorithm: String,
-    /// The least size of their decade.
+    /// Gives the least size of their decade.
     pub from: Bytes,
     /// Each as a part of what was measured, without its sign.
     pub errors: Vec<f64>,
@@ -132,8 +133,8 @@ pub(super) static ROWS: LazyLock<Vec<Rows>> = LazyLock::new(|| {
     lines.map(|line| Rows::of(line).expect("the file is tested")).collect()
 });
 
-/// What joins the GPUs: the network between servers; in one server the kind of their links, and whether these lead to
-/// switches between GPUs. None where GPUs differ in that.
+/// Tells what joins the GPUs. It is the network between servers. In one server it is the kind of their links, and
+/// whether these lead to switches between GPUs. None where GPUs differ in that.
 fn joined(wiring: &Wiring, gpus: &[usize], p2p: bool) -> Option<Joined> {
     let server = wiring.server_of(*gpus.first()?);
     if gpus.iter().any(|gpu| wiring.server_of(*gpu) != server) {

@@ -1,4 +1,4 @@
-//! Edge lists: two vertices a line, and what the link has.
+//! Reads edge lists: two vertices a line, with what the link has.
 //!
 //! ```text
 //! # bandwidth="12.5 GB/s" latency="50 ns" nodes=4

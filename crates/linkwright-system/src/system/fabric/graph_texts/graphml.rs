@@ -12,7 +12,7 @@ use crate::diagnostic::InputError;
 use crate::xml;
 
 const REMEDY: &str = "give what a library of graphs writes, such as NetworkX' `write_graphml`";
-/// A vertex and its attributes take a few.
+/// Limits the elements; a vertex and its attributes take a few.
 const MOST_ELEMENTS: u32 = 1 << 24;
 
 /// Tells whether a text is XML whose element is `graphml`.

@@ -1,4 +1,4 @@
-//! Networks as libraries of graphs write them: edge lists, GraphML, node-link JSON.
+//! Reads networks as libraries of graphs write them: edge lists, GraphML, node-link JSON.
 //!
 //! Each format is read into the vertices and edges that a DOT text has, with the same attributes, and
 //! goes on as such ([`super::read_dot`]). Attributes of the whole graph stand for all vertices and edges
@@ -20,7 +20,7 @@ use super::dot_statements::{Edge, Parsed, Vertex};
 use super::graph::input_error;
 use crate::diagnostic::InputError;
 
-/// What each vertex has that gives none of its own.
+/// Names what each vertex has that gives none of its own.
 const OF_VERTICES: [&str; 3] = ["nodes", "node_bandwidth", "node_latency"];
 /// The most edges, so that no text fills the memory.
 const MOST_EDGES: usize = 1 << 20;
@@ -42,13 +42,13 @@ pub(super) fn read(file: &str, text: &str) -> Option<Result<Fabric, InputError>>
     Some(read(file, text).and_then(|parsed| fabric_of(file, text, parsed)))
 }
 
-/// Collects vertices and edges.
+/// Gets its vertices and edges one by one.
 struct Graph<'a> {
     file: &'a str,
     text: &'a str,
     parsed: Parsed,
     ids: BTreeMap<String, usize>,
-    /// What stands for all vertices, and for all edges.
+    /// Stands for all vertices, and `of_edges` for all edges.
     of_vertices: Attributes,
     of_edges: Attributes,
 }

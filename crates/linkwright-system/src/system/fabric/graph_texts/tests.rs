@@ -1,4 +1,4 @@
-//! One network in four formats, and what each refuses.
+//! Tests one network in four formats, and the texts that each refuses.
 
 use crate::system::fabric::{Fabric, read_fabric};
 

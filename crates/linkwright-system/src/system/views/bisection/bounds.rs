@@ -1,10 +1,10 @@
-//! Bounds the bisection of any fabric.
+//! Gives bounds of the bisection of any fabric.
 //!
 //! From above: divisions along the numbers of the switches and along the distance from one of them, each
 //! improved by moving single switches. From below, by congestion (F. T. Leighton, "Introduction to
 //! Parallel Algorithms and Architectures", 1992, section 1.9.2): every node sends the same to each other,
-//! divided over all shortest paths. Between sides of a and b nodes pass a b in one direction, and no
-//! channel carries more for its bandwidth than the most loaded of all; so the cut is at least as wide.
+//! divided over all shortest paths. Between sides of a and b nodes pass a b in one direction. No
+//! channel carries more for its bandwidth than the most loaded of all, so the cut is at least as wide.
 
 use super::Halves;
 use super::refine::refined;
@@ -62,8 +62,8 @@ pub(super) fn from_below(fabric: &Fabric, halves: &Halves) -> u64 {
     if congestion == 0.0 {
         return 0;
     }
-    // Of a division in which some nodes are in the other half than their switch, the links of these
-    // nodes are cut, and between the switches passes what the sides without them send.
+    // In a division some nodes may be in the other half than their switch. The links of these nodes
+    // are cut, and between the switches passes what the sides without them send.
     let (half, all) = (halves.half(), halves.links.len() as u64);
     let mut of_nodes = 0_u64;
     let mut least = f64::MAX;

@@ -99,8 +99,8 @@ fn a_hyperx_has_the_diameter_of_its_dimensions() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// In a ring of k, a node has mean distance k/4 to all, itself among them, where k is even, and
-    /// (k^2 - 1) / 4k where it is odd; a torus adds its rings.
+    /// In a ring of k, a node has mean distance k/4 to all, itself among them, where k is even.
+    /// The mean is (k^2 - 1) / 4k where k is odd. A torus adds its rings.
     #[test]
     fn a_torus_has_the_distances_of_its_rings(sizes in prop::collection::vec(1_u32..6, 1..4)) {
         let fabric = fabric(&format!("kind = 'torus'\ndimensions = {sizes:?}"));
@@ -119,7 +119,7 @@ proptest! {
         }
     }
 
-    /// The bounds of the bisection hold the least of all divisions between them.
+    /// The least of all divisions lies between the bounds of the bisection.
     #[test]
     fn bounds_hold_the_least_of_all_divisions(
         nodes in prop::collection::vec(0_u32..4, 2..9),

@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// What packing takes for an all-reduce of all GPUs.
+/// Gives what packing takes for an all-reduce of all GPUs.
 fn packed(system: &System) -> f64 {
     let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
     let question = Question::new(system, &gpus, Collective::AllReduce);
