@@ -16,7 +16,7 @@ use crate::argument::{given, sizes};
 use crate::errors;
 use crate::expectation::{settings_of, with_interfaces};
 use crate::nccl_tests::NcclTestsLog;
-use crate::plan::{gpu_ids, wanted_collective};
+use crate::plan::{MOST_EXPECTED, gpu_ids, gpu_ids_of, wanted_collective};
 use crate::system::System;
 use crate::table::Table;
 use crate::timing::bytes;
@@ -167,7 +167,7 @@ pub fn time_errors(
     #[pyo3(from_py_with = given)] p2p: bool,
     #[pyo3(from_py_with = given)] without: Option<&str>,
 ) -> PyResult<Table> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
@@ -218,7 +218,7 @@ pub fn error_likeness(
     #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     #[pyo3(from_py_with = given)] p2p: bool,
 ) -> PyResult<(String, String, String)> {
-    let gpus = gpu_ids(&gpus, system)?;
+    let gpus = gpu_ids_of(&gpus, system, "NCCL is asked for", MOST_EXPECTED)?;
     check_gpus(system.core(), &gpus).map_err(errors::collective)?;
     let wiring = Wiring::of_gpus(system.core(), &gpus);
     let Likeness { gpu, joined, library, .. } = Likeness::of(&wiring, &gpus, p2p);

@@ -706,7 +706,7 @@ impl System {
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     ) -> PyResult<Table> {
         let asked = traffic::Asked::new(&loads, &in_flight, message, [warm_up, window], hot, seed)?;
-        traffic::play(py, self, pattern, &asked, progress.as_ref())
+        traffic::play(py, self.cluster(), pattern, &asked, progress.as_ref())
     }
 
     /// A server that stands alone as text that `from_text` reads back to an equal system.

@@ -11,7 +11,6 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::number;
-use crate::system::System;
 use crate::table::Table;
 use crate::worker;
 
@@ -75,18 +74,17 @@ impl Asked {
     }
 }
 
-/// Plays it on a system.
+/// Plays it on a cluster.
 pub fn play(
     py: Python<'_>,
-    system: &System,
+    cluster: &Cluster,
     pattern: &str,
     asked: &Asked,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<Table> {
     let pattern = TrafficPattern::from_name(pattern).map_err(errors::range)?;
-    let cluster = system.cluster().as_ref().clone();
     let settings = PacketSettings { seed: asked.seed, ..cluster.settings };
-    let cluster = Cluster { settings, ..cluster };
+    let cluster = Cluster { settings, ..cluster.clone() };
     let load = SyntheticLoad {
         injection: asked.injections[0],
         message: asked.message.map_or(settings.packet_size, Bytes),

@@ -53,9 +53,9 @@ MEANINGS = {
     "own-log": "Nine of ten times in the machine's own log, at such sizes, were at most this far "
     "off.",
     "measured": "Nine of ten times of this collective on as many such GPUs, at such sizes, were at "
-    "most this far off when the clock was fitted without these GPUs.",
+    "most this far off. The clock was fitted without these GPUs.",
     "alike": "Nine of ten times on GPUs that are joined so, at such sizes, were at most this far "
-    "off when the clock was fitted without these GPUs.",
+    "off. The clock was fitted without their kind.",
     "never-measured": "No such system was measured. Nine of ten predictions elsewhere were at most "
     "this far off.",
 }

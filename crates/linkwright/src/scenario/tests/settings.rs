@@ -98,6 +98,8 @@ fn every_range_is_that_of_the_reader() {
             continue;
         }
         let reads = |value: u64| read(&text_of(setting, &value.to_string()));
+        // A node has no more interfaces than GPUs.
+        let most = if setting.path() == "system.server.nics" { 1 } else { most };
         // Skeletons want grids of ranks.
         if !["job.ranks", "job.gpus"].contains(&setting.path().as_str()) {
             assert!(reads(least).is_ok(), "{}: {:?}", setting.path(), reads(least));
