@@ -869,8 +869,8 @@ class Fabric:
 
     @property
     def bisection_bounds(self) -> tuple[float, float] | None:
-        """What bounds the bisection: no division of the nodes passes less than the first, in GB/s, and
-        one passes the second; equal where it is exact. None of fewer than two nodes.
+        """Bounds the bisection: no division of the nodes passes less than the first, in GB/s, and one
+        passes the second. Both are equal where it is exact. None of fewer than two nodes.
 
         Exact are single switches, fat-trees and tori, networks of up to 20 switches, and others
         whose bounds meet.
@@ -893,7 +893,7 @@ class Fabric:
         """How many cables it has: those of its nodes, and those between switches."""
 
     def paths(self, source: int, destination: int, *, most: int = 16) -> tuple[int, Table]:
-        """The shortest paths from a node to another.
+        """Lists the shortest paths from a node to another.
 
         Args:
             source: The node where they begin, from 0.
@@ -3450,27 +3450,27 @@ class System:
         """Plays synthetic traffic between the ports of the network, packet by packet, under each load.
 
         Each port has a node of one GPU: `System({"gpus": 1}, network=...)`. Under a rate a node sends a
-        message in each slot with a chance, the load; a slot is the time that its link takes for one. In a
-        closed loop it has a number of messages under way. What arrives in the window behind the
-        warm-up counts, and messages sent in the window are followed for as long again.
+        message in each slot with a chance, the load. A slot is the time that its link takes for one. In a
+        closed loop it has a number of messages under way. Arrivals in the window behind the warm-up
+        count, and messages sent in the window are followed for as long again.
 
         Args:
             pattern: Who sends to whom: `uniform`, `permutation`, `tornado`, `neighbour`, `adversarial`
                 or `hot-spot`.
-            loads: Shares of a node's link, above 0 to 1.
-            in_flight: Numbers of messages that each node has under way, in a closed loop.
-            message: How large each is, in bytes; one packet where absent.
+            loads: Shares of a node's link. Each is above 0, up to 1.
+            in_flight: Numbers of messages. Each node has them under way, in a closed loop.
+            message: How large each is, in bytes. It is one packet where absent.
             warm_up: How many slots pass before anything counts.
-            window: Over how many slots arrivals are counted.
-            hot: Which part of all messages goes to the hot spot, node 0.
+            window: How many slots follow. Arrivals are counted over these.
+            hot: Which part of all messages goes to the hot spot. It is node 0.
             seed: Of all choices by chance.
             progress: Called about every 100 ms, as by `replay`.
 
         Returns:
             One row for each load, then for each number in flight. Columns: load, in_flight, offered and
-            accepted (as shares of what the nodes' links carry), latency (the mean), p50, p99, longest
-            and latency_alone (without load), in seconds, messages, unfinished (that did not arrive in
-            time), longest_queue (packets that waited for one channel).
+            accepted (as shares of what the nodes' links carry). In seconds: latency (the mean), p50,
+            p99, longest and latency_alone (without load). Then: messages, unfinished (that did not
+            arrive in time), longest_queue (packets that waited for one channel).
 
         Raises:
             SimulationError: If there is no such pattern, if it does not fit the network, or if a
@@ -4161,7 +4161,7 @@ def calibrate(
 def error_likeness(
     system: System, gpus: Sequence[int], *, p2p: bool = True
 ) -> tuple[str, str, str]:
-    """What the error of a job's times depends on, whatever it runs.
+    """Tells what the error of a job's times depends on, whatever it runs.
 
     Args:
         system: The system.
@@ -4169,8 +4169,8 @@ def error_likeness(
         p2p: As for `expect`.
 
     Returns:
-        The model of the GPUs, what joins them (a kind of links, host memory, or the network), and the library; empty
-        where GPUs differ in that.
+        The model of the GPUs, what joins them (a kind of links, host memory, or the network), and the
+        library. Empty where GPUs differ in that.
 
     Raises:
         CollectiveError: If the GPUs do not fit the system.
@@ -4189,18 +4189,19 @@ def time_errors(
     """How far off a collective's times are, by size: their error bars.
 
     They are the errors of predictions for systems that were left out of the clock's fit
-    (docs/concepts/calibration.md): of rows that are alike in what joins the GPUs, the collective, the
-    algorithm, the number of servers and the size's decade, or of a wider group where too few are; on a
-    calibrated machine those that its log was left with.
+    (docs/concepts/calibration.md). The rows are alike in what joins the GPUs, the collective, the
+    algorithm, the number of servers and the size's decade. Where too few are, they are of a wider
+    group. On a calibrated machine they are those that its log was left with.
 
     Args:
         system: The system.
         gpus: The job's GPUs by their ids.
         sizes: Bytes, as nccl-tests counts them.
-        collective: One of `collective_names`; bars of any collective if absent.
-        algorithms: For each size what the library runs, as `expect` names it; of any algorithm if absent.
+        collective: One of `collective_names`. Bars are of any collective if absent.
+        algorithms: For each size what the library runs, as `expect` names it. Bars are of any algorithm
+            if absent.
         p2p: As for `expect`.
-        without: The name of a measured system whose rows do not count, to see what bars are worth there.
+        without: The name of a measured system. Its rows do not count, to see what bars are worth there.
 
     Returns:
         One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times

@@ -54,7 +54,10 @@ fn each_gpu_reads_code_of_its_own() {
         // Once through each second level, but where that holds nothing.
         let more = with.memory_sum().reads - without.memory_sum().reads;
         let through_none = name == "zero-copy";
-        let expected = if through_none { misses..=misses } else { times(GPUS) };
+        // A tracker under sequential consistency reads a line once for several GPUs that wait for it.
+        let least = if name == "tsm-wt-c-sc" { *lines.start() } else { GPUS * lines.start() };
+        let most = *times(GPUS).end();
+        let expected = if through_none { misses..=misses } else { least..=most };
         assert!(expected.contains(&more), "{name}: {more}");
         // Nor does code come from afar.
         assert_eq!(with.instructions.remote, without.instructions.remote, "{name}");
