@@ -135,6 +135,7 @@ GIVEN: dict[str, Any] = {
     "anchor": "none.otf2",
 }
 OF_ONE: dict[str, dict[str, Any]] = {
+    "Fabric.paths": {"source": 0, "destination": 1},
     "Job": {"gpus": 1},
     "ClusterJob": {},
     "NcclTestsLog.check": {"gpus": 2},

@@ -53,6 +53,13 @@ CASES: dict[str, list[str]] = {
     "replay": ["laghos", "--ranks", "4"],
     "run": ["scenario.toml"],
     "compare": ["scenario.toml"],
+    "size": [
+        str(EXAMPLES / "nodes-to-size.toml"),
+        "--vary",
+        "system.network.bandwidth_scale=1..2",
+        "--prices",
+        str(EXAMPLES / "prices.toml"),
+    ],
     "train": ["lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"],
     "gpu list": [],
     "gpu run": ["relu", "--size", "1024"],

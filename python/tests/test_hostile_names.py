@@ -143,6 +143,8 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "collective time": [("all-reduce", *MACHINE, *SMALL)],
     "collective compare": [("all-reduce", *MACHINE)],
     "collective expect": [("all-reduce", *MACHINE, *SMALL)],
+    "size": [(HOSTILE, "--vary", "seed=1..2"), ("cluster.toml", "--vary", f"{HOSTILE}=1..2")],
+    "traffic": [(HOSTILE, "--network", "torus"), ("uniform", "--network", HOSTILE)],
     "train": [(HOSTILE,), ("lenet", *MACHINE), ("lenet", "--communication", HOSTILE)],
     "gpu list": [()],
     "gpu run": [("relu", "--size", "64", "--preset", HOSTILE), (HOSTILE,), (HOSTILE + ".kernel",)],
