@@ -99,13 +99,13 @@ def test_what_the_pages_say_of_sharing_and_wiring_is_so() -> None:
     for kind in measured.kinds:
         assert all(abs(measured.cost(kind, name)) < 5e-4 for name in TREES)
         scattered = measured.cost(kind, placement="scattered")
-        assert -1e-3 < scattered < (0.07 if kind[0] in ("kripke", "laghos") else 0.9)
+        assert -2e-3 < scattered < (0.07 if kind[0] in ("kripke", "laghos") else 0.9)
         slower_on_quartz = measured.over_quartz(kind, "tapered") < -0.05
         assert slower_on_quartz is (kind[0] == "stencil4d" and kind[1] > 32)
     quartz_pods, tapered = (in_pods(name, ("stencil4d", 256)) for name in ("quartz", "tapered"))
     assert tapered.busiest == pytest.approx(1, abs=1e-3)
     assert tapered.most < quartz_pods.least < quartz_pods.most
-    assert quartz_pods.busiest > 4
+    assert 1.2 < quartz_pods.busiest < 1.5
 
 
 def test_sharing_costs_what_a_job_takes_longer_in_the_mix() -> None:
