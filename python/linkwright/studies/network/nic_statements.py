@@ -187,7 +187,7 @@ def _best_is(name: str) -> Callable[[dict[str, float]], bool]:
 BETWEEN_TWO_SWITCHES = (
     "Placed linearly, the lines of our Subcomm3d lie at one switch, where nothing stands in their "
     "way, or at two, where all that crosses goes over the one link between them, whatever the "
-    "order. Alone on nodes by chance RR gains about as much as in the paper."
+    "order. Alone on nodes by chance RR gains, too."
 )
 AT_ONE_RECEIVER = (
     "The messages of the eight processes of a node mostly go to one or two other nodes, so that "

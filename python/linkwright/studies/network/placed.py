@@ -106,8 +106,9 @@ class Placed:
                 "node stay together in all.",
                 f"{self.counts()} A finding holds under a placement where it does with every seed.",
                 "Alone, linear mapping explains why round robin gains nothing for Subcomm3d: its "
-                "lines then lie at one switch or two. With nodes by chance it gains as much as in "
-                "the paper, and Stencil4d less than with linear mapping, so that both come near. "
+                "lines then lie at one switch or two. With nodes by chance it gains, too, and "
+                "Stencil4d gains less than with linear mapping: the first table has both beside "
+                "the paper's numbers. "
                 "It is no cure for all, as the other findings show.",
             ],
             tables=[self._numbers(), self._findings()],
