@@ -107,7 +107,7 @@ proptest! {
         let nodes = f64::from(fabric.nodes());
         let of_ring = |size: u32| {
             let k = f64::from(size);
-            if size % 2 == 0 { k / 4.0 } else { (k * k - 1.0) / (4.0 * k) }
+            if size.is_multiple_of(2) { k / 4.0 } else { (k * k - 1.0) / (4.0 * k) }
         };
         match distances(&fabric) {
             None => prop_assert_eq!(fabric.nodes(), 1),
