@@ -203,3 +203,19 @@ def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
         expect(four, ids, "all-gather", [8], algorithm="pat", nccl="2.22.3")
     with pytest.raises(CollectiveError, match="CollNet"):
         expect(four, list(range(32)), "all-reduce", [8], algorithm="nvls")
+
+
+@pytest.mark.parametrize("algorithm", ["tree", "nvls-tree"])
+def test_trees_of_thousands_of_gpus_cost_a_level_more_for_twice_the_servers(algorithm: str) -> None:
+    def time(servers: int, size: str) -> float:
+        of_servers = ("--servers", str(servers), "--algorithm", algorithm, "-b", size, "-e", size)
+        told = linkwright(
+            "collective", "expect", "all-reduce", "-m", "hgx-h100", *of_servers, "--json"
+        )
+        return float(json.loads(told.stdout)["sweep"][0]["time"])
+
+    for size in ("64KiB", "16MiB"):
+        times = [time(servers, size) for servers in (64, 256, 1024)]
+        levels = (times[1] - times[0], times[2] - times[1])
+        assert 0 < levels[0] < 0.3 * times[0]
+        assert levels[1] == pytest.approx(levels[0], rel=0.25)

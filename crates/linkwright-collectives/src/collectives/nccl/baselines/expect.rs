@@ -11,6 +11,7 @@ pub mod doubts;
 use thiserror::Error;
 
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
+use super::deep_trees::{DeepPlayer, DeepTree};
 use super::plans::{Timed, outline_choice};
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::planners::plan::PlanError;
@@ -149,6 +150,12 @@ pub(in crate::collectives) struct Prepared<'a> {
     played: Vec<usize>,
 }
 
+/// A schedule that is ready to be played, or the trees that stand for it.
+enum Played<'a> {
+    One(Player<'a>),
+    Deep(DeepPlayer<'a>),
+}
+
 impl<'a> Prepared<'a> {
     /// # Errors
     /// As [`expect`].
@@ -177,7 +184,11 @@ impl<'a> Prepared<'a> {
         }
         let schedules = kinds
             .iter()
-            .map(|choice| outline_choice(&wiring, gpus, collective, &chooser, choice))
+            .map(|choice| {
+                let deep = DeepTree::of(&wiring, gpus, collective, &chooser, choice)?;
+                let in_whole = || outline_choice(&wiring, gpus, collective, &chooser, choice);
+                deep.map_or_else(in_whole, |tree| Ok(Timed::Deep(Box::new(tree))))
+            })
             .collect::<Result<_, PlanError>>()?;
         let processes = settings.processes.unwrap_or_else(|| Processes::usual(&wiring, gpus));
         let processes = processes.of(chooser.launches_as_group());
@@ -199,13 +210,22 @@ impl<'a> Prepared<'a> {
             let schedule = timed.schedule();
             let costs = terms.protocol(schedule.protocol, self.setting(schedule, wiring));
             players.push(match timed {
-                Timed::Whole(schedule) => Player::on(schedule, &routes, &costs)?,
-                Timed::Outline(outline) => Player::on_outline(outline, &routes, &costs)?,
+                Timed::Whole(schedule) => Played::One(Player::on(schedule, &routes, &costs)?),
+                Timed::Outline(outline) => {
+                    Played::One(Player::on_outline(outline, &routes, &costs)?)
+                }
+                Timed::Deep(tree) => {
+                    Played::Deep(tree.players(|tree| Player::on(tree, &routes, &costs))?)
+                }
             });
         }
         let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
         rows.map(|((size, choice), at)| {
-            players[*at].time(*size, choice.longest_run(self.collective))
+            let chunk = choice.longest_run(self.collective);
+            match &players[*at] {
+                Played::One(player) => player.time(*size, chunk),
+                Played::Deep(player) => player.time(*size, chunk),
+            }
         })
         .collect()
     }

@@ -15,6 +15,7 @@
 mod channel_interfaces;
 mod choice;
 mod constants;
+mod deep_trees;
 pub mod double_tree;
 pub mod expect;
 mod expected_algorithm;

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::choice::versions::today;
 use super::choice::{Choice, ChoiceError, Chooser, Settings, dealing_of, newest_dealing, rings_in};
+use super::deep_trees::DeepTree;
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::interfaces::Dealing;
 use super::rings::{Era, rings_of};
@@ -187,13 +188,17 @@ pub(in crate::collectives) enum Timed {
     Whole(Schedule),
     /// The steps of rank 0 are those of all ranks.
     Outline(Schedule),
+    /// Smaller trees stand for it.
+    Deep(Box<DeepTree>),
 }
 
 impl Timed {
     /// What is written of it.
     pub(in crate::collectives) fn schedule(&self) -> &Schedule {
-        let (Self::Whole(schedule) | Self::Outline(schedule)) = self;
-        schedule
+        match self {
+            Self::Whole(schedule) | Self::Outline(schedule) => schedule,
+            Self::Deep(tree) => &tree.near,
+        }
     }
 }
 

@@ -122,8 +122,8 @@ impl Candidates {
         let mut used: BTreeSet<LinkKind> = BTreeSet::new();
         for timed in &prepared.schedules {
             let loads = match timed {
-                Timed::Whole(schedule) => link_bytes(schedule, &routes)?,
                 Timed::Outline(outline) => outline_bytes(outline, &routes)?,
+                played => link_bytes(played.schedule(), &routes)?,
             };
             let loaded = loads.iter().enumerate().filter(|(_, load)| **load > 0.0);
             used.extend(loaded.filter_map(|(resource, _)| routes.wire(resource).0.kind));

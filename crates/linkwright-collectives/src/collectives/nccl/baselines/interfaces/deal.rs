@@ -21,6 +21,11 @@ pub(in crate::collectives::nccl::baselines) struct Deal {
 }
 
 impl Deal {
+    /// Whether all servers are alike.
+    pub(in crate::collectives::nccl::baselines) fn is_of_one_kind(&self) -> bool {
+        self.kinds.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     /// Deals channels on servers, by the ranks of each and the rings that were found there.
     pub(in crate::collectives::nccl::baselines) fn new(
         wiring: &Wiring,
