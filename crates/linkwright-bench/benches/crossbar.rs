@@ -82,7 +82,7 @@ impl Model for Lean {
 
 fn lean(hierarchy: &Hierarchy) -> u64 {
     let banks = GPUS * hierarchy.second.banks;
-    let [links, _] = shared(hierarchy, GPUS, bandwidth());
+    let links = shared(hierarchy, GPUS, bandwidth());
     let left = vec![MESSAGES; banks as usize];
     let mut model = Lean { links, gap: gap(hierarchy), left, delivered: 0 };
     let mut engine = Engine::unwatched();

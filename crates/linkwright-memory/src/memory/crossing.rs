@@ -1,7 +1,7 @@
 //! Requests between caches, memory and the host: over links, and to where they go.
 
 use super::address::{AddressMap, Pages};
-use super::fabric::{self, MemoryLinks, pcie_path};
+use super::fabric::{self, MemoryLinks, pcie_path, shared_path};
 use super::protocol::CoherenceProtocol;
 use super::requests::{Request, Stage};
 use super::run::GpuOptions;
@@ -10,12 +10,11 @@ use crate::engine::Scheduler;
 use crate::system::gpus::Hierarchy;
 use crate::units::Picoseconds;
 
-/// All links: PCIe between GPUs and the host, and those to and from the controllers of shared
-/// memory.
+/// The links that a memory system goes over: PCIe between GPUs and the host, or those to and from
+/// the controllers of shared memory, which need no others.
 #[derive(Debug)]
 pub(super) struct Links {
-    pcie: MemoryLinks,
-    shared: [MemoryLinks; 2],
+    links: MemoryLinks,
     pages: Pages,
     gpus: u32,
     banks: u32,
@@ -26,15 +25,12 @@ pub(super) struct Links {
 impl Links {
     /// Links that have carried nothing.
     pub(super) fn new(hierarchy: &Hierarchy, options: &GpuOptions) -> Self {
-        let gpus = options.gpus;
-        Self {
-            pcie: fabric::pcie(hierarchy, gpus),
-            shared: fabric::shared(hierarchy, gpus, options.shared_bandwidth),
-            pages: options.memory.pages(),
-            gpus,
-            banks: hierarchy.second.banks,
-            remote: 0,
-        }
+        let (gpus, pages) = (options.gpus, options.memory.pages());
+        let links = match pages {
+            Pages::Shared => fabric::shared(hierarchy, gpus, options.shared_bandwidth),
+            Pages::Own | Pages::Pinned | Pages::Migrating => fabric::pcie(hierarchy, gpus),
+        };
+        Self { links, pages, gpus, banks: hierarchy.second.banks, remote: 0 }
     }
 
     /// Gives the path from a bank of the second level to a line's home, or back.
@@ -42,7 +38,7 @@ impl Links {
     pub(super) fn path(&self, bank: u32, physical: u64, to_home: bool) -> u32 {
         let (gpus, gpu) = (self.gpus, bank / self.banks);
         let home = match self.pages {
-            Pages::Shared => return bank,
+            Pages::Shared => return shared_path(gpus * self.banks, bank, to_home),
             Pages::Pinned => gpus,
             Pages::Own | Pages::Migrating => AddressMap::memory(physical),
         };
@@ -52,16 +48,9 @@ impl Links {
     /// Puts a request on its next link: when it is through, and whether that was the last.
     #[inline]
     fn cross<S>(&mut self, now: u64, request: &mut Request<S>) -> (u64, bool) {
-        let links = match (request.stage, self.pages) {
-            (Stage::Home | Stage::Probed, Pages::Shared) => &mut self.shared[0],
-            (Stage::BackAtSecond | Stage::Evicted | Stage::Probe(_), Pages::Shared) => {
-                &mut self.shared[1]
-            }
-            _ => &mut self.pcie,
-        };
         let crossed = request.crossed;
         request.crossed += 1;
-        links.cross(now, request.path, crossed, request.bytes.into())
+        self.links.cross(now, request.path, crossed, request.bytes.into())
     }
 
     /// Counts an access that leaves its GPU for the memory of another, or of the host.
@@ -76,8 +65,8 @@ impl Links {
     }
 
     /// Gives the links that this memory system goes over.
-    pub(super) fn used(&self) -> &[MemoryLinks] {
-        if self.pages == Pages::Shared { &self.shared } else { std::slice::from_ref(&self.pcie) }
+    pub(super) fn used(&self) -> &MemoryLinks {
+        &self.links
     }
 }
 

@@ -48,6 +48,11 @@ impl<P: CoherenceProtocol> Homes<P> {
         }
     }
 
+    /// Gives how many timestamps each controller of shared memory has forgotten for lack of room.
+    pub(super) fn evictions(&self) -> impl Iterator<Item = u64> {
+        self.stamps.iter().map(TimestampStorageUnit::evictions)
+    }
+
     /// Serves a request for a line, numbered within its controller of shared memory, and gives the
     /// protocol's answer.
     #[inline]

@@ -4,7 +4,7 @@ use super::address::Distribution;
 use super::dram::DramTiming;
 use super::driver::DriverStep;
 use super::error::{GpuRunError, MOST_GPUS};
-use super::fabric::{Carried, MemoryLinks};
+use super::fabric::Carried;
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{Image, KernelWorkload};
 use super::memory_system::MemorySystem;
@@ -129,6 +129,7 @@ impl GpuRun {
             writes: sum.writes + one.writes,
             copied_out: sum.copied_out + one.copied_out,
             copied_in: sum.copied_in + one.copied_in,
+            timestamp_evictions: sum.timestamp_evictions + one.timestamp_evictions,
         })
     }
 }
@@ -226,10 +227,16 @@ fn check(
 impl<P: CoherenceProtocol> Gpus<'_, P> {
     fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
         let timeline = self.recorded(time);
-        let carried = self.links.used().iter().flat_map(MemoryLinks::carried);
+        let carried = self.links.used().carried();
         let links = carried.map(|(name, carried)| (name.to_owned(), carried)).collect();
         let [vector, scalar] = self.first.into_counts();
-        let memory = self.memory.counts().to_vec();
+        let mut memory = self.memory.counts().to_vec();
+        // Who leases nothing has no timestamps.
+        if !self.protocol.heeds().is_empty() {
+            for (channel, evictions) in memory.iter_mut().zip(self.homes.evictions()) {
+                channel.timestamp_evictions = evictions;
+            }
+        }
         let mut image = self.memory.into_image();
         // What second levels hold last is what a reader of memory would see in the end.
         if let Some(image) = &mut image {

@@ -30,6 +30,8 @@ pub struct MemoryCounts {
     pub copied_out: u64,
     /// Lines written by copies from the host.
     pub copied_in: u64,
+    /// Timestamps that its storage unit forgot for lack of room.
+    pub timestamp_evictions: u64,
 }
 
 /// What wavefronts have done.

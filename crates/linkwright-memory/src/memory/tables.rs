@@ -91,7 +91,8 @@ pub fn caches(run: &GpuRun, gpus: u32) -> Table {
 }
 
 /// One row for each channel of memory: the GPU whose it is, or none where all share it, and lines
-/// read and written, for caches and by copies to and from the host.
+/// read and written, for caches and by copies to and from the host; timestamps forgotten for lack of
+/// room.
 #[must_use]
 pub fn memory(run: &GpuRun, gpus: u32) -> Table {
     let banks = (run.second.len() / gpus as usize).max(1);
@@ -113,6 +114,7 @@ pub fn memory(run: &GpuRun, gpus: u32) -> Table {
         .with("writes", "", column(|counts| counts.writes))
         .with("copied_in", "", column(|counts| counts.copied_in))
         .with("copied_out", "", column(|counts| counts.copied_out))
+        .with("timestamp_evictions", "", column(|counts| counts.timestamp_evictions))
 }
 
 /// One row for each link between caches, GPUs and memory that carried something: messages, bytes

@@ -3,6 +3,7 @@
 mod code;
 mod controller;
 mod settings;
+mod wiring;
 
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{

@@ -118,7 +118,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// Begins with a timeline of so many work-groups.
     pub(super) fn record(&mut self, most_groups: usize) {
         let memories = self.memory.counts().len() / self.counts.banks as usize;
-        let links: usize = self.links.used().iter().map(|links| links.carried().count()).sum();
+        let links = self.links.used().carried().count();
         let timeline = Timeline::new(most_groups, self.counts.cycle, links + 2 * memories);
         let sample_at = timeline.interval.0;
         self.recorder = Recorder { timeline: Some(Box::new(timeline)), sample_at };
@@ -139,9 +139,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     fn sample_until(&mut self, time: u64) {
         let Some(timeline) = &mut self.recorder.timeline else { return };
-        for links in self.links.used() {
-            timeline.sums.extend(links.busy_until(time));
-        }
+        timeline.sums.extend(self.links.used().busy_until(time));
         for channels in self.memory.counts().chunks(self.counts.banks as usize) {
             timeline.sums.push(channels.iter().map(|counts| counts.reads).sum());
             timeline.sums.push(channels.iter().map(|counts| counts.writes).sum());

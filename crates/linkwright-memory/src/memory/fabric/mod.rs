@@ -5,11 +5,15 @@
 //! Endpoints take whatever comes: the registers of misses bound what is under way. What it leaves
 //! out: credits, virtual channels, and errors.
 //!
-//! Two fabrics are built of it: PCIe switches between GPUs and the host ([`pcie`]), and the switch
+//! Two fabrics are built of it: PCIe switches between GPUs and the host ([`pcie`]), and what lies
 //! between second-level caches and unified controllers of truly shared memory ([`shared`]).
 
+mod wiring;
+
+pub use wiring::{shared, shared_path};
+
 use crate::system::gpus::Hierarchy;
-use crate::units::{Bandwidth, Picoseconds};
+use crate::units::Picoseconds;
 
 /// A link, one way.
 #[derive(Debug, Clone, Copy)]
@@ -172,38 +176,6 @@ pub fn pcie(hierarchy: &Hierarchy, gpus: u32) -> MemoryLinks {
 #[must_use]
 pub fn pcie_path(gpus: u32, from: u32, to: u32) -> LinkPath {
     from * (gpus + 1) + to
-}
-
-/// The switch between the banks of all second-level caches and the unified controllers, one for
-/// each bank of a GPU: the way to memory, and the way back.
-///
-/// Each bank has a link each way, all banks of a GPU together as fast as the bandwidth says; so has
-/// each controller, as fast as the banks that it serves. The path of a bank has its number.
-#[must_use]
-pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [MemoryLinks; 2] {
-    let banks = hierarchy.second.banks;
-    let cycle = hierarchy.cycle.0;
-    let hop = u64::from(hierarchy.pcie.switch) * cycle;
-    let of_bank = (bandwidth.0 / u64::from(banks)).max(1);
-    [true, false].map(|down| {
-        let mut links = MemoryLinks::new();
-        let mut link = |end: String, bandwidth, first: bool| {
-            let name = if first { format!("{end} to switch") } else { format!("switch to {end}") };
-            let rate = Rate::Bytes { bandwidth, cycle };
-            links.link(name, rate, if first { hop } else { 0 })
-        };
-        let controllers: Vec<_> = (0..banks)
-            .map(|bank| link(format!("controller {bank}"), of_bank * u64::from(gpus), !down))
-            .collect();
-        let ends: Vec<_> = (0..gpus * banks)
-            .map(|end| link(format!("GPU{} L2 bank {}", end / banks, end % banks), of_bank, down))
-            .collect();
-        for (end, of_end) in ends.into_iter().enumerate() {
-            let of_controller = controllers[end % banks as usize];
-            links.path(&if down { [of_end, of_controller] } else { [of_controller, of_end] });
-        }
-        links
-    })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub struct TimestampStorageUnit<P: CoherenceProtocol> {
     sets: usize,
     lines: Vec<Option<(u64, P::Home)>>,
     controller: P::Controller,
+    evictions: u64,
 }
 
 impl<P: CoherenceProtocol> TimestampStorageUnit<P> {
@@ -32,7 +33,13 @@ impl<P: CoherenceProtocol> TimestampStorageUnit<P> {
     #[must_use]
     pub fn new(sets: usize, ways: usize) -> Self {
         assert!(sets > 0 && ways > 0, "a unit has sets and ways");
-        Self { ways, sets, lines: vec![None; sets * ways], controller: P::Controller::default() }
+        Self {
+            ways,
+            sets,
+            lines: vec![None; sets * ways],
+            controller: P::Controller::default(),
+            evictions: 0,
+        }
     }
 
     /// The controller's own state, and the entry of a line, numbered within the controller.
@@ -51,11 +58,18 @@ impl<P: CoherenceProtocol> TimestampStorageUnit<P> {
         (&mut self.controller, home)
     }
 
+    /// Gives how many entries a full set has forgotten.
+    #[must_use]
+    pub fn evictions(&self) -> u64 {
+        self.evictions
+    }
+
     fn make(&mut self, protocol: &P, first: usize, line: u64) -> usize {
         let set = &mut self.lines[first..first + self.ways];
         let rank = |slot: &Option<(u64, P::Home)>| slot.map(|(_, home)| protocol.rank(&home));
         let way = (0..set.len()).min_by_key(|way| rank(&set[*way])).unwrap_or(0);
         if let Some((_, home)) = set[way] {
+            self.evictions += 1;
             let probes = protocol.forget(&mut self.controller, &home);
             debug_assert_eq!(probes.gpus, 0, "a unit forgets at once");
         }
@@ -87,5 +101,6 @@ mod tests {
         assert_eq!(write(4).written, first.until + 1);
         // Line 0 came back unknown: after all that was forgotten, not from 0 on.
         assert!(write(0).written > first.until + 1);
+        assert_eq!(unit.evictions(), 2);
     }
 }

@@ -100,3 +100,26 @@ fn timestamps_take_no_time_beside_dram_unless_they_are_slower() {
     assert_eq!(time(|of| of.tsu.latency = 50), plain);
     assert!(time(|of| of.tsu.latency = 300) > plain);
 }
+
+/// A timestamp storage unit with fewer entries than lines forgets some; its size is its own.
+#[test]
+fn storage_units_have_a_size_of_their_own_and_forget() {
+    let of = (Benchmark::MatrixTranspose, 128);
+    let forgotten = |entries, second: u64| {
+        let hierarchy = small(|of| {
+            (of.tsu.entries, of.second.size) = (entries, Bytes(second));
+        });
+        played(&hierarchy, of, "tsm-wt-c-rc").memory_sum().timestamp_evictions
+    };
+    // Two matrices of 64 KiB are 2,048 lines, and code. An entry follows each line of the second level.
+    assert_eq!(forgotten(None, 256 << 10), 0);
+    assert!(forgotten(None, 4 << 10) > 0, "four GPUs have 2,048 entries, unevenly used");
+    assert_eq!(forgotten(Some(32 << 10), 4 << 10), 0, "the second level's size changes nothing");
+    let few = forgotten(Some(64), 4 << 10);
+    assert!(few >= 2_048 - 4 * 64, "{few}");
+    // Nobody else has timestamps to forget.
+    for memory in ["tsm-wt-nc-rc", "rdma", "mesi"] {
+        let hierarchy = small(|of| of.tsu.entries = Some(64));
+        assert_eq!(played(&hierarchy, of, memory).memory_sum().timestamp_evictions, 0, "{memory}");
+    }
+}

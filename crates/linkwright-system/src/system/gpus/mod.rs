@@ -13,6 +13,7 @@ mod model;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod wiring;
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -25,6 +26,7 @@ pub use model::{
     NumberType, PciId, Peak, PeerAccess, Vendor,
 };
 pub use reader::{read, write};
+pub use wiring::{Wiring, WiringShape};
 
 use crate::diagnostic::{InputError, Registered, Registry, closest, instead_of};
 use crate::system::kinds::LinkKind;
