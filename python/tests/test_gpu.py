@@ -29,6 +29,7 @@ from linkwright import (
     gpu_litmus,
     gpu_litmus_tests,
     gpu_model,
+    names,
 )
 
 
@@ -522,3 +523,60 @@ def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
         GpuModel.from_toml(text.replace('merging = "sequential"', 'merging = "often"'))
     with pytest.raises(MachineError, match=r"has no \[hierarchy\]"):
         GpuSystem("t4")
+
+
+def _wired(text: str) -> GpuModel:
+    """The GPUs of Table 3.1 with a wiring of these keys."""
+    return GpuModel.from_toml(f"{gpu_model('r9-nano').to_toml()}\n[hierarchy.wiring]\n{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('shape = "star"\nlink = 70', 'unknown name: `"star"`; there are switch, crossbar'),
+        ('shape = "ring"\nlink = 0', "0 is not from 1 to 1000000"),
+        ('shape = "ring"', "no key `link`: `[hierarchy.wiring]`; add `link`"),
+        ('shape = "ring"\nlink = 7\nbandwidth = "0 GB/s"', "it must be above zero"),
+        ('shape = "clos"\nlink = 7\nmiddle = 0', "0 is not from 1 to 256"),
+        ('shape = "interposers"\nlink = 7\nbetween = 0', "it must be above zero"),
+        ('shape = "ring"\nlink = 7\nmiddle = 2', "`middle` changes nothing where the shape is `ri"),
+        ('shape = "crossbar"\nlink = 7\nbandwidth = "8 GB/s"', "`bandwidth` changes nothing where"),
+        (
+            'shape = "clos"\nlink = 7\nbetween = 2',
+            "`between` changes nothing where the shape is `c",
+        ),
+    ],
+)
+def test_a_wiring_that_cannot_be_is_refused_in_a_line(keys: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as refused:
+        _wired(keys)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_wiring_comes_back_and_its_links_are_named() -> None:
+    ring = _wired('shape = "ring"\nlink = 70\nbandwidth = "8 GB/s"')
+    assert GpuModel.from_toml(ring.to_toml()) == ring
+    run = GpuSystem(ring, 4, "tsm-wt-c-rc").run("relu", 4096)
+    assert run.correct
+    assert {"GPU0 L2 bank 3 to router 0", "router 0 to router 3"} <= {
+        row["link"] for row in run.links()
+    }
+    # A switch of twice 70 cycles is what a file without a wiring has.
+    switch = _wired('shape = "switch"\nlink = 70')
+    times = [GpuSystem(of, 4, "tsm-wt-c-rc").run("relu", 4096).time for of in (switch, "r9-nano")]
+    assert times[0] == times[1]
+    assert times[0] < run.time
+
+
+def test_timestamps_that_a_small_storage_unit_forgets_are_counted() -> None:
+    text = gpu_model("r9-nano").to_toml().replace("ways = 8", "ways = 8\nentries = 64")
+    small = GpuModel.from_toml(text)
+
+    def forgotten(model: GpuModel | str, memory: names.MemorySystemName) -> int:
+        run = GpuSystem(model, 4, memory).run("relu", 65_536, data=False)
+        return sum(row["timestamp_evictions"] for row in run.channels())
+
+    # 8,192 lines are read and written, and there are 256 entries.
+    assert forgotten(small, "tsm-wt-c-rc") >= 8192 - 256
+    assert forgotten("r9-nano", "tsm-wt-c-rc") == 0
+    assert forgotten(small, "tsm-wb-nc-rc") == 0

@@ -23,9 +23,11 @@ from linkwright.studies.memory.settings import (
     XTREME,
     Setting,
     plan,
+    wired,
 )
 from linkwright.studies.memory.statements import STATEMENTS, statements
 from linkwright.studies.memory.study import study_of
+from linkwright.studies.memory.wirings import wirings
 from linkwright.sweeps import local_threads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,6 +177,25 @@ def test_all_switches_are_those_of_the_gpu_s_file(runs: list[Run]) -> None:
     setting = Setting("xtreme", "xtreme3", 384, "tsm-wt-c-rc", data=True, switches=together)
     fields = {name: value for name, value in vars(setting).items() if name != "part"}
     assert measure(**fields) == vars(kept[setting])
+
+
+def test_a_wiring_s_runs_are_those_of_today_and_shorter_ways_are_worth_more(
+    runs: list[Run],
+) -> None:
+    kept = dict(runs)
+    setting = Setting("wirings", "mm", 128, "tsm-wt-c-rc", switches=wired("ring", narrow=True))
+    fields = {name: value for name, value in vars(setting).items() if name != "part"}
+    assert measure(**fields) == vars(kept[setting])
+    section = wirings(Measured(runs))
+    assert section is not None
+    rows = {(row[0], row[1]): float(str(row[4])) for row in section.tables[0].rows}
+    assert rows["crossbar", ""] > rows["one switch", ""] > max(list(rows.values())[2:])
+    # Fewer bytes across the middle of the package are never worth more.
+    assert all(rows[name, "8"] < rows[name, "32"] for name, bandwidth in rows if bandwidth == "8")
+    # Without runs over a wiring nothing is said of any.
+    assert wirings(Measured([run for run in runs if run[0].part != "wirings"])) is None
+    with pytest.raises(ValueError, match="there is no switch 'star'; there are evictions, tr"):
+        model_with("locks star")
 
 
 def test_numbers_come_back_as_they_were_measured(runs: list[Run]) -> None:

@@ -313,7 +313,9 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "page_migrations": run.page_migrations,
         "steps": list(run.steps()),
         "caches": _sums(run.caches()),
-        "dram": _totals(run.channels(), "reads", "writes", "copied_in", "copied_out"),
+        "dram": _totals(
+            run.channels(), "reads", "writes", "copied_in", "copied_out", "timestamp_evictions"
+        ),
         "links": list(run.links()),
         "loads": list(run.loads()),
     }
@@ -393,6 +395,8 @@ def _print(run: GpuRun) -> None:
         f"DRAM lines: {dram['reads']:,} read, {dram['writes']:,} written; "
         f"{dram['copied_in']:,} copied in, {dram['copied_out']:,} out"
     )
+    if "read_lease" in run.system.heeds:
+        output.say(f"timestamps forgotten for lack of room: {dram['timestamp_evictions']:,}")
     busiest = sorted(fields["links"], key=lambda link: -link["utilisation"])[:4]
     if busiest:
         told = ", ".join(f"{link['link']} {percent(link['utilisation'])}" for link in busiest)

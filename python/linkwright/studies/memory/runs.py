@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from linkwright import GpuModel, GpuRun, GpuSystem, gpu_model, names
 from linkwright.studies.memory.measured import Result, Run
-from linkwright.studies.memory.settings import SWITCHES, Setting
+from linkwright.studies.memory.settings import SHAPES, SWITCHES, Setting
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
 __all__ = ["Performed", "Progress", "measure", "model_with", "perform"]
@@ -82,7 +82,7 @@ def measure(
         read_lease: How long a copy that was read is valid.
         write_lease: How long one that was written is.
         data: Whether it has data.
-        switches: Which of `SWITCHES` are on.
+        switches: Which of `SWITCHES` are on, and the wiring.
     """
     system = GpuSystem(
         model_with(switches),
@@ -124,13 +124,15 @@ def model_with(switches: str) -> GpuModel:
     """Gives the GPUs of Table 3.1 with some of `SWITCHES` on.
 
     Args:
-        switches: Those that are on, with spaces between.
+        switches: Those that are on, with spaces between; one of `SHAPES` is the wiring, with
+            `narrow` links between its switches.
     """
     text = gpu_model("r9-nano").to_toml()
     on = switches.split()
-    unknown = [each for each in on if each not in SWITCHES]
+    there = (*SWITCHES, *SHAPES, "narrow")
+    unknown = [each for each in on if each not in there]
     if unknown:
-        msg = f"there is no switch {unknown[0]!r}; there are {', '.join(SWITCHES)}"
+        msg = f"there is no switch {unknown[0]!r}; there are {', '.join(there)}"
         raise ValueError(msg)
     if "evictions" not in on:
         text = _switched(text, "evicts_first = true", "evicts_first = false")
@@ -144,6 +146,10 @@ def model_with(switches: str) -> GpuModel:
         tracker = text.index("[hierarchy.tracker]")
         text = text[:tracker] + text[text.index("\n[", tracker) + 1 :]
         text = _switched(text, "latency = 50", "latency = 0")
+    for shape in (each for each in on if each in SHAPES):
+        # Two links take what the switch does where no wiring is said.
+        text += f'\n[hierarchy.wiring]\nshape = "{shape}"\nlink = 70\n'
+        text += 'bandwidth = "8 GB/s"\n' if "narrow" in on else ""
     return GpuModel.from_toml(text)
 
 

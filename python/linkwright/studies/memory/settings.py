@@ -14,13 +14,17 @@ __all__ = [
     "BENCHMARKS",
     "LEASES",
     "LOCAL",
+    "NARROW",
+    "SHAPES",
     "SHARED",
     "SWITCHES",
     "SYSTEMS",
+    "WIRED",
     "XTREME",
     "Setting",
     "known",
     "plan",
+    "wired",
 ]
 
 # Table 3.2's, with those first that section 3.3 calls memory-bound.
@@ -48,6 +52,11 @@ ABLATION: dict[str, tuple[tuple[str, ...], bool]] = {
     "": ((), True),
     "evictions tracker leases locks": ((), True),
 }
+# What a GPU's file may call its wiring, and those that have links between switches.
+SHAPES = ("switch", "crossbar", "ring", "mesh", "clos", "interposers")
+NARROW = ("ring", "mesh", "clos", "interposers")
+# Memory systems that each wiring runs, after one that has none.
+WIRED = (LOCAL, "tsm-wb-nc-rc", "tsm-wt-c-rc")
 
 # Smaller than Table 3.2's footprints, and but for aes at least the 8 MB of all second levels.
 _LARGE = {
@@ -96,7 +105,7 @@ class Setting:
 
     Attributes:
         part: Of which figure it is: `systems`, `footprints`, `bandwidth`, `gpus`, `xtreme`,
-            `leases` or `ways`; of none `strides`, and `small`, whose runs end at once.
+            `leases` or `ways`; of none `strides`, `wirings`, and `small`, whose runs end at once.
         benchmark: What runs.
         size: How large.
         memory: How the GPUs share memory.
@@ -105,7 +114,8 @@ class Setting:
         read_lease: How long a copy that was read is valid, in logical time.
         write_lease: How long one that was written is.
         data: Whether it has data, so that its answer can be wrong.
-        switches: Some of `SWITCHES`, with spaces between, are on.
+        switches: Some of `SWITCHES`, with spaces between, are on; one of `SHAPES` after them is the
+            wiring, with `narrow` links between its switches.
     """
 
     part: str
@@ -141,7 +151,7 @@ def plan(*, quick: bool = False) -> list[Setting]:
         *_xtreme(quick),
         *_leases(192 if quick else 384),
         *_ways(quick),
-        *([] if quick else _ablation()),
+        *([] if quick else (*_ablation(), *_wirings())),
     ]
 
 
@@ -209,6 +219,24 @@ def _ablation() -> Iterator[Setting]:
             for name in XTREME:
                 for size in (384, 768):
                     yield Setting("xtreme", name, size, memory, data=True, switches=switches)
+
+
+def wired(shape: str, *, narrow: bool = False) -> str:
+    """The switches of the tables, with a wiring."""
+    return " ".join([BASE, shape, *(["narrow"] if narrow else [])])
+
+
+def _wirings() -> Iterator[Setting]:
+    """Small runs over each wiring, and over none."""
+    local, *shared = known(WIRED)
+    for name in BENCHMARKS:
+        yield Setting("wirings", name, _QUICK[name], local)
+    everywhere = [wired(shape) for shape in SHAPES]
+    narrow = [wired(shape, narrow=True) for shape in NARROW]
+    for switches in (*everywhere, *narrow):
+        for memory in shared:
+            for name in BENCHMARKS:
+                yield Setting("wirings", name, _QUICK[name], memory, switches=switches)
 
 
 def _ways(quick: bool) -> Iterator[Setting]:

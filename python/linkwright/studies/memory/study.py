@@ -11,6 +11,7 @@ from linkwright.studies.memory.sensitivity import bandwidths, coherence, hmg, sc
 from linkwright.studies.memory.speedups import speedups, strides, systems, transaction_counts
 from linkwright.studies.memory.statements import statements
 from linkwright.studies.memory.stress import leases, storage, ways, xtreme
+from linkwright.studies.memory.wirings import wirings
 from linkwright.studies.study import Study
 from linkwright.studies.tables import Section
 
@@ -89,6 +90,7 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
         xtreme(measured),
         leases(measured),
         ablation(measured),
+        wirings(measured),
         storage(),
         ways(measured),
     ]
