@@ -1491,8 +1491,8 @@ class GpuRun:
         """One row for each channel of memory.
 
         Columns: gpu (whose it is, or `shared`), channel, reads, writes (lines, for caches),
-        copied_in, copied_out (lines, by copies from and to the host), timestamp_evictions (those that
-        its storage unit forgot for lack of room).
+        copied_in, copied_out (lines, by the host's copies), timestamp_evictions. The last counts
+        timestamps that its storage unit forgot for lack of room.
         """
 
     def links(self) -> Table:

@@ -526,7 +526,7 @@ def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
 
 
 def _wired(text: str) -> GpuModel:
-    """The GPUs of Table 3.1 with a wiring of these keys."""
+    """Gives the GPUs of Table 3.1 a wiring of these keys."""
     return GpuModel.from_toml(f"{gpu_model('r9-nano').to_toml()}\n[hierarchy.wiring]\n{text}\n")
 
 
@@ -556,14 +556,14 @@ def test_a_wiring_that_cannot_be_is_refused_in_a_line(keys: str, said: str) -> N
 def test_a_wiring_comes_back_and_its_links_are_named() -> None:
     ring = _wired('shape = "ring"\nlink = 70\nbandwidth = "8 GB/s"')
     assert GpuModel.from_toml(ring.to_toml()) == ring
-    run = GpuSystem(ring, 4, "tsm-wt-c-rc").run("relu", 4096)
+    run = GpuSystem(ring, 4, "tsm-wt-c-rc").run("relu", 65_536)
     assert run.correct
     assert {"GPU0 L2 bank 3 to router 0", "router 0 to router 3"} <= {
         row["link"] for row in run.links()
     }
     # A switch of twice 70 cycles is what a file without a wiring has.
     switch = _wired('shape = "switch"\nlink = 70')
-    times = [GpuSystem(of, 4, "tsm-wt-c-rc").run("relu", 4096).time for of in (switch, "r9-nano")]
+    times = [GpuSystem(of, 4, "tsm-wt-c-rc").run("relu", 65_536).time for of in (switch, "r9-nano")]
     assert times[0] == times[1]
     assert times[0] < run.time
 

@@ -10,8 +10,8 @@ use crate::engine::Scheduler;
 use crate::system::gpus::Hierarchy;
 use crate::units::Picoseconds;
 
-/// The links that a memory system goes over: PCIe between GPUs and the host, or those to and from
-/// the controllers of shared memory, which need no others.
+/// Holds the links that a memory system goes over. Shared memory has those to and from its
+/// controllers, and needs no others; the rest have PCIe between GPUs and the host.
 #[derive(Debug)]
 pub(super) struct Links {
     links: MemoryLinks,

@@ -30,7 +30,7 @@ pub struct MemoryCounts {
     pub copied_out: u64,
     /// Lines written by copies from the host.
     pub copied_in: u64,
-    /// Timestamps that its storage unit forgot for lack of room.
+    /// Counts timestamps that its storage unit forgot for lack of room.
     pub timestamp_evictions: u64,
 }
 

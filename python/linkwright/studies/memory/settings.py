@@ -52,7 +52,7 @@ ABLATION: dict[str, tuple[tuple[str, ...], bool]] = {
     "": ((), True),
     "evictions tracker leases locks": ((), True),
 }
-# What a GPU's file may call its wiring, and those that have links between switches.
+# Names of wirings in a GPU's file; `NARROW` have links between switches.
 SHAPES = ("switch", "crossbar", "ring", "mesh", "clos", "interposers")
 NARROW = ("ring", "mesh", "clos", "interposers")
 # Memory systems that each wiring runs, after one that has none.
@@ -222,7 +222,7 @@ def _ablation() -> Iterator[Setting]:
 
 
 def wired(shape: str, *, narrow: bool = False) -> str:
-    """The switches of the tables, with a wiring."""
+    """Adds a wiring to the switches of the tables."""
     return " ".join([BASE, shape, *(["narrow"] if narrow else [])])
 
 

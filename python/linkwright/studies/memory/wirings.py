@@ -65,10 +65,10 @@ def wirings(measured: Measured) -> Section | None:
             "as much as a GPU's way to memory, or 8. Hops are links from a bank to its controller, "
             "in the mean.",
             "A fourth of all lines is beside the GPU that asks, and half is on its interposer. So "
-            "the one link between two interposers bounds what all GPUs read and write together to "
-            "four times its bandwidth, a ring or a mesh of four to eight times. One switch has 128 "
-            "GB/s to memory and as much back.",
-            f"Nine tenths of what MGCC has over one switch, or more, remain with: {_kept(rows)}.",
+            "the one link between two interposers bounds what all GPUs read and write together: to "
+            "four times its bandwidth. A ring or a mesh of four bounds it to eight times. One "
+            "switch has 128 GB/s to memory and as much back.",
+            f"Some keep nine tenths or more of what one switch gains. They are: {_kept(rows)}.",
         ],
         tables=[
             StudyTable(
@@ -88,7 +88,7 @@ def wirings(measured: Measured) -> Section | None:
 
 
 def _kept(rows: list[tuple[Cell, ...]]) -> str:
-    """The wirings but one switch that keep nine tenths of its gain, with their links' speeds."""
+    """Lists the wirings that keep nine tenths of one switch's gain, with their links' speeds."""
     kept = [
         f"{row[0]} ({row[1]} GB/s)" if row[1] else str(row[0])
         for row in rows[1:]
@@ -112,5 +112,5 @@ def _speedups(measured: Measured, switches: str) -> list[dict[str, float]]:
 
 
 def _share(of: dict[str, float], whole: dict[str, float]) -> float:
-    """The mean of one as a share of another's, by benchmark."""
+    """Takes the mean of one as a share of another's, by benchmark."""
     return mean([of[name] / whole[name] for name in of]) or 0.0

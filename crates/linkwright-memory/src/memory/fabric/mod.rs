@@ -5,8 +5,8 @@
 //! Endpoints take whatever comes: the registers of misses bound what is under way. What it leaves
 //! out: credits, virtual channels, and errors.
 //!
-//! Two fabrics are built of it: PCIe switches between GPUs and the host ([`pcie`]), and what lies
-//! between second-level caches and unified controllers of truly shared memory ([`shared`]).
+//! Two fabrics are built of it. PCIe switches join GPUs and the host ([`pcie`]). A switch, or another
+//! wiring, joins second-level caches and unified controllers of truly shared memory ([`shared`]).
 
 mod wiring;
 

@@ -1,12 +1,12 @@
-//! The links between second levels and the unified controllers of truly shared memory.
+//! Joins second levels and the unified controllers of truly shared memory.
 //!
-//! What it represents: one switch, or another [`Wiring`] of a package. Each GPU and its share of the
+//! One switch joins them, or another [`Wiring`](crate::system::gpus::Wiring) of a package. Each GPU and its share of the
 //! controllers make a tile, as stacks of memory stand beside GPUs on an interposer. A bank has a link
 //! each way, all banks of a GPU together as fast as the bandwidth says. So has each controller, as
 //! fast as the banks that it serves. Links between switches carry messages to memory and back.
 //!
-//! An answer goes back the way on which its request came, so that no probe overtakes an answer. What
-//! it leaves out: credits, and so deadlock; ways that avoid what is busy.
+//! An answer goes back the way on which its request came, so that no probe overtakes an answer. There are
+//! no credits, and so no deadlock; nor does a way avoid what is busy.
 
 use std::collections::BTreeMap;
 
@@ -88,8 +88,8 @@ impl Layout {
     }
 }
 
-/// Builds the links between the banks of all second-level caches and the unified controllers, of
-/// which each bank of a GPU has one. [`shared_path`] numbers the ways.
+/// Builds the links between the banks of all second-level caches and the unified controllers. There
+/// are as many controllers as a GPU has banks. [`shared_path`] numbers the ways.
 ///
 /// Alone, a message takes each link's latency and its bytes' time on it. The last link's latency
 /// stands with the first link, as it does in a switch: no queue tells the difference.

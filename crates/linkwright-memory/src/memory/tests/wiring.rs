@@ -3,7 +3,7 @@
 use super::*;
 use crate::system::gpus::{Wiring, WiringShape};
 
-/// GPUs of Table 3.1 with a wiring, whose links take so many cycles.
+/// Gives the GPUs of Table 3.1 a wiring, whose links take `link` cycles.
 fn wired(shape: WiringShape, link: u32) -> Hierarchy {
     let wiring = Wiring { shape, link, bandwidth: None, middle: None, between: None };
     Hierarchy { wiring: Some(wiring), ..r9_nano().clone() }
@@ -39,7 +39,7 @@ fn answers_are_right_over_every_wiring_and_longer_links_take_longer() {
             assert!(carried > 0, "{name}, {memory}");
         }
     }
-    // What no shared memory has changes nothing.
+    // A system without shared memory heeds no wiring.
     let of = (Benchmark::Relu, 4096);
     let [one, other] =
         [&wired(WiringShape::Ring, 9), r9_nano()].map(|hierarchy| played(hierarchy, of, "rdma"));

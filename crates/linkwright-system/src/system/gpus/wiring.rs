@@ -1,4 +1,4 @@
-//! What lies between second levels and the controllers of a shared memory, in one package.
+//! Says what joins second levels and the controllers of a shared memory, in one package.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
@@ -17,7 +17,7 @@ pub struct Wiring {
     /// Says how many cycles a link takes beside a message's bytes.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub link: u32,
-    /// Bounds a link between switches, each way; as fast as all banks of a GPU where absent.
+    /// Says how fast a link between switches is, each way. It is as fast as a GPU's banks where absent.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -40,7 +40,7 @@ pub struct Wiring {
     pub between: Option<u32>,
 }
 
-/// What links form between second levels and controllers.
+/// Tells what links form between second levels and controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WiringShape {
@@ -48,7 +48,7 @@ pub enum WiringShape {
     Switch,
     /// Each bank has a link of its own to its controller.
     Crossbar,
-    /// The tiles' switches form a ring; messages go the shorter way around.
+    /// The tiles' switches are a ring; messages go the shorter way around.
     Ring,
     /// The tiles' switches form a mesh, as square as their number allows; rows come first.
     Mesh,
@@ -59,7 +59,7 @@ pub enum WiringShape {
 }
 
 impl WiringShape {
-    /// Every shape with its name.
+    /// Lists every shape with its name.
     pub const NAMED: [(&'static str, Self); 6] = [
         ("switch", Self::Switch),
         ("crossbar", Self::Crossbar),

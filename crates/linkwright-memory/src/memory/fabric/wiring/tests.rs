@@ -7,9 +7,9 @@ use super::*;
 use crate::system::gpus::{self, Wiring};
 
 const CYCLE: u64 = 1_000;
-/// A byte a cycle for each of eight banks.
+/// Gives each of eight banks a byte a cycle.
 const SLOW: Bandwidth = Bandwidth::gigabytes_per_second(8);
-/// Of a response with a line.
+/// Counts the bytes of a response with a line.
 const SIZE: u64 = 68;
 
 fn wired(shape: WiringShape, change: impl FnOnce(&mut Wiring)) -> Hierarchy {
@@ -47,7 +47,7 @@ fn alone(hierarchy: &Hierarchy, gpus: u32, (gpu, controller): (u32, u32)) -> u64
     there / CYCLE
 }
 
-/// Controllers 0 and 1 of eight stand beside GPU 0 of four, and 6 and 7 beside GPU 3.
+/// Controllers 0 and 1 of eight are beside GPU 0 of four, and 6 and 7 are beside GPU 3.
 #[test]
 fn alone_a_message_takes_its_hops_times_a_link() {
     use WiringShape::{Clos, Crossbar, Interposers, Mesh, Ring, Switch};
