@@ -1653,6 +1653,18 @@ class GpuSystem:
         out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
         """
 
+    def shared_time(self, read: int, written: int) -> float:
+        """Seconds that bytes which a GPU reads and writes keep its links to truly shared memory, as layers of
+        training under `tsm` take.
+
+        Args:
+            read: Bytes that it reads, by whole lines.
+            written: Bytes that it writes, likewise.
+
+        Raises:
+            SimulationError: If its GPUs share no memory, or under sequential consistency.
+        """
+
     @property
     def cycle(self) -> float:
         """Seconds of a cycle of its GPUs' clock."""
@@ -3918,6 +3930,8 @@ class TrainingStep:
         host_copies: bool = True,
         terms: str | None = None,
         measured: str | None = None,
+        shared_memory: MemorySystemName = "tsm-wt-c-rc",
+        shared_bandwidth: float | str | None = None,
     ) -> TrainingStep:
         """A step.
 
@@ -3942,6 +3956,10 @@ class TrainingStep:
                 which counts where absent.
             measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
                 backward, update and the like, of the samples that one GPU computes at once.
+            shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`; of those under relaxed
+                consistency.
+            shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
+                absent.
 
         Raises:
             InputError: If the terms or the measured times are none, with line and column.
@@ -3998,6 +4016,12 @@ class TrainingStep:
     @property
     def way(self) -> str:
         """How data moves between them."""
+
+    @property
+    def traffic(self) -> tuple[int, int] | None:
+        """Bytes that the kernels of all GPUs read of the memory that they share, and write there; None where
+        they share none.
+        """
 
     @property
     def models(self) -> list[str]:

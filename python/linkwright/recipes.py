@@ -21,10 +21,13 @@ from linkwright.files import PathOrName, existing, read_text, sha256
 if TYPE_CHECKING:
     from linkwright import names
 
-__all__ = ["LIBRARY", "Recipe", "communications", "load_network", "way_of"]
+__all__ = ["LIBRARY", "SHARED", "SHARED_MEMORY", "Recipe", "communications", "load_network", "way_of"]
 
 # Data that collectives of NCCL move, planned by NCCL's own choice.
 LIBRARY = "nccl"
+# Memory that all GPUs share, and how they do unless something else is said.
+SHARED = "tsm"
+SHARED_MEMORY = "tsm-wt-c-rc"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,9 @@ class Recipe:
         host_copies: Whether samples are copied from the host in every step.
         terms: What kernels reach and frameworks cost; Linkwright's own where absent.
         measured: Times of layers that replace the model's, as comma-separated values.
+        shared_memory: How GPUs share memory under `tsm`.
+        shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
+            absent.
     """
 
     network: NeuralNetwork
@@ -59,6 +65,8 @@ class Recipe:
     host_copies: bool = True
     terms: str | None = field(default=None, repr=False)
     measured: str | None = field(default=None, repr=False)
+    shared_memory: str = SHARED_MEMORY
+    shared_bandwidth: float | None = None
 
     def step(
         self, system: System, gpus: Sequence[int], communication: str, batch: int
@@ -86,6 +94,8 @@ class Recipe:
             host_copies=self.host_copies,
             terms=self.terms,
             measured=self.measured,
+            shared_memory=cast("names.MemorySystemName", self.shared_memory),
+            shared_bandwidth=self.shared_bandwidth,
         )
         return step, planner
 
@@ -106,8 +116,14 @@ class Recipe:
             "host_copies": self.host_copies,
             "terms": terms,
             "measured": measured,
+            **self._shared(),
             "linkwright": __version__,
         }
+
+    def _shared(self) -> dict[str, object]:
+        if (self.shared_memory, self.shared_bandwidth) == (SHARED_MEMORY, None):
+            return {}
+        return {"shared_memory": self.shared_memory, "shared_bandwidth": self.shared_bandwidth}
 
 
 def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:

@@ -12,7 +12,7 @@ from linkwright.arguments import bytes_of, gpus_of, taking, text, texts, truth, 
 from linkwright.errors import InputError, SimulationError, printable
 from linkwright.files import PathOrName, path_of, portable_name, read_text, sha256
 from linkwright.hardware import bill_of, read_prices
-from linkwright.recipes import LIBRARY, Recipe, load_network
+from linkwright.recipes import LIBRARY, SHARED, SHARED_MEMORY, Recipe, load_network
 from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
@@ -39,6 +39,7 @@ __all__ = ["train"]
     bucket=bytes_of,
     micro_batches=whole,
     host_copies=truth,
+    shared_memory=text,
 )
 def train(
     network: NeuralNetwork | PathOrName,
@@ -62,6 +63,8 @@ def train(
     host_copies: bool = True,
     terms: PathOrName | None = None,
     measured: PathOrName | None = None,
+    shared_memory: str = SHARED_MEMORY,
+    shared_bandwidth: float | str | None = None,
     prices: PathOrName | None = None,
 ) -> TrainingRun:
     """What a step of training a network takes on a machine.
@@ -95,6 +98,9 @@ def train(
         measured: Times of layers that replace the model's, of the samples that one GPU computes
             at once: a file, or the comma-separated values themselves
             (docs/reference/formats.md).
+        shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`.
+        shared_bandwidth: Of each GPU to that memory, each way, in GB/s or a text such as
+            `512 GB/s`; that of `GpuSystem` where absent.
         prices: A file of prices and watts, as for `read_prices`. It tells the system's price, and
             energy and cost of a step.
 
@@ -130,12 +136,17 @@ def train(
         host_copies,
         _held(given["<terms>"]),
         _held(given["<measured>"]),
+        shared_memory,
+        cast("float | None", shared_bandwidth),
     )
     ways = (
         [communication] if isinstance(communication, str) else texts("communication", communication)
     )
     if not ways:
         raise SimulationError("no way to communicate was named", f"name one, such as `{LIBRARY}`")
+    if SHARED not in ways and (shared_bandwidth is not None or shared_memory != SHARED_MEMORY):
+        refused = "shared memory changes nothing without `tsm` among the ways to communicate"
+        raise SimulationError(refused, "leave it out, or take `tsm`")
     with _told_of(given):
         steps = [play_step(recipe, system, chosen, way) for way in ways]
     if scaling is None:

@@ -25,6 +25,7 @@ use crate::errors;
 use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::GpuModel;
 use crate::number;
+use crate::shared_memory::shared_memory;
 use crate::table::Table;
 use crate::worker;
 
@@ -113,11 +114,7 @@ impl GpuSystem {
         memory_system(memory)?;
         Distribution::named(distribution)?;
         DramTiming::named(dram)?;
-        if !(shared_bandwidth > 0.0 && shared_bandwidth <= MOST_BANDWIDTH) {
-            let refused = format!("a bandwidth of {shared_bandwidth} GB/s is not possible");
-            let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
-            return Err(errors::range(Diagnosis::of(refused).remedy(remedy)));
-        }
+        checked_bandwidth(shared_bandwidth)?;
         let counted = |gpus: &u32| (1..=memory::MOST_GPUS).contains(gpus);
         let gpus = u32::try_from(gpus).ok().filter(counted).ok_or_else(|| {
             let refused = Diagnosis::of(format!("{gpus} GPUs are not possible"));
@@ -236,6 +233,27 @@ impl GpuSystem {
         Table::new(memory::costs(self.hierarchy()?, memory, self.leases()?))
     }
 
+    /// Seconds that bytes which a GPU reads and writes keep its links to truly shared memory, as layers of
+    /// training under `tsm` take.
+    ///
+    /// Args:
+    ///     read: Bytes that it reads, by whole lines.
+    ///     written: Bytes that it writes, likewise.
+    ///
+    /// Raises:
+    ///     SimulationError: If its GPUs share no memory, or under sequential consistency.
+    #[pyo3(signature = (read: "int", written: "int"))]
+    fn shared_time(
+        &self,
+        #[pyo3(from_py_with = given)] read: i128,
+        #[pyo3(from_py_with = given)] written: i128,
+    ) -> PyResult<f64> {
+        let [read, written] = [("bytes read", read), ("bytes written", written)]
+            .map(|(what, bytes)| number::whole::<u64>(what, bytes, u64::MAX));
+        let shared = shared_memory(self.model.core(), &self.memory, Some(self.shared_bandwidth))?;
+        Ok(shared.seconds(read? as f64, written? as f64))
+    }
+
     /// Seconds of a cycle of its GPUs' clock.
     #[getter]
     fn cycle(&self) -> PyResult<f64> {
@@ -323,7 +341,7 @@ impl GpuSystem {
             dram: DramTiming::named(&self.dram)?,
             with_data: data,
             with_code: self.code,
-            shared_bandwidth: Bandwidth((self.shared_bandwidth * 1e9).round() as u64),
+            shared_bandwidth: checked_bandwidth(self.shared_bandwidth)?,
             leases: self.leases()?,
             limit: Picoseconds::from_seconds(limit),
             watched: None,
@@ -332,8 +350,21 @@ impl GpuSystem {
     }
 }
 
+/// Gives a bandwidth of a GPU to shared memory, given in GB/s.
+///
+/// # Errors
+/// One that is not possible.
+pub fn checked_bandwidth(gigabytes: f64) -> PyResult<Bandwidth> {
+    if !(gigabytes > 0.0 && gigabytes <= MOST_BANDWIDTH) {
+        let refused = format!("a bandwidth of {gigabytes} GB/s is not possible");
+        let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
+        return Err(errors::range(Diagnosis::of(refused).remedy(remedy)));
+    }
+    Ok(Bandwidth((gigabytes * 1e9).round() as u64))
+}
+
 /// Finds a memory system by its name.
-fn memory_system(name: &str) -> PyResult<&'static dyn MemorySystem> {
+pub fn memory_system(name: &str) -> PyResult<&'static dyn MemorySystem> {
     memory::memory_system(name).map_err(errors::range)
 }
 

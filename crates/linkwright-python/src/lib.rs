@@ -37,6 +37,7 @@ mod scenario;
 mod schedule;
 mod schedule_source;
 mod setting;
+mod shared_memory;
 mod simulation;
 mod system;
 mod system_origin;

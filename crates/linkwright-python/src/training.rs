@@ -17,12 +17,13 @@ use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::argument::{given, optional_size};
+use crate::argument::{given, optional_size, optional_speed};
 use crate::choices::Choice;
 use crate::errors;
 use crate::number::whole;
 use crate::plan::gpu_ids;
 use crate::program::Program;
+use crate::shared_memory;
 use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
@@ -245,6 +246,7 @@ pub struct TrainingStep {
     samples: u64,
     costs: FrameworkCosts,
     way: Way,
+    traffic: Option<[u64; 2]>,
 }
 
 #[pymethods]
@@ -272,6 +274,10 @@ impl TrainingStep {
     ///         which counts where absent.
     ///     measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
     ///         backward, update and the like, of the samples that one GPU computes at once.
+    ///     shared_memory: How GPUs share memory under `tsm`, as for `GpuSystem`; of those under relaxed
+    ///         consistency.
+    ///     shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
+    ///         absent.
     ///
     /// Raises:
     ///     InputError: If the terms or the measured times are none, with line and column.
@@ -284,7 +290,8 @@ impl TrainingStep {
         way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
         gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
-        host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None
+        host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None,
+        shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -303,6 +310,8 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] host_copies: bool,
         #[pyo3(from_py_with = given)] terms: Option<&str>,
         #[pyo3(from_py_with = given)] measured: Option<&str>,
+        #[pyo3(from_py_with = given)] shared_memory: &str,
+        #[pyo3(from_py_with = optional_speed)] shared_bandwidth: Option<f64>,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
@@ -333,6 +342,14 @@ impl TrainingStep {
             micro_batches,
             copies_samples: host_copies,
             measured: &BTreeMap::new(),
+            shared: None,
+        };
+        let training = if way == Way::TrulyShared {
+            let model = model_of(of, gpus[0]).map_err(errors::training)?;
+            let shared = shared_memory::shared_memory(model, shared_memory, shared_bandwidth)?;
+            Training { shared: Some(shared), ..training }
+        } else {
+            training
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;
         let rows = measured.map(|text| MeasuredLayers::read("<measured>", text, &network.0));
@@ -356,9 +373,20 @@ impl TrainingStep {
             let layers = training.spent(model, gpus.len()).map_err(errors::training)?;
             times.insert(model.product.clone(), layers);
         }
+        let traffic = if way == Way::TrulyShared {
+            let mut all = [0; 2];
+            for gpu in &gpus {
+                let model = model_of(of, *gpu).map_err(errors::training)?;
+                let own = training.traffic(model, gpus.len()).map_err(errors::training)?;
+                all = [all[0] + own[0].0, all[1] + own[1].0];
+            }
+            Some(all)
+        } else {
+            None
+        };
         let program = Program(Arc::new(program));
         let network = network.clone();
-        Ok(Self { network, program, times, footprints, gpus, samples, costs, way })
+        Ok(Self { network, program, times, footprints, gpus, samples, costs, way, traffic })
     }
 
     /// What every rank does.
@@ -441,6 +469,13 @@ impl TrainingStep {
     #[getter]
     fn way(&self) -> &'static str {
         self.way.name()
+    }
+
+    /// Bytes that the kernels of all GPUs read of the memory that they share, and write there; None where
+    /// they share none.
+    #[getter]
+    fn traffic(&self) -> Option<(u64, u64)> {
+        self.traffic.map(|[read, written]| (read, written))
     }
 
     /// The models of the GPUs.

@@ -27,7 +27,7 @@ from linkwright.cli.options import (
 )
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
-from linkwright.recipes import communications
+from linkwright.recipes import SHARED_MEMORY, communications
 
 # What stands for every layer's gradients apart.
 NOTHING = "0"
@@ -163,6 +163,20 @@ def train_command(
         typer.Option(metavar="FILE", help="Write the best step, for ui.perfetto.dev."),
     ] = None,
     plot: Plot = None,
+    shared_memory: Annotated[
+        str,
+        typer.Option(
+            help="How GPUs share memory under tsm.",
+            **choice("memory system", choice_names()["memory_system"]),
+        ),
+    ] = SHARED_MEMORY,
+    shared_bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GB/S",
+            help="Of each GPU to that memory, each way; 32 if absent, as in gpu run.",
+        ),
+    ] = None,
     prices: Prices = None,
     to: RunDirectory = None,
     json: Json = False,
@@ -198,6 +212,8 @@ def train_command(
             host_copies=host_copies,
             terms=terms,
             measured=measured,
+            shared_memory=shared_memory,
+            shared_bandwidth=shared_bandwidth,
             prices=prices,
         )
     if plot is not None:

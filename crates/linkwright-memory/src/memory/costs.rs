@@ -34,21 +34,27 @@ fn rows(
     memory: &dyn MemorySystem,
     leases: Leases,
 ) -> Vec<(&'static str, u64, u64)> {
-    let protocol = memory.protocol();
-    let (sizes, added) = (&hierarchy.messages, protocol.overhead());
+    let mut rows: Vec<_> = messages(hierarchy, memory).into();
+    if let Some(stored) = memory.protocol().stored(leases) {
+        rows.extend(kept(hierarchy, stored).map(|(what, Bytes(kept))| (what, kept, kept)));
+    }
+    rows
+}
+
+/// Gives the messages of reading and writing a line: the bytes of each, and how many of them are the protocol's.
+pub(super) fn messages(
+    hierarchy: &Hierarchy,
+    memory: &dyn MemorySystem,
+) -> [(&'static str, u64, u64); 4] {
+    let (sizes, added) = (&hierarchy.messages, memory.protocol().overhead());
     let line = if added.write_response_has_data { LINE } else { 0 };
-    let mut rows: Vec<_> = [
+    [
         ("read request", sizes.request, u64::from(added.read_request)),
         ("write request", sizes.write, u64::from(added.write_request)),
         ("read response", sizes.response, u64::from(added.read_response)),
         ("write response", sizes.acknowledgement, line + u64::from(added.write_response)),
     ]
     .map(|(what, plain, added)| (what, u64::from(plain) + added, added))
-    .into();
-    if let Some(stored) = protocol.stored(leases) {
-        rows.extend(kept(hierarchy, stored).map(|(what, Bytes(kept))| (what, kept, kept)));
-    }
-    rows
 }
 
 fn kept(hierarchy: &Hierarchy, stored: Stored) -> [(&'static str, Bytes); 4] {

@@ -34,6 +34,7 @@ pub mod protocol;
 mod requests;
 mod run;
 mod second_level;
+mod shared_bytes;
 mod statistics;
 mod system;
 pub mod tables;
@@ -57,5 +58,6 @@ pub use memory_system::{
 };
 pub use placement::{RemoteError, can_be_remote};
 pub use run::{GpuOptions, GpuRun, Play, build, run};
+pub use shared_bytes::{SharedBytes, shared_bytes};
 pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 pub use timeline::{GroupSpan, Timeline};

@@ -79,6 +79,8 @@ pub enum TrainingError {
         /// One that does not reach it.
         second: u32,
     },
+    /// Memory that all GPUs share, of which nothing says how fast it is.
+    NoSharedMemory,
     /// Nothing is to overlap, and data moves while GPUs compute.
     Overlap {
         /// How they were to communicate.
@@ -169,7 +171,7 @@ impl Diagnose for TrainingError {
             ))
             .remedy("name it in the machine's file: model = \"Tesla V100-SXM2-16GB\""),
             Self::Apart { way, first, second } => Diagnosis::of(format!(
-                "`{way}` copies between GPUs of one server, but ranks {first} and {second} are in two"
+                "`{way}` joins GPUs of one server, but ranks {first} and {second} are in two"
             ))
             .remedy("take a way by collectives, such as `nccl`, or GPUs of one server"),
             Self::NoPeerAccess { way, first, second } => Diagnosis::of(format!(
@@ -177,6 +179,8 @@ impl Diagnose for TrainingError {
                  peer access crosses the links between CPUs"
             ))
             .remedy("take `p2p`, which copies by the host's memory, a way by collectives, or other GPUs"),
+            Self::NoSharedMemory => Diagnosis::of("`tsm` needs memory that all GPUs share, which this system has none of")
+                .remedy("play it by `linkwright train`, which says how fast that is, or take another way"),
             Self::Overlap { way, why } => Diagnosis::of(format!(
                 "`{way}` without overlap of computation and communication: {why}"
             ))

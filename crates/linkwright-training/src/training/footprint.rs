@@ -109,6 +109,14 @@ impl Holding {
         Self { weights: own, gradients: own, updated: own, gathered, ..whole }
     }
 
+    /// What is in one memory for all of so many GPUs, which have equal parts of it: one copy of weights, gradients and
+    /// the optimizer's state.
+    #[must_use]
+    pub fn pooled(self, gpus: u64) -> Self {
+        let part = self.weights.div_ceil(gpus);
+        Self { weights: part, gradients: part, updated: part, ..self }
+    }
+
     /// A part of each layer that the network's file cuts (tensor parallelism), on each of so many
     /// GPUs; all of the others.
     #[must_use]

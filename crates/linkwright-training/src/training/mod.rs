@@ -38,6 +38,7 @@ mod prepare;
 mod reader;
 mod roofline;
 mod shape;
+mod shared_memory;
 mod step;
 pub mod tables;
 mod task;
@@ -61,6 +62,7 @@ pub use precision::Precision;
 pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
+pub use shared_memory::SharedMemory;
 pub use step::{
     FRAMEWORK_REGION, LayerStep, PipelineStages, RankStep, Representatives, Step, Way,
     collectives_of,

@@ -9,6 +9,7 @@ use super::network::Network;
 use super::optimizer::Optimizer;
 use super::precision::Precision;
 use super::roofline::{GpuRates, LayerTime, LayerWork, Roofline};
+use super::shared_memory::SharedMemory;
 use super::step::{LayerStep, RankStep, Step, Way};
 use super::terms::{FrameworkCosts, Terms};
 use crate::program::Program;
@@ -51,6 +52,8 @@ pub struct Training<'a> {
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
+    /// The memory that all GPUs share under [`Way::TrulyShared`].
+    pub shared: Option<SharedMemory>,
 }
 
 /// A step by all-reduces, as what one GPU computes and reduces in turn.
@@ -93,6 +96,7 @@ impl<'a> Training<'a> {
             micro_batches: 1,
             copies_samples: true,
             measured: &UNMEASURED,
+            shared: None,
         }
     }
 }
@@ -191,6 +195,9 @@ impl Training<'_> {
         {
             return Err(TrainingError::NoSplit { network: self.network.full_name() });
         }
+        if self.way == Way::TrulyShared && self.shared.is_none() {
+            return Err(TrainingError::NoSharedMemory);
+        }
         let step = Step {
             name: &self.network.full_name(),
             ranks: &ranks,
@@ -211,7 +218,7 @@ impl Training<'_> {
     pub fn spent(&self, gpu: &GpuModel, gpus: usize) -> Result<Vec<LayerTime>, TrainingError> {
         let rank = self.rank(gpu, gpus)?;
         let mut times: Vec<LayerTime> = rank.layers.iter().map(|layer| layer.time).collect();
-        let parts = if self.way == Way::FullySharded { gpus as u64 } else { 1 };
+        let parts = if self.way.divides_updates() { gpus as u64 } else { 1 };
         let fused = rank.fused_update.filter(|_| self.way.updates_at_once());
         let of_layer = |layer: &LayerStep| match fused {
             Some(_) => layer.weights.0,
@@ -228,6 +235,26 @@ impl Training<'_> {
             before += share;
         }
         Ok(times)
+    }
+
+    /// Gives the bytes that the kernels of one of so many GPUs read and write in a step, by the model: what caches give
+    /// again within a kernel counts once.
+    ///
+    /// # Errors
+    /// As [`Self::layers`].
+    pub fn traffic(&self, gpu: &GpuModel, gpus: usize) -> Result<[Bytes; 2], TrainingError> {
+        let (samples, roofline) = (self.samples(gpus)?, self.roofline(gpu)?);
+        let parts = if self.way.divides_updates() { gpus as u128 } else { 1 };
+        let mut all = [0; 2];
+        for layer in &self.network.layers {
+            let work = LayerWork::of(layer);
+            let passes = roofline.traffic(&work, samples);
+            let updated = Roofline::updated(work.parameters, self.optimizer.state());
+            for (all, (passes, updated)) in all.iter_mut().zip(passes.into_iter().zip(updated)) {
+                *all += passes + updated / parts;
+            }
+        }
+        Ok(all.map(|bytes| Bytes(bytes as u64)))
     }
 
     pub(super) fn rank(&self, gpu: &GpuModel, gpus: usize) -> Result<RankStep, TrainingError> {
@@ -259,7 +286,8 @@ impl Training<'_> {
 
     /// Bytes of a sample as it is copied from the host.
     fn input(&self) -> u64 {
-        if !self.copies_samples {
+        // Where all memory is shared, the host has written samples where GPUs read them.
+        if !self.copies_samples || self.way == Way::TrulyShared {
             return 0;
         }
         let input = self.network.input;
@@ -270,7 +298,8 @@ impl Training<'_> {
     fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
         let gpu = GpuRates::of(gpu, self.precision)?;
         let FrameworkCosts { kernels, launch, casts_weights, .. } = self.costs;
-        Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights })
+        let shared = self.shared.filter(|_| self.way == Way::TrulyShared);
+        Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared })
     }
 }
 

@@ -43,6 +43,7 @@ use super::generation::GpuGeneration;
 use super::layer::{Layer, LayerKind, Split};
 use super::precision::Precision;
 use super::shape::Shape;
+use super::shared_memory::SharedMemory;
 use super::terms::KernelReach;
 
 /// A GPU as far as the time of kernels depends on it.
@@ -101,12 +102,42 @@ struct Kernel {
     multiply_adds: u128,
     /// Bytes that it reads and writes.
     bytes: u128,
+    /// Those that it writes.
+    stored: u128,
     /// Results of its sums.
     results: u128,
     /// Results of one row: channels, or the width of what is written.
     columns: u64,
     /// Whether rows of what it multiplies start at a multiple of 16 bytes.
     is_aligned: bool,
+}
+
+/// The kernels of a layer: forward, for the gradients of its inputs and of its weights, and backward where it multiplies
+/// nothing.
+struct Kernels {
+    forward: Kernel,
+    to_inputs: Kernel,
+    to_weights: Kernel,
+    back: Kernel,
+}
+
+impl Kernels {
+    fn of(work: &LayerWork, samples: u128, number: u128, is_aligned: bool) -> Self {
+        let [read, written, saved, multiply_adds] =
+            [work.read, work.written, work.saved, work.multiply_adds]
+                .map(|it| u128::from(it) * samples);
+        let weights = u128::from(work.weights);
+        let bytes = (read + written + weights) * number;
+        let (stored, columns) = (written * number, work.columns);
+        let forward =
+            Kernel { multiply_adds, bytes, stored, results: written, columns, is_aligned };
+        let (stored, columns) = (read * number, work.columns_read);
+        let to_inputs = Kernel { stored, results: read, columns, ..forward };
+        let to_weights = Kernel { stored: weights * number, results: weights, ..forward };
+        let (bytes, stored) = (bytes + saved * number, (read + weights) * number);
+        let back = Kernel { bytes, stored, ..Kernel::default() };
+        Self { forward, to_inputs, to_weights, back }
+    }
 }
 
 /// What one GPU does of a layer for one sample, in numbers.
@@ -233,6 +264,8 @@ pub struct Roofline {
     pub launch: Picoseconds,
     /// Whether weights of 32 bits are cast in each pass of a layer that multiplies numbers of 16.
     pub casts_weights: bool,
+    /// The memory that it shares with the other GPUs, where it has none of its own.
+    pub shared: Option<SharedMemory>,
 }
 
 impl Roofline {
@@ -240,32 +273,19 @@ impl Roofline {
     #[must_use]
     pub fn layer(&self, work: &LayerWork, samples: u64, state: u64) -> LayerTime {
         let samples = u128::from(samples);
-        let [read, written, saved, multiply_adds] =
-            [work.read, work.written, work.saved, work.multiply_adds]
-                .map(|it| u128::from(it) * samples);
-        let weights = u128::from(work.weights);
         let steps = u64::from(work.steps.max(1));
-        let number = u128::from(self.gpu.number);
-        let bytes = (read + written + weights) * number;
+        let Kernels { forward, to_inputs, to_weights, back: whole } =
+            Kernels::of(work, samples, self.gpu.number.into(), self.is_aligned(work));
         let Passes { forward: ahead, backward: back } = self.passes(work.family);
-        let forward = Kernel {
-            multiply_adds,
-            bytes,
-            results: written,
-            columns: work.columns,
-            is_aligned: self.is_aligned(work),
-        };
         let fast = |direct: u64, of: Kernel, pass: Pass, calculated: Calculated| {
             self.fast(work, calculated, of, samples, pass).map_or(direct, |fast| fast.min(direct))
         };
         let backward = if work.is_matrix {
-            let to_inputs = Kernel { results: read, columns: work.columns_read, ..forward };
             let of_inputs = self.kernels(to_inputs, steps, back);
             let of_inputs = fast(of_inputs, to_inputs, back, Calculated::InputGradients);
             let inputs = if work.is_first { 0 } else { of_inputs };
             // What has no weights multiplies two inputs, each of which has a gradient.
             let second = if work.weights > 0 {
-                let to_weights = Kernel { results: weights, ..forward };
                 let of_weights = self.kernels(to_weights, 1, back);
                 fast(of_weights, to_weights, back, Calculated::WeightGradients)
             } else {
@@ -273,8 +293,7 @@ impl Roofline {
             };
             inputs + second
         } else {
-            let bytes = bytes + saved * number;
-            self.kernels(Kernel { bytes, ..Kernel::default() }, steps, back)
+            self.kernels(whole, steps, back)
         };
         let beside = if work.is_recurrent { steps } else { 0 };
         let cast = self.cast(work);
@@ -285,6 +304,22 @@ impl Roofline {
             backward: Picoseconds(backward + self.least(beside, 2.0) + cast),
             update: self.update(work.parameters, state),
         }
+    }
+
+    /// Gives the bytes that a layer's kernels read and write, with so many samples, but for its update.
+    #[must_use]
+    pub fn traffic(&self, work: &LayerWork, samples: u64) -> [u128; 2] {
+        let (samples, number) = (u128::from(samples), u128::from(self.gpu.number));
+        let kernels = Kernels::of(work, samples, number, true);
+        let backward = match (work.is_matrix, work.weights > 0, work.is_first) {
+            (false, ..) => vec![kernels.back],
+            (true, true, true) => vec![kernels.to_weights],
+            (true, true, false) => vec![kernels.to_inputs, kernels.to_weights],
+            (true, false, true) => vec![kernels.to_inputs],
+            (true, false, false) => vec![kernels.to_inputs; 2],
+        };
+        let all = backward.into_iter().chain([kernels.forward]);
+        all.fold([0; 2], |[read, written], it| [read + it.bytes - it.stored, written + it.stored])
     }
 
     /// What layers of a family take, with these numbers.
@@ -302,8 +337,9 @@ impl Roofline {
         if !self.casts_weights || self.gpu.number > 2 || !work.is_matrix || work.weights == 0 {
             return 0;
         }
-        let bytes = u128::from(work.weights) * 6;
-        self.kernels(Kernel { bytes, ..Kernel::default() }, 1, Pass::default())
+        let weights = u128::from(work.weights);
+        let cast = Kernel { bytes: weights * 6, stored: weights * 2, ..Kernel::default() };
+        self.kernels(cast, 1, Pass::default())
     }
 
     /// The kernels of so many time steps beside their products: gates, sums, copies.
@@ -320,18 +356,25 @@ impl Roofline {
         }
         // Weight and gradient are read, the weight is written; state is read and written. All have 32 bits: where
         // numbers have 16, weights are kept in both.
-        let bytes = u128::from(parameters) * u128::from(3 + 2 * state) * 4;
-        let kernels = self.reach.update;
-        Picoseconds(self.kernels(Kernel { bytes, ..Kernel::default() }, kernels, Pass::default()))
+        let [read, stored] = Self::updated(parameters, state);
+        let updated = Kernel { bytes: read + stored, stored, ..Kernel::default() };
+        Picoseconds(self.kernels(updated, self.reach.update, Pass::default()))
+    }
+
+    /// Gives the bytes that an update of so many weights reads and writes, with so many numbers of state for each.
+    #[must_use]
+    pub fn updated(parameters: u64, state: u64) -> [u128; 2] {
+        [2 + state, 1 + state].map(|numbers| u128::from(parameters) * u128::from(numbers) * 4)
     }
 
     /// So many kernels that wait for each other and share the work, in picoseconds.
     fn kernels(&self, whole: Kernel, steps: u64, pass: Pass) -> u64 {
         let of = u128::from(steps);
-        let Kernel { multiply_adds, bytes, results, .. } = whole;
+        let Kernel { multiply_adds, bytes, stored, results, .. } = whole;
         let one = Kernel {
             multiply_adds: multiply_adds / of,
             bytes: bytes / of,
+            stored: stored / of,
             results: results / of,
             ..whole
         };
@@ -339,8 +382,16 @@ impl Roofline {
     }
 
     fn kernel(&self, kernel: Kernel, pass: Pass) -> u64 {
-        let moved = kernel.bytes as f64 / self.memory();
+        let moved = self.moved(kernel.bytes as f64, kernel.stored as f64, 1.0);
         self.started(self.arithmetic(kernel).max(moved) * pass.times, pass)
+    }
+
+    /// Gives the seconds that a kernel's bytes take, some of which it writes: of memory, of which it reaches a share, or
+    /// of the links to memory that all share, whichever is longer.
+    fn moved(&self, bytes: f64, stored: f64, share: f64) -> f64 {
+        let of_memory = bytes / (self.memory() * share);
+        self.shared
+            .map_or(of_memory, |shared| of_memory.max(shared.seconds(bytes - stored, stored)))
     }
 
     /// Gives the bytes a second that reading and writing reach.
@@ -362,17 +413,20 @@ impl Roofline {
             self.reach.fast.filter(|_| self.gpu.number > 2 && !self.gpu.has_matrix_units)?;
         let channels = [work.columns_read, work.columns];
         let points = work.unit_stride.as_ref()?;
-        let (memory, number) = (self.memory(), self.gpu.number as f64);
+        let number = self.gpu.number as f64;
+        let (bytes, stored) = (direct.bytes as f64, direct.stored as f64);
         let time = |it: FastWork| {
             let FastWork { multiply_adds, results, transformed } = it;
             let product = self.arithmetic(Kernel { multiply_adds, results, ..direct });
             let product = product * self.reach.share[0] / reach.product;
             let seconds = if transformed == 0 {
-                product.max(direct.bytes as f64 / memory)
+                product.max(self.moved(bytes, stored, 1.0))
             } else {
                 let between = transformed as f64 * number;
-                let moved = (direct.bytes as f64 + between) / (memory * reach.transform);
-                product.max(between / memory) + moved
+                // Half of what lies between the three kernels is written, and half is read.
+                let transformed =
+                    self.moved(bytes + between, stored + between / 2.0, reach.transform);
+                product.max(self.moved(between, between / 2.0, 1.0)) + transformed
             };
             self.started(seconds, pass)
         };

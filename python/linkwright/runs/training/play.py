@@ -56,6 +56,21 @@ class Played:
         return list(self.run.links(self.alike, self.loads))
 
     @property
+    def data(self) -> int:
+        """Bytes that links carry, or those that kernels move of memory which all share."""
+        if self.step.traffic is not None:
+            return sum(self.step.traffic)
+        return sum(row["data"] for row in self.links())
+
+    @property
+    def shared(self) -> int:
+        """Bytes of one copy of weights, gradients and the optimizer's state, where all share it."""
+        if self.step.traffic is None:
+            return 0
+        held = ("weights", "gradients", "optimizer")
+        return sum(row[of] for row in self.step.memory() for of in held)
+
+    @property
     def time(self) -> float:
         """Seconds of the step."""
         return self.run.makespan

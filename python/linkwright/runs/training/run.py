@@ -95,7 +95,18 @@ class TrainingRun(Run):
                 for step in others[:3]
             )
             told += f". It takes {slower}"
+        told += "".join(self._saved(step) for step in self.steps if step.shared)
         return f"{told}."
+
+    def _saved(self, step: Played) -> str:
+        """What one copy for all GPUs saves, and what kernels move of it."""
+        read, written = step.step.traffic or (0, 0)
+        saved = (len(self.gpus) - 1) * step.shared / 2**30
+        return (
+            f". By {step.communication} one copy of the model, its gradients and the optimizer's "
+            f"state saves {saved:,.2f} GiB; kernels read {read / 2**30:,.2f} GiB of shared memory, "
+            f"and write {written / 2**30:,.2f} GiB"
+        )
 
     @property
     def context(self) -> Sequence[str]:
@@ -147,7 +158,7 @@ class TrainingRun(Run):
                 "exposed": step.parts.exposed,
                 "idle": step.parts.idle,
                 "samples_at_once": step.step.samples_at_once,
-                "data": sum(row["data"] for row in step.links()),
+                "data": step.data,
             }
             for step in self.steps
         ]

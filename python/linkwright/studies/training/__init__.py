@@ -16,6 +16,7 @@ from linkwright.studies.training import (
     shared,
     statements,
     today,
+    truly,
     volta,
 )
 from linkwright.studies.training.charts import published_against_ours
@@ -65,6 +66,7 @@ def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Stud
     if not quick:
         sections += [volta.overheads(), memories.memories()]
     sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]
+    sections.append(truly.truly_shared(truly.NETWORKS[:2] if quick else truly.NETWORKS))
     sections.append(remote.remote_matrices(QUICK_EDGES if quick else remote.EDGES))
     sections += [today.today(), statements.against_itself()]
     return Study(name="training", title=TITLE, introduction=INTRODUCTION, sections=sections)

@@ -13,7 +13,7 @@ mod wiring;
 pub use wiring::{shared, shared_path};
 
 use crate::system::gpus::Hierarchy;
-use crate::units::Picoseconds;
+use crate::units::{Bandwidth, Picoseconds};
 
 /// A link, one way.
 #[derive(Debug, Clone, Copy)]
@@ -176,6 +176,18 @@ pub fn pcie(hierarchy: &Hierarchy, gpus: u32) -> MemoryLinks {
 #[must_use]
 pub fn pcie_path(gpus: u32, from: u32, to: u32) -> LinkPath {
     from * (gpus + 1) + to
+}
+
+/// Gives the bandwidth of the link of one bank, where all of a GPU have so much together.
+fn of_bank(hierarchy: &Hierarchy, bandwidth: Bandwidth) -> u64 {
+    (bandwidth.0 / u64::from(hierarchy.second.banks)).max(1)
+}
+
+/// Gives the picoseconds that a message keeps the link of a bank to the switch of [`shared`], or from it.
+#[must_use]
+pub fn shared_time(hierarchy: &Hierarchy, bandwidth: Bandwidth, bytes: u64) -> u64 {
+    let (bandwidth, cycle) = (of_bank(hierarchy, bandwidth), hierarchy.cycle.0);
+    Rate::Bytes { bandwidth, cycle }.time(bytes)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LinkPath, MemoryLinks, Rate};
+use super::{LinkPath, MemoryLinks, Rate, of_bank};
 use crate::system::gpus::{Hierarchy, WiringShape};
 use crate::units::Bandwidth;
 
@@ -112,7 +112,7 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> MemoryL
         }
     };
     let rate = |bandwidth: u64| Rate::Bytes { bandwidth, cycle };
-    let of_bank = (bandwidth.0 / u64::from(banks)).max(1);
+    let of_bank = of_bank(hierarchy, bandwidth);
     let between = rate(wiring.and_then(|it| it.bandwidth).unwrap_or(bandwidth).0.max(1));
     let ways: Vec<Vec<u32>> =
         (0..gpus * banks).map(|end| layout.way(end / banks, end % banks)).collect();

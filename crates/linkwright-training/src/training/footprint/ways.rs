@@ -118,6 +118,7 @@ impl Training<'_> {
                 let aggregated = (count - 1) * replica.gradients;
                 first_and_others(Holding { aggregated, ..replica }, replica.guest())
             }
+            Way::TrulyShared => vec![replica.pooled(count); gpus.len()],
             Way::FullySharded => vec![Holding::sharded(network, in_place, count); gpus.len()],
             Way::TensorParallel => vec![Holding::tensor(network, in_place, count); gpus.len()],
             Way::Pipeline => {

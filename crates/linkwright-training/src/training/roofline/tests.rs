@@ -9,14 +9,14 @@ fn roofline(gpu: &str, precision: Precision, framework: &str) -> Roofline {
     let gpu = GpuRates::of(crate::system::gpus::find(gpu).unwrap(), precision).unwrap();
     let costs = Terms::own().framework(framework).unwrap();
     let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
-    Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights }
+    Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None }
 }
 
 /// A product of so many rows and columns, with sums of so many terms.
 fn product(rows: u64, columns: u64, depth: u64) -> Kernel {
     let results = u128::from(rows) * u128::from(columns);
     let multiply_adds = results * u128::from(depth);
-    Kernel { multiply_adds, bytes: 0, results, columns, is_aligned: true }
+    Kernel { multiply_adds, results, columns, is_aligned: true, ..Kernel::default() }
 }
 
 #[test]

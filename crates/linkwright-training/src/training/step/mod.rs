@@ -19,6 +19,7 @@ mod sharded;
 mod shared;
 mod tensor;
 mod to_first;
+mod truly_shared;
 mod writing;
 
 use std::sync::Arc;
@@ -62,6 +63,9 @@ pub enum Way {
     /// Weights and gradients are in GPU 0's memory alone, and every GPU's kernels use them there: the prototype of true
     /// shared memory of MGPU-TSM (section 2.3.1, Figure 2-7e).
     SharedMemory,
+    /// Weights, gradients and all else are in one memory, which every GPU's kernels reach through a switch: truly shared
+    /// memory of MGPU-TSM (chapter 3).
+    TrulyShared,
     /// Every GPU has a part of the weights, the gradients and the optimizer's state; a layer's weights are
     /// gathered before it is computed (ZeRO stage 3, PyTorch's FSDP).
     FullySharded,
@@ -92,12 +96,15 @@ impl Named for Way {
         ("zero-copy", Self::ZeroCopy),
         ("unified-memory", Self::UnifiedMemory),
         ("shared-memory", Self::SharedMemory),
+        ("tsm", Self::TrulyShared),
         ("fsdp", Self::FullySharded),
         ("tensor", Self::TensorParallel),
         ("pipeline", Self::Pipeline),
     ];
 
     const ELSEWHERE: &'static [(&'static str, Self)] = &[
+        ("mgputsm", Self::TrulyShared),
+        ("trulysharedmemory", Self::TrulyShared),
         ("zero3", Self::FullySharded),
         ("zerostage3", Self::FullySharded),
         ("deepspeed", Self::FullySharded),
@@ -146,6 +153,12 @@ impl Way {
         )
     }
 
+    /// Whether each GPU updates a part of the weights.
+    #[must_use]
+    pub(super) const fn divides_updates(self) -> bool {
+        matches!(self, Self::FullySharded | Self::TrulyShared)
+    }
+
     /// Why data moves while GPUs compute, where nothing keeps it from that.
     #[must_use]
     pub const fn always_overlaps(self) -> Option<&'static str> {
@@ -158,6 +171,7 @@ impl Way {
             }
             Self::ZeroCopy => Some("kernels read and write the host's memory while they compute"),
             Self::SharedMemory => Some("kernels read and write GPU 0's memory while they compute"),
+            Self::TrulyShared => Some("kernels read and write shared memory while they compute"),
             _ => None,
         }
     }
@@ -214,6 +228,7 @@ impl Step<'_> {
             Way::ZeroCopy => Ok(shared::zero_copy(self)),
             Way::UnifiedMemory => Ok(shared::unified_memory(self)),
             Way::SharedMemory => Ok(shared::shared_memory(self)),
+            Way::TrulyShared => Ok(truly_shared::program(self)),
             Way::FullySharded => Ok(sharded::program(self)),
             Way::TensorParallel => Ok(tensor::program(self)),
             Way::Pipeline => pipeline::program(self),

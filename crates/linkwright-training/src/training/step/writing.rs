@@ -103,6 +103,13 @@ impl Writing {
         self.rank(rank).run_after(Operation::Compute { duration }, after)
     }
 
+    /// Does nothing for a while, which a rank knows that others compute.
+    pub(super) fn idle(&mut self, rank: Rank, duration: Picoseconds) {
+        if duration.0 > 0 {
+            self.rank(rank).run(Operation::Delay { duration });
+        }
+    }
+
     /// Waits on the computing stream.
     pub(super) fn wait(&mut self, rank: Rank, requests: &[PendingOperation]) {
         if !requests.is_empty() {

@@ -1,0 +1,39 @@
+//! Memory that all GPUs of a package share: what reading and writing it takes of a GPU's links.
+
+use serde::{Deserialize, Serialize};
+
+/// How long a byte keeps the links between a GPU and the memory that all share, in seconds: the link to memory, and the
+/// one from it. Requests, responses and what coherence adds to them count with the bytes that they carry.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SharedMemory {
+    /// A byte that is read.
+    pub read: [f64; 2],
+    /// A byte that is written, or added by the memory's controller.
+    pub written: [f64; 2],
+}
+
+impl SharedMemory {
+    /// Gives the seconds that so many bytes take which a kernel reads and writes: each of both as long as it keeps the busier
+    /// link. Wavefronts start together, so that a kernel first reads and then writes; caches write back at its end.
+    #[must_use]
+    pub fn seconds(&self, read: f64, written: f64) -> f64 {
+        let busier = |[to, from]: [f64; 2]| to.max(from);
+        read * busier(self.read) + written * busier(self.written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_follows_what_is_read() {
+        // 68 bytes for a line that is read, after 12; 76 for one that is written, and 4 back; 1 GB/s each way.
+        let of = |bytes: f64| bytes / 64.0 * 1e-9;
+        let memory = SharedMemory { read: [of(12.0), of(68.0)], written: [of(76.0), of(4.0)] };
+        let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+        close(memory.seconds(64.0, 0.0), 68e-9);
+        close(memory.seconds(0.0, 64.0), 76e-9);
+        close(memory.seconds(64.0, 64.0), 144e-9);
+    }
+}

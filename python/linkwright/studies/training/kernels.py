@@ -1,0 +1,71 @@
+"""Kernels on truly shared memory, access by access, beside what training takes for their bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from linkwright import GpuSystem
+from linkwright.names import BenchmarkName, MemorySystemName
+from linkwright.studies.tables import Cell, StudyTable
+
+__all__ = ["KERNELS", "Agreement", "agreement", "compared"]
+
+GPUS = 4
+LINE = 64
+# The driver's launch, which training counts apart.
+LAUNCH = 3.6e-6
+MEMORY: MemorySystemName = "tsm-wt-c-rc"
+# Benchmark, size, GB/s of a GPU. The first three are bound by their links.
+KERNELS: tuple[tuple[BenchmarkName, int, float], ...] = (
+    ("relu", 1 << 20, 8.0),
+    ("conv", 1024, 8.0),
+    ("mm", 512, 4.0),
+    ("relu", 1 << 20, 32.0),
+    ("conv", 1024, 32.0),
+    ("mm", 512, 32.0),
+)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A kernel's time in seconds, and that of the same bytes in training."""
+
+    kernel: float
+    training: float
+    read: int
+    written: int
+
+    @property
+    def ratio(self) -> float:
+        """The kernel's time over training's."""
+        return self.kernel / self.training
+
+
+@cache
+def compared(benchmark: BenchmarkName, size: int, bandwidth: float) -> Agreement:
+    """A kernel on all GPUs of a package."""
+    system = GpuSystem(gpus=GPUS, memory=MEMORY, shared_bandwidth=bandwidth, code=False)
+    run = system.run(benchmark, size, data=False)
+    channels = list(run.channels())
+    read, written = (sum(row[what] for row in channels) * LINE for what in ("reads", "writes"))
+    training = system.shared_time(read // GPUS, written // GPUS)
+    return Agreement(run.kernel_time - LAUNCH, training, read, written)
+
+
+def agreement() -> StudyTable:
+    """The table of both."""
+    table: list[tuple[Cell, ...]] = []
+    for benchmark, size, bandwidth in KERNELS:
+        found = compared(benchmark, size, bandwidth)
+        moved = (found.read / 1e6, found.written / 1e6)
+        times = (found.kernel * 1e6, found.training * 1e6, found.ratio)
+        table.append((f"{benchmark} {size:,}", bandwidth, *moved, *times))
+    return StudyTable(
+        title=f"Kernels on four R9 Nanos ({MEMORY}), and training's time for the same bytes",
+        columns=(
+            "kernel", "GB/s", "MB read", "MB written", "gpu run (µs)", "training (µs)", "ratio"
+        ),
+        rows=tuple(table),
+        formats=("", ".0f", ".2f", ".2f", ",.1f", ",.1f", ".2f"),
+    )  # fmt: skip
