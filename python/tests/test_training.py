@@ -80,7 +80,7 @@ layers = [
 ]
 """
 # Ways in which data moves while GPUs compute, and cannot do otherwise.
-OVERLAPPING = ["fsdp", "pipeline", "zero-copy", "shared-memory"]
+OVERLAPPING = ["fsdp", "pipeline", "zero-copy", "shared-memory", "tsm"]
 # Planners that plan other collectives than an all-reduce.
 OTHERS = [
     "nccl-pat",

@@ -13,7 +13,7 @@ use linkwright::simulation::cluster::{
 };
 use linkwright::system::{System, toml_format};
 use linkwright::training::{
-    LayerTime, Network, Optimizer, Precision, Representatives, Terms, Training, TrainingError, Way,
+    LayerTime, Network, Optimizer, Precision, SharedMemory, Representatives, Terms, Training, TrainingError, Way,
     collectives_of, model_of,
 };
 use linkwright::units::Picoseconds;
@@ -53,6 +53,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         micro_batches: 4,
         copies_samples: true,
         measured: &NONE,
+        shared: Some(SharedMemory { read: [1e-11; 2], written: [1e-11; 2] }),
     }
 }
 
