@@ -4019,8 +4019,8 @@ class TrainingStep:
 
     @property
     def traffic(self) -> tuple[int, int] | None:
-        """Bytes that the kernels of all GPUs read of the memory that they share, and write there; None where
-        they share none.
+        """Counts the bytes that all GPUs' kernels read of the memory which they share, and those that they
+        write; None where they share none.
         """
 
     @property

@@ -21,7 +21,15 @@ from linkwright.files import PathOrName, existing, read_text, sha256
 if TYPE_CHECKING:
     from linkwright import names
 
-__all__ = ["LIBRARY", "SHARED", "SHARED_MEMORY", "Recipe", "communications", "load_network", "way_of"]
+__all__ = [
+    "LIBRARY",
+    "SHARED",
+    "SHARED_MEMORY",
+    "Recipe",
+    "communications",
+    "load_network",
+    "way_of",
+]
 
 # Data that collectives of NCCL move, planned by NCCL's own choice.
 LIBRARY = "nccl"

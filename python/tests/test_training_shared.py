@@ -1,4 +1,4 @@
-"""Training on memory that all GPUs share, beside kernels on it."""
+"""This sets training on memory that all GPUs share beside kernels on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ def test_a_product_at_more_bandwidth_is_bound_by_its_compute_units() -> None:
 
 def _step(way: str = "tsm", **options: object) -> float:
     found = train(
-        "alexnet", gpus=4, batch=64, communication=way, scaling=False, **options  # type: ignore[arg-type]
+        "alexnet",
+        gpus=4,
+        batch=64,
+        communication=way,
+        scaling=False,
+        **options,  # type: ignore[arg-type]
     )
     return found.best.time
 
@@ -40,7 +45,8 @@ def test_more_bandwidth_to_shared_memory_never_slows_a_step() -> None:
 
 def test_coherence_costs_what_its_bytes_take() -> None:
     bare, leased = (
-        _step(shared_memory=memory, shared_bandwidth=8) for memory in ("tsm-wb-nc-rc", "tsm-wt-c-rc")
+        _step(shared_memory=memory, shared_bandwidth=8)
+        for memory in ("tsm-wb-nc-rc", "tsm-wt-c-rc")
     )
     # 73 bytes for 68 and 79 for 76, in whole cycles.
     assert 1.0 < leased / bare < 73 / 68 * 1.06

@@ -471,8 +471,8 @@ impl TrainingStep {
         self.way.name()
     }
 
-    /// Bytes that the kernels of all GPUs read of the memory that they share, and write there; None where
-    /// they share none.
+    /// Counts the bytes that all GPUs' kernels read of the memory which they share, and those that they
+    /// write; None where they share none.
     #[getter]
     fn traffic(&self) -> Option<(u64, u64)> {
         self.traffic.map(|[read, written]| (read, written))

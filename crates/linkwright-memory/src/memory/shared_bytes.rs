@@ -1,4 +1,4 @@
-//! What a byte of truly shared memory takes of a GPU's links: of all its banks together, when they are busy alike.
+//! Times bytes of truly shared memory on a GPU's links, whose banks are busy alike.
 
 use super::address::LINE;
 use super::costs::messages;

@@ -79,7 +79,7 @@ pub enum TrainingError {
         /// One that does not reach it.
         second: u32,
     },
-    /// Memory that all GPUs share, of which nothing says how fast it is.
+    /// Nothing says how fast the memory is that all GPUs share.
     NoSharedMemory,
     /// Nothing is to overlap, and data moves while GPUs compute.
     Overlap {

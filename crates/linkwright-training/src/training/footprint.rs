@@ -109,8 +109,7 @@ impl Holding {
         Self { weights: own, gradients: own, updated: own, gathered, ..whole }
     }
 
-    /// What is in one memory for all of so many GPUs, which have equal parts of it: one copy of weights, gradients and
-    /// the optimizer's state.
+    /// Gives each of the GPUs an equal part of one copy of weights, gradients and the optimizer's state.
     #[must_use]
     pub fn pooled(self, gpus: u64) -> Self {
         let part = self.weights.div_ceil(gpus);

@@ -52,7 +52,7 @@ pub struct Training<'a> {
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
-    /// The memory that all GPUs share under [`Way::TrulyShared`].
+    /// Says how fast the memory is that all GPUs share under [`Way::TrulyShared`].
     pub shared: Option<SharedMemory>,
 }
 

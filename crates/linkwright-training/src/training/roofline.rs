@@ -306,7 +306,7 @@ impl Roofline {
         }
     }
 
-    /// Gives the bytes that a layer's kernels read and write, with so many samples, but for its update.
+    /// Gives the bytes that a layer's kernels read and write of these samples, but for its update.
     #[must_use]
     pub fn traffic(&self, work: &LayerWork, samples: u64) -> [u128; 2] {
         let (samples, number) = (u128::from(samples), u128::from(self.gpu.number));
@@ -386,8 +386,8 @@ impl Roofline {
         self.started(self.arithmetic(kernel).max(moved) * pass.times, pass)
     }
 
-    /// Gives the seconds that a kernel's bytes take, some of which it writes: of memory, of which it reaches a share, or
-    /// of the links to memory that all share, whichever is longer.
+    /// Gives the seconds that a kernel's bytes take, some of them written. Memory, which gives it a share of its
+    /// bandwidth, may be what they wait for, or the links to memory that all share.
     fn moved(&self, bytes: f64, stored: f64, share: f64) -> f64 {
         let of_memory = bytes / (self.memory() * share);
         self.shared

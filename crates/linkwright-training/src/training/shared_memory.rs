@@ -1,9 +1,9 @@
-//! Memory that all GPUs of a package share: what reading and writing it takes of a GPU's links.
+//! Times what a GPU reads and writes of the memory that all GPUs of a package share.
 
 use serde::{Deserialize, Serialize};
 
-/// How long a byte keeps the links between a GPU and the memory that all share, in seconds: the link to memory, and the
-/// one from it. Requests, responses and what coherence adds to them count with the bytes that they carry.
+/// Gives the seconds for which a byte keeps the link to the memory that all GPUs share, and the link from it. Requests,
+/// responses and what coherence adds to them count with the bytes that they carry.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SharedMemory {
     /// A byte that is read.
@@ -13,8 +13,8 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Gives the seconds that so many bytes take which a kernel reads and writes: each of both as long as it keeps the busier
-    /// link. Wavefronts start together, so that a kernel first reads and then writes; caches write back at its end.
+    /// Gives the seconds of the bytes that a kernel reads and writes, each as long as it keeps the busier link. Wavefronts
+    /// start together: a kernel first reads and then writes. Caches write back at its end.
     #[must_use]
     pub fn seconds(&self, read: f64, written: f64) -> f64 {
         let busier = |[to, from]: [f64; 2]| to.max(from);

@@ -13,8 +13,8 @@ use linkwright::simulation::cluster::{
 };
 use linkwright::system::{System, toml_format};
 use linkwright::training::{
-    LayerTime, Network, Optimizer, Precision, SharedMemory, Representatives, Terms, Training, TrainingError, Way,
-    collectives_of, model_of,
+    LayerTime, Network, Optimizer, Precision, Representatives, SharedMemory, Terms, Training,
+    TrainingError, Way, collectives_of, model_of,
 };
 use linkwright::units::Picoseconds;
 use proptest::prelude::*;

@@ -36,15 +36,10 @@ def step_time(
     *,
     placed: bool = False,
 ) -> float:
-    """Seconds of a step on two GPUs.
+    """Gives the seconds of a step on two GPUs.
 
-    Args:
-        dataset: One of `DATASETS`.
-        system: One of `SYSTEMS`.
-        way: How data moves.
-        copy: Microseconds of the host for a copy.
-        iteration: Microseconds of the host in a step.
-        placed: Whether samples are where kernels read them before the first step.
+    The host takes some microseconds for a copy, and for an iteration. Samples that are placed lie
+    where kernels read them before the first step.
     """
     size, channels = DATASETS[dataset]
     network = NeuralNetwork.find("mlp:thousand-classes").with_input(size=size, channels=channels)
@@ -65,7 +60,7 @@ def speed(dataset: str, system: str, way: str) -> float:
 
 
 def _alone() -> StudyTable:
-    """What each part of a step that the text does not name would make of the ratio, by itself."""
+    """Changes one part of a step at a time, and tells what becomes of the ratio."""
     own = values(training_terms(), f"framework.{FIRST}")
     copy, iteration = own["copy"], own["iteration"]
     table: list[tuple[Cell, ...]] = []
@@ -118,13 +113,13 @@ def mechanisms() -> Section:
             "copies cost beside a call and the link's bandwidth; the text does not say what "
             "else its baseline does in a step, and no row of this figure entered a constant.",
             "**Which part makes the difference.** The second table changes one thing at a time. "
-            "What the host takes for a copy of MXNet's, as Table 2.4 has it, is enough for MNIST "
-            "on the two older systems, 1.86 and 1.98 for 2.07 and 1.95, and for nothing of "
-            "ImageNet, whose copies are long. Only faults of pages reach what is published there, "
-            "3.89 for 3.70: that baseline moved pages. Where the model and the samples lie makes "
-            "no such difference, and the host's work of a step, in the baseline alone, "
-            "comes to less than 2. MNIST on the DGX-1, 3.33, lies between copies that cost the host "
-            "in both and in the baseline alone.",
+            "The host's time for a copy, which Table 2.4 gives for MXNet, is enough for MNIST on "
+            "the two older systems. It gives 1.86 and 1.98 for 2.07 and 1.95. It gives nothing for "
+            "ImageNet, whose copies are long. There only faults of pages come to what is "
+            "published, 3.89 for 3.70. The place of the samples makes no such difference. The "
+            "host's work of a step, in the baseline alone, comes to less than 2. MNIST on the "
+            "DGX-1, 3.33, lies between copies that cost the host in both and in the baseline "
+            "alone. No single cause gives all four.",
         ],
         tables=[
             StudyTable(

@@ -1,4 +1,4 @@
-"""Truly shared memory (chapters 3 and 4) for the networks of Tables 2.4 to 2.10, and for Llama."""
+"""This plays truly shared memory (chapters 3 and 4) for the networks of Tables 2.4 to 2.10."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def _best(which: Trained) -> float:
     return min(step.time for way in ways if (step := _played(which, way)))
 
 
+@cache
 def least_bandwidth(which: Trained, memory: str) -> float | None:
     """The least GB/s of a GPU by which truly shared memory is as fast as the best other way.
 
@@ -83,6 +84,27 @@ def least_bandwidth(which: Trained, memory: str) -> float | None:
 
 def _name(which: Trained) -> str:
     return f"{which[1]}, {which[0]}"
+
+
+def _needed(what: str, every: tuple[Trained, ...], memory: str) -> str:
+    """Tells the bandwidths from which on shared memory wins."""
+    least = [each for which in every if (each := least_bandwidth(which, memory)) is not None]
+    wins = sum(each <= BANDWIDTHS[0] for each in least)
+    return (
+        f"{what} need {min(least):,.0f} to {max(least):,.0f} GB/s each; {wins} of {len(every)} win "
+        f"at {BANDWIDTHS[0]}."
+    )
+
+
+def _spared(every: tuple[Trained, ...]) -> str:
+    """Tells what bandwidth suffices without coherence, as a share of that with it."""
+    shares = [
+        1 - bare / leased
+        for which in every
+        if (bare := least_bandwidth(which, MEMORIES[0]))
+        and (leased := least_bandwidth(which, MEMORIES[1]))
+    ]
+    return f"{min(shares):.0%} to {max(shares):.0%}"
 
 
 def _times(every: tuple[Trained, ...]) -> StudyTable:
@@ -126,30 +148,36 @@ def _sweep(every: tuple[Trained, ...]) -> StudyTable:
 
 
 def truly_shared(networks: tuple[Trained, ...] = NETWORKS) -> Section:
-    """What one memory for all GPUs is worth in training, and what it takes to win."""
+    """Sets one memory for all GPUs beside other ways, and finds what it takes to win."""
     every = (*networks, ("sgd", LLAMA), ("adam", LLAMA))
     messages = {row["what"]: row["bytes"] for row in GpuSystem(memory=SHARED_MEMORY).costs()}
     return Section(
         title="Truly shared memory (chapters 3 and 4)",
         text=[
-            "The prototype above stands for a package in which all memory is shared: one copy of "
-            "the model, of its gradients and of the optimizer's state, which kernels reach through "
-            "a switch; nothing is copied, and each GPU updates its part once. `linkwright train "
-            "--communication tsm` plays it with the links and messages of `linkwright gpu run "
-            f"--memory {SHARED_MEMORY}`: a line that is read is answered by "
-            f"{messages['read response']} bytes, one that is written takes "
-            f"{messages['write request']}. Four V100s with {BATCH} samples each; Llama of 8 billion "
-            f"parameters on eight H200s with a sequence of {TOKENS:,} tokens each, in bf16. "
-            "An empty cell is a step that the GPUs' memory does not hold.",
-            "**What it would take.** All that kernels read and write crosses the switch, so that "
-            "its bandwidth stands against that of a GPU's own memory, and no longer against what "
-            "copies take. The last column of the second table is found by bisection: "
-            "below it copies of gradients cost less than reading everything from afar. Coherence "
-            "adds bytes to each message, and moves that point by as much. Where a network's "
-            "kernels are short and its copies many, little bandwidth wins.",
-            "What it leaves out: the time to set gradients to zero, lines of a GPU's second level "
-            "that a later kernel finds, and waits for controllers that all GPUs want at once. GPUs "
-            "other than the R9 Nano have its messages, since the text gives no others.",
+            "The prototype above stands for a package in which all memory is shared. There is one "
+            "copy of the model, of its gradients and of the optimizer's state. Kernels reach it "
+            "through a switch, nothing is copied, and each GPU updates its part once. "
+            "`linkwright train --communication tsm` takes the links and messages of `linkwright "
+            f"gpu run --memory {SHARED_MEMORY}`: {messages['read response']} bytes answer the "
+            f"read of a line, and a write takes {messages['write request']}. Four V100s have "
+            f"{BATCH} samples each. Llama of 8 billion parameters has a sequence of {TOKENS:,} "
+            "tokens on each of eight H200s, in bf16. An empty cell is a step that does not fit.",
+            "**What it would take.** All that kernels read and write crosses the switch. Its "
+            "bandwidth stands against that of a GPU's own memory, and the time of copies is what "
+            "can be gained. A bisection finds the last column of the second table. "
+            f"{_needed('V100s', networks, SHARED_MEMORY)} "
+            f"{_needed('Llama', every[-2:], SHARED_MEMORY)} An H200's own memory has 4,800. "
+            f"Coherence adds bytes to each message: without it {_spared(every)} less is enough. "
+            "Where the memory is pooled, Llama with Adam fits, as it does with FSDP. Copies to "
+            "GPU 0 do not hold it.",
+            "**Kernels.** The third table has kernels access by access, less the driver's launch. "
+            "Bound by their links they agree within 15 %. They read before they write, since "
+            "wavefronts start together, and training counts both one after the other. The product "
+            "at 32 GB/s does not agree: its compute units bind it, and 16 times the bandwidth "
+            "makes it less than a fifth faster. Training takes such a time from a GPU's peak.",
+            "It leaves out the time to set gradients to zero, and lines of a second level that a "
+            "later kernel finds. It leaves out waits for a controller that all GPUs want at once. "
+            "Every GPU has the R9 Nano's messages, since the text gives no others.",
         ],
         tables=[_times(every), _sweep(every), agreement()],
     )

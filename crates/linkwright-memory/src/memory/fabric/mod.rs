@@ -178,7 +178,7 @@ pub fn pcie_path(gpus: u32, from: u32, to: u32) -> LinkPath {
     from * (gpus + 1) + to
 }
 
-/// Gives the bandwidth of the link of one bank, where all of a GPU have so much together.
+/// Gives the bandwidth of the link of one bank, from that of all banks of a GPU.
 fn of_bank(hierarchy: &Hierarchy, bandwidth: Bandwidth) -> u64 {
     (bandwidth.0 / u64::from(hierarchy.second.banks)).max(1)
 }

@@ -2,7 +2,7 @@
 //!
 //! Kernels read weights there and add to the one copy of the gradients, and their times hold what that takes. When the
 //! slowest GPU has added its own, each updates its part of the weights. Nothing is copied, not even samples: the host's
-//! memory is the same. What it leaves out: time to set the gradients to zero, and to tell of the last that was added.
+//! memory is the same. It leaves out the time to set the gradients to zero, and to tell of the last that was added.
 
 use super::Step;
 use super::writing::{Region, Writing};
