@@ -17,7 +17,7 @@ def test_a_product_that_fetches_ahead_comes_near_the_peak_and_loses_what_was_pub
     # Each line of A and of B for each tile of its row or column, and C once.
     each = edge * edge * 4 // 64
     assert lines <= each * (2 * edge // tile + 1)
-    # What crosses the link is what the time is: 27 GB/s, 68 bytes for a line.
+    # The link tells the time: 27 GB/s, 68 bytes for a line.
     assert 0.9 < afar / (lines * 68 / 27.2e9) < 1.3
     assert 20 < afar / near < 35
 

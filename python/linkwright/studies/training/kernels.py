@@ -29,7 +29,7 @@ KERNELS: tuple[tuple[BenchmarkName, int, float], ...] = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """A kernel's time in seconds, and that of the same bytes in training."""
+    """Holds a kernel's seconds, and those of the same bytes in training."""
 
     kernel: float
     training: float
@@ -38,13 +38,13 @@ class Agreement:
 
     @property
     def ratio(self) -> float:
-        """The kernel's time over training's."""
+        """Gives the kernel's time over training's."""
         return self.kernel / self.training
 
 
 @cache
 def compared(benchmark: BenchmarkName, size: int, bandwidth: float) -> Agreement:
-    """A kernel on all GPUs of a package."""
+    """Runs a kernel on all GPUs of a package."""
     system = GpuSystem(gpus=GPUS, memory=MEMORY, shared_bandwidth=bandwidth, code=False)
     run = system.run(benchmark, size, data=False)
     channels = list(run.channels())
@@ -54,7 +54,7 @@ def compared(benchmark: BenchmarkName, size: int, bandwidth: float) -> Agreement
 
 
 def agreement() -> StudyTable:
-    """The table of both."""
+    """Makes the table of both."""
     table: list[tuple[Cell, ...]] = []
     for benchmark, size, bandwidth in KERNELS:
         found = compared(benchmark, size, bandwidth)

@@ -56,7 +56,7 @@ def _stored() -> list[tuple[Cell, ...]]:
 
 
 def _tiled(played: tuple[tuple[int, int, int], ...]) -> StudyTable:
-    """The product with larger tiles, near and from afar."""
+    """Plays the product with larger tiles, near and from afar."""
     peak = gpu_model("r9-nano").vector_peak["fp32"] * 1e12
     table: list[tuple[Cell, ...]] = []
     for edge, tile, depth in played:
@@ -110,8 +110,8 @@ def remote_matrices(edges: tuple[int, ...] = EDGES) -> Section:
             "**The height.** The product of the memory study reaches a ninth of the peak at 4,096 "
             "rows, with all matrices near, so that the link has little to add. The second table "
             "has one that fetches the next terms of its sums while it calculates, as cuBLAS does. "
-            "With tiles of 32 x 32 it reaches most of the peak, and takes as many times as long from "
-            "afar as the published one, 27 at 512 rows. Larger tiles move less, and "
+            "With tiles of 32 x 32 it reaches most of the peak, and takes as many times as long "
+            "from afar as the published one, 27 at 512 rows. Larger tiles move less, and "
             "the ratio falls. Tiles of 128 x 128 give each compute unit one work-group, which "
             "does not fill it.",
         ],

@@ -20,7 +20,7 @@ PIECE = 16
 
 
 def tiled(edge: int, tile: int, depth: int) -> GpuKernel:
-    """A product whose wavefronts fetch the next terms while they calculate.
+    """Makes a product whose wavefronts fetch the next terms while they calculate.
 
     Args:
         edge: Rows of the matrices.
@@ -58,7 +58,7 @@ def _lines(edge: int, tile: int, depth: int) -> Iterator[str]:
 def _fetched(
     who: str, own: int, sizes: tuple[int, int, int], at: tuple[int, int, int]
 ) -> Iterator[str]:
-    """A wavefront's part of the terms that its group fetches from both matrices."""
+    """Gives a wavefront's part of the terms that its group fetches from both matrices."""
     (edge, tile, depth), (top, left, terms) = sizes, at
     rows, pitch = tile // WAVEFRONTS, edge * NUMBER
     for line in range(0, depth * NUMBER, LINE):
@@ -71,7 +71,7 @@ def _fetched(
 
 @cache
 def tiled_time(edge: int, tile: int, depth: int, remote: tuple[str, ...]) -> tuple[float, int]:
-    """Seconds of the kernel on the first of two GPUs, and lines that crossed their link."""
+    """Gives the seconds of the kernel on the first of two GPUs, and lines that crossed their link."""
     system = GpuSystem(gpus=2, memory="rdma", distribution="first", remote=remote, code=False)
     run = system.run(tiled(edge, tile, depth), data=False)
     return run.kernel_time, run.remote_accesses
