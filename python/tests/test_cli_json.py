@@ -66,6 +66,7 @@ CASES: dict[str, list[str]] = {
     "gpu compare": ["relu", "--memory", "rdma", "--memory", "tsm-wt-c-rc", "--gpus", "1"],
     "gpu litmus": ["--test", "spinning", "--memory", "tsm-wt-nc-rc", "--seeds", "3"],
     "thermal": [str(EXAMPLES / "mgpu-tsm-package.toml"), "--cells", "8"],
+    "study list": [],
     "study mapa": ["--quick"],
     "study blink": ["--quick"],
     "study network": ["--quick"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -27,6 +28,13 @@ Directory = Annotated[
     ),
 ]
 
+Only = Annotated[
+    str | None,
+    typer.Option(
+        "--only", metavar="SECTION", help="Make one section alone; study list has their names."
+    ),
+]
+
 app = typer.Typer(help="Reproduce the tables and figures of papers.", no_args_is_help=True)
 
 
@@ -40,6 +48,7 @@ def mapa(
     quick: Quick = False,
     to: Directory = None,
     json: Json = False,
+    only: Only = None,
     reading: Annotated[
         Literal["text", "published-fit"],
         typer.Option(
@@ -51,15 +60,17 @@ def mapa(
     """Repeat MAPA's evaluation (SC'21): its tables, published beside reproduced."""
     from linkwright.studies.mapa import run
 
-    _show(partial(run, reading=reading), quick, to, json)
+    _show(partial(run, reading=reading), "mapa", quick, to, json, only)
 
 
 @app.command()
-def blink(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+def blink(
+    quick: Quick = False, to: Directory = None, json: Json = False, only: Only = None
+) -> None:
     """Repeat Blink's evaluation (MLSys'20): collectives against two NCCLs."""
     from linkwright.studies.blink import run
 
-    _show(run, quick, to, json)
+    _show(run, "blink", quick, to, json, only)
 
 
 @app.command()
@@ -67,6 +78,7 @@ def network(
     quick: Quick = False,
     to: Directory = None,
     json: Json = False,
+    only: Only = None,
     workers: WorkerCount = None,
     dask: DaskAddress = None,
 ) -> None:
@@ -77,7 +89,9 @@ def network(
     """
     from linkwright.studies.network import run
 
-    _show(partial(run, workers=_where(workers, dask), directory=to), quick, to, json)
+    _show(
+        partial(run, workers=_where(workers, dask), directory=to), "network", quick, to, json, only
+    )
 
 
 @app.command()
@@ -85,6 +99,7 @@ def pcie(
     quick: Quick = False,
     to: Directory = None,
     json: Json = False,
+    only: Only = None,
     window: Annotated[
         float | None,
         typer.Option(
@@ -109,7 +124,7 @@ def pcie(
     from linkwright.studies.pcie import run
 
     seconds = None if window is None else window * 1e-3
-    _show(partial(run, window=seconds, batch=batch), quick, to, json)
+    _show(partial(run, window=seconds, batch=batch), "pcie", quick, to, json, only)
 
 
 @app.command()
@@ -117,6 +132,7 @@ def memory(
     quick: Quick = False,
     to: Directory = None,
     json: Json = False,
+    only: Only = None,
     workers: WorkerCount = None,
     dask: DaskAddress = None,
 ) -> None:
@@ -127,7 +143,9 @@ def memory(
     """
     from linkwright.studies.memory import run
 
-    _show(partial(run, workers=_where(workers, dask), directory=to), quick, to, json)
+    _show(
+        partial(run, workers=_where(workers, dask), directory=to), "memory", quick, to, json, only
+    )
 
 
 def _where(workers: int | None, dask: str | None) -> Workers:
@@ -140,26 +158,75 @@ def _where(workers: int | None, dask: str | None) -> Workers:
 
 
 @app.command()
-def thermal(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+def thermal(
+    quick: Quick = False, to: Directory = None, json: Json = False, only: Only = None
+) -> None:
     """Repeat the thermal check of MGPU-TSM: how hot its package becomes."""
     from linkwright.studies.thermal import run
 
-    _show(run, quick, to, json)
+    _show(run, "thermal", quick, to, json, only)
 
 
 @app.command()
-def training(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+def training(
+    quick: Quick = False, to: Directory = None, json: Json = False, only: Only = None
+) -> None:
     """Repeat the MGPU-TSM dissertation's training: networks on four systems of GPUs."""
     from linkwright.studies.training import run
 
-    _show(run, quick, to, json)
+    _show(run, "training", quick, to, json, only)
 
 
-def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:
+@app.command("list")
+def listed(json: Json = False) -> None:
+    """List the sections of every study, and what each takes alone.
+
+    Times are of one processor, measured once on one computer.
+    """
+    from linkwright.studies.parts import STUDIES, costs
+
+    rows = [each for study in STUDIES for each in costs(study)]
+    if json:
+        output.print_json({"sections": [asdict(each) for each in rows]})
+        return
+    made = output.table(("study", "section", "full", "quick"), left=("study", "section"))
+    for each in rows:
+        made.add_row(each.study, each.section, _time(each.full), _time(each.quick))
+    output.print_table(made)
+
+
+def _time(seconds: float | None) -> str:
+    """Tells a time of a processor; nothing where nobody measured it."""
+    if seconds is None:
+        return ""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _say_time(study: str, only: str, quick: bool) -> None:
+    """Says what a section took when it was measured, before it is made."""
+    from linkwright.studies.parts import costs
+
+    for each in costs(study):
+        if each.section == only:
+            seconds = each.quick if quick else each.full
+            told = "an unknown time" if seconds is None else f"about {_time(seconds)}"
+            output.say(f"{only} takes {told} of one processor", stderr=True)
+
+
+def _show(
+    run: Callable[..., Study],
+    study: str,
+    quick: bool,
+    to: Path | None,
+    json: bool,
+    only: str | None,
+) -> None:
     if to is not None:
         output.check_writable(to)
+    if only is not None:
+        _say_time(study, only, quick)
     with output.progress_bar() as progress:
-        found = run(quick=quick, progress=progress)
+        found = run(quick=quick, progress=progress, only=only)
     if to is not None:
         with output.working("drawing the figures"):
             found.write(to)

@@ -117,31 +117,36 @@ class TimedStudy(Study):
     """A study of which a part differs from run to run, and stands apart.
 
     Attributes:
-        timings: The section with what clocks said; all others are the same for the same seeds.
+        timings: The section with what clocks said; all others are the same for the same seeds. None
+            where another section alone was asked for.
     """
 
-    timings: Section
+    timings: Section | None
 
     @property
     def tables(self) -> list[StudyTable]:
         """All tables, those with timings last."""
-        return [*super().tables, *self.timings.tables]
+        return [*super().tables, *self._timing_tables()]
+
+    def _timing_tables(self) -> Sequence[StudyTable]:
+        return () if self.timings is None else self.timings.tables
 
     def contents(self) -> dict[str, bytes]:
         """The files but for the figures, by name; `timings.md` shows the timings."""
-        return {**super().contents(), "timings.md": self.timings_to_markdown().encode()}
+        timed = {} if self.timings is None else {"timings.md": self.timings_to_markdown().encode()}
+        return {**super().contents(), **timed}
 
     def fields(self) -> dict[str, Any]:
         """What the JSON holds; what differs from run to run under "timings"."""
         return {
             **super().fields(),
-            "timings": [table.to_json() for table in self.timings.tables],
+            "timings": [table.to_json() for table in self._timing_tables()],
         }
 
     def figure_sections(self) -> Sequence[Section]:
         """The sections whose charts are written."""
-        return [*self.sections, self.timings]
+        return [*self.sections, *(() if self.timings is None else (self.timings,))]
 
     def timings_to_markdown(self, figures: str = "figures") -> str:
         """The section on times by the clock, which differ from run to run."""
-        return section_markdown(self.timings, figures) + "\n"
+        return "" if self.timings is None else section_markdown(self.timings, figures) + "\n"

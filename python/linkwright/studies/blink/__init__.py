@@ -19,6 +19,7 @@ from linkwright.studies.blink.servers_training import training_on_two_servers
 from linkwright.studies.blink.streams import streams
 from linkwright.studies.blink.switched import switched
 from linkwright.studies.blink.training import training
+from linkwright.studies.parts import Parts, chosen, made
 from linkwright.studies.study import Study
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
@@ -38,29 +39,34 @@ INTRODUCTION = (
 )
 
 
-def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
+def run(*, quick: bool = False, progress: Progress | None = None, only: str | None = None) -> Study:
     """Runs the study.
 
     Args:
         quick: Fewer sizes on the DGX-2, networks, allocations and jobs; the tables are the same
             ones.
         progress: Called with the stage, the steps done, and the steps in all.
+        only: The name of the one section that is made; all where absent.
+
+    Raises:
+        LinkwrightError: If there is no section of that name.
     """
     names = contestants()
-    sections = [
-        allocations(),
-        one_server("broadcast", names, progress),
-        one_server("all-reduce", names, progress),
-        switched(quick=quick, progress=progress),
-        streams(names, quick=quick, progress=progress),
-        hybrid(progress),
-        two_servers(progress),
-        training(names, quick=quick, progress=progress),
-        epochs(quick=quick, progress=progress),
-        end_to_end(quick=quick, progress=progress),
-        training_on_two_servers(quick=quick, progress=progress),
-        fragments_of_a_day(quick=quick, progress=progress),
-    ]
+    parts: Parts = {
+        "allocations": allocations,
+        "broadcast": lambda: one_server("broadcast", names, progress),
+        "all-reduce": lambda: one_server("all-reduce", names, progress),
+        "dgx2": lambda: switched(quick=quick, progress=progress),
+        "streams": lambda: streams(names, quick=quick, progress=progress),
+        "hybrid": lambda: hybrid(progress),
+        "servers": lambda: two_servers(progress),
+        "training": lambda: training(names, quick=quick, progress=progress),
+        "epochs": lambda: epochs(quick=quick, progress=progress),
+        "end-to-end": lambda: end_to_end(quick=quick, progress=progress),
+        "training-on-servers": lambda: training_on_two_servers(quick=quick, progress=progress),
+        "fragments": lambda: fragments_of_a_day(quick=quick, progress=progress),
+    }
+    sections = made(chosen("blink", parts, only))
     return Study(
         name="blink",
         title=TITLE,

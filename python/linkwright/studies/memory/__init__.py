@@ -10,7 +10,8 @@ from pathlib import Path
 
 from linkwright.studies.memory.runs import Progress, perform
 from linkwright.studies.memory.settings import plan
-from linkwright.studies.memory.study import MemoryStudy, study_of
+from linkwright.studies.memory.study import NEEDS, MemoryStudy, study_of
+from linkwright.studies.parts import checkpoint_name, chosen
 from linkwright.sweeps import Workers
 
 __all__ = ["CHECKPOINT", "MemoryStudy", "run"]
@@ -25,6 +26,7 @@ def run(
     progress: Progress | None = None,
     workers: Workers | None = None,
     directory: Path | None = None,
+    only: str | None = None,
 ) -> MemoryStudy:
     """Runs the study.
 
@@ -33,15 +35,19 @@ def run(
         progress: Called with what is done and how fast, the runs done, and the runs in all.
         workers: Where the runs are performed; processes on this computer where absent.
         directory: Where finished runs are kept, and found by the next study into it.
+        only: The name of the one section that is made, of the runs that it needs; all where absent.
 
     Raises:
+        LinkwrightError: If there is no section of that name.
         SweepInterruptedError: On Ctrl-C; with a directory, finished runs are kept.
         InputError: If the directory has the runs of another study, such as the quick one.
         FileError: If the directory cannot be written.
     """
+    needs = None if only is None else chosen("memory", NEEDS, only)[only]
     checkpoint = None
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-        checkpoint = directory / CHECKPOINT
-    done = perform(plan(quick=quick), workers=workers, checkpoint=checkpoint, progress=progress)
-    return study_of(done.runs)
+        checkpoint = directory / checkpoint_name(CHECKPOINT, only)
+    runs = plan(quick=quick, parts=needs)
+    done = perform(runs, workers=workers, checkpoint=checkpoint, progress=progress)
+    return study_of(done.runs, only)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from linkwright import choice_names, gpu_benchmarks
@@ -136,13 +136,14 @@ def known(systems: tuple[str, ...]) -> list[str]:
     return [name for name in systems if name in names]
 
 
-def plan(*, quick: bool = False) -> list[Setting]:
+def plan(*, quick: bool = False, parts: Collection[str] | None = None) -> list[Setting]:
     """Every run of the study.
 
     Args:
         quick: Small sizes, and fewer of Xtreme's.
+        parts: Only runs of these parts, with the switches of the page; all where absent.
     """
-    return [
+    every = [
         *_systems("systems", SYSTEMS, _QUICK if quick else _LARGE),
         *([] if quick else _systems("footprints", FOOTPRINTS, _full())),
         *([] if quick else (*_strides(), *_small())),
@@ -153,6 +154,9 @@ def plan(*, quick: bool = False) -> list[Setting]:
         *_ways(quick),
         *([] if quick else (*_ablation(), *_wirings())),
     ]
+    if parts is None:
+        return every
+    return [each for each in every if each.part in parts and each.switches == BASE]
 
 
 def _systems(part: str, systems: tuple[str, ...], sizes: dict[str, int]) -> Iterator[Setting]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright.studies.memory.ablation import ablation
@@ -12,10 +12,11 @@ from linkwright.studies.memory.speedups import speedups, strides, systems, trans
 from linkwright.studies.memory.statements import statements
 from linkwright.studies.memory.stress import leases, storage, ways, xtreme
 from linkwright.studies.memory.wirings import wirings
+from linkwright.studies.parts import Parts, chosen, made
 from linkwright.studies.study import Study
 from linkwright.studies.tables import Section
 
-__all__ = ["INTRODUCTION", "TITLE", "MemoryStudy", "sections_of", "study_of"]
+__all__ = ["INTRODUCTION", "NEEDS", "TITLE", "MemoryStudy", "sections_of", "study_of"]
 
 TITLE = "Truly shared memory reproduced"
 INTRODUCTION = (
@@ -54,13 +55,18 @@ class MemoryStudy(Study):
         return {**super().contents(), "runs.csv": runs_csv(self.runs).encode()}
 
 
-def study_of(runs: Sequence[Run]) -> MemoryStudy:
-    """The study, of runs that were performed now or before."""
+def study_of(runs: Sequence[Run], only: str | None = None) -> MemoryStudy:
+    """The study, of runs that were performed now or before.
+
+    Args:
+        runs: What was run.
+        only: The name of the one section that is made; all where absent.
+    """
     return MemoryStudy(
         name="memory",
         title=TITLE,
         introduction=(*INTRODUCTION, coverage(runs)),
-        sections=sections_of(runs),
+        sections=sections_of(runs, only),
         runs=runs,
     )
 
@@ -74,24 +80,49 @@ def coverage(runs: Sequence[Run]) -> str:
     )
 
 
-def sections_of(runs: Sequence[Run]) -> list[Section]:
-    """The sections, of runs that were performed now or before."""
+# Which runs a section looks at, by their part; None for all.
+NEEDS: Mapping[str, Collection[str] | None] = {
+    "statements": None,
+    "speed-up": ("systems", "footprints"),
+    "transpose": ("strides", "footprints"),
+    "systems": ("systems",),
+    "transactions": ("systems", "footprints"),
+    "coherence": ("systems",),
+    "hmg": ("systems",),
+    "bandwidth": ("bandwidth",),
+    "gpus": ("gpus",),
+    "xtreme": ("xtreme",),
+    "leases": ("leases",),
+    "switches": None,
+    "wirings": ("wirings",),
+    "storage": (),
+    "ways": ("ways",),
+}
+
+
+def sections_of(runs: Sequence[Run], only: str | None = None) -> list[Section]:
+    """The sections, of runs that were performed now or before.
+
+    Args:
+        runs: What was run.
+        only: The name of the one section that is made; all where absent.
+    """
     measured = Measured(runs)
-    sections = [
-        statements(measured),
-        speedups(measured),
-        strides(measured),
-        systems(measured),
-        transaction_counts(measured),
-        coherence(measured),
-        hmg(measured),
-        bandwidths(measured),
-        scaling(measured),
-        xtreme(measured),
-        leases(measured),
-        ablation(measured),
-        wirings(measured),
-        storage(),
-        ways(measured),
-    ]
-    return [section for section in sections if section is not None]
+    parts: Parts = {
+        "statements": lambda: statements(measured),
+        "speed-up": lambda: speedups(measured),
+        "transpose": lambda: strides(measured),
+        "systems": lambda: systems(measured),
+        "transactions": lambda: transaction_counts(measured),
+        "coherence": lambda: coherence(measured),
+        "hmg": lambda: hmg(measured),
+        "bandwidth": lambda: bandwidths(measured),
+        "gpus": lambda: scaling(measured),
+        "xtreme": lambda: xtreme(measured),
+        "leases": lambda: leases(measured),
+        "switches": lambda: ablation(measured),
+        "wirings": lambda: wirings(measured),
+        "storage": storage,
+        "ways": lambda: ways(measured),
+    }
+    return made(chosen("memory", parts, only))

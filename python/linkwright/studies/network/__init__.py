@@ -7,14 +7,25 @@ sentences that the paper writes about them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from linkwright.studies.network.cost import cost
 from linkwright.studies.network.jobs import mixes
-from linkwright.studies.network.quartz import quartz
+from linkwright.studies.network.quartz_measured import QuartzTime
 from linkwright.studies.network.quartz_runs import perform_quartz
-from linkwright.studies.network.runs import Progress, perform, placed_jobs, placed_plan, plan
+from linkwright.studies.network.runs import (
+    Mixes,
+    Performed,
+    Progress,
+    Run,
+    perform,
+    placed_jobs,
+    placed_plan,
+    plan,
+    settings_by_section,
+)
 from linkwright.studies.network.study import (
     INTRODUCTION,
     TITLE,
@@ -22,6 +33,7 @@ from linkwright.studies.network.study import (
     coverage,
     sections_of,
 )
+from linkwright.studies.parts import checkpoint_name, chosen, costs
 from linkwright.sweeps import Workers
 
 __all__ = ["CHECKPOINT", "NetworkStudy", "run"]
@@ -40,6 +52,7 @@ def run(
     progress: Progress | None = None,
     workers: Workers | None = None,
     directory: Path | None = None,
+    only: str | None = None,
 ) -> NetworkStudy:
     """Runs the study.
 
@@ -49,45 +62,56 @@ def run(
         progress: Called with what is done and how fast, the runs done, and the runs in all.
         workers: Where the runs are performed; processes on this computer where absent.
         directory: Where finished runs are kept, and found by the next study into it.
+        only: The name of the one section that is made, of the runs that it needs; all where absent.
 
     Raises:
+        LinkwrightError: If there is no section of that name.
         SweepInterruptedError: On Ctrl-C; with a directory, finished runs are kept.
         InputError: If the directory has the runs of another study, such as the quick one.
         FileError: If the directory cannot be written.
     """
-    jobs = mixes()
-    checkpoint = quartz_checkpoint = placed_checkpoint = None
+    if only is not None:
+        chosen("network", dict.fromkeys(each.section for each in costs("network")), only)
+    checkpoints: dict[str, Path] = {}
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-        checkpoint, quartz_checkpoint = directory / CHECKPOINT, directory / QUARTZ_CHECKPOINT
-        placed_checkpoint = directory / PLACED_CHECKPOINT
-    done = perform(
-        jobs, plan(jobs, quick=quick), workers=workers, checkpoint=checkpoint, progress=progress
-    )
-    on_quartz, also = perform_quartz(
-        workers=workers, checkpoint=quartz_checkpoint, progress=progress
-    )
-    alone = placed_jobs()
-    placed = perform(
-        alone,
-        placed_plan(alone, quick=quick),
-        workers=workers,
-        checkpoint=placed_checkpoint,
-        progress=progress,
+        names = (CHECKPOINT, QUARTZ_CHECKPOINT, PLACED_CHECKPOINT)
+        checkpoints = {name: directory / checkpoint_name(name, only) for name in names}
+
+    def performed(jobs: Mixes, runs: Sequence[Run], name: str) -> Performed:
+        if not runs:
+            return Performed([], 0, 0, 0.0, [])
+        at = checkpoints.get(name)
+        return perform(jobs, runs, workers=workers, checkpoint=at, progress=progress)
+
+    jobs, alone = mixes(), placed_jobs()
+    needed = None if only in (None, "findings") else settings_by_section().get(only or "", ())
+    done = performed(jobs, plan(jobs, quick=quick, settings=needed), CHECKPOINT)
+    on_quartz: Sequence[QuartzTime] = []
+    also = None
+    if only in (None, "quartz"):
+        on_quartz, also = perform_quartz(
+            workers=workers, checkpoint=checkpoints.get(QUARTZ_CHECKPOINT), progress=progress
+        )
+    of_placements = only in (None, "findings", "placement")
+    placed = performed(
+        alone, placed_plan(alone, quick=quick) if of_placements else [], PLACED_CHECKPOINT
     )
     all_done = replace(
         done,
-        runs=done.runs + len(also.results) + placed.runs,
-        resumed=done.resumed + also.resumed + placed.resumed,
-        cpu_seconds=done.cpu_seconds + also.cpu_seconds + placed.cpu_seconds,
-        notes=[*done.notes, *also.notes, *placed.notes],
+        runs=done.runs + placed.runs + (0 if also is None else len(also.results)),
+        resumed=done.resumed + placed.resumed + (0 if also is None else also.resumed),
+        cpu_seconds=done.cpu_seconds
+        + placed.cpu_seconds
+        + (0.0 if also is None else also.cpu_seconds),
+        notes=[*done.notes, *(() if also is None else also.notes), *placed.notes],
     )
     return NetworkStudy(
         name="network",
         title=TITLE,
-        introduction=(*INTRODUCTION, coverage(done.times)),
-        sections=[*sections_of(done.times, placed.times), quartz(on_quartz)],
-        timings=cost(all_done),
+        introduction=(*INTRODUCTION, *([coverage(done.times)] if done.times else ())),
+        sections=sections_of(done.times, placed.times, on_quartz=on_quartz, only=only),
+        timings=cost(all_done) if all_done.runs else None,
         times=done.times,
         on_quartz=on_quartz,
         placed=placed.times,

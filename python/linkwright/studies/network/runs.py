@@ -81,19 +81,39 @@ class Performed:
     notes: Sequence[str]
 
 
-def plan(mixes: Mixes, *, quick: bool = False) -> list[Run]:
+def settings_by_section() -> dict[str, list[Setting]]:
+    """Lists the settings that each section on mixes needs, with those that it compares with."""
+    dense = {f"density-{network}": density_settings(network) for network in NETWORKS}
+    found = {
+        **dense,
+        "bandwidth": [each for network in NETWORKS for each in bandwidth_settings(network)],
+        "requirement": [it for gpus in REQUIREMENT_DENSITIES for it in requirement_settings(gpus)],
+        "interfaces": [each for gpus in NIC_DENSITIES for each in nic_settings(gpus)],
+    }
+    # Whatever is compared is compared with its network's default.
+    return {
+        name: [*dict.fromkeys([*(each.default for each in settings), *settings])]
+        for name, settings in found.items()
+    }
+
+
+def plan(
+    mixes: Mixes, *, quick: bool = False, settings: Sequence[Setting] | None = None
+) -> list[Run]:
     """Every mix in every setting.
 
     Args:
         mixes: All mixes.
         quick: Only those mixes that together show the most applications at the most sizes.
+        settings: The settings; those of all sections where absent.
     """
-    settings = [
-        *(setting for network in NETWORKS for setting in density_settings(network)),
-        *(setting for network in NETWORKS for setting in bandwidth_settings(network)),
-        *(setting for gpus in REQUIREMENT_DENSITIES for setting in requirement_settings(gpus)),
-        *(setting for gpus in NIC_DENSITIES for setting in nic_settings(gpus)),
-    ]
+    if settings is None:
+        settings = [
+            *(setting for network in NETWORKS for setting in density_settings(network)),
+            *(setting for network in NETWORKS for setting in bandwidth_settings(network)),
+            *(setting for gpus in REQUIREMENT_DENSITIES for setting in requirement_settings(gpus)),
+            *(setting for gpus in NIC_DENSITIES for setting in nic_settings(gpus)),
+        ]
     chosen = covering(mixes, QUICK_MIXES) if quick else range(len(mixes))
     return [Run(mix, setting) for mix in chosen for setting in dict.fromkeys(settings)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow
 import pyarrow.csv
@@ -16,10 +17,12 @@ from linkwright.studies.network.jobs import SEED, SPAN
 from linkwright.studies.network.measured import JobTime, Measured, times_table
 from linkwright.studies.network.nic import nic
 from linkwright.studies.network.placed import Placed
+from linkwright.studies.network.quartz import quartz
 from linkwright.studies.network.quartz_measured import QuartzTime, quartz_csv
 from linkwright.studies.network.settings import NETWORKS
 from linkwright.studies.network.shares import shares
 from linkwright.studies.network.statements import STATEMENTS, statements
+from linkwright.studies.parts import Parts, chosen, made
 from linkwright.studies.study import TimedStudy
 from linkwright.studies.tables import Section
 
@@ -86,24 +89,34 @@ class NetworkStudy(TimedStudy):
         return {**super().contents(), **files}
 
 
-def sections_of(times: Sequence[JobTime], placed: Sequence[JobTime] = ()) -> list[Section]:
+def sections_of(
+    times: Sequence[JobTime],
+    placed: Sequence[JobTime] = (),
+    *,
+    on_quartz: Sequence[QuartzTime] = (),
+    only: str | None = None,
+) -> list[Section]:
     """The sections, of times that were measured now or before.
 
     Args:
         times: Those of the mixes.
         placed: Those of jobs alone under each placement.
+        on_quartz: Those of Fig. 3's mixes.
+        only: The name of the one section that is made; all where absent.
     """
     measured = Measured(times)
     of_placement = Placed(placed, STATEMENTS) if placed else None
-    return [
-        statements(measured, of_placement),
-        *(() if of_placement is None else (of_placement.section(),)),
-        shares(),
-        *(density(measured, network) for network in NETWORKS),
-        bandwidth(measured),
-        requirement(measured),
-        nic(measured),
-    ]
+    parts: Parts = {
+        "findings": lambda: statements(measured, of_placement),
+        "placement": lambda: None if of_placement is None else of_placement.section(),
+        "shares": shares,
+        **{f"density-{network}": partial(density, measured, network) for network in NETWORKS},
+        "bandwidth": lambda: bandwidth(measured),
+        "requirement": lambda: requirement(measured),
+        "interfaces": lambda: nic(measured),
+        "quartz": lambda: quartz(on_quartz) if on_quartz else None,
+    }
+    return made(chosen("network", parts, only))
 
 
 def coverage(times: Sequence[JobTime]) -> str:

@@ -7,14 +7,18 @@ https://doi.org/10.1109/LCA.2019.2955119. Published numbers come from the data f
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from linkwright.studies.parts import Parts, chosen, made
 from linkwright.studies.pcie.contention import BATCH
 from linkwright.studies.pcie.dependence import dependence, own_kernels
 from linkwright.studies.pcie.eight import eight_tasks, faster_resnet, fit
-from linkwright.studies.pcie.layouts import LAYOUTS, QUICK
+from linkwright.studies.pcie.layouts import LAYOUTS, QUICK, Layout
 from linkwright.studies.pcie.published import published
 from linkwright.studies.pcie.readback import read_backs
 from linkwright.studies.pcie.readings import readings
-from linkwright.studies.pcie.runs import Progress, perform
+from linkwright.studies.pcie.runs import Pair, Progress, perform
 from linkwright.studies.pcie.sections import each_layout, each_pair, longer, statements, workloads
 from linkwright.studies.study import Study
 
@@ -53,6 +57,7 @@ def run(
     progress: Progress | None = None,
     window: float | None = None,
     batch: int = BATCH,
+    only: str | None = None,
 ) -> Study:
     """Runs the study.
 
@@ -61,25 +66,36 @@ def run(
         progress: Called with the stage, the pairs done, and the pairs in all.
         window: Seconds in which iterations are counted; where absent, 0.3 ms.
         batch: Images of a step of ResNet-50, of the eight tasks of Fig. 3.
+        only: The name of the one section that is made; all where absent.
+
+    Raises:
+        LinkwrightError: If there is no section of that name.
     """
     seconds = published()["window"]["used"] * 1e-3 if window is None else window
-    found = {}
-    for layout in QUICK if quick else LAYOUTS:
-        found[layout] = perform(layout, seconds, progress=progress, stage=layout.name)
-    sections = [
-        workloads(seconds),
-        own_kernels(),
-        statements(found, seconds),
-        each_layout(found),
-        each_pair(found),
-        read_backs(),
-        eight_tasks(fit(batch, progress), batch),
-    ]
+
+    @cache
+    def found() -> Mapping[Layout, Sequence[Pair]]:
+        return {
+            layout: perform(layout, seconds, progress=progress, stage=layout.name)
+            for layout in (QUICK if quick else LAYOUTS)
+        }
+
+    parts: Parts = {
+        "workloads": lambda: workloads(seconds),
+        "kernels": own_kernels,
+        "throughput": lambda: statements(found(), seconds),
+        "layouts": lambda: each_layout(found()),
+        "pairs": lambda: each_pair(found()),
+        "results": read_backs,
+        "eight": lambda: eight_tasks(fit(batch, progress), batch),
+    }
     if not quick:
-        sections += [
-            readings(found, seconds, progress),
-            dependence(found, seconds, progress),
-            longer(seconds, progress),
-            faster_resnet(batch, progress),
-        ]
-    return Study(name="pcie", title=TITLE, introduction=INTRODUCTION, sections=tuple(sections))
+        parts = {
+            **parts,
+            "readings": lambda: readings(found(), seconds, progress),
+            "dependence": lambda: dependence(found(), seconds, progress),
+            "window": lambda: longer(seconds, progress),
+            "faster-resnet": lambda: faster_resnet(batch, progress),
+        }
+    sections = tuple(made(chosen("pcie", parts, only)))
+    return Study(name="pcie", title=TITLE, introduction=INTRODUCTION, sections=sections)

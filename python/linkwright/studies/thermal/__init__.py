@@ -6,6 +6,7 @@ Published numbers come from the data file `validation/thermal.toml`; the package
 
 from __future__ import annotations
 
+from linkwright.studies.parts import Parts, chosen, made
 from linkwright.studies.study import Study
 from linkwright.studies.thermal.packages import changed
 from linkwright.studies.thermal.sections import (
@@ -34,19 +35,24 @@ CELLS = 64
 QUICK = 32
 
 
-def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
+def run(*, quick: bool = False, progress: Progress | None = None, only: str | None = None) -> Study:
     """Runs the study.
 
     Args:
         quick: On coarser cells.
         progress: Called with the stage, the packages solved, and those in all.
+        only: The name of the one section that is made; all where absent.
+
+    Raises:
+        LinkwrightError: If there is no section of that name.
     """
     cells = QUICK if quick else CELLS
-    sections = (
-        package(),
-        readings(cells, progress),
-        statements(changed({}).solve(cells)),
-        worth(cells, progress),
-        finer((16, 32) if quick else (16, 32, 64, 128)),
-    )
+    parts: Parts = {
+        "package": package,
+        "readings": lambda: readings(cells, progress),
+        "statements": lambda: statements(changed({}).solve(cells)),
+        "assumptions": lambda: worth(cells, progress),
+        "cells": lambda: finer((16, 32) if quick else (16, 32, 64, 128)),
+    }
+    sections = made(chosen("thermal", parts, only))
     return Study(name="thermal", title=TITLE, introduction=INTRODUCTION, sections=sections)

@@ -7,8 +7,11 @@ on half of the rows of Tables 2.4 to 2.6 and 2.8 to 2.10, as `halves` and `volta
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
+from linkwright.studies.parts import Parts, chosen, made
 from linkwright.studies.study import Study
+from linkwright.studies.tables import Section
 from linkwright.studies.training import (
     epochs,
     memories,
@@ -40,12 +43,18 @@ BATCHES = (16, 32, 64)
 QUICK_EDGES = remote.EDGES[:2]
 
 
-def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Study:
+def run(
+    *, quick: bool = False, progress: epochs.Progress | None = None, only: str | None = None
+) -> Study:
     """Runs the study.
 
     Args:
         quick: Fewer networks and batches, and none of the large networks' epochs.
         progress: Called with the stage, the rows done, and those in all.
+        only: The name of the one section that is made; all where absent.
+
+    Raises:
+        LinkwrightError: If there is no section of that name.
     """
     networks, batches = QUICK if quick else (volta.NETWORKS, BATCHES)
     rows = [
@@ -53,20 +62,32 @@ def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Stud
         for row in published_epochs()
         if not quick or row.table == "2.4" or (row.network != "ResNet" and row.gpus < 8)
     ]
-    found = epochs.find(rows, progress)
-    sections = [
-        replace(
-            epochs.calibration(found), figures={"training-times": published_against_ours(found)}
-        ),
-        statements.statements(found, networks, batches),
-        epochs.breakdown(found),
-        epochs.scaling(found),
-        volta.speedups(networks, batches),
-    ]
-    if not quick:
-        sections += [volta.overheads(), memories.memories()]
-    sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]
-    sections.append(truly.truly_shared(truly.NETWORKS[:2] if quick else truly.NETWORKS))
-    sections.append(remote.remote_matrices(QUICK_EDGES if quick else remote.EDGES))
-    sections += [today.today(), statements.against_itself()]
+
+    @cache
+    def found() -> epochs.Found:
+        return epochs.find(rows, progress)
+
+    def calibration() -> Section:
+        figures = {"training-times": published_against_ours(found())}
+        return replace(epochs.calibration(found()), figures=figures)
+
+    of_large: Parts = {} if quick else {"nccl": volta.overheads, "memory": memories.memories}
+    edges = QUICK_EDGES if quick else remote.EDGES
+    shared_by = truly.NETWORKS[:2] if quick else truly.NETWORKS
+    parts: Parts = {
+        "calibration": calibration,
+        "statements": lambda: statements.statements(found(), networks, batches),
+        "epochs": lambda: epochs.breakdown(found()),
+        "scaling": lambda: epochs.scaling(found()),
+        "volta": lambda: volta.speedups(networks, batches),
+        **of_large,
+        "waiting": volta.synchronized,
+        "weights": statements.weights,
+        "sharing": shared.mechanisms,
+        "truly-shared": lambda: truly.truly_shared(shared_by),
+        "remote": lambda: remote.remote_matrices(edges),
+        "today": today.today,
+        "contradictions": statements.against_itself,
+    }
+    sections = made(chosen("training", parts, only))
     return Study(name="training", title=TITLE, introduction=INTRODUCTION, sections=sections)

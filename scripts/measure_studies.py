@@ -1,0 +1,67 @@
+"""Measures what each section of each study takes alone, and stores it for `study list`.
+
+    scripts/measure_studies.py [--quick | --full] [STUDY ...]
+
+Every section runs in a process of its own, with one worker. Its time is of the processor, in
+seconds, its children's among them, without what starting Python and the study takes. A section
+keeps its stored time if its study is not named. `--full` of the network and of the memory takes
+hours.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+TABLE = Path(__file__).resolve().parents[1] / "python" / "linkwright" / "studies" / "times.toml"
+HEAD = """# Processor seconds of each section of a study if it is made alone, by one worker. Measured
+# by scripts/measure_studies.py on an x86-64 processor; a section that was not measured has none.
+"""
+SWEEPS = ("memory", "network")
+# What `linkwright study list` takes: to start, and to read this table.
+EMPTY = ("study", "list")
+
+
+def processor_time(words: list[str]) -> float:
+    """Runs a command of Linkwright, and returns its processor time in seconds."""
+    linkwright = Path(sys.executable).with_name("linkwright")
+    before = os.times()
+    done = subprocess.run([linkwright, *words], stdout=subprocess.DEVNULL, check=False)
+    after = os.times()
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(words)} ended with {done.returncode}")
+    parts = zip(after[2:4], before[2:4], strict=True)
+    return sum(late - early for late, early in parts)
+
+
+def main() -> None:
+    """Measures the studies that are named, or all."""
+    size = "full" if "--full" in sys.argv else "quick"
+    table = tomllib.loads(TABLE.read_text("utf-8"))
+    start = processor_time([*EMPTY])
+    for study in [name for name in sys.argv[1:] if not name.startswith("-")] or table:
+        workers = ["--workers", "1"] if study in SWEEPS else []
+        quick = ["--quick"] if size == "quick" else []
+        for section, times in table[study].items():
+            words = ["study", study, "--only", section, *quick, *workers]
+            times[size] = max(round(processor_time(words) - start, 1), 0.1)
+            print(study, section, times[size], flush=True)
+            store(table)
+
+
+def store(table: dict[str, dict[str, dict[str, float]]]) -> None:
+    """Writes the table."""
+    lines = [HEAD.rstrip()]
+    for study, sections in table.items():
+        lines.append(f"\n[{study}]")
+        for section, times in sections.items():
+            cells = ", ".join(f"{size} = {times[size]}" for size in sorted(times))
+            lines.append(f"{section} = {{ {cells} }}" if cells else f"{section} = {{}}")
+    TABLE.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
