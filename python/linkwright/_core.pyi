@@ -746,6 +746,31 @@ class ClusterRun:
         given a `timeline`.
         """
 
+    def packets(self) -> Table:
+        """One row for each step of a packet that the run kept, in the order of their times.
+
+        Columns: time (in seconds), place (a link, such as `leaf0 to node3`), kind (`wait` where the packet joins
+        the link's queue, `cross` where it goes onto the link), size (in bytes), hops (switches that it
+        has left), queue (packets that then wait for the link). Empty unless the replay was given
+        `packets`, and of the flow model.
+        """
+
+    def queues(self) -> Table:
+        """One row for each window of time in which packets waited for a link, in the order of their ends.
+
+        Columns: start (in seconds), place (a link, such as `leaf0 to node3`), mean (packets that wait, over
+        the window), most (of them at once). Empty unless the replay was given `queues`, and of the
+        flow model.
+        """
+
+    @property
+    def queue_windows(self) -> int:
+        """How many windows with queues there were of the link and in the span that were asked for."""
+
+    @property
+    def packet_steps(self) -> int:
+        """How many steps of packets there were of the link and in the span that were asked for."""
+
     def copies(self) -> Table:
         """One row for each copy that the run kept, in the order of their ends.
 
@@ -1533,6 +1558,21 @@ class GpuRun:
             SimulationError: If the run had no data.
         """
 
+    def accesses(self) -> Table:
+        """One row for each access of a wavefront to a line that the run kept, in the order of their answers.
+
+        Columns: time (when it came to its first-level cache, in seconds), place (that cache), kind (`read`,
+        `write` or `atomic`), size (the bytes of the line that it touches), hops (links between GPUs, or
+        to shared memory, that its answer crossed), latency (until its cache answered, in seconds),
+        buffer and offset (in bytes; where the line is). Empty unless the run was given `accesses`.
+        """
+
+    @property
+    def access_count(self) -> int:
+        """How many such accesses there were in the span, kept or not; 0 unless the run was given
+        `accesses`.
+        """
+
     def loads(self) -> Table:
         """What the loads have read that a kernel of one's own records: one row for each word.
 
@@ -1677,6 +1717,9 @@ class GpuSystem:
         data: bool = True,
         limit: float = 1.0,
         timeline: int = 0,
+        accesses: int = 0,
+        accesses_from: float = 0.0,
+        accesses_until: float | None = None,
         progress: Callable[[int, float], object] | None = None,
     ) -> GpuRun:
         """Runs a benchmark, or a kernel of one's own.
@@ -1689,6 +1732,10 @@ class GpuSystem:
             limit: Simulated seconds after which a kernel that has not ended is given up.
             timeline: How many work-groups a timeline keeps at most, for `groups` and `samples`; 0
                 for none. The time is the same either way.
+            accesses: How many accesses of wavefronts to lines the run keeps, for `accesses`: the first so
+                many.
+            accesses_from: From which second on.
+            accesses_until: Until which second.
             progress: Called every 100 ms with wavefronts done and simulated seconds.
 
         Raises:
@@ -3419,6 +3466,12 @@ class System:
         collectives: dict[str, Any] | None = None,
         seed: int | None = None,
         timeline: int = 0,
+        packets: int = 0,
+        packets_link: str | None = None,
+        packets_from: float = 0.0,
+        packets_until: float | None = None,
+        queues: int = 0,
+        queue_window: float = 1e-06,
         progress: Callable[[int, int, float, int], object] | None = None,
     ) -> ClusterRun:
         """Plays jobs on the system, which is idle at time zero, to their ends.
@@ -3437,6 +3490,13 @@ class System:
             timeline: How many intervals of computation, as many messages and as many stays in
                 regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
                 `ClusterRun.regions`: the first so many.
+            packets: How many steps of packets the run keeps for `ClusterRun.packets`: the first so many.
+            packets_link: Of which link, such as `leaf0 to node3`; of all where absent.
+            packets_from: From which second on.
+            packets_until: Until which second.
+            queues: How many windows of time with packets that wait for a link the run keeps for
+                `ClusterRun.queues`: the first so many, of the same link and span.
+            queue_window: How many seconds such a window lasts.
             progress: Called about every 100 ms with operations done, operations in all,
                 simulated seconds, and events that the model of the network has handled.
 

@@ -73,7 +73,7 @@ AlgorithmName: TypeAlias = Literal[
     "mpi-bruck",
 ]
 ApplicationName: TypeAlias = Literal[
-    "stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite", "copy-execute"
+    "stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite", "copy-execute", "synthetic"
 ]
 ArbitrationName: TypeAlias = Literal["round-robin", "age", "priority"]
 BandwidthModelName: TypeAlias = Literal["sound", "published"]

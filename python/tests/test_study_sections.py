@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
-
 from commands import fails, linkwright
+
 from linkwright import LinkwrightError
 from linkwright.studies import blink, mapa, memory, network, pcie, thermal, training
 from linkwright.studies.memory.settings import plan

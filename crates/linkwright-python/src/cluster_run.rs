@@ -5,12 +5,14 @@ use std::sync::Arc;
 use linkwright::diagnostic::{Diagnosis, Named};
 use linkwright::engine::Progress;
 use linkwright::network::PacketSettings;
+use linkwright::network::packet::PacketTrace;
 use linkwright::runtime;
 use linkwright::scenario::read_network;
 use linkwright::simulation::cluster::{
     Cluster, ClusterJob, ClusterOutcome, StandIns, Watch, links, tables,
 };
 use linkwright::simulation::summary::{CollectiveParts, StepParts};
+use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -18,6 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::argument::given;
 use crate::errors;
+use crate::number;
 use crate::system::System;
 use crate::system_origin::{SETTINGS, name_key};
 use crate::table::Table;
@@ -31,6 +34,65 @@ pub struct Play {
     text: String,
     /// Of routing by chance.
     seed: u64,
+    /// Which steps of packets are kept.
+    trace: Option<TraceAsked>,
+}
+
+/// Which steps of packets a run keeps.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct TraceAsked {
+    most: usize,
+    link: Option<String>,
+    from: u64,
+    until: Option<u64>,
+    queues: usize,
+    window: u64,
+}
+
+impl TraceAsked {
+    /// The steps that a caller asks for; None for none.
+    pub fn new(
+        most: i128,
+        link: Option<String>,
+        from: f64,
+        until: Option<f64>,
+        (queues, window): (i128, f64),
+    ) -> PyResult<Option<Self>> {
+        let most = number::whole("packets", most, usize::MAX)?;
+        let from = number::time("packets_from", from)?.0;
+        let until = until.map(|it| number::time("packets_until", it)).transpose()?;
+        let until = until.map(|until| until.0);
+        let queues = number::whole("queues", queues, usize::MAX)?;
+        let window = number::time("queue_window", window)?.0;
+        if queues > 0 && window == 0 {
+            let problem = Diagnosis::of("a window of queues lasts no time");
+            return Err(errors::range(
+                problem.remedy("give a queue_window of a picosecond or more"),
+            ));
+        }
+        let asked = Self { most, link, from, until, queues, window };
+        Ok((most > 0 || queues > 0).then_some(asked))
+    }
+
+    /// The empty trace on a system.
+    fn on(&self, cluster: &Cluster) -> PyResult<PacketTrace> {
+        let channel = self.link.as_ref().map(|link| {
+            let names = links::channel_names(&cluster.system);
+            let found = names.iter().position(|name| name == link);
+            found.map(|at| at as u32).ok_or_else(|| {
+                let problem = Diagnosis::of(format!("there is no link `{link}` in the network"));
+                let first = names.first().map_or("none", String::as_str);
+                errors::range(problem.remedy(format!("write its ends, as in `{first}`")))
+            })
+        });
+        let mut trace = PacketTrace::default();
+        trace.channel = channel.transpose()?;
+        (trace.from, trace.until) = (Picoseconds(self.from), self.until.map(Picoseconds));
+        trace.most = self.most;
+        trace.window = Picoseconds(if self.queues > 0 { self.window } else { 0 });
+        trace.most_windows = self.queues;
+        Ok(trace)
+    }
 }
 
 impl Play {
@@ -40,6 +102,7 @@ impl Play {
         protocol: Option<&Bound<'_, PyDict>>,
         collectives: Option<&Bound<'_, PyDict>>,
         seed: u64,
+        trace: Option<TraceAsked>,
     ) -> PyResult<Self> {
         let mut table = toml::Table::new();
         // The reader takes settings of a network; it is the system that has one.
@@ -47,7 +110,7 @@ impl Play {
         table.insert("fidelity".to_owned(), fidelity.into());
         table.insert("protocol".to_owned(), values::table(protocol)?.into());
         table.insert("collectives".to_owned(), values::table(collectives)?.into());
-        Ok(Self { text: table.to_string(), seed })
+        Ok(Self { text: table.to_string(), seed, trace })
     }
 
     /// A system, to be played on so.
@@ -80,6 +143,7 @@ pub struct ClusterRun {
     placed: Vec<Vec<u32>>,
     outcome: ClusterOutcome,
     watch: Watch,
+    trace: Option<PacketTrace>,
 }
 
 /// Jobs on the GPUs that they got.
@@ -122,14 +186,25 @@ impl ClusterRun {
             None => Ok(()),
         };
         let cluster = Arc::new(play.on(system)?);
-        let (outcome, watch) = worker::watched(py, report, |hook| {
+        let mut trace = play.trace.as_ref().map(|asked| asked.on(&cluster)).transpose()?;
+        let (outcome, watch, trace) = worker::watched(py, report, |hook| {
             let played = on(&jobs, &placed);
             let mut watch = Watch::new(&played, &cluster.system, most);
-            let outcome = cluster.replay(&played, &mut watch, hook);
-            (outcome, watch)
+            let outcome = cluster.replay_traced(&played, &mut watch, &mut trace, hook);
+            (outcome, watch, trace)
         })?;
         let outcome = outcome.map_err(errors::replay)?;
-        Ok(Self { system: system.clone(), play, cluster, most, jobs, placed, outcome, watch })
+        Ok(Self {
+            system: system.clone(),
+            play,
+            cluster,
+            most,
+            jobs,
+            placed,
+            outcome,
+            watch,
+            trace,
+        })
     }
 
     fn played(&self) -> Vec<runtime::ProgramJob> {
@@ -319,6 +394,43 @@ impl ClusterRun {
     /// given a `timeline`.
     fn messages(&self) -> PyResult<Table> {
         Table::new(tables::messages(&self.watch))
+    }
+
+    /// One row for each step of a packet that the run kept, in the order of their times.
+    ///
+    /// Columns: time (in seconds), place (a link, such as `leaf0 to node3`), kind (`wait` where the packet joins
+    /// the link's queue, `cross` where it goes onto the link), size (in bytes), hops (switches that it
+    /// has left), queue (packets that then wait for the link). Empty unless the replay was given
+    /// `packets`, and of the flow model.
+    fn packets(&self) -> PyResult<Table> {
+        Table::new(tables::packets(
+            &self.cluster,
+            self.trace.as_ref().unwrap_or(&PacketTrace::default()),
+        ))
+    }
+
+    /// One row for each window of time in which packets waited for a link, in the order of their ends.
+    ///
+    /// Columns: start (in seconds), place (a link, such as `leaf0 to node3`), mean (packets that wait, over
+    /// the window), most (of them at once). Empty unless the replay was given `queues`, and of the
+    /// flow model.
+    fn queues(&self) -> PyResult<Table> {
+        Table::new(tables::queues(
+            &self.cluster,
+            self.trace.as_ref().unwrap_or(&PacketTrace::default()),
+        ))
+    }
+
+    /// How many windows with queues there were of the link and in the span that were asked for.
+    #[getter]
+    fn queue_windows(&self) -> u64 {
+        self.trace.as_ref().map_or(0, |trace| trace.window_count)
+    }
+
+    /// How many steps of packets there were of the link and in the span that were asked for.
+    #[getter]
+    fn packet_steps(&self) -> u64 {
+        self.trace.as_ref().map_or(0, |trace| trace.count)
     }
 
     /// One row for each copy that the run kept, in the order of their ends.

@@ -10,7 +10,9 @@ use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::{Checked, LoadedWords, WrongLoad};
 use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
-use linkwright::memory::{self, Distribution, DramTiming, GpuOptions, MemorySystem, tables};
+use linkwright::memory::{
+    self, AccessesAsked, Distribution, DramTiming, GpuOptions, MemorySystem, tables,
+};
 use linkwright::system::gpus::Hierarchy;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use pyo3::exceptions::PyKeyError;
@@ -270,6 +272,10 @@ impl GpuSystem {
     ///     limit: Simulated seconds after which a kernel that has not ended is given up.
     ///     timeline: How many work-groups a timeline keeps at most, for `groups` and `samples`; 0
     ///         for none. The time is the same either way.
+    ///     accesses: How many accesses of wavefronts to lines the run keeps, for `accesses`: the first so
+    ///         many.
+    ///     accesses_from: From which second on.
+    ///     accesses_until: Until which second.
     ///     progress: Called every 100 ms with wavefronts done and simulated seconds.
     ///
     /// Raises:
@@ -280,6 +286,7 @@ impl GpuSystem {
     #[pyo3(signature = (
         benchmark: "BenchmarkName | GpuKernel", size: "int | None" = None, *, data: "bool" = true,
         limit: "float" = 1.0, timeline: "int" = 0,
+        accesses: "int" = 0, accesses_from: "float" = 0.0, accesses_until: "float | None" = None,
         progress: "Callable[[int, float], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -291,6 +298,9 @@ impl GpuSystem {
         #[pyo3(from_py_with = given)] data: bool,
         #[pyo3(from_py_with = given)] limit: f64,
         #[pyo3(from_py_with = given)] timeline: i128,
+        #[pyo3(from_py_with = given)] accesses: i128,
+        #[pyo3(from_py_with = given)] accesses_from: f64,
+        #[pyo3(from_py_with = given)] accesses_until: Option<f64>,
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     ) -> PyResult<GpuRun> {
         let timeline: u64 = number::whole("timeline", timeline, u64::MAX)?;
@@ -311,7 +321,13 @@ impl GpuSystem {
             }
             Wanted::Kernel(kernel) => What::Kernel(kernel.clone()),
         };
-        let of = Of { system: self.clone(), what, data, limit, timeline };
+        let most: u64 = number::whole("accesses", accesses, u64::MAX)?;
+        let from = number::time("accesses_from", accesses_from)?.0;
+        let until =
+            accesses_until.map(|until| number::time("accesses_until", until)).transpose()?;
+        let span = (from, until.map_or(u64::MAX, |until| until.0));
+        let accesses = (most > 0).then_some((most, span));
+        let of = Of { system: self.clone(), what, data, limit, timeline, accesses };
         GpuRun::play(py, of, progress.as_ref())
     }
 
@@ -346,6 +362,7 @@ impl GpuSystem {
             limit: Picoseconds::from_seconds(limit),
             watched: None,
             timeline: None,
+            accesses: None,
         })
     }
 }
@@ -390,6 +407,8 @@ struct Of {
     data: bool,
     limit: f64,
     timeline: u64,
+    /// How many accesses are kept, and those between which picoseconds.
+    accesses: Option<(u64, (u64, u64))>,
 }
 
 /// Where a kernel's loads are kept, in the thread that plays it.
@@ -478,7 +497,12 @@ impl<'de> Deserialize<'de> for GpuRun {
 impl GpuRun {
     fn play(py: Python<'_>, of: Of, progress: Option<&Py<PyAny>>) -> PyResult<Self> {
         let timeline = (of.timeline > 0).then_some(of.timeline as usize);
-        let options = GpuOptions { timeline, ..of.system.options(of.data, of.limit)? };
+        let accesses = of.accesses.map(|(most, (from, until))| AccessesAsked {
+            most: most as usize,
+            from: Picoseconds(from),
+            until: Picoseconds(until),
+        });
+        let options = GpuOptions { timeline, accesses, ..of.system.options(of.data, of.limit)? };
         let hierarchy = of.system.hierarchy()?;
         let report = |py: Python<'_>, at: Progress| match progress {
             Some(call) => call.call1(py, (at.done, at.time.as_seconds())).map(|_| ()),
@@ -503,7 +527,7 @@ impl GpuRun {
         if let Some(wrong) = &mut mismatch {
             // Who is to blame is known once it is known for what: the run is played again.
             let watched = Some(wrong.address);
-            let watching = GpuOptions { watched, timeline: None, ..options };
+            let watching = GpuOptions { watched, timeline: None, accesses: None, ..options };
             let again = worker::watched(py, report, |hook| {
                 let (workload, _) = of.workload(&mut *hook)?;
                 memory::run(hierarchy, &workload, &watching, Some(hook)).map_err(errors::gpus)
@@ -686,6 +710,23 @@ impl GpuRun {
         let found = self.buffers.iter().find(|(known, _, _)| known == name);
         let (_, address, size) = found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         Ok(PyBytes::new(py, image.of_buffer(*address, *size)))
+    }
+
+    /// One row for each access of a wavefront to a line that the run kept, in the order of their answers.
+    ///
+    /// Columns: time (when it came to its first-level cache, in seconds), place (that cache), kind (`read`,
+    /// `write` or `atomic`), size (the bytes of the line that it touches), hops (links between GPUs, or
+    /// to shared memory, that its answer crossed), latency (until its cache answered, in seconds),
+    /// buffer and offset (in bytes; where the line is). Empty unless the run was given `accesses`.
+    fn accesses(&self) -> PyResult<Table> {
+        Table::new(tables::accesses(&self.run, &self.buffers))
+    }
+
+    /// How many such accesses there were in the span, kept or not; 0 unless the run was given
+    /// `accesses`.
+    #[getter]
+    fn access_count(&self) -> u64 {
+        self.run.accesses.as_ref().map_or(0, |trace| trace.count)
     }
 
     /// What the loads have read that a kernel of one's own records: one row for each word.

@@ -32,7 +32,7 @@ use pyo3::types::PyDict;
 use crate::argument::{callback, given};
 use crate::choices::profile_of;
 use crate::cluster_job::{ClusterJob, named_mapping};
-use crate::cluster_run::{ClusterRun, Play};
+use crate::cluster_run::{ClusterRun, Play, TraceAsked};
 use crate::errors;
 use crate::fabric::Fabric;
 use crate::gpu_place::GpuPlace;
@@ -615,6 +615,13 @@ impl System {
     ///     timeline: How many intervals of computation, as many messages and as many stays in
     ///         regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
     ///         `ClusterRun.regions`: the first so many.
+    ///     packets: How many steps of packets the run keeps for `ClusterRun.packets`: the first so many.
+    ///     packets_link: Of which link, such as `leaf0 to node3`; of all where absent.
+    ///     packets_from: From which second on.
+    ///     packets_until: Until which second.
+    ///     queues: How many windows of time with packets that wait for a link the run keeps for
+    ///         `ClusterRun.queues`: the first so many, of the same link and span.
+    ///     queue_window: How many seconds such a window lasts.
     ///     progress: Called about every 100 ms with operations done, operations in all,
     ///         simulated seconds, and events that the model of the network has handled.
     ///
@@ -626,6 +633,8 @@ impl System {
     #[pyo3(signature = (
         jobs: "Sequence[ClusterJob]", *, mapping: "MappingName" = "linear", fidelity: "FidelityName" = "packet", protocol: "dict[str, Any] | None" = None,
         collectives: "dict[str, Any] | None" = None, seed: "int | None" = None, timeline: "int" = 0,
+        packets: "int" = 0, packets_link: "str | None" = None, packets_from: "float" = 0.0, packets_until: "float | None" = None,
+        queues: "int" = 0, queue_window: "float" = 1e-6,
         progress: "Callable[[int, int, float, int], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -639,11 +648,24 @@ impl System {
         #[pyo3(from_py_with = given)] collectives: Option<Bound<'_, PyDict>>,
         #[pyo3(from_py_with = given)] seed: Option<i128>,
         #[pyo3(from_py_with = given)] timeline: i128,
+        #[pyo3(from_py_with = given)] packets: i128,
+        #[pyo3(from_py_with = given)] packets_link: Option<String>,
+        #[pyo3(from_py_with = given)] packets_from: f64,
+        #[pyo3(from_py_with = given)] packets_until: Option<f64>,
+        #[pyo3(from_py_with = given)] queues: i128,
+        #[pyo3(from_py_with = given)] queue_window: f64,
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     ) -> PyResult<ClusterRun> {
         let mapping = named_mapping(mapping)?;
         let seed = number::whole("the seed", seed.unwrap_or(0), u64::MAX)?;
-        let play = Play::new(fidelity, protocol.as_ref(), collectives.as_ref(), seed)?;
+        let trace = TraceAsked::new(
+            packets,
+            packets_link,
+            packets_from,
+            packets_until,
+            (queues, queue_window),
+        )?;
+        let play = Play::new(fidelity, protocol.as_ref(), collectives.as_ref(), seed, trace)?;
         let most: usize = number::whole("timeline", timeline, usize::MAX)?;
         let jobs: Vec<cluster::ClusterJob> = jobs.into_iter().map(|job| job.0).collect();
         let wanted: Vec<(&str, u32, &Mapping)> = jobs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -44,6 +44,8 @@ from linkwright.cli.gpu_options import (
 from linkwright.cli.options import Json, among
 from linkwright.cli.runs import Wanted, save_timeline
 from linkwright.cli.standard_input import DASH, standard_input
+from linkwright.cli.traces import LIMIT, Events, Since, Until, check_events, write_events
+from linkwright.cli.traces import Limit as Rows
 from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT, read_text
 from linkwright.texts import counted, duration, percent
@@ -122,6 +124,14 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
     ] = None,
+    trace_of: Annotated[
+        Literal["accesses"] | None,
+        typer.Option("--trace", help="Keep for --events every access of a wavefront to a line."),
+    ] = None,
+    events: Events = None,
+    trace_limit: Rows = LIMIT,
+    trace_from: Since = 0.0,
+    trace_until: Until = None,
     json: Json = False,
 ) -> None:
     """Run a benchmark or a kernel of one's own, and say what it took and what its caches did.
@@ -135,6 +145,9 @@ def run(
         raise typer.BadParameter("--size is for benchmarks; a kernel of one's own has none.")
     wanted = Wanted(timeline=timeline)
     wanted.check()
+    check_events(trace_of, events)
+    if trace_of is None and (trace_from or trace_until is not None):
+        raise typer.BadParameter("--trace-from and --trace-until are of --trace.")
     leases = leases_of(read_lease, write_lease, timestamp_bits)
     system = system_of(
         preset,
@@ -155,8 +168,13 @@ def run(
             data=not timing_only,
             limit=limit,
             timeline=wanted.spans,
+            accesses=trace_limit if trace_of else 0,
+            accesses_from=trace_from,
+            accesses_until=trace_until,
             progress=progress,
         )
+    if events is not None:
+        write_events(found.accesses(), "accesses", found.access_count, events)
     if timeline is not None:
         from linkwright.runs.gpu_timeline import gpu_timeline
 
@@ -197,8 +215,9 @@ def compare(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to run; the nine of the dissertation's Table 3.2 if absent.",
-            callback=among("benchmark", BENCHMARKS),
+            metavar="[NAME|FILE]...",
+            help="What to run: benchmarks (see gpu list) and files of kernels of one's own; the "
+            "nine of the dissertation's Table 3.2 if absent.",
             autocompletion=lambda: BENCHMARKS,
         ),
     ] = None,
@@ -223,7 +242,7 @@ def compare(
     Speed-ups are over the first memory system. Where a kernel needs coherence that a memory
     lacks, its answer is wrong, or it never ends: that is a column, not an error.
     """
-    wanted = list(dict.fromkeys(benchmarks or STANDARD))
+    wanted = {name: _what(name) for name in benchmarks or STANDARD}
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
     leases = leases_of(read_lease, write_lease, timestamp_bits)
     systems = [
@@ -234,8 +253,9 @@ def compare(
     ]
     check_heeded(systems, shared_bandwidth, leases)
     rows: list[dict[str, Any]] = []
-    for name in wanted:
-        found = [_compared(system, name, sizes[name], limit) for system in systems]
+    for name, what in wanted.items():
+        size = sizes.get(name)
+        found = [_compared(system, name, what, size, limit) for system in systems]
         base = found[0]["time"]
         for row in found:
             row["speedup"] = base / row["time"] if base and row["time"] else None
@@ -260,7 +280,7 @@ def compare(
             percent(row["l2_hit_rate"]),
             f"{row['remote_accesses']:,}",
             f"{row['dram_reads'] + row['dram_writes']:,}",
-            "right" if row["correct"] else "wrong",
+            {True: "right", False: "wrong", None: "not asked"}[row["correct"]],
         )
     output.print_table(made)
 
@@ -268,14 +288,18 @@ def compare(
 app.command()(litmus)
 
 
-def _compared(system: GpuSystem, name: str, size: int, limit: float) -> dict[str, Any]:
+def _compared(
+    system: GpuSystem,
+    name: str,
+    what: names.BenchmarkName | GpuKernel,
+    size: int | None,
+    limit: float,
+) -> dict[str, Any]:
     """One row of a comparison; a kernel that never ends has no time."""
     row: dict[str, Any] = {"benchmark": name, "size": size, "memory": system.memory}
     with shown(f"{name} {system.memory}", system.cycle) as progress:
         try:
-            run = system.run(
-                cast("names.BenchmarkName", name), size, limit=limit, progress=progress
-            )
+            run = system.run(what, size, limit=limit, progress=progress)
         except TimeLimitError as error:
             return row | {"time": None, "correct": None, "problem": error.problem}
     fields = _fields(run)

@@ -14,6 +14,17 @@ from linkwright.cli import runs
 from linkwright.cli.options import Json, NetworkName, RunDirectory
 from linkwright.cli.replay_systems import Settings
 from linkwright.cli.settings import default_of, of_options, of_setting, taking, value_of
+from linkwright.cli.traces import (
+    LIMIT,
+    Events,
+    Limit,
+    Link,
+    Since,
+    Traced,
+    Until,
+    What,
+    Window,
+)
 from linkwright.errors import ApplicationError
 
 NOTHING: Mapping[str, object] = {}
@@ -127,6 +138,13 @@ def replay(
         Path | None,
         typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
     ] = None,
+    trace_of: What = None,
+    events: Events = None,
+    trace_limit: Limit = LIMIT,
+    trace_link: Link = None,
+    trace_from: Since = 0.0,
+    trace_until: Until = None,
+    trace_window: Window = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -155,6 +173,10 @@ def replay(
         raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
+    traced = Traced(
+        trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
+    )
+    traced.check()
     from linkwright.runs.cluster.play import MAPPINGS, replay_trace
 
     where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
@@ -169,7 +191,8 @@ def replay(
                 computation_scale=computation_scale,
                 mapping=mapping,
                 seed=seed,
-                timeline=wanted.spans,
+                timeline=max(wanted.spans, traced.spans),
+                events=traced.keywords(),
                 progress=watch.progress,
                 **settings.play,
             )
@@ -177,6 +200,7 @@ def replay(
             # What was typed asks for it.
             raise typer.BadParameter(str(error)) from error
     played = replace(played, notes=(*where.told, *played.notes))
+    traced.write(played.run)
     if plot is not None:
         from linkwright.plot import save_chart
 

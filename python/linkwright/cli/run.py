@@ -21,7 +21,19 @@ from linkwright.cli.options import (
     picked,
 )
 from linkwright.cli.settings import of_options, pairs
+from linkwright.cli.traces import (
+    LIMIT,
+    Events,
+    Limit,
+    Link,
+    Since,
+    Traced,
+    Until,
+    What,
+    Window,
+)
 from linkwright.runs.cluster.play import replay_loaded
+from linkwright.runs.cluster.run import Replay
 from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
@@ -49,6 +61,13 @@ def run(
     scenario: ScenarioFile,
     policy: PolicyNames = None,
     setting: Settings = None,
+    trace_of: What = None,
+    events: Events = None,
+    trace_limit: Limit = LIMIT,
+    trace_link: Link = None,
+    trace_from: Since = 0.0,
+    trace_until: Until = None,
+    trace_window: Window = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -59,14 +78,27 @@ def run(
     """
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
+    traced = Traced(
+        trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
+    )
+    traced.check()
     with runs.watched() as watch, of_options():
         loaded = load_scenario(scenario, pairs(setting))
         if loaded.scenario.kind == "programs" and policy:
             raise typer.BadParameter(
                 f"`{scenario}` runs programs, and no policy places them; leave out --policy."
             )
+        if loaded.scenario.kind != "programs" and traced.what:
+            raise typer.BadParameter(
+                f"`{scenario}` has jobs of GPUs, and --trace is of programs with [[job]]."
+            )
         played: Run = (
-            replay_loaded(loaded, timeline=wanted.spans, progress=watch.progress)
+            replay_loaded(
+                loaded,
+                timeline=max(wanted.spans, traced.spans),
+                events=traced.keywords(),
+                progress=watch.progress,
+            )
             if loaded.scenario.kind == "programs"
             else run_loaded(
                 loaded,
@@ -75,6 +107,8 @@ def run(
                 progress=watch.progress,
             )
         )
+    if isinstance(played, Replay):
+        traced.write(played.run)
     runs.show(played, wanted, watch)
 
 

@@ -236,6 +236,9 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     fn answer_load(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         let Request { first, since, load, line, .. } = *self.requests.get(index);
         self.first.of(first.kind).answered(first.cache, since, at);
+        if let Some(trace) = &mut self.accesses {
+            trace.note(self.requests.get(index), at);
+        }
         self.requests.remove(index);
         self.leave(line, scheduler);
         self.line_done(load, at, scheduler);

@@ -5,6 +5,7 @@
 //! ([`MemorySystem`]). What runs is a [`kernel`]; what a cache does with a line is decided by a
 //! [`protocol`]; [`run`] puts them on the clock.
 
+mod access_trace;
 mod address;
 mod cache;
 mod code;
@@ -45,6 +46,7 @@ mod tlb;
 mod tracker;
 mod wavefronts;
 
+pub use access_trace::{AccessRecord, AccessTrace, AccessesAsked};
 pub use address::{Distribution, OutOfMemory, Pages};
 pub use consistency::Consistency;
 pub use costs::costs;

@@ -1,5 +1,6 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
+use super::access_trace::{AccessTrace, AccessesAsked};
 use super::address::Distribution;
 use super::dram::DramTiming;
 use super::driver::DriverStep;
@@ -43,6 +44,8 @@ pub struct GpuOptions {
     pub limit: Picoseconds,
     /// How many work-groups a timeline is to hold at most; none where there is to be none.
     pub timeline: Option<usize>,
+    /// Which accesses to lines are kept; none where absent.
+    pub accesses: Option<AccessesAsked>,
 }
 
 impl Default for GpuOptions {
@@ -60,6 +63,7 @@ impl Default for GpuOptions {
             watched: None,
             limit: Picoseconds::SECOND,
             timeline: None,
+            accesses: None,
         }
     }
 }
@@ -97,6 +101,8 @@ pub struct GpuRun {
     pub events: u64,
     /// What happened when, where that was asked for.
     pub timeline: Option<Timeline>,
+    /// The accesses to lines, where these were asked for.
+    pub accesses: Option<AccessTrace>,
 }
 
 impl GpuRun {
@@ -262,6 +268,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             image,
             events,
             timeline,
+            accesses: self.accesses.map(|trace| *trace),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! switch of shared memory joins the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
 //! queues and data are here. What it leaves out: the LDS's bank conflicts, and what a work-group's registers keep from running beside others.
 
+use super::access_trace::AccessTrace;
 use super::address::{AddressMap, LINE, Pages};
 use super::code::Code;
 use super::compute_unit::{Units, Wavefronts};
@@ -146,6 +147,7 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol> {
     pub links: Links,
     pub watch: Watch,
     pub recorder: Recorder,
+    pub accesses: Option<Box<AccessTrace>>,
 }
 
 impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
@@ -235,6 +237,7 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
             links: Links::new(hierarchy, options),
             watch: Watch::new(options.watched),
             recorder: Recorder::IDLE,
+            accesses: options.accesses.map(|asked| Box::new(AccessTrace::new(asked))),
         })
     }
 }

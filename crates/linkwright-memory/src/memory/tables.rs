@@ -1,17 +1,19 @@
 //! What a run of GPUs has done, as columns.
 
+use super::access_trace::AccessRecord;
 use super::address::LINE;
 use super::driver::DriverStep;
 use super::kernel::KernelWorkload;
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::recorded::LoadedWords;
 use super::litmus::{LITMUS_TESTS, Litmus, Observed};
+use super::protocol::Access;
 use super::run::GpuRun;
 use super::statistics::CacheCounts;
 use super::timeline::GroupSpan;
 use crate::diagnostic::Named;
 use crate::table::Table;
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// One row for each benchmark: its name, what it does, what its size counts and is a multiple of,
 /// a size that runs within seconds, and that of Table 3.2's footprint.
@@ -240,6 +242,42 @@ pub fn litmus(litmus: &Litmus, found: &[Observed]) -> Table {
         .with("verdict", "", verdicts.collect::<Vec<_>>())
         .with("count", "", number(|seen| seen.count))
         .with("seed", "", number(|seen| seen.seed))
+}
+
+/// Gives one row for each access to a line that a run kept, in the order of their answers.
+///
+/// `buffers` are names, addresses and sizes. `hops` counts links that the answer crossed.
+#[must_use]
+pub fn accesses(run: &GpuRun, buffers: &[(String, u64, Bytes)]) -> Table {
+    let kept = run.accesses.as_ref().map_or(&[][..], |trace| &trace.records);
+    let buffer = |line: u64| {
+        let found =
+            buffers.iter().find(|(_, start, size)| line + LINE > *start && line < start + size.0);
+        found.map(|(name, start, _)| (name.clone(), line.saturating_sub(*start)))
+    };
+    let place = |it: &AccessRecord| {
+        let of = if it.is_scalar { "scalar" } else { "vector" };
+        format!("GPU {} L1 {of} {}", it.gpu, it.cache)
+    };
+    let kind = |access| match access {
+        Access::Read => "read",
+        Access::Write | Access::Overwrite => "write",
+        Access::Atomic => "atomic",
+    };
+    let buffers = || kept.iter().map(|it| buffer(it.line));
+    Table::new()
+        .with("time", "s", kept.iter().map(|it| it.time.as_seconds()).collect::<Vec<_>>())
+        .with("place", "", kept.iter().map(place).collect::<Vec<_>>())
+        .with("kind", "", kept.iter().map(|it| kind(it.access).to_owned()).collect::<Vec<_>>())
+        .with("size", "B", kept.iter().map(|it| u64::from(it.size)).collect::<Vec<_>>())
+        .with("hops", "", kept.iter().map(|it| u64::from(it.hops)).collect::<Vec<_>>())
+        .with("latency", "s", kept.iter().map(|it| it.latency.as_seconds()).collect::<Vec<_>>())
+        .with(
+            "buffer",
+            "",
+            buffers().map(|it| it.map(|it| it.0).unwrap_or_default()).collect::<Vec<_>>(),
+        )
+        .with("offset", "B", buffers().map(|it| it.map(|it| it.1)).collect::<Vec<_>>())
 }
 
 /// One row for each word that loads of a kernel of one's own have read, and keep under a name.

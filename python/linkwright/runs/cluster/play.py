@@ -67,6 +67,7 @@ def system_of(argument: str, value: object) -> Any:
     collectives=mapping_of,
     seed=whole,
     timeline=whole,
+    events=mapping_of,
     progress=callback,
 )
 @reading_once()
@@ -84,6 +85,7 @@ def replay_trace(
     collectives: dict[str, object] | None = None,
     seed: int = 0,
     timeline: int = 0,
+    events: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Replay:
     """Plays one recorded trace, or one application, on a system.
@@ -106,6 +108,8 @@ def replay_trace(
         seed: Of routing by chance and of random mappings.
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps; `notes` say of how many, where these are not all.
+        events: Which raw events of the network the run keeps: `packets`, `queues` and what belongs
+            to them, as for `System.replay`.
         progress: Called about every 100 ms with the program's name, operations done, operations
             in all, simulated seconds, and events of the network.
 
@@ -153,7 +157,13 @@ def replay_trace(
         "seed": seed,
     }
     try:
-        run = system.replay([job], **play, timeline=timeline, progress=_telling(job.name, progress))
+        run = system.replay(
+            [job],
+            **play,
+            **(events or {}),
+            timeline=timeline,
+            progress=_telling(job.name, progress),
+        )
     except SimulationError as error:
         raise with_notes(error, left_out) from error
     choices = {
@@ -170,13 +180,14 @@ def replay_trace(
     return Replay(job.name, system, [job], run, manifest, notes)
 
 
-@taking(settings=mapping_of, timeline=whole, progress=callback)
+@taking(settings=mapping_of, timeline=whole, events=mapping_of, progress=callback)
 @reading_once()
 def replay_scenario(
     path: PathOrName,
     *,
     settings: Mapping[str, object] | None = None,
     timeline: int = 0,
+    events: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Replay:
     """Reads a scenario of programs and plays its jobs.
@@ -186,6 +197,8 @@ def replay_scenario(
         settings: What is put over it, as for `Scenario.with_settings`.
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps; `notes` say of how many, where these are not all.
+        events: Which raw events of the network the run keeps: `packets`, `queues` and what belongs
+            to them, as for `System.replay`.
         progress: Called about every 100 ms with the scenario's name, operations done, operations
             in all, simulated seconds, and events of the network.
 
@@ -196,11 +209,17 @@ def replay_scenario(
         SimulationError: If the jobs do not come to an end, or are a mix of GPUs.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    return replay_loaded(load_scenario(path, settings), timeline=timeline, progress=progress)
+    return replay_loaded(
+        load_scenario(path, settings), timeline=timeline, events=events, progress=progress
+    )
 
 
 def replay_loaded(
-    loaded: ScenarioFile, *, timeline: int = 0, progress: Progress | None = None
+    loaded: ScenarioFile,
+    *,
+    timeline: int = 0,
+    events: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Replay:
     """Plays the jobs of a scenario of programs that was read.
 
@@ -219,7 +238,11 @@ def replay_loaded(
     name = scenario.name or loaded.path.stem
     try:
         run = system.replay(
-            jobs, **scenario.play, timeline=timeline, progress=_telling(name, progress)
+            jobs,
+            **scenario.play,
+            **(events or {}),
+            timeline=timeline,
+            progress=_telling(name, progress),
         )
     except SimulationError as error:
         raise with_notes(error, notes) from error

@@ -26,6 +26,7 @@ mod settings;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod watchdog;
 
 pub use arbitration::{Arbitration, OldestFirst, TurnByTurn, arbiters};
@@ -37,3 +38,4 @@ pub use settings::{
     serialisation,
 };
 pub use statistics::ChannelStatistics;
+pub use trace::{PacketRecord, PacketStep, PacketTrace, QueueRecord};

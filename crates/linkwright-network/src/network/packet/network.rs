@@ -18,6 +18,7 @@ use super::packets::{AT_SOURCE, PacketIndex, Packets, TO_NODE};
 use super::queues::Queues;
 use super::settings::{PacketSettings, SettingsError};
 use super::statistics::ChannelStatistics;
+use super::trace::{PacketRecord, PacketStep, PacketTrace};
 use super::watchdog::{self, Blocked};
 use crate::engine::{Model, Scheduler};
 use crate::network::opened::Insides;
@@ -101,6 +102,8 @@ pub struct PacketNetwork<'a, R> {
     /// The host channels of servers, where the settings tell their classes of traffic apart.
     bus: Option<Box<Bus>>,
     outstanding: Outstanding<Progress>,
+    /// What packets do, where somebody wants to know.
+    trace: Option<Box<PacketTrace>>,
     /// The first thing that cannot happen, after which everything would be wrong.
     fault: Option<TransportError>,
 }
@@ -166,8 +169,36 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             inside,
             bus,
             outstanding: Outstanding::new(),
+            trace: None,
             fault: None,
         })
+    }
+
+    /// Records what packets do on the fabric's channels from now on.
+    #[must_use]
+    pub fn with_trace(mut self, trace: PacketTrace) -> Self {
+        self.trace = Some(Box::new(trace));
+        self
+    }
+
+    /// Returns what was recorded, and records no more.
+    pub fn take_trace(&mut self) -> Option<PacketTrace> {
+        self.trace.take().map(|mut trace| {
+            trace.finish();
+            *trace
+        })
+    }
+
+    /// Records a step of a packet, where somebody wants to know.
+    #[inline(always)]
+    fn note(&mut self, channel: ChannelId, step: PacketStep, size: u32, hops: u8) {
+        if let Some(trace) = &mut self.trace
+            && (channel as usize) < self.channels.len()
+        {
+            let queue = self.state.lines[channel as usize].waiting;
+            let time = Picoseconds(self.state.now);
+            trace.note(PacketRecord { time, channel, step, size, hops, queue });
+        }
     }
 
     /// What each channel of the fabric has carried so far, by its index.

@@ -87,6 +87,36 @@ impl Destinations {
         Ok(Self { nodes, fixed: Some(fixed), hot: 0.0 })
     }
 
+    /// Lays a pattern over ranks, of which nobody knows where they are; otherwise as [`Self::new`].
+    ///
+    /// # Errors
+    /// Fewer than two ranks, or a pattern that knows the network.
+    pub fn between(
+        pattern: TrafficPattern,
+        ranks: u32,
+        hot: f64,
+        seed: u64,
+    ) -> Result<Self, Diagnosis> {
+        if ranks < 2 {
+            let problem = Diagnosis::of(format!("{ranks} ranks have no traffic"));
+            return Err(problem.remedy("give at least two"));
+        }
+        let drawn = |hot| Ok(Self { nodes: ranks, fixed: None, hot });
+        let fixed = match pattern {
+            TrafficPattern::Uniform => return drawn(0.0),
+            TrafficPattern::HotSpot => return drawn(hot),
+            TrafficPattern::Permutation => permutation(ranks, seed),
+            TrafficPattern::Tornado => shifted(ranks, ranks / 2),
+            TrafficPattern::Neighbour => shifted(ranks, 1),
+            TrafficPattern::Adversarial => {
+                let problem = "the pattern `adversarial` knows the network, and ranks do not";
+                let remedy = "take tornado, or load the network alone by linkwright traffic";
+                return Err(Diagnosis::of(problem).remedy(remedy));
+            }
+        };
+        Ok(Self { nodes: ranks, fixed: Some(fixed), hot: 0.0 })
+    }
+
     /// Returns where the next message of a node goes.
     pub fn of(&self, node: NodeId, random: &mut Random) -> NodeId {
         if let Some(fixed) = &self.fixed {

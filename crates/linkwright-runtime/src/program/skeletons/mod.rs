@@ -30,6 +30,7 @@ pub mod laghos;
 pub mod stencil4d;
 pub mod subcomm3d;
 pub mod sw4lite;
+pub mod synthetic;
 #[cfg(test)]
 mod tests;
 
@@ -119,10 +120,11 @@ pub const APPLICATIONS: [Skeleton; 6] = [
     sw4lite::APPLICATION,
 ];
 
-/// All applications: those of the paper, and what shares a PCIe bus.
-pub const ALL: [Skeleton; 7] = {
+/// All applications: those of the paper, what shares a PCIe bus, and synthetic traffic.
+pub const ALL: [Skeleton; 8] = {
     let [first, second, third, fourth, fifth, sixth] = APPLICATIONS;
-    [first, second, third, fourth, fifth, sixth, copy_execute::APPLICATION]
+    let others = [copy_execute::APPLICATION, synthetic::APPLICATION];
+    [first, second, third, fourth, fifth, sixth, others[0], others[1]]
 };
 
 /// The most ranks that a skeleton is made for.

@@ -68,16 +68,31 @@ struct Places<'a> {
     listed: bool,
 }
 
+/// Names an end of a fabric's channel; `listed` says whether nodes are described servers.
+fn end_name(system: &System, fabric: &Fabric, listed: bool, end: End) -> String {
+    match end {
+        End::Switch(switch) => fabric.switch_name(switch),
+        End::Node(port) if listed => match system.nic_of_port(port) {
+            Some(nic) => system.device_name(system.nic_device(nic)),
+            None => format!("port{port}"),
+        },
+        End::Node(node) => format!("node{node}"),
+    }
+}
+
+/// Names every channel of the fabric, as `leaf0 to node3`, by its index.
+#[must_use]
+pub fn channel_names(system: &System) -> Vec<String> {
+    let Some(fabric) = system.fabric() else { return Vec::new() };
+    let listed = !system.kinds()[0].server().nics_meet_gpus();
+    let name = |end| end_name(system, fabric, listed, end);
+    let channels = fabric.channels().iter();
+    channels.map(|channel| format!("{} to {}", name(channel.from), name(channel.to))).collect()
+}
+
 impl Places<'_> {
     fn name(&self, end: End) -> String {
-        match end {
-            End::Switch(switch) => self.fabric.switch_name(switch),
-            End::Node(port) if self.listed => match self.system.nic_of_port(port) {
-                Some(nic) => self.system.device_name(self.system.nic_device(nic)),
-                None => format!("port{port}"),
-            },
-            End::Node(node) => format!("node{node}"),
-        }
+        end_name(self.system, self.fabric, self.listed, end)
     }
 
     fn between(&self, from: SwitchId, to: SwitchId) -> (Rank, String) {

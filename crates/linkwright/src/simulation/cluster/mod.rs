@@ -27,7 +27,9 @@ use deadlines::with_deadlines;
 
 use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named};
 use crate::engine::Hook;
-use crate::network::packet::{Arbitration, ChannelStatistics, NicPolicy, SettingsError};
+use crate::network::packet::{
+    Arbitration, ChannelStatistics, NicPolicy, PacketTrace, SettingsError,
+};
 use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, TableRouting};
 use crate::network::{FlowTransport, PacketNetwork, PacketSettings, Transport};
 use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
@@ -178,6 +180,21 @@ impl Cluster {
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
+        self.replay_traced(jobs, observer, &mut None, hook)
+    }
+
+    /// Plays jobs as [`Self::replay`] does, and records what packets do in a trace, if there is one and
+    /// the network has packets.
+    ///
+    /// # Errors
+    /// As [`Self::replay`].
+    pub fn replay_traced(
+        &self,
+        jobs: &[ProgramJob],
+        observer: &mut impl Observer,
+        trace: &mut Option<PacketTrace>,
+        hook: Hook<'_>,
+    ) -> Result<ClusterOutcome, ClusterError> {
         let given = with_deadlines(jobs, self.settings.pcie.as_ref());
         let jobs = given.as_deref().unwrap_or(jobs);
         let routing = self.routing()?;
@@ -198,7 +215,11 @@ impl Cluster {
                     self.nic,
                     self.arbitration,
                 )?;
+                if let Some(trace) = trace.take() {
+                    network = network.with_trace(trace);
+                }
                 let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;
+                *trace = network.take_trace();
                 Ok(ClusterOutcome {
                     events: jobs.events,
                     jobs,

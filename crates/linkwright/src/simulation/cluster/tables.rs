@@ -5,6 +5,7 @@
 use super::stays::RegionInterval;
 use super::watch::{CopyInterval, MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
+use crate::network::packet::PacketTrace;
 use crate::program::CopyDirection;
 use crate::runtime::{JobOutcome, ProgramJob, RankOutcome};
 use crate::table::Table;
@@ -201,4 +202,36 @@ pub fn messages(watch: &Watch) -> Table {
         .with("collective", "", kept().map(|it| it.message.collective).collect::<Vec<_>>())
         .with("sent", "s", kept().map(|it| it.message.sent.as_seconds()).collect::<Vec<_>>())
         .with("delivered", "s", kept().map(|it| it.delivered.as_seconds()).collect::<Vec<_>>())
+}
+
+/// One row for each step of a packet that a trace kept, in the order of their times.
+///
+/// `kind` is `wait`, where a packet joins the queue of a link, or `cross`, where it goes onto it.
+/// `queue` counts those that then wait for the link, `hops` the switches that the packet has left.
+#[must_use]
+pub fn packets(cluster: &Cluster, trace: &PacketTrace) -> Table {
+    let names = super::links::channel_names(&cluster.system);
+    let kept = || trace.records.iter();
+    Table::new()
+        .with("time", "s", kept().map(|it| it.time.as_seconds()).collect::<Vec<_>>())
+        .with("place", "", kept().map(|it| names[it.channel as usize].clone()).collect::<Vec<_>>())
+        .with("kind", "", kept().map(|it| it.step.name().to_owned()).collect::<Vec<_>>())
+        .with("size", "B", kept().map(|it| u64::from(it.size)).collect::<Vec<_>>())
+        .with("hops", "", kept().map(|it| u64::from(it.hops)).collect::<Vec<_>>())
+        .with("queue", "", kept().map(|it| u64::from(it.queue)).collect::<Vec<_>>())
+}
+
+/// Gives one row for each window of time in which packets waited for a link, in the order of their ends.
+///
+/// `mean` and `most` count the packets that wait; the mean is over the window.
+#[must_use]
+pub fn queues(cluster: &Cluster, trace: &PacketTrace) -> Table {
+    let names = super::links::channel_names(&cluster.system);
+    let kept = || trace.queues.iter();
+    let mean = |area: u128| area as f64 / trace.window.0 as f64;
+    Table::new()
+        .with("start", "s", kept().map(|it| it.start.as_seconds()).collect::<Vec<_>>())
+        .with("place", "", kept().map(|it| names[it.channel as usize].clone()).collect::<Vec<_>>())
+        .with("mean", "", kept().map(|it| mean(it.area)).collect::<Vec<_>>())
+        .with("most", "", kept().map(|it| u64::from(it.most)).collect::<Vec<_>>())
 }

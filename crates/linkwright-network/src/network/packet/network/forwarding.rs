@@ -3,6 +3,7 @@
 use super::super::packets::{AT_SOURCE, INSIDE, NO_PACKET, Packet, PacketIndex, TO_NODE};
 use super::super::queues::Sendable;
 use super::super::settings::{Switching, serialisation};
+use super::super::trace::PacketStep;
 use super::{PacketEvent, PacketNetwork};
 use crate::engine::Scheduler;
 use crate::network::opened::Opened;
@@ -63,6 +64,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             bus.begins_to_wait(hop.channel, slot, self.state.now);
         }
         self.queues.push(&mut line.bank, slot, index, &mut self.packets);
+        self.note(hop.channel, PacketStep::Wait, size, route.hops);
         self.send_when_free(hop.channel, scheduler);
     }
 
@@ -330,6 +332,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
         } else {
             self.state.credits.spend(channel, virtual_channel);
         }
+        let (size, hops) = (packet.size, packet.route.hops);
+        self.note(channel, PacketStep::Cross, size, hops);
         scheduler.schedule(Picoseconds(arrival), PacketEvent::Arrive(index));
         if through == u64::MAX {
             self.too_long();
