@@ -21,7 +21,7 @@ HEAD = """# Processor seconds of each section of a study if made alone, by one w
 # by scripts/measure_studies.py on an x86-64 processor; a section that was not measured has none.
 """
 SWEEPS = ("memory", "network")
-# What `linkwright study list` takes: to start, and to read this table.
+# It starts, and reads this table: its time is of no section.
 EMPTY = ("study", "list")
 
 

@@ -11,7 +11,7 @@ from commands import fails, linkwright, parsed
 
 from linkwright import ClusterJob, GpuSystem, LinkwrightError, Program, System
 
-REPLAY = ("replay", "synthetic", "--ranks", "16", "--network", "single-switch")
+REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
 
 
 def _jobs() -> list[ClusterJob]:

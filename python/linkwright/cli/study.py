@@ -179,7 +179,7 @@ def training(
 
 @app.command("list")
 def listed(json: Json = False) -> None:
-    """List the sections of every study, and what each takes alone.
+    """List the sections of every study, and how long each takes alone.
 
     Times are of one processor, measured once on one computer.
     """

@@ -65,14 +65,9 @@ Window = Annotated[
 class Traced:
     """Says which raw events are kept.
 
-    Attributes:
-        what: Of which kind; none where absent.
-        file: Where they go.
-        limit: How many are kept at most.
-        link: Of which link; of all where absent.
-        since: From which second.
-        until: Until which second; to the end where absent.
-        window: How many seconds a window of queues lasts; a microsecond where absent.
+    They are of the kind `what`, and go to `file`. Up to `limit` are kept, of one `link` if it is given.
+    They lie between the seconds `since` and `until`. A window of queues lasts `window` seconds, or a
+    microsecond.
     """
 
     what: Kind | None
@@ -104,7 +99,7 @@ class Traced:
         return self.limit if self.what == "messages" else 0
 
     def keywords(self) -> dict[str, Any]:
-        """What `System.replay` is given."""
+        """Returns keywords of `System.replay`."""
         if self.what not in ("packets", "queues"):
             return {}
         span = {"packets_from": self.since, "packets_until": self.until}
@@ -144,11 +139,7 @@ def check_events(what: str | None, file: Path | None) -> None:
 def write_events(table: Table, what: str, count: int, file: Path) -> None:
     """Writes the events that a run kept, and says how many it left out.
 
-    Args:
-        table: The events.
-        what: What they are.
-        count: How many there were.
-        file: Where they go.
+    The table has some of `count` events, and `what` names them.
 
     Raises:
         FileError: If the file cannot be written.

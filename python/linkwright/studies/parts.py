@@ -25,13 +25,9 @@ TIMES = "times.toml"
 
 @dataclass(frozen=True)
 class Cost:
-    """What a section of a study takes if it is made alone.
+    """Says how long a section of a study takes if it is made alone.
 
-    Attributes:
-        study: Of which study it is.
-        section: Its name.
-        quick: Processor time with `--quick`, in seconds; None where nobody measured it.
-        full: The same without.
+    `quick` is seconds of a processor with `--quick`, and `full` without. None was not measured.
     """
 
     study: str
@@ -56,9 +52,9 @@ def chosen(study: str, parts: Mapping[str, Of], only: str | None) -> Mapping[str
     """Picks the section that is asked for; all where none is.
 
     Args:
-        study: The study's name.
-        parts: What there is for each of its sections that this run can make.
-        only: A section's name.
+        study: Its name is told in the error.
+        parts: They are those that this run can make, by name.
+        only: It names one of them.
 
     Raises:
         LinkwrightError: If there is no such section.

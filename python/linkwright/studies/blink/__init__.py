@@ -40,13 +40,12 @@ INTRODUCTION = (
 
 
 def run(*, quick: bool = False, progress: Progress | None = None, only: str | None = None) -> Study:
-    """Runs the study.
+    """Runs the study, or the section alone that `only` names.
 
     Args:
         quick: Fewer sizes on the DGX-2, networks, allocations and jobs; the tables are the same
             ones.
         progress: Called with the stage, the steps done, and the steps in all.
-        only: The name of the one section that is made; all where absent.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -44,14 +44,13 @@ def run(
     progress: Progress | None = None,
     only: str | None = None,
 ) -> MapaStudy:
-    """Runs the study.
+    """Runs the study, or the section alone that `only` names.
 
     Args:
         reading: How the paper's mix of jobs is read: `text`, as its sentences have it, or
             `published-fit`, fitted to the seconds that it prints.
         quick: Fewer seeds and fewer repeats of each timing; the tables are the same ones.
         progress: Called with the stage, the steps done, and the steps in all.
-        only: The name of the one section that is made; all where absent.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -28,14 +28,13 @@ def run(
     directory: Path | None = None,
     only: str | None = None,
 ) -> MemoryStudy:
-    """Runs the study.
+    """Runs the study, or the section alone that `only` names.
 
     Args:
         quick: Small sizes; the tables are the same ones.
         progress: Called with what is done and how fast, the runs done, and the runs in all.
         workers: Where the runs are performed; processes on this computer where absent.
         directory: Where finished runs are kept, and found by the next study into it.
-        only: The name of the one section that is made, of the runs that it needs; all where absent.
 
     Raises:
         LinkwrightError: If there is no section of that name.

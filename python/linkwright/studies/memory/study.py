@@ -58,9 +58,7 @@ class MemoryStudy(Study):
 def study_of(runs: Sequence[Run], only: str | None = None) -> MemoryStudy:
     """The study, of runs that were performed now or before.
 
-    Args:
-        runs: What was run.
-        only: The name of the one section that is made; all where absent.
+    With `only`, it has the section of that name alone.
     """
     return MemoryStudy(
         name="memory",
@@ -103,9 +101,7 @@ NEEDS: Mapping[str, Collection[str] | None] = {
 def sections_of(runs: Sequence[Run], only: str | None = None) -> list[Section]:
     """The sections, of runs that were performed now or before.
 
-    Args:
-        runs: What was run.
-        only: The name of the one section that is made; all where absent.
+    With `only`, it has the section of that name alone.
     """
     measured = Measured(runs)
     parts: Parts = {

@@ -100,12 +100,11 @@ def settings_by_section() -> dict[str, list[Setting]]:
 def plan(
     mixes: Mixes, *, quick: bool = False, settings: Sequence[Setting] | None = None
 ) -> list[Run]:
-    """Every mix in every setting.
+    """Every mix in every setting, or in those that are given.
 
     Args:
         mixes: All mixes.
         quick: Only those mixes that together show the most applications at the most sizes.
-        settings: The settings; those of all sections where absent.
     """
     if settings is None:
         settings = [

@@ -96,13 +96,12 @@ def sections_of(
     on_quartz: Sequence[QuartzTime] = (),
     only: str | None = None,
 ) -> list[Section]:
-    """The sections, of times that were measured now or before.
+    """The sections, or that of the name `only`, of times that were measured now or before.
 
     Args:
         times: Those of the mixes.
         placed: Those of jobs alone under each placement.
         on_quartz: Those of Fig. 3's mixes.
-        only: The name of the one section that is made; all where absent.
     """
     measured = Measured(times)
     of_placement = Placed(placed, STATEMENTS) if placed else None

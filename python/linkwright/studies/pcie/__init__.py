@@ -59,14 +59,13 @@ def run(
     batch: int = BATCH,
     only: str | None = None,
 ) -> Study:
-    """Runs the study.
+    """Runs the study, or the section alone that `only` names.
 
     Args:
         quick: Two of the eight layouts, no other readings and no longer window.
         progress: Called with the stage, the pairs done, and the pairs in all.
         window: Seconds in which iterations are counted; where absent, 0.3 ms.
         batch: Images of a step of ResNet-50, of the eight tasks of Fig. 3.
-        only: The name of the one section that is made; all where absent.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -36,12 +36,11 @@ QUICK = 32
 
 
 def run(*, quick: bool = False, progress: Progress | None = None, only: str | None = None) -> Study:
-    """Runs the study.
+    """Runs the study, or the section alone that `only` names.
 
     Args:
         quick: On coarser cells.
         progress: Called with the stage, the packages solved, and those in all.
-        only: The name of the one section that is made; all where absent.
 
     Raises:
         LinkwrightError: If there is no section of that name.

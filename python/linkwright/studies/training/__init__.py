@@ -46,12 +46,11 @@ QUICK_EDGES = remote.EDGES[:2]
 def run(
     *, quick: bool = False, progress: epochs.Progress | None = None, only: str | None = None
 ) -> Study:
-    """Runs the study.
+    """Runs the study, or the section alone that `only` names.
 
     Args:
         quick: Fewer networks and batches, and none of the large networks' epochs.
         progress: Called with the stage, the rows done, and those in all.
-        only: The name of the one section that is made; all where absent.
 
     Raises:
         LinkwrightError: If there is no section of that name.
