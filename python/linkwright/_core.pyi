@@ -747,7 +747,7 @@ class ClusterRun:
         """
 
     def packets(self) -> Table:
-        """One row for each step of a packet that the run kept, in the order of their times.
+        """Gives one row for each step of a packet that the run kept, in the order of their times.
 
         Columns: time (in seconds), place (a link, such as `leaf0 to node3`), kind (`wait` where the packet joins
         the link's queue, `cross` where it goes onto the link), size (in bytes), hops (switches that it
@@ -1559,7 +1559,7 @@ class GpuRun:
         """
 
     def accesses(self) -> Table:
-        """One row for each access of a wavefront to a line that the run kept, in the order of their answers.
+        """Gives one row for each access of a wavefront to a line that the run kept, in the order of their answers.
 
         Columns: time (when it came to its first-level cache, in seconds), place (that cache), kind (`read`,
         `write` or `atomic`), size (the bytes of the line that it touches), hops (links between GPUs, or

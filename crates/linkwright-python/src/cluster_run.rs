@@ -74,7 +74,7 @@ impl TraceAsked {
         Ok((most > 0 || queues > 0).then_some(asked))
     }
 
-    /// The empty trace on a system.
+    /// Makes the empty trace on a system.
     fn on(&self, cluster: &Cluster) -> PyResult<PacketTrace> {
         let channel = self.link.as_ref().map(|link| {
             let names = links::channel_names(&cluster.system);
@@ -396,7 +396,7 @@ impl ClusterRun {
         Table::new(tables::messages(&self.watch))
     }
 
-    /// One row for each step of a packet that the run kept, in the order of their times.
+    /// Gives one row for each step of a packet that the run kept, in the order of their times.
     ///
     /// Columns: time (in seconds), place (a link, such as `leaf0 to node3`), kind (`wait` where the packet joins
     /// the link's queue, `cross` where it goes onto the link), size (in bytes), hops (switches that it

@@ -712,7 +712,7 @@ impl GpuRun {
         Ok(PyBytes::new(py, image.of_buffer(*address, *size)))
     }
 
-    /// One row for each access of a wavefront to a line that the run kept, in the order of their answers.
+    /// Gives one row for each access of a wavefront to a line that the run kept, in the order of their answers.
     ///
     /// Columns: time (when it came to its first-level cache, in seconds), place (that cache), kind (`read`,
     /// `write` or `atomic`), size (the bytes of the line that it touches), hops (links between GPUs, or

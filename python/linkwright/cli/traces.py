@@ -65,9 +65,9 @@ Window = Annotated[
 class Traced:
     """Says which raw events are kept.
 
-    They are of the kind `what`, and go to `file`. Up to `limit` are kept, of one `link` if it is given.
-    They lie between the seconds `since` and `until`. A window of queues lasts `window` seconds, or a
-    microsecond.
+    They are of the kind `what`, and go to `file`. Up to `limit` are kept, of one `link` if it is
+    given. They lie between the seconds `since` and `until`. A window of queues lasts `window`
+    seconds, or a microsecond.
     """
 
     what: Kind | None

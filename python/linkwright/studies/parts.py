@@ -52,9 +52,9 @@ def chosen(study: str, parts: Mapping[str, Of], only: str | None) -> Mapping[str
     """Picks the section that is asked for; all where none is.
 
     Args:
-        study: Its name is told in the error.
-        parts: They are those that this run can make, by name.
-        only: It names one of them.
+        study: Its name.
+        parts: Its sections, by name.
+        only: One of the names.
 
     Raises:
         LinkwrightError: If there is no such section.

@@ -9,32 +9,32 @@ use crate::units::Picoseconds;
 pub struct AccessesAsked {
     /// How many are kept at most.
     pub most: usize,
-    /// From when on they come to their caches.
+    /// Says from when on they come to their caches.
     pub from: Picoseconds,
-    /// Until when.
+    /// Says until when they come.
     pub until: Picoseconds,
 }
 
 /// Records the access of a wavefront to one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessRecord {
-    /// When it came to its first-level cache.
+    /// Says when it came to its first-level cache.
     pub time: Picoseconds,
-    /// How long the cache took to answer.
+    /// Tells how long the cache took to answer.
     pub latency: Picoseconds,
-    /// Of which GPU.
+    /// Numbers its GPU.
     pub gpu: u32,
     /// Tells whether its cache is one of scalars, not of vectors.
     pub is_scalar: bool,
-    /// Its cache's number, over all GPUs.
+    /// Numbers its cache over all GPUs.
     pub cache: u32,
-    /// What it wants.
+    /// Says why it comes.
     pub access: Access,
-    /// How many bytes of the line it touches.
+    /// Counts the bytes of the line it touches.
     pub size: u32,
-    /// The line's address.
+    /// Gives the line's address.
     pub line: u64,
-    /// How many links between GPUs, or to shared memory, its answer crossed.
+    /// Counts the links between GPUs, or to shared memory, that its answer crossed.
     pub hops: u8,
 }
 

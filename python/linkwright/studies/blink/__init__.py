@@ -40,12 +40,13 @@ INTRODUCTION = (
 
 
 def run(*, quick: bool = False, progress: Progress | None = None, only: str | None = None) -> Study:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
         quick: Fewer sizes on the DGX-2, networks, allocations and jobs; the tables are the same
             ones.
         progress: Called with the stage, the steps done, and the steps in all.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

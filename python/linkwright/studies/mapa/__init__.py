@@ -44,13 +44,14 @@ def run(
     progress: Progress | None = None,
     only: str | None = None,
 ) -> MapaStudy:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
         reading: How the paper's mix of jobs is read: `text`, as its sentences have it, or
             `published-fit`, fitted to the seconds that it prints.
         quick: Fewer seeds and fewer repeats of each timing; the tables are the same ones.
         progress: Called with the stage, the steps done, and the steps in all.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

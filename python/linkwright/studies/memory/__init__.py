@@ -28,13 +28,14 @@ def run(
     directory: Path | None = None,
     only: str | None = None,
 ) -> MemoryStudy:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
         quick: Small sizes; the tables are the same ones.
         progress: Called with what is done and how fast, the runs done, and the runs in all.
         workers: Where the runs are performed; processes on this computer where absent.
         directory: Where finished runs are kept, and found by the next study into it.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -54,7 +54,7 @@ def run(
     directory: Path | None = None,
     only: str | None = None,
 ) -> NetworkStudy:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
         quick: Five of the twenty mixes, and under each placement what Figs. 8 to 11 show alone; the
@@ -62,6 +62,7 @@ def run(
         progress: Called with what is done and how fast, the runs done, and the runs in all.
         workers: Where the runs are performed; processes on this computer where absent.
         directory: Where finished runs are kept, and found by the next study into it.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

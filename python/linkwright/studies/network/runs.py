@@ -105,6 +105,7 @@ def plan(
     Args:
         mixes: All mixes.
         quick: Only those mixes that together show the most applications at the most sizes.
+        settings: Those of all sections if absent.
     """
     if settings is None:
         settings = [

@@ -64,6 +64,7 @@ class NetworkStudy(TimedStudy):
     Attributes:
         times: The time of every job of every run.
         on_quartz: Those of Fig. 3's mixes.
+        only: Makes this section alone.
         placed: Those of jobs alone under each placement.
     """
 
@@ -102,6 +103,7 @@ def sections_of(
         times: Those of the mixes.
         placed: Those of jobs alone under each placement.
         on_quartz: Those of Fig. 3's mixes.
+        only: Makes this section alone.
     """
     measured = Measured(times)
     of_placement = Placed(placed, STATEMENTS) if placed else None

@@ -59,13 +59,14 @@ def run(
     batch: int = BATCH,
     only: str | None = None,
 ) -> Study:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
         quick: Two of the eight layouts, no other readings and no longer window.
         progress: Called with the stage, the pairs done, and the pairs in all.
         window: Seconds in which iterations are counted; where absent, 0.3 ms.
         batch: Images of a step of ResNet-50, of the eight tasks of Fig. 3.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

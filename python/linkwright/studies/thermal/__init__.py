@@ -36,11 +36,12 @@ QUICK = 32
 
 
 def run(*, quick: bool = False, progress: Progress | None = None, only: str | None = None) -> Study:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
         quick: On coarser cells.
         progress: Called with the stage, the packages solved, and those in all.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -46,11 +46,12 @@ QUICK_EDGES = remote.EDGES[:2]
 def run(
     *, quick: bool = False, progress: epochs.Progress | None = None, only: str | None = None
 ) -> Study:
-    """Runs the study, or the section alone that `only` names.
+    """Runs the study, or one section.
 
     Args:
-        quick: Fewer networks and batches, and none of the large networks' epochs.
-        progress: Called with the stage, the rows done, and those in all.
+        quick: Fewer networks and batches, no epochs of large networks.
+        progress: Called with stage, rows done, and those in all.
+        only: Makes this section alone.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -102,7 +102,7 @@ pub struct PacketNetwork<'a, R> {
     /// The host channels of servers, where the settings tell their classes of traffic apart.
     bus: Option<Box<Bus>>,
     outstanding: Outstanding<Progress>,
-    /// What packets do, where somebody wants to know.
+    /// Keeps the steps of packets, where somebody asks for them.
     trace: Option<Box<PacketTrace>>,
     /// The first thing that cannot happen, after which everything would be wrong.
     fault: Option<TransportError>,

@@ -1,4 +1,4 @@
-//! What packets do on the fabric, event by event, and how long queues are, as far as limits allow.
+//! Keeps the steps of packets on the fabric, and the lengths of queues, as far as limits allow.
 
 use crate::system::fabric::ChannelId;
 use crate::units::Picoseconds;
@@ -26,17 +26,17 @@ impl PacketStep {
 /// Records one step of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// When it took place.
+    /// Says when it took place.
     pub time: Picoseconds,
-    /// Of which channel.
+    /// Numbers the channel.
     pub channel: ChannelId,
-    /// What took place.
+    /// Names the step.
     pub step: PacketStep,
     /// How many bytes the packet carries.
     pub size: u32,
     /// How many switches it has left, or leaves now.
     pub hops: u8,
-    /// How many packets then wait for the channel.
+    /// Counts packets that then wait for the channel.
     pub queue: u32,
 }
 
@@ -45,11 +45,11 @@ pub struct PacketRecord {
 pub struct QueueRecord {
     /// When the window begins.
     pub start: Picoseconds,
-    /// Of which channel.
+    /// Numbers the channel.
     pub channel: ChannelId,
     /// Sums packets that waited, each times its picoseconds in the window.
     pub area: u128,
-    /// How many packets waited at most.
+    /// Counts the packets that waited at most.
     pub most: u32,
 }
 
@@ -69,7 +69,7 @@ pub struct PacketTrace {
     pub channel: Option<ChannelId>,
     /// From when records are kept.
     pub from: Picoseconds,
-    /// Until when; for ever where absent.
+    /// Says until when they are kept; for ever where absent.
     pub until: Option<Picoseconds>,
     /// How many steps are kept at most.
     pub most: usize,

@@ -87,7 +87,7 @@ impl Destinations {
         Ok(Self { nodes, fixed: Some(fixed), hot: 0.0 })
     }
 
-    /// Lays a pattern over ranks, of which nobody knows where they are; otherwise as [`Self::new`].
+    /// Lays a pattern over ranks whose places nobody knows; otherwise as [`Self::new`].
     ///
     /// # Errors
     /// Fewer than two ranks, or a pattern that knows the network.

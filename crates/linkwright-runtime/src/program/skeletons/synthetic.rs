@@ -1,7 +1,7 @@
 //! Synthetic traffic as a job: every rank sends by a pattern, at a rate, whatever arrives.
 //!
 //! It represents what `network::synthetic` plays on a whole network, between the ranks of a job that other
-//! jobs run beside: the same patterns draw destinations, and a rank sends in each slot with a chance, the
+//! jobs run beside. The same patterns draw destinations. A rank sends in each slot with a chance, the
 //! load. A slot is the time that a link of `bandwidth` takes for one message. Ranks post their receives
 //! before they send, so that nothing that is sent waits for a receiver. Patterns go over ranks: `tornado`
 //! is half of the ranks on, and there is no `adversarial`, which knows the network.
@@ -30,13 +30,13 @@ const SENDING: u64 = 3;
 /// Limits the messages of a rank in an iteration.
 const MOST_MESSAGES: u32 = 1 << 20;
 
-/// The parameters.
+/// Holds the parameters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Synthetic {
     /// Says by its name who sends to whom; `uniform` by default.
     pub pattern: String,
-    /// The chance of a message in each slot, above 0 and up to 1; 0.5 by default.
+    /// Gives the chance of a message in each slot, above 0 and up to 1; 0.5 by default.
     pub load: f64,
     /// How large each message is; 4 KiB by default.
     pub message: Bytes,
@@ -68,7 +68,7 @@ impl Default for Synthetic {
 type Sends = Vec<(Picoseconds, Rank)>;
 
 impl Synthetic {
-    /// The program.
+    /// Makes the program.
     ///
     /// # Errors
     /// Fewer than two ranks or too many, a pattern that ranks do not have, and parameters out of range.

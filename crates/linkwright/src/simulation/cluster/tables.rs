@@ -204,7 +204,7 @@ pub fn messages(watch: &Watch) -> Table {
         .with("delivered", "s", kept().map(|it| it.delivered.as_seconds()).collect::<Vec<_>>())
 }
 
-/// One row for each step of a packet that a trace kept, in the order of their times.
+/// Gives one row for each step of a packet that a trace kept, in the order of their times.
 ///
 /// `kind` is `wait`, where a packet joins the queue of a link, or `cross`, where it goes onto it.
 /// `queue` counts those that then wait for the link, `hops` the switches that the packet has left.
