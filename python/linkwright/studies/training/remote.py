@@ -110,9 +110,10 @@ def remote_matrices(edges: tuple[int, ...] = EDGES) -> Section:
             "**The height.** The product of the memory study reaches a ninth of the peak at 4,096 "
             "rows, with all matrices near, so that the link has little to add. The second table "
             "has one that fetches the next terms of its sums while it calculates, as cuBLAS does. "
-            "With tiles of 32 x 32 it reaches most of the peak, and takes as many times as long "
-            "from afar as the published one, 27 at 512 rows. Larger tiles move less, and "
-            "the ratio falls. Tiles of 128 x 128 give each compute unit one work-group, which "
+            "With tiles of 32 x 32 and 512 rows it reaches most of the peak, and takes 27 times "
+            "as long from afar, as the published one does at 4,096 rows. That says what such a "
+            "height needs, and reproduces no row: larger tiles move less, and the ratio falls. "
+            "Tiles of 128 x 128 give each compute unit one work-group, which "
             "does not fill it.",
         ],
         tables=[

@@ -115,11 +115,11 @@ def mechanisms() -> Section:
             "**Which part makes the difference.** The second table changes one thing at a time. "
             "The host's time for a copy, which Table 2.4 gives for MXNet, is enough for MNIST on "
             "the two older systems. It gives 1.86 and 1.98 for 2.07 and 1.95. It gives nothing for "
-            "ImageNet, whose copies are long. There only faults of pages come to what is "
-            "published, 3.89 for 3.70. The place of the samples makes no such difference. The "
-            "host's work of a step, in the baseline alone, comes to less than 2. MNIST on the "
-            "DGX-1, 3.33, lies between copies that cost the host in both and in the baseline "
-            "alone. No single cause gives all four.",
+            "ImageNet, whose copies are long. There only faults of pages come near what is "
+            "published, 3.89 for 3.70. The place of the samples makes no such difference. Faults "
+            "and the host's work of a step come as near for MNIST, so that these figures single "
+            "out no cause for it. MNIST on the DGX-1, 3.33, is reached by none. No single cause "
+            "gives all four.",
         ],
         tables=[
             StudyTable(

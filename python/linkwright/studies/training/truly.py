@@ -171,7 +171,8 @@ def truly_shared(networks: tuple[Trained, ...] = NETWORKS) -> Section:
             "Where the memory is pooled, Llama with Adam fits, as it does with FSDP. Copies to "
             "GPU 0 do not hold it.",
             "**Kernels.** The third table has kernels access by access, less the driver's launch. "
-            "Bound by their links they agree within 15 %. They read before they write, since "
+            "At the sizes shown those that their links bind agree within 15 %; of others up to "
+            "1.4 times were seen. They read before they write, since "
             "wavefronts start together, and training counts both one after the other. The product "
             "at 32 GB/s does not agree: its compute units bind it, and 16 times the bandwidth "
             "makes it less than a fifth faster. Training takes such a time from a GPU's peak.",
