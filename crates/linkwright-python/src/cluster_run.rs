@@ -398,9 +398,9 @@ impl ClusterRun {
 
     /// Gives one row for each step of a packet that the run kept, in the order of their times.
     ///
-    /// Columns: time (in seconds), place (a link, such as `leaf0 to node3`), kind (`wait` where the packet joins
-    /// the link's queue, `cross` where it goes onto the link), size (in bytes), hops (switches that it
-    /// has left), queue (packets that then wait for the link). Empty unless the replay was given
+    /// Time is in seconds, place a link such as `leaf0 to node3`, and size in bytes. Kind is `wait` where
+    /// the packet joins the link's queue, and `cross` where it goes onto the link. Hops are switches that it
+    /// has left, queue the packets that then wait for the link. Empty unless the replay was given
     /// `packets`, and of the flow model.
     fn packets(&self) -> PyResult<Table> {
         Table::new(tables::packets(

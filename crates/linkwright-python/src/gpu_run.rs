@@ -272,8 +272,7 @@ impl GpuSystem {
     ///     limit: Simulated seconds after which a kernel that has not ended is given up.
     ///     timeline: How many work-groups a timeline keeps at most, for `groups` and `samples`; 0
     ///         for none. The time is the same either way.
-    ///     accesses: How many accesses of wavefronts to lines the run keeps, for `accesses`: the first so
-    ///         many.
+    ///     accesses: The most accesses to lines that the run keeps, for `accesses`.
     ///     accesses_from: From which second on.
     ///     accesses_until: Until which second.
     ///     progress: Called every 100 ms with wavefronts done and simulated seconds.
@@ -580,7 +579,7 @@ impl GpuRun {
         self.run.time.0 / self.run.cycle.0
     }
 
-    /// Whether the answer is a CPU's, or what a kernel of one's own expects; None of a run without
+    /// Whether the answer is a CPU's, or what a kernel of one's own expects. None of a run without
     /// data, or of a kernel that expects nothing.
     #[getter]
     fn correct(&self) -> Option<bool> {
@@ -714,10 +713,10 @@ impl GpuRun {
 
     /// Gives one row for each access of a wavefront to a line that the run kept, in the order of their answers.
     ///
-    /// Columns: time (when it came to its first-level cache, in seconds), place (that cache), kind (`read`,
-    /// `write` or `atomic`), size (the bytes of the line that it touches), hops (links between GPUs, or
-    /// to shared memory, that its answer crossed), latency (until its cache answered, in seconds),
-    /// buffer and offset (in bytes; where the line is). Empty unless the run was given `accesses`.
+    /// Time is in seconds, when it came to its first-level cache, which is its place. Kind is `read`, `write`
+    /// or `atomic`, size the bytes of the line that it touches. Hops are the links between GPUs, or to shared
+    /// memory, that its answer crossed. Latency is in seconds, until its cache answered. Buffer and offset
+    /// (in bytes) say where the line is. Empty unless the run was given `accesses`.
     fn accesses(&self) -> PyResult<Table> {
         Table::new(tables::accesses(&self.run, &self.buffers))
     }

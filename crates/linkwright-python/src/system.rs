@@ -615,12 +615,12 @@ impl System {
     ///     timeline: How many intervals of computation, as many messages and as many stays in
     ///         regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
     ///         `ClusterRun.regions`: the first so many.
-    ///     packets: How many steps of packets the run keeps for `ClusterRun.packets`: the first so many.
-    ///     packets_link: Of which link, such as `leaf0 to node3`; of all where absent.
+    ///     packets: The most steps of packets that the run keeps for `ClusterRun.packets`, the first ones.
+    ///     packets_link: The link, such as `leaf0 to node3`; all where absent.
     ///     packets_from: From which second on.
     ///     packets_until: Until which second.
-    ///     queues: How many windows of time with packets that wait for a link the run keeps for
-    ///         `ClusterRun.queues`: the first so many, of the same link and span.
+    ///     queues: The most windows of time with packets that wait for a link that the run keeps for
+    ///         `ClusterRun.queues`, the first ones of the same link and span.
     ///     queue_window: How many seconds such a window lasts.
     ///     progress: Called about every 100 ms with operations done, operations in all,
     ///         simulated seconds, and events that the model of the network has handled.

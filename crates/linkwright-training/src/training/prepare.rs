@@ -237,8 +237,8 @@ impl Training<'_> {
         Ok(times)
     }
 
-    /// Gives the bytes that the kernels of one of so many GPUs read and write in a step, by the model: what caches give
-    /// again within a kernel counts once.
+    /// Gives the bytes that the kernels of one GPU read and write in a step. Bytes that caches give again within a
+    /// kernel count once.
     ///
     /// # Errors
     /// As [`Self::layers`].

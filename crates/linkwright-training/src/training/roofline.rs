@@ -102,7 +102,7 @@ struct Kernel {
     multiply_adds: u128,
     /// Bytes that it reads and writes.
     bytes: u128,
-    /// Those that it writes.
+    /// Counts those that it writes.
     stored: u128,
     /// Results of its sums.
     results: u128,
@@ -112,7 +112,7 @@ struct Kernel {
     is_aligned: bool,
 }
 
-/// The kernels of a layer: forward, for the gradients of its inputs and of its weights, and backward where it multiplies
+/// Holds the kernels of a layer: forward, for the gradients of its inputs and of its weights, and backward where it multiplies
 /// nothing.
 struct Kernels {
     forward: Kernel,
@@ -361,7 +361,7 @@ impl Roofline {
         Picoseconds(self.kernels(updated, self.reach.update, Pass::default()))
     }
 
-    /// Gives the bytes that an update of so many weights reads and writes, with so many numbers of state for each.
+    /// Gives the bytes that an update of `weights` weights reads and writes, each with `state` numbers of the optimizer.
     #[must_use]
     pub fn updated(parameters: u64, state: u64) -> [u128; 2] {
         [2 + state, 1 + state].map(|numbers| u128::from(parameters) * u128::from(numbers) * 4)

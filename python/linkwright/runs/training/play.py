@@ -64,7 +64,7 @@ class Played:
 
     @property
     def shared(self) -> int:
-        """Bytes of one copy of weights, gradients and the optimizer's state, where all share it."""
+        """Gives the bytes of weights, gradients and the optimizer's state, where all share them."""
         if self.step.traffic is None:
             return 0
         held = ("weights", "gradients", "optimizer")

@@ -99,7 +99,7 @@ class TrainingRun(Run):
         return f"{told}."
 
     def _saved(self, step: Played) -> str:
-        """What one copy for all GPUs saves, and what kernels move of it."""
+        """Says how much one copy for all GPUs saves, and how much kernels move of it."""
         read, written = step.step.traffic or (0, 0)
         saved = (len(self.gpus) - 1) * step.shared / 2**30
         return (

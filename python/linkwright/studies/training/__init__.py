@@ -49,9 +49,9 @@ def run(
     """Runs the study, or one section.
 
     Args:
-        quick: Fewer networks and batches, no epochs of large networks.
-        progress: Called with stage, rows done, and those in all.
-        only: Makes this section alone.
+        quick: Plays fewer networks and batches.
+        progress: Called with stage, rows done, and all.
+        only: Makes one section.
 
     Raises:
         LinkwrightError: If there is no section of that name.

@@ -107,12 +107,12 @@ def remote_matrices(edges: tuple[int, ...] = EDGES) -> Section:
             "little, the local kernel takes many times as long, and the ratio falls, as the "
             "published one does from 4k to 32k. The text gives another reason, a fixed cost of "
             "access that larger matrices make up for, which ours does not have.",
-            "**The height.** The product of the memory study reaches a ninth of the peak at 4,096 "
-            "rows, with all matrices near, so that the link has little to add. The second table "
+            "**The height.** With all matrices near the product of the memory study reaches a "
+            "ninth of the peak at 4,096 rows. The link has little to add. The second table "
             "has one that fetches the next terms of its sums while it calculates, as cuBLAS does. "
             "With tiles of 32 x 32 and 512 rows it reaches most of the peak, and takes 27 times "
-            "as long from afar, as the published one does at 4,096 rows. That says what such a "
-            "height needs, and reproduces no row: larger tiles move less, and the ratio falls. "
+            "as long from afar. The published one does so at 4,096 rows. That says what such a "
+            "height needs, and reproduces no row. Larger tiles move less, and the ratio falls. "
             "Tiles of 128 x 128 give each compute unit one work-group, which "
             "does not fill it.",
         ],

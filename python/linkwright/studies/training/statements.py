@@ -54,8 +54,8 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
             "**True shared memory.** Its prototype moves as much over the same links as copies do, "
             "and starts fewer of them. That is worth up to a quarter here, not a factor of two to "
             "four. The section on ways to share memory asks of three candidates what each would "
-            "make of it alone: the host's time for a copy comes near on MNIST on the two older "
-            "systems, as the other two do, and faults of pages come near on ImageNet.",
+            "make of it alone. The host's time for a copy comes near on MNIST on the two older "
+            "systems, as the other two do. Faults of pages come near on ImageNet.",
             "**AlexNet on eight GPUs.** Fast convolutions left what parts its epochs: the text's "
             "grow again from four P100s to eight (10.1 to 13.7 s at batch 32), and ours do not "
             "(8.5 to 8.3 s). Nor do they turn the order of copies and NCCL of Fig. 2-4.",

@@ -174,7 +174,7 @@ def truly_shared(networks: tuple[Trained, ...] = NETWORKS) -> Section:
             "At the sizes shown those that their links bind agree within 15 %; of others up to "
             "1.4 times were seen. They read before they write, since "
             "wavefronts start together, and training counts both one after the other. The product "
-            "at 32 GB/s does not agree: its compute units bind it, and 16 times the bandwidth "
+            "at 32 GB/s does not agree. Its compute units bind it, and 16 times the bandwidth "
             "makes it less than a fifth faster. Training takes such a time from a GPU's peak.",
             "It leaves out the time to set gradients to zero, and lines of a second level that a "
             "later kernel finds. It leaves out waits for a controller that all GPUs want at once. "

@@ -63,8 +63,8 @@ pub enum Way {
     /// Weights and gradients are in GPU 0's memory alone, and every GPU's kernels use them there: the prototype of true
     /// shared memory of MGPU-TSM (section 2.3.1, Figure 2-7e).
     SharedMemory,
-    /// Weights, gradients and all else are in one memory, which every GPU's kernels reach through a switch: truly shared
-    /// memory of MGPU-TSM (chapter 3).
+    /// Keeps weights, gradients and all else in one memory. The kernels of every GPU reach it through a switch (truly
+    /// shared memory of MGPU-TSM, chapter 3).
     TrulyShared,
     /// Every GPU has a part of the weights, the gradients and the optimizer's state; a layer's weights are
     /// gathered before it is computed (ZeRO stage 3, PyTorch's FSDP).
@@ -153,7 +153,7 @@ impl Way {
         )
     }
 
-    /// Whether each GPU updates a part of the weights.
+    /// Says whether each GPU updates a part of the weights.
     #[must_use]
     pub(super) const fn divides_updates(self) -> bool {
         matches!(self, Self::FullySharded | Self::TrulyShared)

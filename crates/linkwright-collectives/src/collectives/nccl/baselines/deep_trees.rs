@@ -1,12 +1,11 @@
 //! Trees over more servers than are worth playing.
 //!
-//! What it represents: data goes up and down a tree in pieces that follow one another. Each level of a deeper tree adds
-//! the same to the way of the first piece, and nothing to the pace of those behind it, since all inner servers do the
-//! same. A time is thus a straight line in the tree's depth. It is played on servers that are near one another, which
-//! are the lower levels, and a level's part is the difference of two trees over servers that are far apart, which are
-//! the upper ones. A test lays such times beside those of whole trees.
+//! Data goes up and down a tree in pieces that follow one another. Each level more adds the same to the way of the first
+//! piece. It adds nothing to the pace of the others, since all inner servers do the same. A time is thus a straight line
+//! in the tree's depth. Servers that are near one another stand for the lower levels. The difference of two trees over
+//! servers that are far apart is what an upper level takes. A test lays such times beside those of whole trees.
 //!
-//! What it leaves out: that upper levels meet on links of the network that the lower ones do not share.
+//! It leaves out that upper levels may meet on links of the network that the lower ones do not share.
 
 use super::choice::{Choice, Chooser};
 use super::double_tree::double_binary_tree;
@@ -28,9 +27,9 @@ const MOST_SERVERS: usize = 32;
 
 /// The trees that are played in the place of a deep one.
 pub(in crate::collectives) struct DeepTree {
-    /// Over servers that follow one another.
+    /// Joins servers that follow one another.
     pub(in crate::collectives) near: Schedule,
-    /// Over as many servers that are spread over all, and over about half as many.
+    /// Join as many servers that are spread over all, and about half as many.
     far: [Schedule; 2],
     /// How many times the second of these is taken from the first.
     levels: f64,
@@ -89,7 +88,7 @@ impl DeepTree {
     /// Makes the trees ready to be played.
     ///
     /// # Errors
-    /// What `player` says of one of them.
+    /// As `player`, of one of them.
     pub(in crate::collectives) fn players<'a>(
         &'a self,
         player: impl Fn(&'a Schedule) -> Result<Player<'a>, TimeError>,
@@ -129,8 +128,8 @@ impl DeepPlayer<'_> {
     }
 }
 
-/// The number of servers whose trees stand for those of `count`: halved until it is at most `most`, and as even or odd
-/// as `count`, since the second tree depends on that.
+/// Counts the servers whose trees stand for those of `count`. The number is halved until it is at most `most`. It is as
+/// even or odd as `count`, since the second tree depends on that.
 fn stand_in(count: usize, most: usize) -> usize {
     let mut smaller = count;
     while smaller > most {
@@ -139,7 +138,7 @@ fn stand_in(count: usize, most: usize) -> usize {
     smaller.saturating_sub((smaller ^ count) % 2)
 }
 
-/// The levels below the root of the deeper of both trees.
+/// Counts the levels below the root of the deeper of both trees.
 fn depth(servers: usize) -> usize {
     let trees = double_binary_tree(servers);
     let of_tree = |tree: &Vec<Option<usize>>| {

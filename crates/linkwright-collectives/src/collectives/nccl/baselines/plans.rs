@@ -188,7 +188,7 @@ pub(in crate::collectives) enum Timed {
     Whole(Schedule),
     /// The steps of rank 0 are those of all ranks.
     Outline(Schedule),
-    /// Smaller trees stand for it.
+    /// Holds the trees that stand for a deep one.
     Deep(Box<DeepTree>),
 }
 
