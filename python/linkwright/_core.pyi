@@ -749,9 +749,9 @@ class ClusterRun:
     def packets(self) -> Table:
         """Gives one row for each step of a packet that the run kept, in the order of their times.
 
-        Columns: time (in seconds), place (a link, such as `leaf0 to node3`), kind (`wait` where the packet joins
-        the link's queue, `cross` where it goes onto the link), size (in bytes), hops (switches that it
-        has left), queue (packets that then wait for the link). Empty unless the replay was given
+        Time is in seconds, place a link such as `leaf0 to node3`, and size in bytes. Kind is `wait` where
+        the packet joins the link's queue, and `cross` where it goes onto the link. Hops are switches that it
+        has left, queue the packets that then wait for the link. Empty unless the replay was given
         `packets`, and of the flow model.
         """
 
@@ -1464,7 +1464,7 @@ class GpuRun:
 
     @property
     def correct(self) -> bool | None:
-        """Whether the answer is a CPU's, or what a kernel of one's own expects; None of a run without
+        """Whether the answer is a CPU's, or what a kernel of one's own expects. None of a run without
         data, or of a kernel that expects nothing.
         """
 
@@ -1561,10 +1561,10 @@ class GpuRun:
     def accesses(self) -> Table:
         """Gives one row for each access of a wavefront to a line that the run kept, in the order of their answers.
 
-        Columns: time (when it came to its first-level cache, in seconds), place (that cache), kind (`read`,
-        `write` or `atomic`), size (the bytes of the line that it touches), hops (links between GPUs, or
-        to shared memory, that its answer crossed), latency (until its cache answered, in seconds),
-        buffer and offset (in bytes; where the line is). Empty unless the run was given `accesses`.
+        Time is in seconds, when it came to its first-level cache, which is its place. Kind is `read`, `write`
+        or `atomic`, size the bytes of the line that it touches. Hops are the links between GPUs, or to shared
+        memory, that its answer crossed. Latency is in seconds, until its cache answered. Buffer and offset
+        (in bytes) say where the line is. Empty unless the run was given `accesses`.
         """
 
     @property
@@ -1732,8 +1732,7 @@ class GpuSystem:
             limit: Simulated seconds after which a kernel that has not ended is given up.
             timeline: How many work-groups a timeline keeps at most, for `groups` and `samples`; 0
                 for none. The time is the same either way.
-            accesses: How many accesses of wavefronts to lines the run keeps, for `accesses`: the first so
-                many.
+            accesses: The most accesses to lines that the run keeps, for `accesses`.
             accesses_from: From which second on.
             accesses_until: Until which second.
             progress: Called every 100 ms with wavefronts done and simulated seconds.
@@ -3490,12 +3489,12 @@ class System:
             timeline: How many intervals of computation, as many messages and as many stays in
                 regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
                 `ClusterRun.regions`: the first so many.
-            packets: How many steps of packets the run keeps for `ClusterRun.packets`: the first so many.
-            packets_link: Of which link, such as `leaf0 to node3`; of all where absent.
+            packets: The most steps of packets that the run keeps for `ClusterRun.packets`, the first ones.
+            packets_link: The link, such as `leaf0 to node3`; all where absent.
             packets_from: From which second on.
             packets_until: Until which second.
-            queues: How many windows of time with packets that wait for a link the run keeps for
-                `ClusterRun.queues`: the first so many, of the same link and span.
+            queues: The most windows of time with packets that wait for a link that the run keeps for
+                `ClusterRun.queues`, the first ones of the same link and span.
             queue_window: How many seconds such a window lasts.
             progress: Called about every 100 ms with operations done, operations in all,
                 simulated seconds, and events that the model of the network has handled.

@@ -225,6 +225,7 @@ TrainingWayName: TypeAlias = Literal[
     "zero-copy",
     "unified-memory",
     "shared-memory",
+    "tsm",
     "fsdp",
     "tensor",
     "pipeline",

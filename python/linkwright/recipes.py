@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from linkwright import (
     NeuralNetwork,
@@ -35,7 +35,7 @@ __all__ = [
 LIBRARY = "nccl"
 # Memory that all GPUs share, and how they do unless something else is said.
 SHARED = "tsm"
-SHARED_MEMORY = "tsm-wt-c-rc"
+SHARED_MEMORY: Final = "tsm-wt-c-rc"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from linkwright import SimulationError, train
@@ -13,7 +15,7 @@ from linkwright.studies.training.kernels import KERNELS, compared
 def test_kernels_on_shared_memory_take_what_training_takes_for_their_bytes(
     benchmark: str, size: int, bandwidth: float
 ) -> None:
-    found = compared(benchmark, size, bandwidth)  # type: ignore[arg-type]
+    found = compared(benchmark, size, bandwidth)
     assert abs(found.ratio - 1) < 0.15
 
 
@@ -78,11 +80,9 @@ def test_one_copy_serves_all_gpus() -> None:
         ({"overlap": False}, "kernels read and write shared memory"),
     ],
 )
-def test_shared_memory_that_is_not_possible_is_refused(
-    options: dict[str, object], words: str
-) -> None:
+def test_shared_memory_that_is_not_possible_is_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(LinkwrightError) as caught:
-        _step(**options)  # type: ignore[arg-type]
+        _step(**options)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 

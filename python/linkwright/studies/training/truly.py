@@ -115,9 +115,9 @@ def _times(every: tuple[Trained, ...]) -> StudyTable:
         steps = [_played(which, way) for way in (*WAYS, "fsdp")]
         if which[1] != LLAMA:
             steps[-1] = None
-        moved = [step and step.data / GIGABYTE for step in (*steps[:2], own)]
+        moved = [step.data / GIGABYTE if step else None for step in (*steps[:2], own)]
         saved = (len(own.step.gpus) - 1) * own.shared / GIGABYTE
-        times = [step and step.time * 1e3 for step in (*steps, own)]
+        times = [step.time * 1e3 if step else None for step in (*steps, own)]
         table.append((_name(which), *times, *moved, saved))
     return StudyTable(
         title="Milliseconds of a step, GB that move, and GB of memory that one copy saves",
@@ -135,7 +135,7 @@ def _sweep(every: tuple[Trained, ...]) -> StudyTable:
     for which in every:
         for memory in MEMORIES:
             steps = [_played(which, SHARED, float(each), memory) for each in BANDWIDTHS]
-            speed = [step and _best(which) / step.time for step in steps]
+            speed = [_best(which) / step.time if step else None for step in steps]
             table.append((_name(which), memory, *speed, least_bandwidth(which, memory)))
     return StudyTable(
         title="Times as fast as the best other way, by GB/s of a GPU to shared memory",
