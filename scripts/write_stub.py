@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -144,7 +145,9 @@ def profile() -> str:
     built += [file.with_suffix(".dylib") for file in built]
     found = [file for file in built if file.exists()]
     if not found:
-        return "release"
+        # maturin takes what it has read away; the Makefile's words for it name what was built.
+        named = re.search(r"--profile[ =](\w+)", os.environ.get("MATURIN_PEP517_ARGS", ""))
+        return named[1] if named else "release"
     return PROFILES[max(found, key=lambda file: file.stat().st_mtime).parent.name]
 
 
