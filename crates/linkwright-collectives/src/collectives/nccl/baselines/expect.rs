@@ -152,8 +152,8 @@ pub(in crate::collectives) struct Prepared<'a> {
 
 /// A schedule that is ready to be played, or the trees that stand for it.
 enum Played<'a> {
-    One(Player<'a>),
-    Deep(DeepPlayer<'a>),
+    One(Box<Player<'a>>),
+    Deep(Box<DeepPlayer<'a>>),
 }
 
 impl<'a> Prepared<'a> {
@@ -209,14 +209,13 @@ impl<'a> Prepared<'a> {
         for timed in &self.schedules {
             let schedule = timed.schedule();
             let costs = terms.protocol(schedule.protocol, self.setting(schedule, wiring));
+            let whole = |schedule| Player::on(schedule, &routes, &costs);
             players.push(match timed {
-                Timed::Whole(schedule) => Played::One(Player::on(schedule, &routes, &costs)?),
+                Timed::Whole(schedule) => Played::One(Box::new(whole(schedule)?)),
                 Timed::Outline(outline) => {
-                    Played::One(Player::on_outline(outline, &routes, &costs)?)
+                    Played::One(Box::new(Player::on_outline(outline, &routes, &costs)?))
                 }
-                Timed::Deep(tree) => {
-                    Played::Deep(tree.players(|tree| Player::on(tree, &routes, &costs))?)
-                }
+                Timed::Deep(tree) => Played::Deep(Box::new(tree.players(whole)?)),
             });
         }
         let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
