@@ -354,7 +354,7 @@ settings! {
         "of played jobs that train layer by layer, their numbers",
         needs Trains;
     "jobs" communication: Kind::Name(Way::names), "all-reduce",
-        "of played jobs that train layer by layer, how data moves between their GPUs",
+        "of played jobs that train layer by layer, how data moves between their GPUs; `tsm` is of `linkwright train` alone",
         needs Trains;
     "jobs" optimizer: Kind::Name(Optimizer::names), "momentum",
         "of played jobs that train layer by layer, what turns gradients into weights",

@@ -1,11 +1,11 @@
 //! Runs over each wiring of a package: answers stay right, and one switch is what it was.
 
 use super::*;
-use crate::system::gpus::{Wiring, WiringShape};
+use crate::system::gpus::{PackageWiring, WiringShape};
 
 /// Gives the GPUs of Table 3.1 a wiring, whose links take `link` cycles.
 fn wired(shape: WiringShape, link: u32) -> Hierarchy {
-    let wiring = Wiring { shape, link, bandwidth: None, middle: None, between: None };
+    let wiring = PackageWiring { shape, link, bandwidth: None, middle: None, between: None };
     Hierarchy { wiring: Some(wiring), ..r9_nano().clone() }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::reader;
-use super::wiring::{self, Wiring};
+use super::wiring::{self, PackageWiring};
 use crate::units::{Bytes, Picoseconds};
 
 /// A GPU's compute units, caches, translation buffers and memory, as they are timed.
@@ -51,7 +51,7 @@ pub struct Hierarchy {
     pub leases: LeasedLines,
     /// Says what joins second levels and shared memory; one switch, as slow as PCIe's, where absent.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "wiring::heeded")]
-    pub wiring: Option<Wiring>,
+    pub wiring: Option<PackageWiring>,
     /// What the driver takes.
     pub driver: Driver,
     /// PCIe between GPUs and to the host.

@@ -26,7 +26,7 @@ pub use model::{
     NumberType, PciId, Peak, PeerAccess, Vendor,
 };
 pub use reader::{read, write};
-pub use wiring::{Wiring, WiringShape};
+pub use wiring::{PackageWiring, WiringShape};
 
 use crate::diagnostic::{InputError, Registered, Registry, closest, instead_of};
 use crate::system::kinds::LinkKind;

@@ -11,7 +11,7 @@ use crate::units::Bandwidth;
 /// to memory and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wiring {
+pub struct PackageWiring {
     /// Names what the links form.
     pub shape: WiringShape,
     /// Says how many cycles a link takes beside a message's bytes.
@@ -86,9 +86,9 @@ fn most_middle_switches<'de, D: Deserializer<'de>>(
 /// Reads a wiring that may be left out, and has no key that its shape does not heed.
 pub(super) fn heeded<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Option<Wiring>, D::Error> {
+) -> Result<Option<PackageWiring>, D::Error> {
     use WiringShape::{Clos, Crossbar, Interposers, Switch};
-    let wiring = Wiring::deserialize(deserializer)?;
+    let wiring = PackageWiring::deserialize(deserializer)?;
     let unheeded = [
         ("bandwidth", wiring.bandwidth.is_some(), !matches!(wiring.shape, Switch | Crossbar)),
         ("middle", wiring.middle.is_some(), wiring.shape == Clos),

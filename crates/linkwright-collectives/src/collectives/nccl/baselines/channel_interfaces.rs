@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::plans::{ChosenPlanError, outline_choice};
+use super::plans::ChosenPlanError;
+use super::timed::outline_choice;
 use crate::collectives::nccl::baselines::choice::{Chooser, Settings};
 use crate::collectives::planners::link_graph::check_gpus;
 use crate::collectives::schedule::Crossing;

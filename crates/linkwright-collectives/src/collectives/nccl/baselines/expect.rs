@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
 use super::deep_trees::{DeepPlayer, DeepTree};
-use super::plans::{Timed, outline_choice};
+use super::timed::{Timed, outline_choice};
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::planners::plan::PlanError;
 use crate::collectives::schedule::Schedule;

@@ -26,6 +26,7 @@ mod plans;
 pub mod rings;
 mod search;
 mod silicon;
+mod timed;
 
 pub use channel_interfaces::{ChannelEnd, ChannelInterfaces, channel_interfaces};
 pub use choice::{
@@ -44,6 +45,7 @@ pub(in crate::collectives) use generation::Generation;
 pub use interfaces::CrossNic;
 pub(in crate::collectives) use interfaces::{Dealing, Messages};
 pub use plans::{BaselinePlan, ChosenPlanError, NcclBaseline, baseline_plan, chosen_plan};
-pub(in crate::collectives) use plans::{Timed, plan_choice, plan_on};
+pub(in crate::collectives) use plans::{plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};
 pub(in crate::collectives) use silicon::Silicon;
+pub(in crate::collectives) use timed::Timed;

@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use super::choice::versions::today;
 use super::choice::{Choice, ChoiceError, Chooser, Settings, dealing_of, newest_dealing, rings_in};
-use super::deep_trees::DeepTree;
 use super::expected_algorithm::{ExpectedAlgorithm, by_pairs};
 use super::interfaces::Dealing;
 use super::rings::{Era, rings_of};
@@ -183,45 +182,8 @@ pub(in crate::collectives) fn plan_choice(
     of_choice(wiring, gpus, (collective, false), chooser, choice)
 }
 
-/// A schedule that says all that a time depends on.
-pub(in crate::collectives) enum Timed {
-    Whole(Schedule),
-    /// The steps of rank 0 are those of all ranks.
-    Outline(Schedule),
-    /// Holds the trees that stand for a deep one.
-    Deep(Box<DeepTree>),
-}
-
-impl Timed {
-    /// What is written of it.
-    pub(in crate::collectives) fn schedule(&self) -> &Schedule {
-        match self {
-            Self::Whole(schedule) | Self::Outline(schedule) => schedule,
-            Self::Deep(tree) => &tree.near,
-        }
-    }
-}
-
-/// As [`plan_choice`], to be timed alone: rings are not written down rank by rank.
-pub(super) fn outline_choice(
-    wiring: &Wiring,
-    gpus: &[usize],
-    collective: Collective,
-    chooser: &Chooser,
-    choice: &Choice,
-) -> Result<Timed, PlanError> {
-    use Collective::{AllGather, AllReduce, ReduceScatter};
-    let is_outline = match choice.algorithm {
-        ExpectedAlgorithm::Ring => matches!(collective, AllReduce | AllGather | ReduceScatter),
-        ExpectedAlgorithm::Pat => true,
-        _ => false,
-    };
-    let plan = of_choice(wiring, gpus, (collective, is_outline), chooser, choice)?;
-    Ok(if is_outline { Timed::Outline(plan.schedule) } else { Timed::Whole(plan.schedule) })
-}
-
 /// What a library runs by its choice, of rings the outline alone where that is enough.
-fn of_choice(
+pub(super) fn of_choice(
     wiring: &Wiring,
     gpus: &[usize],
     (collective, is_outline): (Collective, bool),

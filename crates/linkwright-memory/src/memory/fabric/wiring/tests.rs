@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::*;
-use crate::system::gpus::{self, Wiring};
+use crate::system::gpus::{self, PackageWiring};
 
 const CYCLE: u64 = 1_000;
 /// Gives each of eight banks a byte a cycle.
@@ -12,9 +12,9 @@ const SLOW: Bandwidth = Bandwidth::gigabytes_per_second(8);
 /// Counts the bytes of a response with a line.
 const SIZE: u64 = 68;
 
-fn wired(shape: WiringShape, change: impl FnOnce(&mut Wiring)) -> Hierarchy {
+fn wired(shape: WiringShape, change: impl FnOnce(&mut PackageWiring)) -> Hierarchy {
     let found = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
-    let mut wiring = Wiring { shape, link: 7, bandwidth: None, middle: None, between: None };
+    let mut wiring = PackageWiring { shape, link: 7, bandwidth: None, middle: None, between: None };
     change(&mut wiring);
     Hierarchy { wiring: Some(wiring), ..found.clone() }
 }
@@ -122,7 +122,7 @@ fn throughput(hierarchy: &Hierarchy, bound: f64) -> f64 {
 fn the_cut_bounds_bandwidth() {
     use WiringShape::{Clos, Crossbar, Interposers, Mesh, Ring, Switch};
     let at = |bandwidth| {
-        move |it: &mut Wiring| {
+        move |it: &mut PackageWiring| {
             it.bandwidth = Some(Bandwidth::gigabytes_per_second(bandwidth));
         }
     };

@@ -1,0 +1,47 @@
+//! What is timed of a library's choice, and no more.
+
+use super::choice::{Choice, Chooser};
+use super::deep_trees::DeepTree;
+use super::expected_algorithm::ExpectedAlgorithm;
+use super::plans::of_choice;
+use crate::collectives::planners::plan::PlanError;
+use crate::collectives::schedule::Schedule;
+use crate::collectives::schedule::collective::Collective;
+use crate::system::Wiring;
+
+/// A schedule that says all that a time depends on.
+pub(in crate::collectives) enum Timed {
+    Whole(Schedule),
+    /// The steps of rank 0 are those of all ranks.
+    Outline(Schedule),
+    /// Holds the trees that stand for a deep one.
+    Deep(Box<DeepTree>),
+}
+
+impl Timed {
+    /// What is written of it.
+    pub(in crate::collectives) fn schedule(&self) -> &Schedule {
+        match self {
+            Self::Whole(schedule) | Self::Outline(schedule) => schedule,
+            Self::Deep(tree) => &tree.near,
+        }
+    }
+}
+
+/// As [`plan_choice`](super::plans::plan_choice), to be timed alone: rings are not written down rank by rank.
+pub(super) fn outline_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<Timed, PlanError> {
+    use Collective::{AllGather, AllReduce, ReduceScatter};
+    let is_outline = match choice.algorithm {
+        ExpectedAlgorithm::Ring => matches!(collective, AllReduce | AllGather | ReduceScatter),
+        ExpectedAlgorithm::Pat => true,
+        _ => false,
+    };
+    let plan = of_choice(wiring, gpus, (collective, is_outline), chooser, choice)?;
+    Ok(if is_outline { Timed::Outline(plan.schedule) } else { Timed::Whole(plan.schedule) })
+}
