@@ -145,7 +145,8 @@ def train(
     if not ways:
         raise SimulationError("no way to communicate was named", f"name one, such as `{LIBRARY}`")
     if SHARED not in ways and (shared_bandwidth is not None or shared_memory != SHARED_MEMORY):
-        refused = "shared memory changes nothing without `tsm` among the ways to communicate"
+        setting = "shared_memory" if shared_bandwidth is None else "shared_bandwidth"
+        refused = f"{setting} changes nothing without `tsm` among the ways to communicate"
         raise SimulationError(refused, "leave it out, or take `tsm`")
     with _told_of(given):
         steps = [play_step(recipe, system, chosen, way) for way in ways]

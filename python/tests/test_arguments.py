@@ -142,6 +142,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "bus_factor": {"gpus": 2},
     "read_mapping": {"ranks": [1], "gpus": 1},
     "GpuSystem": {"gpus": 1},
+    "GpuSystem.shared_time": {"read": 64, "written": 64},
     "TrainingStep": {"network": lw.NeuralNetwork.find("lenet"), "gpus": [0]},
     "ProgramBuilder.communicator": {"ranks": [0]},
     "ProgramBuilder.collective": {"kind": "barrier"},

@@ -294,7 +294,8 @@ class FakeStudy:
 def test_a_study_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 
-    def run(*, quick: bool, progress: object, reading: str) -> FakeStudy:
+    def run(*, quick: bool, progress: object, reading: str, only: str | None) -> FakeStudy:
+        assert only is None
         assert progress is None, "no terminal is there to see it"
         assert reading == "text"
         asked.append(quick)

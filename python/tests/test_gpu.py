@@ -501,7 +501,7 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
             "the write lease is 99999, more than a timestamp holds; up to 65535",
         ),
         ("run relu --size 1073741824 --gpus 1", "more than the 4 GiB that there are"),
-        ("compare none", "there is no benchmark `none`"),
+        ("compare none", "there is no benchmark or file `none`"),
     ],
 )
 def test_what_cannot_run_is_told(line: str, said: str) -> None:

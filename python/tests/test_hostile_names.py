@@ -151,6 +151,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--preset", HOSTILE)],
     "gpu litmus": [("--test", HOSTILE), ("--test", "spinning", "--preset", HOSTILE)],
     "thermal": [("package.toml", "--cells", "4"), ("package.toml", "--layer", HOSTILE), (HOSTILE,)],
+    "study list": [()],
     "study mapa": [("--output", "machine.toml")],
     "study blink": [("--output", "machine.toml")],
     "study network": [("--output", "machine.toml")],

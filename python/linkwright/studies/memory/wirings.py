@@ -26,11 +26,14 @@ _HOPS = {
     "interposers": 2.5,
 }
 _LOCAL, *_SHARED = WIRED
+# A wiring that keeps so much of one switch's gain is named.
+KEPT = 0.9
 
 
 def wirings(measured: Measured) -> Section | None:
     """The section on wirings; None where none was run."""
     rows: list[tuple[Cell, ...]] = []
+    kept: list[str] = []
     switch = _speedups(measured, wired("switch"))
     for shape in SHAPES:
         for bandwidth in ("32", "8"):
@@ -42,6 +45,10 @@ def wirings(measured: Measured) -> Section | None:
             if None in means:
                 continue
             coherent = found[1]
+            share = _share(coherent, switch[1])
+            if shape != "switch" and share >= KEPT:
+                between = f" ({bandwidth} GB/s)" if shape in NARROW else ""
+                kept.append(f"{_TOLD[shape]}{between}")
             least = min(coherent, key=lambda name: coherent[name] / switch[1][name])
             rows.append(
                 (
@@ -49,7 +56,7 @@ def wirings(measured: Measured) -> Section | None:
                     bandwidth if shape in NARROW else "",
                     _HOPS[shape],
                     *(f"{each:.2f}" for each in means if each is not None),
-                    f"{_share(coherent, switch[1]):.1%}",
+                    f"{share:.1%}",
                     f"{least}, {coherent[least] / switch[1][least]:.1%}",
                 )
             )
@@ -68,7 +75,8 @@ def wirings(measured: Measured) -> Section | None:
             "the one link between two interposers bounds what all GPUs read and write together: to "
             "four times its bandwidth. A ring or a mesh of four bounds it to eight times. One "
             "switch has 128 GB/s to memory and as much back.",
-            f"Some keep nine tenths or more of what one switch gains. They are: {_kept(rows)}.",
+            "Some keep nine tenths or more of what one switch gains. They are: "
+            f"{'; '.join(kept) or 'none'}.",
         ],
         tables=[
             StudyTable(
@@ -85,16 +93,6 @@ def wirings(measured: Measured) -> Section | None:
             )
         ],
     )
-
-
-def _kept(rows: list[tuple[Cell, ...]]) -> str:
-    """Lists the wirings that keep nine tenths of one switch's gain, with their links' speeds."""
-    kept = [
-        f"{row[0]} ({row[1]} GB/s)" if row[1] else str(row[0])
-        for row in rows[1:]
-        if float(str(row[5]).rstrip("%")) >= 90
-    ]
-    return "; ".join(kept) or "none"
 
 
 def _speedups(measured: Measured, switches: str) -> list[dict[str, float]]:

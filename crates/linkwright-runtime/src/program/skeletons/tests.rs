@@ -87,7 +87,7 @@ fn what_cannot_be_made_is_refused() {
     assert_eq!(
         refused("kripky", 32, ""),
         "no application is called `kripky`; there are stencil4d, subcomm3d, kripke, laghos, \
-         amg, sw4lite, copy-execute; did you mean `kripke`?"
+         amg, sw4lite, copy-execute, synthetic; did you mean `kripke`?"
     );
     assert_eq!(
         refused("stencil4d", 31, ""),

@@ -1,4 +1,4 @@
-//! What is timed of a library's choice, and no more.
+//! Writes down as much of a library's choice as its time depends on.
 
 use super::choice::{Choice, Chooser};
 use super::deep_trees::DeepTree;
@@ -19,7 +19,7 @@ pub(in crate::collectives) enum Timed {
 }
 
 impl Timed {
-    /// What is written of it.
+    /// Returns as much as is written down.
     pub(in crate::collectives) fn schedule(&self) -> &Schedule {
         match self {
             Self::Whole(schedule) | Self::Outline(schedule) => schedule,
