@@ -26,7 +26,7 @@ _HOPS = {
     "interposers": 2.5,
 }
 _LOCAL, *_SHARED = WIRED
-# A wiring that keeps so much of one switch's gain is named.
+# Wirings that keep this share of one switch's gain are named.
 KEPT = 0.9
 
 
