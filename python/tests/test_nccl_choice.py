@@ -207,15 +207,14 @@ def test_parallel_trees_are_chosen_planned_and_said_not_to_run() -> None:
 
 @pytest.mark.parametrize("algorithm", ["tree", "nvls-tree"])
 def test_trees_of_thousands_of_gpus_cost_a_level_more_for_twice_the_servers(algorithm: str) -> None:
-    def time(servers: int, size: str) -> float:
-        of_servers = ("--servers", str(servers), "--algorithm", algorithm, "-b", size, "-e", size)
+    def times(servers: int) -> list[float]:
+        of_servers = ("--servers", str(servers), "--algorithm", algorithm)
+        sizes = ("-b", "64KiB", "-e", "16MiB", "-f", "256")
         told = linkwright(
-            "collective", "expect", "all-reduce", "-m", "hgx-h100", *of_servers, "--json"
+            "collective", "expect", "all-reduce", "-m", "hgx-h100", *of_servers, *sizes, "--json"
         )
-        return float(json.loads(told.stdout)["sweep"][0]["time"])
+        return [float(row["time"]) for row in json.loads(told.stdout)["sweep"]]
 
-    for size in ("64KiB", "16MiB"):
-        times = [time(servers, size) for servers in (64, 256, 1024)]
-        levels = (times[1] - times[0], times[2] - times[1])
-        assert 0 < levels[0] < 0.3 * times[0]
-        assert levels[1] == pytest.approx(levels[0], rel=0.25)
+    for small, middle, large in zip(times(64), times(256), times(1024), strict=True):
+        assert 0 < middle - small < 0.3 * small
+        assert large - middle == pytest.approx(middle - small, rel=0.25)
