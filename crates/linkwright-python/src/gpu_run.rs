@@ -10,11 +10,9 @@ use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::{Checked, LoadedWords, WrongLoad};
 use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
-use linkwright::memory::{
-    self, AccessesAsked, Distribution, DramTiming, GpuOptions, MemorySystem, tables,
-};
+use linkwright::memory::{self, AccessesAsked, Distribution, DramTiming, GpuOptions, tables};
 use linkwright::system::gpus::Hierarchy;
-use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -27,7 +25,7 @@ use crate::errors;
 use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::GpuModel;
 use crate::number;
-use crate::shared_memory::shared_memory;
+use crate::shared_memory::{checked_bandwidth, memory_system, shared_memory};
 use crate::table::Table;
 use crate::worker;
 
@@ -59,9 +57,6 @@ as_extracted!(
     NamedModel: "a model's name or a `GpuModel`", "models";
     Wanted<'py>: "a benchmark's name or a `GpuKernel`", "benchmarks";
 );
-
-/// The largest bandwidth of a switch of shared memory, in GB/s for each GPU.
-const MOST_BANDWIDTH: f64 = 1e6;
 
 #[pymethods]
 impl GpuSystem {
@@ -364,24 +359,6 @@ impl GpuSystem {
             accesses: None,
         })
     }
-}
-
-/// Gives a bandwidth of a GPU to shared memory, given in GB/s.
-///
-/// # Errors
-/// One that is not possible.
-pub fn checked_bandwidth(gigabytes: f64) -> PyResult<Bandwidth> {
-    if !(gigabytes > 0.0 && gigabytes <= MOST_BANDWIDTH) {
-        let refused = format!("a bandwidth of {gigabytes} GB/s is not possible");
-        let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
-        return Err(errors::range(Diagnosis::of(refused).remedy(remedy)));
-    }
-    Ok(Bandwidth((gigabytes * 1e9).round() as u64))
-}
-
-/// Finds a memory system by its name.
-pub fn memory_system(name: &str) -> PyResult<&'static dyn MemorySystem> {
-    memory::memory_system(name).map_err(errors::range)
 }
 
 /// What runs: a benchmark, or a kernel of one's own.

@@ -2,7 +2,7 @@
 
 use linkwright::diagnostic::Diagnosis;
 use linkwright::memory::{
-    GpuOptions, MemorySystem, Pages, SharedBytes, memory_systems, shared_bytes,
+    self, GpuOptions, MemorySystem, Pages, SharedBytes, memory_systems, shared_bytes,
 };
 use linkwright::system::gpus::{GpuModel, Hierarchy, find};
 use linkwright::training::SharedMemory;
@@ -10,7 +10,9 @@ use linkwright::units::{Bandwidth, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::gpu_run::{checked_bandwidth, memory_system};
+
+/// The largest bandwidth of a switch of shared memory, in GB/s for each GPU.
+const MOST_BANDWIDTH: f64 = 1e6;
 
 /// The model whose file has the messages of shared memory, where a GPU's own has no `[hierarchy]`.
 const DESCRIBED: &str = "r9-nano";
@@ -63,4 +65,22 @@ fn of_links(
         }
     };
     Ok(SharedMemory { read, written })
+}
+
+/// Gives a bandwidth of a GPU to shared memory, given in GB/s.
+///
+/// # Errors
+/// One that is not possible.
+pub fn checked_bandwidth(gigabytes: f64) -> PyResult<Bandwidth> {
+    if !(gigabytes > 0.0 && gigabytes <= MOST_BANDWIDTH) {
+        let refused = format!("a bandwidth of {gigabytes} GB/s is not possible");
+        let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
+        return Err(errors::range(Diagnosis::of(refused).remedy(remedy)));
+    }
+    Ok(Bandwidth((gigabytes * 1e9).round() as u64))
+}
+
+/// Finds a memory system by its name.
+pub fn memory_system(name: &str) -> PyResult<&'static dyn MemorySystem> {
+    memory::memory_system(name).map_err(errors::range)
 }

@@ -306,8 +306,11 @@ proptest! {
         // The hottest cell is where heat arises, and nothing is cooler than the air.
         let of_powered = plan.blocks.iter().zip(map.blocks()).filter(|(block, _)| block.power > 0.0);
         let hottest = of_powered.map(|(_, block)| block.maximum).fold(25.0, f64::max);
-        // A cell that a block has less than half of is not counted to it; one thinner than a cell may lie in two.
-        prop_assert!(hottest >= map.maximum() - 0.25 * most, "{hottest} of {}", map.maximum());
+        // A cell that a block has less than half of is not counted to it. A block that is thinner than two cells may
+        // have no other.
+        let is_wide = |block: &Block| block.width.min(block.height) >= 2.0 * plan.width / cells as f64;
+        let is_told = plan.blocks.iter().filter(|block| block.power > 0.0).all(is_wide);
+        prop_assert!(!is_told || hottest >= map.maximum() - 0.15 * most, "{hottest} of {}", map.maximum());
         prop_assert!(map.layers().iter().all(|layer| layer.minimum >= 25.0 - hair));
 
         // Temperatures are sums: of one block's heat, and of the others'.
