@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// Bounds the bandwidth of a switch of shared memory, in GB/s for each GPU.
+/// Limits the bandwidth of a switch of shared memory, in GB/s for each GPU.
 const MOST_BANDWIDTH: f64 = 1e6;
 
 /// The model whose file has the messages of shared memory, where a GPU's own has no `[hierarchy]`.
