@@ -304,12 +304,22 @@ proptest! {
         prop_assert!(map.unaccounted() <= 1e-8);
 
         // The hottest cell is where heat arises, and nothing is cooler than the air.
-        let of_powered = plan.blocks.iter().zip(map.blocks()).filter(|(block, _)| block.power > 0.0);
-        let hottest = of_powered.map(|(_, block)| block.maximum).fold(25.0, f64::max);
+        let powered_blocks = || plan.blocks.iter().zip(map.blocks()).filter(|(it, _)| it.power > 0.0);
+        if powered_blocks().next().is_some() {
+            let chips = map.layers()[0];
+            prop_assert!(chips.maximum >= map.maximum() - hair);
+            // The cell that has it, of which a block covers some part.
+            let (x, y) = chips.hottest;
+            let reach = plan.width / cells as f64 / 2.0 + 1e-9;
+            let lies = |at: f64, from: f64, size: f64| at >= from - reach && at <= from + size + reach;
+            let is_over = |it: &Block| lies(x, it.x, it.width) && lies(y, it.y, it.height);
+            prop_assert!(powered_blocks().any(|(it, _)| is_over(it)), "{x}, {y}");
+        }
         // A cell that a block has less than half of is not counted to it. A block that is thinner than two cells may
         // have no other.
-        let is_wide = |block: &Block| block.width.min(block.height) >= 2.0 * plan.width / cells as f64;
-        let is_told = plan.blocks.iter().filter(|block| block.power > 0.0).all(is_wide);
+        let hottest = powered_blocks().map(|(_, block)| block.maximum).fold(25.0, f64::max);
+        let is_wide = |it: &Block| it.width.min(it.height) >= 2.0 * plan.width / cells as f64;
+        let is_told = powered_blocks().all(|(it, _)| is_wide(it));
         prop_assert!(!is_told || hottest >= map.maximum() - 0.15 * most, "{hottest} of {}", map.maximum());
         prop_assert!(map.layers().iter().all(|layer| layer.minimum >= 25.0 - hair));
 
