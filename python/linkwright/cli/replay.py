@@ -10,21 +10,10 @@ from typing import Annotated
 import typer
 
 from linkwright import applications, preset_names
-from linkwright.cli import runs
+from linkwright.cli import runs, traces
 from linkwright.cli.options import Json, NetworkName, RunDirectory
 from linkwright.cli.replay_systems import Settings
 from linkwright.cli.settings import default_of, of_options, of_setting, taking, value_of
-from linkwright.cli.traces import (
-    LIMIT,
-    Events,
-    Limit,
-    Link,
-    Since,
-    Traced,
-    Until,
-    What,
-    Window,
-)
 from linkwright.errors import ApplicationError
 
 NOTHING: Mapping[str, object] = {}
@@ -138,13 +127,13 @@ def replay(
         Path | None,
         typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
     ] = None,
-    trace_of: What = None,
-    events: Events = None,
-    trace_limit: Limit = LIMIT,
-    trace_link: Link = None,
-    trace_from: Since = 0.0,
-    trace_until: Until = None,
-    trace_window: Window = None,
+    trace_of: traces.What = None,
+    events: traces.Events = None,
+    trace_limit: traces.Limit = traces.LIMIT,
+    trace_link: traces.Link = None,
+    trace_from: traces.Since = 0.0,
+    trace_until: traces.Until = None,
+    trace_window: traces.Window = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -173,7 +162,7 @@ def replay(
         raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
-    traced = Traced(
+    traced = traces.Traced(
         trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
     )
     traced.check()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright import Run, policy_names, preset_names
-from linkwright.cli import runs
+from linkwright.cli import runs, traces
 from linkwright.cli.options import (
     DaskAddress,
     Json,
@@ -21,17 +21,6 @@ from linkwright.cli.options import (
     picked,
 )
 from linkwright.cli.settings import of_options, pairs
-from linkwright.cli.traces import (
-    LIMIT,
-    Events,
-    Limit,
-    Link,
-    Since,
-    Traced,
-    Until,
-    What,
-    Window,
-)
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.scenarios import load_scenario
@@ -61,13 +50,13 @@ def run(
     scenario: ScenarioFile,
     policy: PolicyNames = None,
     setting: Settings = None,
-    trace_of: What = None,
-    events: Events = None,
-    trace_limit: Limit = LIMIT,
-    trace_link: Link = None,
-    trace_from: Since = 0.0,
-    trace_until: Until = None,
-    trace_window: Window = None,
+    trace_of: traces.What = None,
+    events: traces.Events = None,
+    trace_limit: traces.Limit = traces.LIMIT,
+    trace_link: traces.Link = None,
+    trace_from: traces.Since = 0.0,
+    trace_until: traces.Until = None,
+    trace_window: traces.Window = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -78,7 +67,7 @@ def run(
     """
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
-    traced = Traced(
+    traced = traces.Traced(
         trace_of, events, trace_limit, trace_link, trace_from, trace_until, trace_window
     )
     traced.check()

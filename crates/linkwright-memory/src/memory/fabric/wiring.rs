@@ -1,7 +1,7 @@
 //! Joins second levels and the unified controllers of truly shared memory.
 //!
-//! One switch joins them, or another [`PackageWiring`](crate::system::gpus::PackageWiring) of a package. Each GPU and its share of the
-//! controllers make a tile, as stacks of memory stand beside GPUs on an interposer. A bank has a link
+//! One switch joins them, or another wiring ([`PackageWiring`](crate::system::gpus::PackageWiring)).
+//! Each GPU and its share of the controllers make a tile, as stacks of memory stand beside GPUs on an interposer. A bank has a link
 //! each way, all banks of a GPU together as fast as the bandwidth says. So has each controller, as
 //! fast as the banks that it serves. Links between switches carry messages to memory and back.
 //!

@@ -75,16 +75,11 @@ impl Destinations {
             return Err(Diagnosis::of(format!("a network of {nodes} ports has no traffic"))
                 .remedy("give one of at least two"));
         }
-        let drawn = |hot| Self { nodes, fixed: None, hot };
-        let fixed = match pattern {
-            TrafficPattern::Uniform => return Ok(drawn(0.0)),
-            TrafficPattern::HotSpot => return Ok(drawn(hot)),
-            TrafficPattern::Permutation => permutation(nodes, seed),
-            TrafficPattern::Tornado => tornado(fabric)?,
-            TrafficPattern::Neighbour => neighbour(fabric),
-            TrafficPattern::Adversarial => adversarial(fabric)?,
-        };
-        Ok(Self { nodes, fixed: Some(fixed), hot: 0.0 })
+        Self::laid(pattern, nodes, (hot, seed), || match pattern {
+            TrafficPattern::Tornado => tornado(fabric),
+            TrafficPattern::Neighbour => Ok(neighbour(fabric)),
+            _ => adversarial(fabric),
+        })
     }
 
     /// Lays a pattern over ranks whose places nobody knows; otherwise as [`Self::new`].
@@ -101,20 +96,33 @@ impl Destinations {
             let problem = Diagnosis::of(format!("{ranks} ranks have no traffic"));
             return Err(problem.remedy("give at least two"));
         }
-        let drawn = |hot| Ok(Self { nodes: ranks, fixed: None, hot });
-        let fixed = match pattern {
-            TrafficPattern::Uniform => return drawn(0.0),
-            TrafficPattern::HotSpot => return drawn(hot),
-            TrafficPattern::Permutation => permutation(ranks, seed),
-            TrafficPattern::Tornado => shifted(ranks, ranks / 2),
-            TrafficPattern::Neighbour => shifted(ranks, 1),
-            TrafficPattern::Adversarial => {
+        Self::laid(pattern, ranks, (hot, seed), || match pattern {
+            TrafficPattern::Tornado => Ok(shifted(ranks, ranks / 2)),
+            TrafficPattern::Neighbour => Ok(shifted(ranks, 1)),
+            _ => {
                 let problem = "the pattern `adversarial` knows the network, and ranks do not";
                 let remedy = "take tornado, or load the network alone by linkwright traffic";
-                return Err(Diagnosis::of(problem).remedy(remedy));
+                Err(Diagnosis::of(problem).remedy(remedy))
+            }
+        })
+    }
+
+    /// Lays a pattern over nodes; `ordered` gives the destinations where their order decides.
+    fn laid(
+        pattern: TrafficPattern,
+        nodes: u32,
+        (hot, seed): (f64, u64),
+        ordered: impl FnOnce() -> Result<Vec<NodeId>, Diagnosis>,
+    ) -> Result<Self, Diagnosis> {
+        let (fixed, hot) = match pattern {
+            TrafficPattern::Uniform => (None, 0.0),
+            TrafficPattern::HotSpot => (None, hot),
+            TrafficPattern::Permutation => (Some(permutation(nodes, seed)), 0.0),
+            TrafficPattern::Tornado | TrafficPattern::Neighbour | TrafficPattern::Adversarial => {
+                (Some(ordered()?), 0.0)
             }
         };
-        Ok(Self { nodes: ranks, fixed: Some(fixed), hot: 0.0 })
+        Ok(Self { nodes, fixed, hot })
     }
 
     /// Returns where the next message of a node goes.

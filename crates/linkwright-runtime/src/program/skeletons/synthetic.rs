@@ -29,6 +29,8 @@ const NAME: &str = "synthetic";
 const SENDING: u64 = 3;
 /// Limits the messages of a rank in an iteration.
 const MOST_MESSAGES: u32 = 1 << 20;
+/// Limits the slots that all ranks draw in an iteration: seconds of work.
+const MOST_SLOTS: f64 = 1e9;
 
 /// Holds the parameters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -78,6 +80,13 @@ impl Synthetic {
         let refuse = |problem: String| SkeletonError::Options { application: NAME, problem };
         if !(self.load > 0.0 && self.load <= 1.0) {
             let problem = format!("a load of {}; give a share above 0, up to 1", self.load);
+            return Err(refuse(problem));
+        }
+        let messages = f64::from(ranks) * f64::from(self.messages);
+        if messages / self.load > MOST_SLOTS {
+            let (load, least) = (self.load, messages / MOST_SLOTS);
+            let problem =
+                format!("a load of {load}, too low for {messages} messages; give {least} or more");
             return Err(refuse(problem));
         }
         if !(0.0..=1.0).contains(&self.hot) {
@@ -193,6 +202,8 @@ mod tests {
         let refused = |of: Synthetic| of.program(16).unwrap_err().to_string();
         let none = Synthetic { load: 0.0, ..Synthetic::default() };
         assert!(refused(none).contains("give a share above 0"));
+        let slow = Synthetic { load: 1e-300, ..Synthetic::default() };
+        assert!(refused(slow).contains("give 0.0000016 or more"));
         let unknown = Synthetic { pattern: "tornadoes".to_owned(), ..Synthetic::default() };
         assert!(refused(unknown).contains("tornado"));
         let of_network = Synthetic { pattern: "adversarial".to_owned(), ..Synthetic::default() };

@@ -20,10 +20,10 @@ use crate::system::Wiring;
 use crate::units::{Bytes, Picoseconds};
 
 /// Of more GPUs a tree is too much to play in whole.
-const MOST_RANKS: usize = 1_024;
+pub(super) const MOST_RANKS: usize = 1_024;
 
 /// The most servers of a tree that is played in its place.
-const MOST_SERVERS: usize = 32;
+pub(super) const MOST_SERVERS: usize = 32;
 
 /// The trees that are played in the place of a deep one.
 pub(in crate::collectives) struct DeepTree {
@@ -37,21 +37,9 @@ pub(in crate::collectives) struct DeepTree {
 }
 
 impl DeepTree {
-    /// Plans the trees that stand for a choice; None where it is no tree, few servers have it, or they differ.
-    pub(in crate::collectives) fn of(
-        wiring: &Wiring,
-        gpus: &[usize],
-        collective: Collective,
-        chooser: &Chooser,
-        choice: &Choice,
-    ) -> Result<Option<Self>, PlanError> {
-        if gpus.len() <= MOST_RANKS {
-            return Ok(None);
-        }
-        Self::over(MOST_SERVERS, wiring, gpus, collective, chooser, choice)
-    }
-
-    fn over(
+    /// Plans the trees over at most `most` servers that stand for a choice; None where it is no tree, few servers have
+    /// it, or they differ.
+    pub(super) fn over(
         most: usize,
         wiring: &Wiring,
         gpus: &[usize],

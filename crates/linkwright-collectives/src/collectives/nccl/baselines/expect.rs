@@ -11,8 +11,8 @@ pub mod doubts;
 use thiserror::Error;
 
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
-use super::deep_trees::{DeepPlayer, DeepTree};
-use super::timed::{Timed, outline_choice};
+use super::deep_trees::DeepPlayer;
+use super::timed::{Timed, timed_choice};
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::planners::plan::PlanError;
 use crate::collectives::schedule::Schedule;
@@ -184,11 +184,7 @@ impl<'a> Prepared<'a> {
         }
         let schedules = kinds
             .iter()
-            .map(|choice| {
-                let deep = DeepTree::of(&wiring, gpus, collective, &chooser, choice)?;
-                let in_whole = || outline_choice(&wiring, gpus, collective, &chooser, choice);
-                deep.map_or_else(in_whole, |tree| Ok(Timed::Deep(Box::new(tree))))
-            })
+            .map(|choice| timed_choice(&wiring, gpus, collective, &chooser, choice))
             .collect::<Result<_, PlanError>>()?;
         let processes = settings.processes.unwrap_or_else(|| Processes::usual(&wiring, gpus));
         let processes = processes.of(chooser.launches_as_group());

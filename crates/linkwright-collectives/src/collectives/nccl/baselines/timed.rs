@@ -1,7 +1,7 @@
 //! Writes down as much of a library's choice as its time depends on.
 
 use super::choice::{Choice, Chooser};
-use super::deep_trees::DeepTree;
+use super::deep_trees::{DeepTree, MOST_RANKS, MOST_SERVERS};
 use super::expected_algorithm::ExpectedAlgorithm;
 use super::plans::of_choice;
 use crate::collectives::planners::plan::PlanError;
@@ -26,6 +26,22 @@ impl Timed {
             Self::Deep(tree) => &tree.near,
         }
     }
+}
+
+/// As [`outline_choice`], of a tree over many servers by those that stand for it.
+pub(super) fn timed_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<Timed, PlanError> {
+    if gpus.len() > MOST_RANKS
+        && let Some(deep) = DeepTree::over(MOST_SERVERS, wiring, gpus, collective, chooser, choice)?
+    {
+        return Ok(Timed::Deep(Box::new(deep)));
+    }
+    outline_choice(wiring, gpus, collective, chooser, choice)
 }
 
 /// As [`plan_choice`](super::plans::plan_choice), to be timed alone: rings are not written down rank by rank.
