@@ -29,7 +29,7 @@ use crate::job::workload_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
 use crate::simulation::planner_names;
-use crate::system::{export_format_names, import_format_names};
+use crate::system_listed::{export_format_names, import_format_names};
 use crate::training::framework_names;
 
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.

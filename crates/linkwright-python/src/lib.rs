@@ -40,6 +40,7 @@ mod setting;
 mod shared_memory;
 mod simulation;
 mod system;
+mod system_listed;
 mod system_origin;
 mod table;
 mod text_source;
@@ -126,7 +127,9 @@ mod _core {
     #[pymodule_export]
     use crate::simulation::{SimulationResult, planner_names, simulate};
     #[pymodule_export]
-    use crate::system::{System, export_format_names, import_format_names, preset_names};
+    use crate::system::System;
+    #[pymodule_export]
+    use crate::system_listed::{export_format_names, import_format_names, preset_names};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

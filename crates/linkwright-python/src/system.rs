@@ -13,12 +13,10 @@ use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::narrow_interfaces::narrow_interfaces;
 use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
-    self, BandwidthProfile, ExportFormat, Exported, GpuGraph, ImportOptions, LinkKind, Server,
-    Wiring, presets, toml_format,
+    self, BandwidthProfile, GpuGraph, ImportOptions, LinkKind, Server, Wiring, presets,
+    toml_format,
     views::{
         export,
-        gpu_graph::few_enough,
-        listed::listed,
         parts::{assumed, said, sources},
         svg,
         system_svg::system_svg,
@@ -42,9 +40,6 @@ use crate::table::Table;
 use crate::traffic;
 use crate::values;
 
-/// The most servers whose parts are listed one by one.
-const MOST_LISTED: u32 = 1024;
-
 /// Servers, and the network between them.
 ///
 /// One server stands alone. Several are on a network; a network without described servers has a
@@ -55,7 +50,8 @@ const MOST_LISTED: u32 = 1024;
 pub struct System {
     cluster: Arc<Cluster>,
     origin: Arc<Origin>,
-    listed: Arc<OnceLock<Arc<Server>>>,
+    /// Its servers with every part listed, once somebody has asked.
+    pub listed: Arc<OnceLock<Arc<Server>>>,
 }
 
 /// Equal systems have one name and as many GPUs.
@@ -107,7 +103,7 @@ impl System {
     }
 
     /// Whether its servers are described by a few numbers, and not by their links.
-    fn is_of_nodes(&self) -> bool {
+    pub fn is_of_nodes(&self) -> bool {
         self.core().kinds()[0].server().nics_meet_gpus()
     }
 
@@ -125,56 +121,6 @@ impl System {
             ))
             .remedy("leave out `servers` and `network`, or give one of its `servers()`"),
         ))
-    }
-
-    /// Writes a server of it as another tool's text. All its servers have to be alike.
-    fn exported(&self, format: &str) -> PyResult<Exported> {
-        let format = ExportFormat::from_name(format).map_err(errors::machine)?;
-        let [kind] = self.core().kinds() else {
-            let problem = format!("`{}` has servers of several kinds", self.core().name());
-            let remedy = "give one of its `servers()`, which print a text each";
-            return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
-        };
-        system::export(kind.server(), format).map_err(errors::system)
-    }
-
-    /// Its servers with every part listed, as allocation and plans see them. Of a network it
-    /// lists one switch, whose inside is as wide as all its links.
-    pub fn listed(&self) -> PyResult<Arc<Server>> {
-        let core = self.core();
-        if core.fabric().is_none() {
-            return Ok(Arc::clone(core.kinds()[0].server()));
-        }
-        if let Some(listed) = self.listed.get() {
-            return Ok(Arc::clone(listed));
-        }
-        let refuse =
-            |why: String| Err(errors::machine(Diagnosis::of(format!("`{}` {why}", core.name()))));
-        if self.is_of_nodes() {
-            return refuse(
-                "has nodes whose wiring nobody describes; give it a `server`".to_owned(),
-            );
-        }
-        let count = core.servers();
-        if count > MOST_LISTED {
-            return refuse(format!(
-                "has {count} servers, and the parts of {MOST_LISTED} at most are listed; take a \
-                 system of fewer"
-            ));
-        }
-        let all: Vec<u32> = (0..count).collect();
-        let found = listed(core, &all).map_err(errors::system)?;
-        let name = match core.kinds() {
-            [kind] if count > 1 => format!("{count}x{}", kind.server().name()),
-            _ => found.name().to_owned(),
-        };
-        Ok(Arc::clone(self.listed.get_or_init(|| Arc::new(found.renamed(&name)))))
-    }
-
-    /// Gives the same of GPUs that are few enough to look at each pair.
-    fn listed_by_pairs(&self) -> PyResult<Arc<Server>> {
-        few_enough(self.gpu_count() as usize).map_err(errors::system)?;
-        self.listed()
     }
 
     /// The GPUs by their ids.
@@ -805,24 +751,4 @@ impl System {
         let joined = if switches == 1 { "1 switch" } else { &format!("{switches} switches") };
         format!("<System {name:?}: {gpus} GPUs in {servers} servers, {joined}>")
     }
-}
-
-/// Each built-in server's name and description.
-#[pyfunction]
-pub fn preset_names() -> Vec<(&'static str, &'static str)> {
-    presets::PRESETS.iter().map(|preset| (preset.name, preset.description)).collect()
-}
-
-/// The formats that `System.from_text` reads.
-#[pyfunction]
-#[pyo3(signature = () -> "list[ImportFormatName]")]
-pub fn import_format_names() -> Vec<&'static str> {
-    system::importers().names()
-}
-
-/// Lists the formats that `System.to_text` writes.
-#[pyfunction]
-#[pyo3(signature = () -> "list[ExportFormatName]")]
-pub fn export_format_names() -> Vec<&'static str> {
-    ExportFormat::names()
 }

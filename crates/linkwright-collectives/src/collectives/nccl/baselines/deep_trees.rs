@@ -37,7 +37,7 @@ pub(in crate::collectives) struct DeepTree {
 }
 
 impl DeepTree {
-    /// Plans the trees over at most `most` servers that stand for a choice; None where it is no tree, few servers have
+    /// Plans the trees over at most `most` servers that stand for a choice. None where it is no tree, few servers have
     /// it, or they differ.
     pub(super) fn over(
         most: usize,

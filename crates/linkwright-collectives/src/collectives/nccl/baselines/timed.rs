@@ -28,7 +28,7 @@ impl Timed {
     }
 }
 
-/// As [`outline_choice`], of a tree over many servers by those that stand for it.
+/// Gives a tree over many servers by those that stand for it, and all else as [`outline_choice`].
 pub(super) fn timed_choice(
     wiring: &Wiring,
     gpus: &[usize],
