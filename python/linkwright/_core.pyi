@@ -5144,7 +5144,7 @@ def import_format_names() -> list[ImportFormatName]:
     """The formats that `System.from_text` reads."""
 
 def preset_names() -> list[tuple[str, str]]:
-    """Each built-in server's name and description."""
+    """Gives each built-in server's name and description."""
 
 def time_sweep(
     schedule: Schedule,
