@@ -308,7 +308,7 @@ proptest! {
         if powered_blocks().next().is_some() {
             let chips = map.layers()[0];
             prop_assert!(chips.maximum >= map.maximum() - hair);
-            // The cell that has it, of which a block covers some part.
+            // Heat arises in some part of the cell that has it.
             let (x, y) = chips.hottest;
             let reach = plan.width / cells as f64 / 2.0 + 1e-9;
             let lies = |at: f64, from: f64, size: f64| at >= from - reach && at <= from + size + reach;
