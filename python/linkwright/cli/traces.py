@@ -28,7 +28,6 @@ __all__ = [
 
 Kind = Literal["packets", "messages", "queues"]
 LIMIT = 1_000_000
-WINDOW = 1e-6
 What = Annotated[
     Kind | None,
     typer.Option(
@@ -103,8 +102,8 @@ class Traced:
         if self.what not in ("packets", "queues"):
             return {}
         span = {"packets_from": self.since, "packets_until": self.until}
-        window = WINDOW if self.window is None else self.window
-        return {self.what: self.limit, "packets_link": self.link, "queue_window": window, **span}
+        window = {} if self.window is None else {"queue_window": self.window}
+        return {self.what: self.limit, "packets_link": self.link, **window, **span}
 
     def write(self, run: ClusterRun) -> None:
         """Writes what a run kept, and says of how much.
