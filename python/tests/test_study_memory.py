@@ -26,7 +26,7 @@ from linkwright.studies.memory.settings import (
     wired,
 )
 from linkwright.studies.memory.statements import STATEMENTS, statements
-from linkwright.studies.memory.study import study_of
+from linkwright.studies.memory.study import NEEDS, sections_of, study_of
 from linkwright.studies.memory.wirings import wirings
 from linkwright.sweeps import local_threads
 
@@ -38,6 +38,13 @@ PAGE = ROOT / "docs" / "studies" / "memory.md"
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
     return read_runs(RUNS)
+
+
+def test_a_section_alone_is_that_of_the_page_by_the_runs_that_it_plays(runs: list[Run]) -> None:
+    for name, parts in NEEDS.items():
+        played = set(plan(parts=parts))
+        own = [(setting, result) for setting, result in runs if setting in played]
+        assert sections_of(own, name) == sections_of(runs, name) != [], name
 
 
 def test_the_page_is_what_the_runs_say(runs: list[Run]) -> None:

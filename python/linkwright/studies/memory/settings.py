@@ -156,7 +156,8 @@ def plan(*, quick: bool = False, parts: Collection[str] | None = None) -> list[S
     ]
     if parts is None:
         return every
-    return [each for each in every if each.part in parts and each.switches == BASE]
+    own = [each for each in every if each.switches == BASE or each.part == "wirings"]
+    return [each for each in own if each.part in parts]
 
 
 def _systems(part: str, systems: tuple[str, ...], sizes: dict[str, int]) -> Iterator[Setting]:
