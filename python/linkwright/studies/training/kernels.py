@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 
 from linkwright import GpuSystem
-from linkwright.names import BenchmarkName, MemorySystemName
+from linkwright.names import BenchmarkName
+from linkwright.recipes import SHARED_MEMORY
 from linkwright.studies.tables import Cell, StudyTable
 
 __all__ = ["KERNELS", "Agreement", "agreement", "compared"]
 
 GPUS = 4
 LINE = 64
-# The driver's launch, which training counts apart.
-LAUNCH = 3.6e-6
-MEMORY: MemorySystemName = "tsm-wt-c-rc"
 # Benchmark, size, GB/s of a GPU. The first three are bound by their links.
 KERNELS: tuple[tuple[BenchmarkName, int, float], ...] = (
     ("relu", 1 << 20, 8.0),
@@ -45,12 +44,15 @@ class Agreement:
 @cache
 def compared(benchmark: BenchmarkName, size: int, bandwidth: float) -> Agreement:
     """Runs a kernel on all GPUs of a package."""
-    system = GpuSystem(gpus=GPUS, memory=MEMORY, shared_bandwidth=bandwidth, code=False)
+    system = GpuSystem(gpus=GPUS, memory=SHARED_MEMORY, shared_bandwidth=bandwidth, code=False)
     run = system.run(benchmark, size, data=False)
     channels = list(run.channels())
     read, written = (sum(row[what] for row in channels) * LINE for what in ("reads", "writes"))
     training = system.shared_time(read // GPUS, written // GPUS)
-    return Agreement(run.kernel_time - LAUNCH, training, read, written)
+    # Training counts the driver's launch apart.
+    driver = tomllib.loads(system.model.to_toml())["hierarchy"]["driver"]
+    alone = run.kernel_time - driver["launch"] * system.cycle
+    return Agreement(alone, training, read, written)
 
 
 def agreement() -> StudyTable:
@@ -62,7 +64,7 @@ def agreement() -> StudyTable:
         times = (found.kernel * 1e6, found.training * 1e6, found.ratio)
         table.append((f"{benchmark} {size:,}", bandwidth, *moved, *times))
     return StudyTable(
-        title=f"Kernels on four R9 Nanos ({MEMORY}), and training's time for the same bytes",
+        title=f"Kernels on four R9 Nanos ({SHARED_MEMORY}), and training's time for the same bytes",
         columns=(
             "kernel", "GB/s", "MB read", "MB written", "gpu run (µs)", "training (µs)", "ratio"
         ),
