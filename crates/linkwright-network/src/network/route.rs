@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -411,7 +412,7 @@ impl<'a> Routes<'a> {
 
     /// The devices on ways of fewest hops to `to`, as far as `from` needs to know.
     fn hops_to(&self, from: WiredId, to: WiredId, class: RouteClass) -> Reached {
-        let mut reached = Reached::default();
+        let mut reached = Reached::between(&self.wiring, [from, to]);
         if class.is_network() && self.server(from) == self.server(to) {
             return reached;
         }
@@ -583,29 +584,56 @@ fn ports_of_servers(wiring: &Wiring) -> BTreeMap<Option<usize>, Vec<usize>> {
     ports
 }
 
-/// The devices that a search for a way has come to, few of all that there are.
-#[derive(Default)]
+/// A device that a search has not come to.
+const FAR: u32 = u32::MAX;
+
+/// The devices that a search for a way has come to. None is of another server than its two ends are, but for the crossbar.
 struct Reached {
     /// Those of each number of hops, in the order of their ids.
     layers: Vec<Vec<WiredId>>,
-    /// For each device that was reached its place among them and its hops.
-    places: BTreeMap<WiredId, (u32, u32)>,
+    /// The devices of both ends' servers.
+    spans: [Range<WiredId>; 2],
+    crossbar: Option<WiredId>,
+    /// For each device of these, and then for the crossbar, its place among those that were reached and its hops.
+    places: Vec<(u32, u32)>,
     count: u32,
 }
 
 impl Reached {
+    fn between(wiring: &Wiring, ends: [WiredId; 2]) -> Self {
+        let spans = ends.map(|end| wiring.beside(end));
+        let count = spans[0].len() + spans[1].len() + 1;
+        let crossbar = wiring.crossbar();
+        Self { layers: Vec::new(), spans, crossbar, places: vec![(FAR, FAR); count], count: 0 }
+    }
+
+    /// The place of a device in the table; None of one that no search comes to.
+    fn index(&self, device: WiredId) -> Option<usize> {
+        if self.crossbar == Some(device) {
+            return Some(self.places.len() - 1);
+        }
+        let [first, second] = &self.spans;
+        if first.contains(&device) {
+            return Some(device - first.start);
+        }
+        second.contains(&device).then(|| first.len() + device - second.start)
+    }
+
     fn note(&mut self, device: WiredId, hops: u32) {
-        self.places.insert(device, (self.count, hops));
+        let index = self.index(device).expect("a way stays in the servers of its ends");
+        self.places[index] = (self.count, hops);
         self.count += 1;
     }
 
     fn hops(&self, device: WiredId) -> Option<u32> {
-        self.places.get(&device).map(|(_, hops)| *hops)
+        let (_, hops) = self.places[self.index(device)?];
+        (hops != FAR).then_some(hops)
     }
 
     /// Its place among those that were reached.
     fn place(&self, device: WiredId) -> usize {
-        self.places[&device].0 as usize
+        let index = self.index(device).expect("a way stays in the servers of its ends");
+        self.places[index].0 as usize
     }
 }
 

@@ -12,6 +12,7 @@
 //!
 //! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::system::calibration::{Calibration, PeakShare};
@@ -114,6 +115,8 @@ impl Wire {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WiredServer {
     template: Arc<Server>,
+    /// The devices of its template that are GPUs without peer access over PCIe, in order.
+    without_peer_access: Arc<[DeviceId]>,
     /// The number of its first GPU in the system, and the index of its first device here.
     first_gpu: usize,
     first_device: WiredId,
@@ -242,8 +245,18 @@ impl Wiring {
         number: Option<usize>,
     ) {
         let first = self.devices.len();
-        let template = Arc::clone(server);
-        self.servers.push(WiredServer { template, first_gpu, first_device: first });
+        // Most servers are as the one before, and a model is looked up by its name.
+        let before = self.servers.last().filter(|last| Arc::ptr_eq(&last.template, server));
+        let without_peer_access = before.map_or_else(
+            || without_peer_access(server),
+            |before| Arc::clone(&before.without_peer_access),
+        );
+        self.servers.push(WiredServer {
+            template: Arc::clone(server),
+            without_peer_access,
+            first_gpu,
+            first_device: first,
+        });
         self.devices.extend(server.devices().iter().enumerate().map(|(at, device)| WiredDevice {
             id: id + at,
             kind: device.kind,
@@ -400,8 +413,7 @@ impl Wiring {
     /// What is known of a device; None of the crossbar.
     #[must_use]
     pub fn described(&self, device: WiredId) -> Option<&Device> {
-        let after = self.servers.partition_point(|server| server.first_device <= device);
-        let server = &self.servers[after - 1];
+        let server = self.server_with(device);
         server.template.devices().get(device - server.first_device)
     }
 
@@ -409,12 +421,25 @@ impl Wiring {
     /// not: then copies go through the host's memory.
     #[must_use]
     pub fn has_peer_access(&self, a: WiredId, b: WiredId) -> bool {
-        let lacks = |device: WiredId| {
-            let model = self.described(device).and_then(Device::gpu_model);
-            model.and_then(|it| it.peer_access().ok()).is_some_and(|access| !access.pcie)
-        };
         let is_gpu = |device: WiredId| self.devices[device].kind == DeviceKind::Gpu;
+        let lacks = |device: WiredId| {
+            let server = self.server_with(device);
+            server.without_peer_access.binary_search(&(device - server.first_device)).is_ok()
+        };
         !(is_gpu(a) && is_gpu(b) && (lacks(a) || lacks(b)))
+    }
+
+    /// The devices of the server that a device is of, with the crossbar behind the last.
+    #[must_use]
+    pub fn beside(&self, device: WiredId) -> Range<WiredId> {
+        let after = self.servers.partition_point(|server| server.first_device <= device);
+        let end = self.servers.get(after).map_or(self.devices.len(), |next| next.first_device);
+        self.servers[after - 1].first_device..end
+    }
+
+    fn server_with(&self, device: WiredId) -> &WiredServer {
+        let after = self.servers.partition_point(|server| server.first_device <= device);
+        &self.servers[after - 1]
     }
 
     /// The device of that number in the system; None where it is not part of it.
@@ -422,6 +447,16 @@ impl Wiring {
     pub fn find(&self, id: DeviceId) -> Option<WiredId> {
         self.devices.binary_search_by_key(&id, |device| device.id).ok()
     }
+}
+
+/// Lists the GPUs of a server whose model's file says that they do not reach others' memory over PCIe.
+fn without_peer_access(server: &Server) -> Arc<[DeviceId]> {
+    let lacks = |device: &Device| {
+        let access = device.gpu_model().and_then(|model| model.peer_access().ok());
+        access.is_some_and(|access| !access.pcie)
+    };
+    let lacking = server.devices().iter().enumerate().filter(|(_, device)| lacks(device));
+    lacking.map(|(id, _)| id).collect()
 }
 
 /// Joins a device to itself, or to another that it meets without a channel of the system.
