@@ -9,6 +9,11 @@ import typer
 from linkwright import Schedule, System, names, plan_for_sizes
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, print_legend, shown
+from linkwright.cli.library_times import (
+    MOST_PLANNED,
+    library_rows,
+    refuse_with_many,
+)
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     ELEMENT,
@@ -70,21 +75,33 @@ def time(
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     sizes = _sizes(parse_size(least), parse_size(most), factor)
-    reuse = not no_stream_reuse
-    schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes, reuse)
-    rows = _sweep(schedules, sizes, chunk_of(chunk), protocol, processes)
-    schedule = schedules[-1]
-    notes = schedule.notes + network_notes(whole, schedule.gpus, network)
-    ran = [each.algorithm for each in schedules]
-    bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows], collective, ran)
+    job = gpus_of(whole, gpus)
+    if len(job) > MOST_PLANNED:
+        refuse_with_many(
+            len(job), algorithm, chunk=chunk, links=links, no_stream_reuse=no_stream_reuse
+        )
+        rows = library_rows(whole, job, collective, algorithm, root, sizes, protocol, processes)
+        fields: dict[str, object] = {"machine": whole.name, "collective": collective, "root": root}
+        fields |= {"gpus": job, "algorithm": algorithm}
+        ran: list[str | None] = [algorithm] * len(rows)
+        notes = [f"of {len(job)} GPUs nothing is written down but what {algorithm} takes"]
+    else:
+        reuse = not no_stream_reuse
+        schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes, reuse)
+        rows = _sweep(schedules, sizes, chunk_of(chunk), protocol, processes)
+        fields = plan_fields(schedules[-1], whole)
+        ran = [each.algorithm for each in schedules]
+        notes = list(schedules[-1].notes)
+    notes += network_notes(whole, job, network)
+    bars = error_bars(whole, job, [row["size"] for row in rows], collective, ran)
+    title = f"{collective} on {job_text(job, whole)}"
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
-        title = f"{schedule.collective} on {job_text(schedule.gpus, whole)}"
-        save_plot(bandwidth_by_size({schedule.algorithm or "": rows}, title), plot)
+        save_plot(bandwidth_by_size({ran[-1] or "": rows}, title), plot)
     if json:
         sweep = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
-        output.print_json(plan_fields(schedule, whole) | {"sweep": sweep, "notes": notes})
+        output.print_json(fields | {"sweep": sweep, "notes": notes})
     else:
         heads = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol", "±"]
         made = output.table(heads, left=["protocol"], kept=["±"])
@@ -99,7 +116,7 @@ def time(
                 shown(bar),
             )
         console = output.console()
-        console.print(_title(schedule, whole), style="bold")
+        console.print(f"{title}: {ran[-1]}", style="bold")
         output.print_table(made)
         print_legend(bars)
         output.notes("Notes", notes)
@@ -190,8 +207,3 @@ def _sweep(
             else f"no size from {of_all} holds a float32."
         )
     return list(rows.values())
-
-
-def _title(schedule: Schedule, machine: System) -> str:
-    job = job_text(schedule.gpus, machine)
-    return f"{schedule.collective} on {job}: {schedule.algorithm}"

@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
 use super::deep_trees::DeepPlayer;
 use super::timed::{Timed, timed_choice};
+use super::wide_exchange::WidePlayer;
 use crate::collectives::planners::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::planners::plan::PlanError;
 use crate::collectives::schedule::Schedule;
@@ -150,10 +151,11 @@ pub(in crate::collectives) struct Prepared<'a> {
     played: Vec<usize>,
 }
 
-/// A schedule that is ready to be played, or the trees that stand for it.
+/// A schedule that is ready to be played, or those that stand for it.
 enum Played<'a> {
     One(Box<Player<'a>>),
     Deep(Box<DeepPlayer<'a>>),
+    Wide(Box<WidePlayer<'a>>),
 }
 
 impl<'a> Prepared<'a> {
@@ -212,6 +214,7 @@ impl<'a> Prepared<'a> {
                     Played::One(Box::new(Player::on_outline(outline, &routes, &costs)?))
                 }
                 Timed::Deep(tree) => Played::Deep(Box::new(tree.players(whole)?)),
+                Timed::Wide(exchange) => Played::Wide(Box::new(exchange.players(whole)?)),
             });
         }
         let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
@@ -220,6 +223,7 @@ impl<'a> Prepared<'a> {
             match &players[*at] {
                 Played::One(player) => player.time(*size, chunk),
                 Played::Deep(player) => player.time(*size, chunk),
+                Played::Wide(player) => player.time(*size, chunk),
             }
         })
         .collect()

@@ -27,6 +27,7 @@ pub mod rings;
 mod search;
 mod silicon;
 mod timed;
+mod wide_exchange;
 
 pub use channel_interfaces::{ChannelEnd, ChannelInterfaces, channel_interfaces};
 pub use choice::{

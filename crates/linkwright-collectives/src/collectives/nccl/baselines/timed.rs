@@ -4,6 +4,7 @@ use super::choice::{Choice, Chooser};
 use super::deep_trees::{DeepTree, MOST_RANKS, MOST_SERVERS};
 use super::expected_algorithm::ExpectedAlgorithm;
 use super::plans::of_choice;
+use super::wide_exchange::{self, WideExchange};
 use crate::collectives::planners::plan::PlanError;
 use crate::collectives::schedule::Schedule;
 use crate::collectives::schedule::collective::Collective;
@@ -16,6 +17,8 @@ pub(in crate::collectives) enum Timed {
     Outline(Schedule),
     /// Holds the trees that stand for a deep one.
     Deep(Box<DeepTree>),
+    /// Holds the exchanges that stand for a wide one.
+    Wide(Box<WideExchange>),
 }
 
 impl Timed {
@@ -24,11 +27,12 @@ impl Timed {
         match self {
             Self::Whole(schedule) | Self::Outline(schedule) => schedule,
             Self::Deep(tree) => &tree.near,
+            Self::Wide(exchange) => exchange.larger(),
         }
     }
 }
 
-/// Gives a tree over many servers by those that stand for it, and all else as [`outline_choice`].
+/// Gives a tree or an exchange over many servers by those that stand for it, and all else as [`outline_choice`].
 pub(super) fn timed_choice(
     wiring: &Wiring,
     gpus: &[usize],
@@ -40,6 +44,12 @@ pub(super) fn timed_choice(
         && let Some(deep) = DeepTree::over(MOST_SERVERS, wiring, gpus, collective, chooser, choice)?
     {
         return Ok(Timed::Deep(Box::new(deep)));
+    }
+    let servers = wide_exchange::SERVERS;
+    if gpus.len() > wide_exchange::MOST_RANKS
+        && let Some(wide) = WideExchange::over(servers, wiring, gpus, collective, chooser, choice)?
+    {
+        return Ok(Timed::Wide(Box::new(wide)));
     }
     outline_choice(wiring, gpus, collective, chooser, choice)
 }
