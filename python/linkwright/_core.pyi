@@ -1381,6 +1381,10 @@ class GpuModel:
         """Whether it reaches the memory of other GPUs over PCIe; else copies go through the host's memory."""
 
     @property
+    def busy_power(self) -> float:
+        """What it draws at most while it works, in W: the thermal design power of its data sheet."""
+
+    @property
     def units(self) -> int:
         """How many streaming multiprocessors, or compute units, it has."""
 

@@ -10,6 +10,7 @@ __all__ = [
     "counted",
     "data",
     "duration",
+    "energy",
     "large",
     "percent",
     "ranges",
@@ -39,6 +40,17 @@ def duration(seconds: float) -> str:
         if seconds >= factor:
             return f"{seconds / factor:.3f} {unit}"
     return f"{seconds * 1e9:.0f} ns"
+
+
+def energy(kilowatt_hours: float | None) -> str:
+    """An energy such as `240.0 J`, `1.500 kWh`; None is unknown."""
+    if kilowatt_hours is None:
+        return "unknown"
+    joules = kilowatt_hours * 3.6e6
+    for factor, unit in ((3.6e6, "kWh"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ")):
+        if joules >= factor:
+            return f"{joules / factor:.4g} {unit}"
+    return f"{joules * 1e6:.4g} µJ"
 
 
 def large(number: float) -> str:

@@ -16,6 +16,7 @@ from linkwright.recipes import LIBRARY, SHARED, SHARED_MEMORY, Recipe, load_netw
 from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
+from linkwright.summaries.energy import energy_of
 from linkwright.summaries.steps import Scaled
 from linkwright.systems import load_system, network_of, server_of
 
@@ -163,11 +164,18 @@ def train(
         "communication": ways,
         **recipe.facts(),
     }
+    priced = None if prices is None else read_prices(prices)
+    watts = None if priced is None else priced.gpu_watts
+    energies = [energy_of(system, [(chosen, 0.0, step.time)], watts) for step in steps]
     bills = None
-    if prices is not None:
-        rows = [Billed(step.communication, bill_of(system), step.time, 1) for step in steps]
-        bills = Bills(rows, read_prices(prices), "communication")
-    return TrainingRun(recipe, system, chosen, steps, scaled, manifest, bills)
+    if priced is not None:
+        each, bill = zip(steps, energies, strict=True), bill_of(system)
+        rows = [
+            Billed(step.communication, bill, step.time, 1, energy.whole, energy.has_rest)
+            for step, energy in each
+        ]
+        bills = Bills(rows, priced, "communication")
+    return TrainingRun(recipe, system, chosen, steps, scaled, manifest, bills, energies)
 
 
 @dataclass(frozen=True)

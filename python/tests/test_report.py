@@ -23,6 +23,7 @@ from linkwright import (
 from linkwright.names import PolicyName
 from linkwright.runs.report import write_report
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.summaries.energy import energy_of, spans_of
 
 MACHINE = System("dgx1-v100")
 SCENARIO = """[machine]
@@ -53,7 +54,14 @@ def written(
         "bandwidth_profile": "a < b & c",
     }
     run = ScenarioRun(
-        scenario, Path(title), system, jobs, results, manifest, compared_with=compared_with
+        scenario,
+        Path(title),
+        system,
+        jobs,
+        results,
+        manifest,
+        compared_with=compared_with,
+        energies=[energy_of(system, spans_of(result)) for result in results],
     )
     write_report(path, run)
     return path.read_text(encoding="utf-8")

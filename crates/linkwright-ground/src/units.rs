@@ -1,9 +1,9 @@
 //! Physical quantities as integers, each with its own type.
 //!
 //! Time is picoseconds, sizes are bytes, bandwidths are bytes per second and per
-//! direction, speeds are operations per second. All are `u64`, so that sums are exact and results do not depend on the
-//! order of additions. Each type reads and writes the text that people use
-//! (`"700 ns"`, `"64 MiB"`, `"25 GB/s"`), exactly: no floating point in between.
+//! direction, speeds are operations per second, powers are milliwatts. All are `u64`, so that sums are exact and results
+//! do not depend on the order of additions. Each type reads and writes the text that people use
+//! (`"700 ns"`, `"64 MiB"`, `"25 GB/s"`), exactly: no floating point in between. A power is a number of watts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -57,6 +57,10 @@ pub struct Bandwidth(pub u64);
 /// A speed of arithmetic, in operations per second: a multiply-add is two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct OperationRate(pub u64);
+
+/// A power, in milliwatts. Files say it as a number of watts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Power(pub u64);
 
 const TIME_UNITS: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -142,6 +146,60 @@ impl Bandwidth {
     #[must_use]
     pub fn as_gigabytes_per_second(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+}
+
+/// The most watts that a file may say.
+pub const MOST_WATTS: f64 = 1e6;
+
+impl Power {
+    /// The nearest milliwatts to a number of watts. None of what is no number from 0 to [`MOST_WATTS`].
+    #[must_use]
+    pub fn from_watts(watts: f64) -> Option<Self> {
+        (0.0..=MOST_WATTS).contains(&watts).then(|| Self((watts * 1e3).round() as u64))
+    }
+
+    /// The power in watts, for people and energies.
+    #[must_use]
+    pub fn as_watts(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}
+
+impl Serialize for Power {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_multiple_of(1000) {
+            serializer.serialize_u64(self.0 / 1000)
+        } else {
+            serializer.serialize_f64(self.as_watts())
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Power {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Watts)
+    }
+}
+
+/// Reads a number of watts.
+struct Watts;
+
+impl serde::de::Visitor<'_> for Watts {
+    type Value = Power;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a number of watts from 0 to {MOST_WATTS}, such as 300")
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, watts: f64) -> Result<Power, E> {
+        let of_number = || E::invalid_value(serde::de::Unexpected::Float(watts), &self);
+        Power::from_watts(watts).ok_or_else(of_number)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, watts: i64) -> Result<Power, E> {
+        let of_number = || E::invalid_value(serde::de::Unexpected::Signed(watts), &self);
+        Power::from_watts(watts as f64).ok_or_else(of_number)
     }
 }
 

@@ -31,6 +31,7 @@ mod owner;
 mod pattern;
 mod pickle;
 mod plan;
+mod power;
 mod program;
 mod program_builder;
 mod scenario;
@@ -114,6 +115,8 @@ mod _core {
         algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor, collective_names,
         packing_rate, plan, plan_for_sizes, planning_seconds,
     };
+    #[pymodule_export]
+    use crate::power::{gpu_energy, observed_heat};
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};
     #[pymodule_export]

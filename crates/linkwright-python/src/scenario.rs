@@ -12,6 +12,7 @@ use linkwright::scenario::{
     self, Asked, JobSource, MOST_SEEDS, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
 use linkwright::simulation::cluster::Mapping;
+use linkwright::simulation::heat::Package;
 use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{RunTime, generate};
 use linkwright::system::System as CoreSystem;
@@ -28,6 +29,7 @@ use crate::comparison::refused;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
+use crate::power::{Watts, of_models};
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
@@ -76,6 +78,16 @@ impl Scenario {
     /// Tells why a comparison of it, or one of its runs, cannot be had.
     fn refused(&self, error: ComparisonError) -> PyErr {
         refused(error, |error| errors::input(of_settings(error, &self.1.settings)))
+    }
+
+    /// The package whose heat it observes on a system that it made.
+    pub fn package(
+        &self,
+        system: &System,
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> PyResult<Option<Package>> {
+        let found = self.0.package(system.core(), files);
+        found.map_err(|error| errors::input(of_settings(error, &self.1.settings)))
     }
 
     fn mix(&self) -> Option<&Mix> {
@@ -404,23 +416,29 @@ impl Scenario {
     /// Args:
     ///     files: The content of each file that it names, by the name as written.
     ///     draw: Which of a comparison's seeds it is, from zero. From the second on a file's jobs are drawn of it.
+    ///     watts: What GPUs draw in place of their data sheets, as for `gpu_energy`.
     ///
     /// Raises:
     ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit.
     ///     SimulationError: If a job can never start or does not end, or there is no job.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (files: "dict[str, bytes]" = BTreeMap::new(), draw: "int" = 0))]
+    #[pyo3(signature = (
+        files: "dict[str, bytes]" = BTreeMap::new(), draw: "int" = 0,
+        watts: "dict[str, tuple[float | None, float | None]]" = Watts::new()
+    ))]
     fn outcome(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = given)] files: BTreeMap<String, Vec<u8>>,
         #[pyo3(from_py_with = given)] draw: i128,
+        #[pyo3(from_py_with = given)] watts: Watts,
     ) -> PyResult<String> {
+        let watts = of_models(watts);
         let draw = number::whole("draw", draw, usize::MAX)?;
         let played = worker::watched(
             py,
             |_, _| Ok(()),
-            |hook| comparison::outcome(&self.0, &files, draw, hook),
+            |hook| comparison::outcome(&self.0, &files, draw, &watts, hook),
         )?;
         let text = match played.map_err(|error| self.refused(error))? {
             ComparedOutcome::Day(day) => serde_json::to_string(&day),

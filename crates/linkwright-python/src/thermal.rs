@@ -165,9 +165,7 @@ impl Floorplan {
     ) -> PyResult<ThermalMap> {
         let (plan, cells) = (self.0.clone(), usize::try_from(cells).unwrap_or(0));
         let found = worker::interruptible(py, move || plan.sink_for(temperature, cells))?;
-        let map = found.map_err(errors::range)?;
-        let of = Of { plan: Self(map.floorplan().clone()), cells };
-        Ok(ThermalMap { of, map })
+        Ok(ThermalMap::found(cells, found.map_err(errors::range)?))
     }
 
     fn __repr__(&self) -> String {
@@ -210,6 +208,12 @@ impl ThermalMap {
         let (plan, cells) = (of.plan.0.clone(), of.cells);
         let found = worker::interruptible(py, move || plan.solve(cells))?;
         Ok(Self { of, map: found.map_err(errors::range)? })
+    }
+
+    /// What was found of a package that was cut into so many cells each way.
+    pub fn found(cells: usize, map: thermal::ThermalMap) -> Self {
+        let of = Of { plan: Floorplan(map.floorplan().clone()), cells };
+        Self { of, map }
     }
 }
 

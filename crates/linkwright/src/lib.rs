@@ -24,7 +24,7 @@
 //! | [`memory`] | caches and memory inside GPUs, and coherence of their copies |
 //! | [`thermal`] | the steady-state heat of a package |
 //! | [`training`] | neural networks by their layers, and what a step of training takes |
-//! | [`simulation`] | jobs, the multi-tenant server, clusters, results |
+//! | [`simulation`] | jobs, the multi-tenant server, clusters, results; energy and heat observe these |
 //! | [`scenario`] | one file format: read, put together, compared |
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.

@@ -102,6 +102,7 @@ def _list_gpus(json: bool) -> None:
         "GB/s",
         "vector fp32\nTFLOP/s",
         "matrix fp16",
+        "power\nW",
         "links",
     ]
     made = output.table(heads, left=["name", "product", "links"], whole=["name"])
@@ -115,6 +116,7 @@ def _list_gpus(json: bool) -> None:
             row["memory_bandwidth"],
             row["vector_peak"].get("fp32"),
             row["matrix_peak"].get("fp16"),
+            None if row["busy_power"] is None else f"{row['busy_power']:g}",
             links,
         ]
         made.add_row(*("" if cell is None else str(cell) for cell in cells))
@@ -129,11 +131,19 @@ def _gpu(model: GpuModel) -> dict[str, Any]:
             return None
 
     known = ("name", "product", "vendor", "pci_ids", "pcie", "link_kind", "link_count")
-    sections = ("memory_kind", "memory_capacity", "memory_bandwidth", "copy_engines", "units")
+    sections = (
+        "memory_kind",
+        "memory_capacity",
+        "memory_bandwidth",
+        "copy_engines",
+        "units",
+        "l2_cache",
+        "busy_power",
+    )
     peaks = ("vector_peak", "matrix_peak")
     return (
         {name: getattr(model, name) for name in known}
-        | {name: or_none(name) for name in (*sections, "l2_cache")}
+        | {name: or_none(name) for name in sections}
         | {name: or_none(name) or {} for name in peaks}
     )
 

@@ -23,6 +23,7 @@ from linkwright.cli.options import (
 from linkwright.cli.settings import of_options, pairs
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.cluster.run import Replay
+from linkwright.runs.heat import heat_summary
 from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
@@ -193,6 +194,7 @@ def compare(
         "parts": played.named_parts,
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
+        **heat_summary(played.heats),
         **({} if played.bills is None else {"hardware": played.bills.summary()}),
     }
     runs.show(played, wanted, watch, document)

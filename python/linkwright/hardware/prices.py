@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright import gpu_models, preset_names
-from linkwright.errors import InputError, did_you_mean, printable
+from linkwright import gpu_model, gpu_models, preset_names
+from linkwright.errors import InputError, MachineError, did_you_mean, printable
 from linkwright.files import LARGEST_TEXT, PathOrName, decode, path_of, read_bytes
 from linkwright.hardware.bill import PARTS, UNNAMED, Bill
 
@@ -19,6 +19,9 @@ __all__ = ["Cost", "Price", "Prices", "read_prices"]
 HOURS_OF_A_YEAR = 8760.0
 SECONDS_OF_AN_HOUR = 3600.0
 FIELDS = ("price", "watts")
+# Only of GPUs: who is busy for a part of the time rests for the other.
+REST = "rest"
+GPU = "gpu"
 # Of the whole file: money for a kWh, and years over which parts are paid off.
 NUMBERS = ("electricity", "lifetime")
 KEYS = ("currency", *NUMBERS, *PARTS)
@@ -31,10 +34,12 @@ class Price:
     Attributes:
         price: Is in the file's currency. None stands where the file does not say it.
         watts: Are drawn while jobs run. None stands for the same.
+        rest: Are the watts of a GPU that no job holds. None stands for the same.
     """
 
     price: float | None = None
     watts: float | None = None
+    rest: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,16 +48,18 @@ class Cost:
 
     Attributes:
         price: Is of all parts. It is in the file's currency.
-        watts: Are of all parts while jobs run.
+        power: Is of all parts while all GPUs work, in W.
         cost_of_a_job: Is its share of price and electricity. It needs both `lifetime` and
             `electricity`, else it is None.
-        energy_of_a_job: Is in kWh.
+        energy_of_a_job: Is in kWh, of all parts.
+        other_energy_of_a_job: Is the same of all parts but GPUs.
     """
 
     price: float
-    watts: float
+    power: float
     cost_of_a_job: float | None
     energy_of_a_job: float
+    other_energy_of_a_job: float
 
 
 @dataclass(frozen=True)
@@ -101,8 +108,13 @@ class Prices:
             for _ in self._of(bill):
                 pass
 
-    def _of(self, bill: Bill) -> Iterator[tuple[int, Price]]:
-        """Gives how many there are of each part, and its price."""
+    @property
+    def gpu_watts(self) -> dict[str, tuple[float | None, float | None]]:
+        """What each model of GPU draws, busy and at rest, as far as the file says it."""
+        return {name: (it.watts, it.rest) for name, it in self.parts.get(GPU, {}).items()}
+
+    def _of(self, bill: Bill) -> Iterator[tuple[str, int, Price]]:
+        """Gives each part, how many there are, and the price of one."""
         for part, models in bill.parts.items():
             of_part = self.parts.get(part, {})
             for name, count in models.items():
@@ -111,6 +123,8 @@ class Prices:
                 own, others = of_part.get(name, Price()), of_part.get(UNNAMED, Price())
                 price = others.price if own.price is None else own.price
                 watts = others.watts if own.watts is None else own.watts
+                if part == GPU and watts is None:
+                    watts = _busy_power(name)
                 for key, value in zip(FIELDS, (price, watts), strict=True):
                     if value is None:
                         which = f"{part} `{name}`" if name else part
@@ -122,31 +136,44 @@ class Prices:
                             "",
                             f"write `{key} = NUMBER` in `[{part}]`, or 0 if another part has it",
                         )
-                yield count, Price(price, watts)
+                yield part, count, Price(price, watts)
 
-    def cost(self, bill: Bill, seconds: float, jobs: int) -> Cost:
+    def cost(self, bill: Bill, seconds: float, jobs: int, gpu_energy: float) -> Cost:
         """Gives what a system costs, and each job that it plays.
 
-        All parts draw their watts for the whole time, and the jobs share it evenly.
+        All parts but GPUs draw their watts for the whole time, and the jobs share it evenly.
 
         Args:
             bill: The system's parts.
             seconds: From the first job's start to the last one's end.
             jobs: How many there are.
+            gpu_energy: What all GPUs take in that time, in kWh.
 
         Raises:
             InputError: If the system has a part that the file does not price.
         """
-        price = watts = 0.0
-        for count, each in self._of(bill):
+        price = gpu_watts = other_watts = 0.0
+        for part, count, each in self._of(bill):
             price += count * (each.price or 0.0)
-            watts += count * (each.watts or 0.0)
+            if part == GPU:
+                gpu_watts += count * (each.watts or 0.0)
+            else:
+                other_watts += count * (each.watts or 0.0)
         hours = seconds / SECONDS_OF_AN_HOUR / jobs
-        energy = watts / 1000.0 * hours
+        other = other_watts / 1000.0 * hours
+        energy = gpu_energy / jobs + other
         cost = None
         if self.electricity is not None and self.lifetime is not None:
             cost = price * hours / (self.lifetime * HOURS_OF_A_YEAR) + energy * self.electricity
-        return Cost(price, watts, cost, energy)
+        return Cost(price, gpu_watts + other_watts, cost, energy, other)
+
+
+def _busy_power(name: str) -> float | None:
+    """The watts of a model of GPU by its data sheet; None where that is not known."""
+    try:
+        return gpu_model(name).busy_power
+    except MachineError:
+        return None
 
 
 def read_prices(path: PathOrName) -> Prices:
@@ -155,7 +182,8 @@ def read_prices(path: PathOrName) -> Prices:
     Args:
         path: Its TOML file. It has `currency`, `electricity` (of a kWh) and `lifetime` (years).
             Each kind of part has a table, such as `[server]`, with `price` and `watts`.
-            `[gpu.NAME]` and `[server.NAME]` are of one model.
+            `[gpu.NAME]` and `[server.NAME]` are of one model. GPUs have `rest`, too: watts while
+            no job holds one.
 
     Raises:
         FileError: If it cannot be read.
@@ -219,7 +247,8 @@ class _Reader:
     ) -> None:
         for key in table:
             if key not in known:
-                kinds = f"the parts are {', '.join(PARTS)}" if not where else "write price or watts"
+                fields = " or ".join(known)
+                kinds = f"the parts are {', '.join(PARTS)}" if not where else f"write {fields}"
                 problem = f"unknown part or key{f' of {where}' if where else ''}"
                 self.refuse(key, problem, key, f"{did_you_mean(key, known)}{kinds}", at)
 
@@ -239,5 +268,6 @@ class _Reader:
 
     def price(self, table: Mapping[str, Any], where: str, line: int | None = None) -> Price:
         at = (line or self.line(rf"\s*\[\s*{re.escape(where)}\s*\]")) - 1
-        self.check(table, FIELDS, where, at)
-        return Price(*(self.number(key, table.get(key), at) for key in FIELDS))
+        fields = (*FIELDS, REST) if where.partition(".")[0] == GPU else FIELDS
+        self.check(table, fields, where, at)
+        return Price(*(self.number(key, table.get(key), at) for key in fields))

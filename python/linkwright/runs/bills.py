@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from linkwright.hardware import PARTS, Bill, Cost, Prices
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Section, Sheet
+from linkwright.summaries.energy import energy_note
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,10 +18,8 @@ __all__ = [
     "BILL_COLUMNS",
     "Billed",
     "Bills",
-    "bill_cells",
-    "bill_fields",
-    "bill_heads",
     "prices_note",
+    "watts_source",
 ]
 
 HEADS = ("servers", "GPUs", "switches", "interfaces", "cables")
@@ -33,41 +32,9 @@ BILL_COLUMNS = [
     Column("power", "number", "W"),
     Column("cost_of_a_job", "number"),
     Column("energy_of_a_job", "number", "kWh"),
+    Column("gpu_energy_of_a_job", "number", "kWh"),
+    Column("other_energy_of_a_job", "number", "kWh"),
 ]
-
-
-def bill_fields(bill: Bill, cost: Cost | None) -> dict[str, object]:
-    """Gives the values of these columns."""
-    counts = {
-        column.name: bill.count(part) for column, part in zip(BILL_COLUMNS, PARTS, strict=False)
-    }
-    if cost is None:
-        return {**counts, **dict.fromkeys(it.name for it in BILL_COLUMNS[len(PARTS) :])}
-    return {
-        **counts,
-        "price": cost.price,
-        "power": cost.watts,
-        "cost_of_a_job": cost.cost_of_a_job,
-        "energy_of_a_job": cost.energy_of_a_job,
-    }
-
-
-def bill_heads(prices: Prices | None) -> list[str]:
-    """The heads of these columns as people read them, those of money where there are prices."""
-    if prices is None:
-        return list(HEADS)
-    unit = f"\n{prices.currency}" if prices.currency else ""
-    return [*HEADS, f"price{unit}", "power\nkW", f"a job{unit}", "a job\nkWh"]
-
-
-def bill_cells(bill: Bill, cost: Cost | None) -> list[str]:
-    """Writes the cells below these heads."""
-    counts = [f"{bill.count(part):,}" for part in PARTS]
-    if cost is None:
-        return counts
-    of_job = "none" if cost.cost_of_a_job is None else f"{cost.cost_of_a_job:.4g}"
-    energy = f"{cost.energy_of_a_job:.4g}"
-    return [*counts, f"{cost.price:,.0f}", f"{cost.watts / 1000:,.1f}", of_job, energy]
 
 
 def prices_note(prices: Prices | None) -> str:
@@ -75,9 +42,16 @@ def prices_note(prices: Prices | None) -> str:
     if prices is None:
         return ""
     return (
-        f"Prices and watts are those of {prices.file}. Every part draws its watts until the last "
-        "job ends, and all jobs share price and energy evenly."
+        f"Prices and watts are those of {prices.file}. Every part but GPUs draws its watts until "
+        "the last job ends, and all jobs share price and energy evenly."
     )
+
+
+def watts_source(prices: Prices | None) -> str:
+    """Says whose power a busy GPU draws."""
+    if prices is None or not any(busy is not None for busy, _ in prices.gpu_watts.values()):
+        return "their data sheets' power"
+    return f"the watts of {prices.file}"
 
 
 @dataclass(frozen=True)
@@ -89,12 +63,21 @@ class Billed:
         bill: Counts the parts of its system.
         seconds: Pass until the last job ends.
         jobs: Are as many.
+        gpu_energy: Is what all GPUs take until then, in kWh. None where it is unknown.
+        has_rest: Tells whether all that GPUs draw at rest is in it.
     """
 
     name: str
     bill: Bill
     seconds: float
     jobs: int
+    gpu_energy: float | None
+    has_rest: bool
+
+    @property
+    def gpu_energy_of_a_job(self) -> float | None:
+        """The jobs share it evenly."""
+        return None if self.gpu_energy is None else self.gpu_energy / self.jobs
 
 
 @dataclass(frozen=True)
@@ -120,23 +103,66 @@ class Bills:
             self.prices.check([row.bill for row in self.rows])
 
     def _cost(self, row: Billed) -> Cost | None:
-        return None if self.prices is None else self.prices.cost(row.bill, row.seconds, row.jobs)
+        if self.prices is None or row.gpu_energy is None:
+            return None
+        return self.prices.cost(row.bill, row.seconds, row.jobs, row.gpu_energy)
+
+    def fields(self, row: Billed) -> dict[str, object]:
+        """Gives the values of the columns of a bill; of money None without prices."""
+        cost = self._cost(row)
+        money = {"price": None, "power": None} if cost is None else asdict(cost)
+        counts = {f"{part}s" if part != "switch" else "switches": row.bill.count(part) for part in PARTS}
+        found = {**counts, **money, "gpu_energy_of_a_job": row.gpu_energy_of_a_job}
+        return {column.name: found.get(column.name) for column in BILL_COLUMNS}
+
+    @property
+    def _has_energy(self) -> bool:
+        return any(row.gpu_energy is not None for row in self.rows)
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of these columns as people read them.
+
+        Those of money are there where there are prices, that of GPUs where their energy is known.
+        """
+        energy = ["GPUs\nkWh a job"] if self._has_energy else []
+        if self.prices is None:
+            return [*HEADS, *energy]
+        unit = f"\n{self.prices.currency}" if self.prices.currency else ""
+        money = [f"price{unit}", "power\nkW", f"a job{unit}"]
+        return [*HEADS, *money, *energy, "others\nkWh a job"]
+
+    def cells(self, row: Billed) -> list[str]:
+        """Writes the cells below these heads."""
+        cells = [f"{row.bill.count(part):,}" for part in PARTS]
+        cost, known = self._cost(row), row.gpu_energy_of_a_job
+        if cost is not None:
+            of_job = "none" if cost.cost_of_a_job is None else f"{cost.cost_of_a_job:.4g}"
+            cells += [f"{cost.price:,.0f}", f"{cost.power / 1000:,.1f}", of_job]
+        if self._has_energy:
+            cells.append("unknown" if known is None else f"{known:.4g}")
+        return [*cells, *([] if cost is None else [f"{cost.other_energy_of_a_job:.4g}"])]
+
+    @property
+    def note(self) -> str:
+        """Tells a reader where money is from, and what is in the energy of GPUs."""
+        known = [row.has_rest for row in self.rows if row.gpu_energy is not None]
+        energy = energy_note(known, watts_source(self.prices)) if known else ""
+        return f"{prices_note(self.prices)} {energy}".strip()
 
     def sheet(self) -> Sheet:
-        """Shows the parts, and with prices the cost and the energy of a job."""
+        """Shows the parts, the energy of GPUs, and with prices the cost of a job."""
         return Sheet(
-            [self.first, *bill_heads(self.prices)],
-            [[row.name, *bill_cells(row.bill, self._cost(row))] for row in self.rows],
+            [self.first, *self.heads],
+            [[row.name, *self.cells(row)] for row in self.rows],
             [self.first],
             title="The parts of each system",
-            note=prices_note(self.prices),
+            note=self.note,
         )
 
     def table(self) -> pa.Table:
         """Gives the same as columns."""
-        rows = [
-            {self.first: row.name, **bill_fields(row.bill, self._cost(row))} for row in self.rows
-        ]
+        rows = [{self.first: row.name, **self.fields(row)} for row in self.rows]
         return arrow_table(rows, [Column(self.first, "text", known=True), *BILL_COLUMNS])
 
     def summary(self) -> dict[str, object]:
@@ -146,7 +172,7 @@ class Bills:
             "systems": [
                 {
                     self.first: row.name,
-                    **bill_fields(row.bill, self._cost(row)),
+                    **self.fields(row),
                     "parts": asdict(row.bill)["parts"],
                 }
                 for row in self.rows

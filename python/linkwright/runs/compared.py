@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright import System, program_speedups
-from linkwright.runs.bills import Bills
+from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.left_out import OF_FLOWS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.summaries.energy import Energy, energy_note
 from linkwright.summaries.known_error import KnownError
-from linkwright.texts import duration
+from linkwright.texts import duration, energy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,7 @@ class Outcome:
         makespan: Is in seconds until the last job ended.
         jobs: Names the jobs, in order.
         times: Has the seconds that each took.
+        energy: Is what GPUs take, in kWh.
     """
 
     variant: str
@@ -41,6 +43,7 @@ class Outcome:
     makespan: float
     jobs: Sequence[str]
     times: Sequence[float]
+    energy: Energy
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,23 @@ class Comparison(Run):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Gives a row for each variant and job: its time, and how many times as fast it is.
+        """Gives a row for each variant and job: its time, how many times as fast it is, its energy.
 
         The last row of each variant, whose job is None, is of the whole: its makespan.
         """
         names = [outcome.variant for outcome in self.outcomes]
         found = [(it.makespan, list(zip(it.jobs, it.times, strict=True))) for it in self.outcomes]
+        energies = [it for of in self.outcomes for it in (*of.energy.jobs, of.energy.whole)]
+        told = program_speedups(found, names.index(self.reference))
         return [
-            {"variant": names[variant], "job": job, "time": time, "speedup": speedup}
-            for variant, job, time, speedup in program_speedups(found, names.index(self.reference))
+            {
+                "variant": names[variant],
+                "job": job,
+                "time": time,
+                "speedup": speedup,
+                "gpu_energy": energy,
+            }
+            for (variant, job, time, speedup), energy in zip(told, energies, strict=True)
         ]
 
     @property
@@ -109,6 +120,7 @@ class Comparison(Run):
             Column("job", "text"),
             Column("time", "number", "s", known=True),
             Column("speedup", "number"),
+            Column("gpu_energy", "number", "kWh"),
         ]
         priced = {} if self.bills is None else {"hardware": self.bills.table()}
         return {"comparison": arrow_table(self.rows, columns), **priced}
@@ -124,6 +136,7 @@ class Comparison(Run):
                     "variant": outcome.variant,
                     "system": outcome.system,
                     "makespan": outcome.makespan,
+                    "gpu_energy": outcome.energy.whole,
                     "jobs": [row for row in self.rows if row["variant"] == outcome.variant][:-1],
                 }
                 for outcome in self.outcomes
@@ -135,12 +148,14 @@ class Comparison(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """Shows each job of each variant, and the whole."""
+        known = [it.energy.has_rest for it in self.outcomes if it.energy.whole is not None]
         rows = [
             (
                 row["variant"],
                 row["job"] or WHOLE,
                 duration(row["time"]),
                 "none" if row["speedup"] is None else f"{row['speedup']:.3f}",
+                *([energy(row["gpu_energy"])] if known else []),
             )
             for row in self.rows
         ]
@@ -148,8 +163,11 @@ class Comparison(Run):
             f"Times as fast as under {self.reference}: above 1 is faster. All variants have the "
             "same seeds; `all` is the time until the last job ended."
         )
+        if known:
+            prices = None if self.bills is None else self.bills.prices
+            note += f" {energy_note(known, watts_source(prices))}"
         bills = [] if self.bills is None else [self.bills.sheet()]
-        heads = ["variant", "job", "time", "speed-up"]
+        heads = ["variant", "job", "time", "speed-up", *(["GPU energy"] if known else [])]
         return [Sheet(heads, rows, words=["variant", "job"], note=note), *bills]
 
     def sections(self) -> Sequence[Section]:

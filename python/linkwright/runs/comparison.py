@@ -16,16 +16,23 @@ from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, path_of, reading_once
 from linkwright.hardware import Prices, bill_of, read_prices
 from linkwright.names import PolicyName
-from linkwright.runs.bills import Billed, Bills
+from linkwright.runs.bills import Billed, Bills, watts_source
 from linkwright.runs.compared import Comparison, Outcome
 from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import load_scenario
-from linkwright.runs.server.play import check_policies, run_loaded, simulated
+from linkwright.runs.server.play import (
+    check_policies,
+    heats_of,
+    observed,
+    run_loaded,
+    simulated,
+)
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.variants import errors_of, notes_of, play_variants
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
+from linkwright.summaries.energy import Energy, Watts
 from linkwright.summaries.measures import gpus_in_order
 from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Forecast, Told
@@ -34,20 +41,26 @@ from linkwright.sweeps.workers import workers_of
 __all__ = ["compare_scenario", "play_variant"]
 
 
-def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) -> dict[str, object]:
+def play_variant(
+    scenario: str,
+    variant: str,
+    settings: Mapping[str, object],
+    watts: Watts | None = None,
+) -> dict[str, object]:
     """Plays one variant of a scenario: the run of a sweep, whose result JSON can hold.
 
     Args:
         scenario: The scenario's file.
         variant: The variant's name.
         settings: What is put over the scenario.
+        watts: What GPUs draw in place of their data sheets.
     """
     loaded = load_scenario(scenario, settings).variant(variant)
     if loaded.scenario.kind == "mix":
         system, jobs, _ = loaded.build()
         policy = loaded.scenario.policies[0]
         return {"result": simulated(loaded.scenario, system, jobs, policy).to_json()}
-    return dict(loaded.outcome())
+    return dict(loaded.outcome(watts=watts))
 
 
 @taking(
@@ -117,6 +130,7 @@ def compare_scenario(
     """
     loaded = load_scenario(path, settings)
     priced = None if prices is None else read_prices(prices)
+    watts = None if priced is None else priced.gpu_watts
     scenario = loaded.scenario
     check_policies(scenario, policies)
     given = dict(settings or {})
@@ -166,7 +180,7 @@ def compare_scenario(
         )
     if is_mix and not others and workers is None and checkpoint is None:
         followed = _policy_by_policy(progress, Forecast(forecast, 1), len(set(scenario.policies)))
-        played = run_loaded(loaded, timeline=timeline, progress=followed)
+        played = run_loaded(loaded, timeline=timeline, progress=followed, prices=priced)
         return _billed_day(replace(played, compared_with=chosen), [played.system], priced)
     built, found = play_variants(
         play_variant,
@@ -178,6 +192,7 @@ def compare_scenario(
         progress=progress,
         forecast=forecast,
         what="variants",
+        watts=watts,
     )
     system, jobs, _ = built[chosen]
     notes, errors = notes_of(built), errors_of(built, loaded)
@@ -190,6 +205,10 @@ def compare_scenario(
         manifest |= {"compared": list(scenario.variants), "reference": chosen}
         of = scenario.variant
         in_order = [gpus_in_order(built[name][0], of(name)) for name in scenario.variants]
+        seen = [
+            observed(loaded.variant(name), built[name][0], result, watts)
+            for name, result in zip(scenario.variants, results, strict=True)
+        ]
         run = ScenarioRun(
             scenario,
             loaded.path,
@@ -202,6 +221,9 @@ def compare_scenario(
             notes,
             errors,
             in_order,
+            energies=[each.energy for each in seen],
+            heats=heats_of(results, seen),
+            watts_source=watts_source(priced),
         )
         if run.warnings:
             manifest["warnings"] = run.warnings
@@ -213,6 +235,7 @@ def compare_scenario(
             result["makespan"],
             [job for job, _ in result["jobs"]],
             [time for _, time in result["jobs"]],
+            Energy(**result["energy"]),
         )
         for name, result in zip(scenario.variants, found, strict=True)
     ]
@@ -222,7 +245,14 @@ def compare_scenario(
     bills = None
     if priced is not None:
         rows = [
-            Billed(each.variant, bill_of(built[each.variant][0]), each.makespan, len(each.jobs))
+            Billed(
+                each.variant,
+                bill_of(built[each.variant][0]),
+                each.makespan,
+                len(each.jobs),
+                each.energy.whole,
+                each.energy.has_rest,
+            )
             for each in outcomes
         ]
         bills = Bills(rows, priced)
@@ -234,9 +264,17 @@ def _billed_day(run: ScenarioRun, systems: Sequence[System], prices: Prices | No
     if prices is None:
         return run
     of_results = [*systems] * (len(run.results) if len(systems) == 1 else 1)
+    each = zip(run.results, of_results, run.energies, strict=True)
     rows = [
-        Billed(result.policy, bill_of(system), result.makespan, len(run.jobs))
-        for result, system in zip(run.results, of_results, strict=True)
+        Billed(
+            result.policy,
+            bill_of(system),
+            result.makespan,
+            len(run.jobs),
+            energy.whole,
+            energy.has_rest,
+        )
+        for result, system, energy in each
     ]
     return replace(run, bills=Bills(rows, prices, "policy"))
 

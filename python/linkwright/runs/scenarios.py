@@ -22,6 +22,7 @@ from linkwright.files import (
     sha256,
 )
 from linkwright.programs import refuse_other_formats, trace_of, with_notes
+from linkwright.summaries.energy import Watts
 
 __all__ = [
     "ScenarioFile",
@@ -68,7 +69,7 @@ class ScenarioFile:
         """
         return replace(self, **_with_files(self.path, self.scenario.seeded(seed)))
 
-    def outcome(self, draw: int = 0) -> Any:
+    def outcome(self, draw: int = 0, watts: Watts | None = None) -> Any:
         """Plays its jobs on one of a comparison's seeds, as `Scenario.outcome`.
 
         Raises:
@@ -78,7 +79,8 @@ class ScenarioFile:
         """
         with self._placed():
             try:
-                return json.loads(self.scenario.outcome(dict(self.files), draw))
+                given = {name: (busy, rest) for name, (busy, rest) in (watts or {}).items()}
+                return json.loads(self.scenario.outcome(dict(self.files), draw, given))
             except SimulationError as error:
                 if self.scenario.kind == "mix":
                     raise

@@ -12,6 +12,7 @@ from linkwright.errors import FileError
 from linkwright.files import PathOrName, existing, is_read_once, lasting
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, assumed_of_network
+from linkwright.summaries.energy import Watts
 from linkwright.summaries.known_error import KnownError, known_errors
 from linkwright.sweeps import Sweep, Workers, run_sweep
 from linkwright.sweeps.pace import Forecast, Told
@@ -82,6 +83,7 @@ def play_variants(
     progress: Progress | None,
     forecast: Told | None = None,
     what: str,
+    watts: Watts | None = None,
 ) -> tuple[dict[str, Built], list[dict[str, Any]]]:
     """What each variant is built of, and what each run came to, in the order of the list.
 
@@ -99,6 +101,7 @@ def play_variants(
         forecast: Told how long all will take, as soon as every variant has been played once; of a
             single draw, as soon as one has.
         what: What the runs are, in the words of their progress.
+        watts: What GPUs draw in place of their data sheets.
 
     Raises:
         InputError: If a variant is not as it should be, or a job does not fit, with the place.
@@ -112,6 +115,7 @@ def play_variants(
     runs = [
         {"variant": variants[at], "settings": dict(settings)}
         | ({} if seed is None else {"seed": seed, "draw": draw})
+        | ({} if watts is None else {"watts": {name: list(it) for name, it in watts.items()}})
         for at, seed, draw in listed["runs"]
     ]
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]

@@ -42,6 +42,7 @@ SHOWN = {
     "makespan": ("makespan\nh", 1 / SECONDS_PER_HOUR),
     "throughput": ("jobs\nper h", 1.0),
     "gpu_seconds": ("GPU-s", 1.0),
+    "gpu_energy": ("GPU\nkWh", 1.0),
     "load": ("load", 1.0),
     "job_time_95": ("95 % time\nh", 1 / SECONDS_PER_HOUR),
     "wait_95": ("95 % wait\nh", 1 / SECONDS_PER_HOUR),

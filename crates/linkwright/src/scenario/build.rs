@@ -1,5 +1,7 @@
 //! From a scenario to a system and jobs.
 
+use std::collections::BTreeMap;
+
 use super::facts::Facts;
 use super::files::Files;
 use super::read::{Asked, Scenario};
@@ -7,7 +9,10 @@ use super::unheeded::unheeded;
 use crate::diagnostic::InputError;
 use crate::program::trace::TraceNote;
 use crate::simulation::cluster::{Cluster, ClusterJob};
+use crate::simulation::heat::Package;
+use crate::simulation::power::GpuPower;
 use crate::simulation::{Job, RunTime};
+use crate::system::System;
 
 /// What a scenario describes, ready to be played.
 #[derive(Debug, Clone)]
@@ -16,6 +21,8 @@ pub struct Built {
     pub cluster: Cluster,
     /// The jobs.
     pub work: ReadyJobs,
+    /// The package whose heat it observes.
+    pub package: Option<Package>,
     /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
     /// be told; and which choices of the scenario count for nothing.
     pub notes: Vec<String>,
@@ -28,6 +35,14 @@ pub enum ReadyJobs {
     Mix(Vec<Job>),
     /// Jobs of ranks, each with its GPUs.
     Programs(Vec<ClusterJob>),
+}
+
+impl Built {
+    /// What the scenario says of the power of single GPUs, by their ids.
+    #[must_use]
+    pub fn powers(&self) -> BTreeMap<u32, GpuPower> {
+        self.package.as_ref().map(|package| package.powers.clone()).unwrap_or_default()
+    }
 }
 
 impl Scenario {
@@ -56,8 +71,17 @@ impl Scenario {
                 (ReadyJobs::Programs(jobs), notes.iter().map(told).collect())
             }
         };
+        let package = self.package(&cluster.system, files)?;
         let facts = Facts { scenario: self, cluster: &cluster, work: &work, files };
         let notes = notes.into_iter().chain(unheeded(&facts)).collect();
-        Ok(Built { cluster, work, notes })
+        Ok(Built { cluster, work, package, notes })
+    }
+
+    /// The package whose heat it observes on a system that was built of it; None where it observes none.
+    ///
+    /// # Errors
+    /// A server without a package, a floorplan that its reader refuses, GPUs and blocks that are not there.
+    pub fn package(&self, system: &System, files: &Files) -> Result<Option<Package>, InputError> {
+        self.package.as_ref().map(|it| it.build(&self.file, system, files)).transpose()
     }
 }

@@ -6,6 +6,7 @@ use super::fields::{Fields, FileName, Placed};
 use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, SEEDS, checked, settled};
 use super::mix::Mix;
 use super::network::{FabricSource, NetworkSettings};
+use super::package::PackageEntry;
 use super::programs::Programs;
 use super::registries::Registries;
 use super::servers::ServerEntry;
@@ -44,6 +45,8 @@ pub struct Scenario {
     pub network: NetworkSettings,
     /// The jobs.
     pub asked: Asked,
+    /// The package whose heat it observes.
+    pub package: Option<PackageEntry>,
     /// What can be compared: each of its policies, or itself; then each name of its `[compare]`.
     pub variants: Vec<Variant>,
     /// The variant that the others are compared with.
@@ -113,6 +116,8 @@ impl Scenario {
         };
         let servers = self.network.servers.iter().filter_map(ServerEntry::file);
         let network = servers.chain(fabric).chain(&self.network.routing_table);
+        let package = self.package.iter().filter_map(|it| it.floorplan.as_ref());
+        let network = network.chain(package);
         match &self.asked {
             Asked::Mix(mix) => network.chain(mix.files()).collect(),
             Asked::Programs(programs) => network.chain(programs.files()).collect(),
@@ -194,6 +199,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
         registries: source.registries.clone(),
         network,
         asked,
+        package: PackageEntry::read(&fields)?,
         variants: Vec::new(),
         reference: 0,
         seeds: None,

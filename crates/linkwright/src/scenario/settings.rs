@@ -28,6 +28,7 @@ use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, MOST_SERVERS, PortOrder};
 use crate::system::fabric::{FabricKey, FabricValueType, fabric_keys, fabrics};
 use crate::system::{BandwidthProfile, NetworkKind, presets};
+use crate::thermal::MOST_CELLS;
 use crate::training::{MOST_SAMPLES, Network, Optimizer, Precision, Way, Workload};
 
 /// What a setting may be.
@@ -458,6 +459,20 @@ settings! {
     "" queue: Kind::Table, "", "how jobs wait", of Days;
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";
+    "" thermal: Kind::Table, "no heat is observed", "the package of GPUs whose heat is observed";
+    "thermal" package: Kind::File, "",
+        "its floorplan, as `linkwright thermal` takes it; a block that is named as a GPU of the server is \
+         that GPU";
+    "thermal" server: WHOLE, "0", "the server whose GPUs it holds, by its number";
+    "thermal" cells: Kind::Whole { least: 1, most: MOST_CELLS as u64 }, "256",
+        "cells of its interposer each way";
+    "thermal" busy: Kind::Number, "`[power]` of its GPU's model", "watts of each GPU while a job holds it";
+    "thermal" rest: Kind::Number, "unknown", "watts of each GPU while no job holds it";
+    "thermal" gpu: Kind::Tables, "", "what is said of single GPUs";
+    "thermal.gpu" gpu: Kind::Text, "", "a GPU of the server, by its name";
+    "thermal.gpu" block: Kind::Text, "the GPU's name", "the block of the package that it is";
+    "thermal.gpu" busy: Kind::Number, "`thermal.busy`", "watts of this GPU while a job holds it";
+    "thermal.gpu" rest: Kind::Number, "`thermal.rest`", "watts of this GPU while no job holds it";
     "" protocol: Kind::Table, "", "what messages cost in software", of HowPlayed;
     "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library",
         needs Mpi;

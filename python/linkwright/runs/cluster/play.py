@@ -21,6 +21,7 @@ from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
 from linkwright.runs.cluster.run import Replay
+from linkwright.runs.heat import heat_of
 from linkwright.runs.manifest import of_programs, of_trace
 from linkwright.runs.rank_timeline import rank_timeline_kept
 from linkwright.runs.run import Progress
@@ -248,7 +249,9 @@ def replay_loaded(
         raise with_notes(error, notes) from error
     manifest = of_programs(loaded, system, run.fidelity)
     notes = [*notes, *told_of(system), *run.notes, *unused_network(system, run.mapping), *_cut(run)]
-    return Replay(name, system, jobs, run, manifest, notes)
+    rows = zip(run.mapping, run.jobs(), strict=True)
+    spans = [(sorted(set(gpus)), row["start"], row["end"]) for gpus, row in rows]
+    return Replay(name, system, jobs, run, manifest, notes, heat_of(loaded, system, spans))
 
 
 def _cut(run: ClusterRun) -> list[str]:

@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING
 from linkwright import ClusterJob, ClusterRun, System, Table
 from linkwright.files import portable_name
 from linkwright.runs.busiest import busiest_sheet
+from linkwright.runs.heat import (
+    PackageHeat,
+    heat_section,
+    heat_sheets,
+    heat_summary,
+    heat_table,
+)
 from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
@@ -19,6 +26,7 @@ from linkwright.texts import counted, data, duration, percent
 
 if TYPE_CHECKING:
     import altair as alt
+    import pyarrow as pa
 
 __all__ = ["Replay"]
 
@@ -43,6 +51,7 @@ class Replay(Run):
         run: What became of them and of the network.
         manifest: What repeats the replay: the version, the settings, the hash of every input.
         notes: What was left out of traces or could not be told, in sentences.
+        heat: That of the scenario's package; None where none is observed.
     """
 
     name: str
@@ -51,6 +60,7 @@ class Replay(Run):
     run: ClusterRun
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
+    heat: PackageHeat | None = None
 
     @property
     def known_error(self) -> KnownError | None:
@@ -120,14 +130,19 @@ class Replay(Run):
         """The events of the network's model and the hops of packets."""
         return {"events": self.run.events, "packet_hops": self.run.packet_hops}
 
-    def tables(self) -> Mapping[str, Table]:
-        """Jobs, ranks, links and latencies."""
+    @property
+    def _heats(self) -> dict[str, PackageHeat]:
+        return {} if self.heat is None else {self.name: self.heat}
+
+    def tables(self) -> Mapping[str, Table | pa.Table]:
+        """Jobs, ranks, links and latencies, and the heat of a package."""
         run = self.run
         return {
             "jobs": run.jobs(),
             "ranks": run.ranks(),
             "links": run.links(),
             "latencies": run.latencies(),
+            **heat_table(self._heats, "run"),
         }
 
     def summary(self) -> dict[str, object]:
@@ -162,12 +177,13 @@ class Replay(Run):
             "packet_hops": run.packet_hops,
             "operations": run.operations,
             "notes": list(self.notes),
+            **heat_summary(self._heats, "run"),
         }
 
     def sheets(self) -> Sequence[Sheet]:
         """Jobs, plans of collectives, latencies, and the busiest links."""
         sheets = [self._jobs(), self._planned(), self._latencies(PERCENTILES)]
-        sheets.append(busiest_sheet(self.run.links(), PRINTED))
+        sheets += [busiest_sheet(self.run.links(), PRINTED), *heat_sheets(self._heats, "run")]
         return [sheet for sheet in sheets if sheet is not None]
 
     def _jobs(self) -> Sheet:
@@ -266,6 +282,7 @@ class Replay(Run):
                     "How busy every link was": self.link_heat_map(),
                 },
             ),
+            *heat_section(self._heats, "run"),
             Section("What was played", facts=self._facts()),
             Section("What the inputs did not say", points=self.notes),
             Section("What the model leaves out", points=left_out),

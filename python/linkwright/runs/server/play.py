@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from linkwright import (
     AllocationError,
@@ -15,7 +16,10 @@ from linkwright import (
 from linkwright.arguments import callback, mapping_of, taking, texts, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, reading_once
+from linkwright.hardware import Prices
 from linkwright.names import PolicyName
+from linkwright.runs.bills import watts_source
+from linkwright.runs.heat import PackageHeat, heat_of
 from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import (
@@ -26,10 +30,19 @@ from linkwright.runs.scenarios import (
 )
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.timeline import told_of_cut
+from linkwright.summaries.energy import Energy, Watts, energy_of, spans_of
 from linkwright.summaries.known_error import known_errors
 from linkwright.summaries.policies import job_rows
 
-__all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
+__all__ = [
+    "Observed",
+    "check_policies",
+    "heats_of",
+    "observed",
+    "run_loaded",
+    "run_scenario",
+    "simulated",
+]
 
 
 @taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback)
@@ -83,6 +96,7 @@ def run_loaded(
     policies: Sequence[PolicyName] | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
+    prices: Prices | None = None,
 ) -> ScenarioRun:
     """Plays the jobs of a scenario that was read, under these policies instead of its own.
 
@@ -104,6 +118,8 @@ def run_loaded(
     kept = {"jobs": (min(timeline, len(jobs)), len(jobs))}
     gpus = (row["gpus"] for result in results for row in job_rows(result))
     notes = [*notes, *assumed_of_network(system), *unused_network(system, gpus)]
+    watts = None if prices is None else prices.gpu_watts
+    seen = [observed(loaded, system, result, watts) for result in results]
     run = ScenarioRun(
         scenario,
         loaded.path,
@@ -114,10 +130,49 @@ def run_loaded(
         timeline,
         notes=[*notes, *told_of_cut(kept)],
         known_errors=errors,
+        energies=[each.energy for each in seen],
+        heats=heats_of(results, seen),
+        watts_source=watts_source(prices),
     )
     if run.warnings:
         manifest["warnings"] = run.warnings
     return run
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Holds what is observed of a day beside its jobs.
+
+    Attributes:
+        energy: Is what they take of GPUs.
+        heat: Is that of the scenario's package; None where it observes none.
+    """
+
+    energy: Energy
+    heat: PackageHeat | None
+
+
+def observed(
+    loaded: ScenarioFile, system: System, result: SimulationResult, watts: Watts | None
+) -> Observed:
+    """Observes a day that was played on a system.
+
+    Raises:
+        InputError: If the scenario's package is not as it should be.
+        SimulationError: If its temperatures cannot be told.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    spans = spans_of(result)
+    energy = energy_of(system, spans, watts, loaded.scenario, loaded.files)
+    return Observed(energy, heat_of(loaded, system, spans, watts))
+
+
+def heats_of(
+    results: Sequence[SimulationResult], seen: Sequence[Observed]
+) -> dict[str, PackageHeat]:
+    """Gives the heat under each policy's name, where a package is observed."""
+    each = zip(results, seen, strict=True)
+    return {result.policy: it.heat for result, it in each if it.heat is not None}
 
 
 def simulated(

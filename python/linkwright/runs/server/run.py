@@ -12,11 +12,19 @@ from linkwright import Job, Scenario, SimulationResult, System, __version__
 from linkwright.quartiles import Quartiles
 from linkwright.runs.bills import Bills
 from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.heat import (
+    PackageHeat,
+    heat_section,
+    heat_sheets,
+    heat_summary,
+    heat_table,
+)
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
+from linkwright.summaries.energy import Energy, energy_note
 from linkwright.summaries.fragments import Fragments, fragments
 from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
@@ -79,6 +87,9 @@ class ScenarioRun(Run):
         gpus_in_order: How many GPUs each result's jobs could have; those of the system where
             nothing is said.
         bills: What the system is made of, under each policy; None without prices.
+        energies: What the jobs take of GPUs, under each policy.
+        heats: The heat of the scenario's package by policy; empty where it observes none.
+        watts_source: Whose power a busy GPU draws.
     """
 
     scenario: Scenario
@@ -93,6 +104,9 @@ class ScenarioRun(Run):
     known_errors: Sequence[KnownError] = ()
     gpus_in_order: Sequence[int] = ()
     bills: Bills | None = None
+    energies: Sequence[Energy] = ()
+    heats: Mapping[str, PackageHeat] = field(default_factory=dict, repr=False)
+    watts_source: str = ""
 
     @property
     def warnings(self) -> list[str]:
@@ -127,9 +141,12 @@ class ScenarioRun(Run):
 
     @property
     def named_parts(self) -> list[dict[str, object]]:
-        """Gives the same as JSON holds them: a row for each policy."""
-        each = zip(self.results, self.parts, strict=True)
-        return [{"policy": result.policy, **asdict(parts)} for result, parts in each]
+        """Gives the same as JSON holds them, with the energy of GPUs: a row for each policy."""
+        each = zip(self.results, self.parts, self.energies, strict=True)
+        return [
+            {"policy": result.policy, **asdict(parts), "gpu_energy": energy.whole}
+            for result, parts, energy in each
+        ]
 
     @property
     def reference(self) -> str:
@@ -177,17 +194,24 @@ class ScenarioRun(Run):
         return f"{found}."
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Gives the jobs, and how many GPUs they held in a server, under each policy."""
+        """Gives the jobs, how many GPUs they held in a server, and heat, under each policy."""
         import pyarrow as pa
 
         tables = []
-        for result in self.results:
+        unit = {"unit": "kWh"}
+        for result, energy in zip(self.results, self.energies, strict=True):
             table = pa.table(result.jobs())
+            taken = pa.field("gpu_energy", pa.float64(), metadata=unit)
+            table = table.append_column(taken, pa.array(energy.jobs, pa.float64()))
             policy = pa.array([result.policy] * table.num_rows, pa.string())
             named = pa.field("policy", pa.string(), nullable=False, metadata={"unit": ""})
             tables.append(table.add_column(0, named, policy))
         held = [{"policy": policy, **asdict(row)} for policy, row in self._fragments()]
-        return {"jobs": pa.concat_tables(tables), "fragments": arrow_table(held, FRAGMENTS)}
+        return {
+            "jobs": pa.concat_tables(tables),
+            "fragments": arrow_table(held, FRAGMENTS),
+            **heat_table(self.heats),
+        }
 
     def summary(self) -> dict[str, object]:
         """Each policy's quartiles and its speed-up over the reference."""
@@ -203,13 +227,14 @@ class ScenarioRun(Run):
             "parts": self.named_parts,
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
+            **heat_summary(self.heats),
         }
 
     def sheets(self) -> Sequence[Sheet]:
         """The parts and the speed-ups of a comparison, or what each policy came to."""
         bills = [] if self.bills is None else [self.bills.sheet()]
         told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
-        return [*told, *bills]
+        return [*told, *heat_sheets(self.heats), *bills]
 
     def _parts(self) -> Sheet:
         parts = self.parts
@@ -222,6 +247,11 @@ class ScenarioRun(Run):
             ("jobs\nper h", [it.throughput for it in parts], max, ".2f"),
             ("GPU-s", [it.gpu_seconds for it in parts], min, ",.0f"),
         ]
+        known = [it.has_rest for it in self.energies if it.whole is not None]
+        note = PARTS_NOTE
+        if known:
+            columns.append(("GPU\nkWh", [it.whole for it in self.energies], min, ".4g"))
+            note += f" {energy_note(known, self.watts_source)}"
         heads, values, best, formats = zip(*columns, strict=True)
         cells = marked(values, best, formats)
         loads = ["none" if it.load is None else f"{it.load:.3f}" for it in parts]
@@ -233,7 +263,7 @@ class ScenarioRun(Run):
             ],
             ["policy"],
             title="What jobs come to in the mean",
-            note=PARTS_NOTE,
+            note=note,
         )
 
     def _speedups(self) -> Sheet:
@@ -326,6 +356,7 @@ class ScenarioRun(Run):
             Section(what, sheets=[self._parts(), self._summary(), *self._bandwidths(sound)]),
             Section("What the jobs got", sheets=self._in_servers(), charts=drawn),
             Section("Job times and waiting", charts=spread),
+            *heat_section(self.heats),
             Section("How much of each link was used", [OF_HEAT], charts=heat),
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
             Section("What was run", facts=self._facts(), points=self.notes),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from linkwright import System
 from linkwright.arguments import callback, mapping_of, path_or_name, real, taking, texts
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, reading_once
 from linkwright.hardware import bill_of, read_prices
+from linkwright.runs.bills import Billed
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.sizing.run import Sizing, Tried
 from linkwright.runs.sizing.search import least_enough
 from linkwright.runs.sizing.values import in_step, more_never_hurts, varied
+from linkwright.summaries.energy import energy_in
 
 __all__ = ["size_scenario"]
 
@@ -76,6 +79,7 @@ def size_scenario(
     steps = in_step(ranges)
     given = dict(settings or {})
     priced = None if prices is None else read_prices(prices)
+    watts = None if priced is None else priced.gpu_watts
     tried: dict[int, Tried] = {}
 
     def tell(done: int) -> None:
@@ -88,9 +92,11 @@ def size_scenario(
         bill = bill_of(system)
         if priced is not None:
             priced.check([bill])
-        times, makespan = _times(loaded)
-        cost = None if priced is None else priced.cost(bill, makespan, len(jobs))
-        return loaded, system, Tried(at, _named(steps[at]), bill, times, makespan, cost)
+        outcome = loaded.outcome(watts=watts)
+        times, makespan = _times(loaded, outcome), float(outcome["makespan"])
+        energy, has_rest = energy_in(outcome)
+        billed = Billed(_named(steps[at]), bill, makespan, len(jobs), energy, has_rest)
+        return loaded, system, Tried(at, billed, times)
 
     loaded, system, best = play(reference or steps[-1], len(steps) - 1)
     if not reference:
@@ -138,13 +144,9 @@ def _share(before: float, now: float) -> float:
     return before / now if now > 0 else 1.0
 
 
-def _times(loaded: ScenarioFile) -> tuple[dict[Hashable, float], float]:
-    """How long each job takes, or a day's jobs in the mean, and until the last one ended."""
-    outcome = loaded.outcome()
+def _times(loaded: ScenarioFile, outcome: Mapping[str, Any]) -> dict[Hashable, float]:
+    """How long each job takes, or a day's jobs in the mean."""
     if loaded.scenario.kind == "programs":
-        return dict(outcome["jobs"]), outcome["makespan"]
+        return dict(outcome["jobs"])
     # Hours and the like have the factors of their measures; only ratios count here.
-    times: dict[Hashable, float] = {
-        words: float(outcome[name]) for name, words in OF_DAYS.items() if outcome.get(name)
-    }
-    return times, float(outcome["makespan"])
+    return {words: float(outcome[name]) for name, words in OF_DAYS.items() if outcome.get(name)}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright import System
-from linkwright.hardware import Bill, Cost, Prices
-from linkwright.runs.bills import BILL_COLUMNS, bill_cells, bill_fields, bill_heads, prices_note
+from linkwright.hardware import Prices
+from linkwright.runs.bills import BILL_COLUMNS, Billed, Bills
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.left_out import OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
@@ -30,19 +30,13 @@ class Tried:
 
     Attributes:
         at: Is the value's place among all.
-        value: Writes the value.
-        bill: Counts the parts of its system.
+        billed: Has the parts of its system, how long its jobs keep it, and what its GPUs take.
         times: Has each job's seconds. Of a day it has those of its jobs in the mean.
-        makespan: Lasts until the last job ended. It is in seconds.
-        cost: Is what the system costs, where prices are given.
     """
 
     at: int
-    value: str
-    bill: Bill
+    billed: Billed
     times: Mapping[Hashable, float]
-    makespan: float
-    cost: Cost | None
 
 
 @dataclass(frozen=True)
@@ -142,14 +136,22 @@ class Sizing(Run):
     def _values(self) -> list[dict[str, object]]:
         return [
             {
-                "value": each.value,
+                "value": each.billed.name,
                 "share": self.found.shares[each.at][None],
-                "makespan": each.makespan,
-                **bill_fields(each.bill, each.cost),
+                "makespan": each.billed.seconds,
+                **self._bills.fields(each.billed),
             }
-            for each in self.tried
-            if each.at in self.found.shares
+            for each in self._shown
         ]
+
+    @property
+    def _shown(self) -> list[Tried]:
+        """What was tried of the values."""
+        return [each for each in self.tried if each.at in self.found.shares]
+
+    @property
+    def _bills(self) -> Bills:
+        return Bills([each.billed for each in self._shown], self.prices)
 
     def summary(self) -> dict[str, object]:
         """Gives the document that `summary.json` holds and `--json` prints."""
@@ -164,8 +166,8 @@ class Sizing(Run):
             "currency": None if self.prices is None else self.prices.currency,
             "jobs": self.rows,
             "values": [
-                {**row, "parts": asdict(each.bill)["parts"]}
-                for row, each in zip(self._values(), self.tried, strict=True)
+                {**row, "parts": asdict(each.billed.bill)["parts"]}
+                for row, each in zip(self._values(), self._shown, strict=True)
             ],
         }
 
@@ -179,20 +181,20 @@ class Sizing(Run):
             )
             for row in self.rows
         ]
+        bills = self._bills
         values = [
             (
-                each.value,
+                each.billed.name,
                 f"{self.found.shares[each.at][None]:.1%}",
-                duration(each.makespan),
-                *bill_cells(each.bill, each.cost),
+                duration(each.billed.seconds),
+                *bills.cells(each.billed),
             )
-            for each in self.tried
-            if each.at in self.found.shares
+            for each in self._shown
         ]
-        heads = ["value", "least share", "last end", *bill_heads(self.prices)]
+        heads = ["value", "least share", "last end", *bills.heads]
         return [
             Sheet(["job", "least value", "keeps"], jobs, words=["job", "least value"]),
-            Sheet(heads, values, words=["value"], note=prices_note(self.prices)),
+            Sheet(heads, values, words=["value"], note=bills.note),
         ]
 
     def sections(self) -> Sequence[Section]:

@@ -16,6 +16,7 @@ from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.scenarios import unused_network
 from linkwright.runs.training import sheets
 from linkwright.runs.training.play import Played
+from linkwright.summaries.energy import Energy
 from linkwright.summaries.steps import Scaled
 from linkwright.systems import system_words
 from linkwright.texts import counted, duration
@@ -43,6 +44,7 @@ class TrainingRun(Run):
         scaling: The same on fewer GPUs.
         manifest: What repeats it.
         bills: What the system is made of, by each way; None without prices.
+        energies: What a step takes of GPUs, by each way.
     """
 
     recipe: Recipe
@@ -52,6 +54,7 @@ class TrainingRun(Run):
     scaling: Sequence[Scaled] = ()
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
     bills: Bills | None = None
+    energies: Sequence[Energy] = ()
 
     def __repr__(self) -> str:
         return f"<TrainingRun: {self.title}, {duration(self.best.time)} a step>"
@@ -159,8 +162,9 @@ class TrainingRun(Run):
                 "idle": step.parts.idle,
                 "samples_at_once": step.step.samples_at_once,
                 "data": step.data,
+                "gpu_energy": energy.whole,
             }
-            for step in self.steps
+            for step, energy in zip(self.steps, self.energies, strict=True)
         ]
 
     def summary(self) -> dict[str, object]:

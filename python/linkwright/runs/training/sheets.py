@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from linkwright.runs.bills import watts_source
 from linkwright.runs.run import Best, Sheet
-from linkwright.texts import data, duration, percent, ranges
+from linkwright.summaries.energy import energy_note
+from linkwright.texts import data, duration, energy, percent, ranges
 
 if TYPE_CHECKING:
     from linkwright.runs.training.play import Played
@@ -45,7 +47,14 @@ def steps(run: TrainingRun) -> Sheet:
         "framework": lambda step: duration(step.parts.framework),
         "idle": lambda step: percent(step.parts.idle / step.time if step.time else 0.0),
     }
-    return Sheet.of(run.steps, columns, note=NOTE)
+    known = [it.has_rest for it in run.energies if it.whole is not None]
+    if not known:
+        return Sheet.of(run.steps, columns, note=NOTE)
+    taken = {id(step): it.whole for step, it in zip(run.steps, run.energies, strict=True)}
+    prices = None if run.bills is None else run.bills.prices
+    note = f"{NOTE} {energy_note(known, watts_source(prices))}"
+    of_gpus = {"GPU energy": lambda step: energy(taken[id(step)])}
+    return Sheet.of(run.steps, {**columns, **of_gpus}, note=note)
 
 
 def memory(run: TrainingRun) -> Sheet:

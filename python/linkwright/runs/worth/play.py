@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from linkwright import Job, Scenario, System
@@ -25,6 +26,7 @@ from linkwright.runs.variants import (
     play_variants,
 )
 from linkwright.runs.worth.run import Worth
+from linkwright.summaries.energy import Watts, energy_in
 from linkwright.summaries.links import Day
 from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Told
@@ -33,7 +35,12 @@ __all__ = ["compare_over_seeds", "play_seed"]
 
 
 def play_seed(
-    scenario: str, variant: str, settings: Mapping[str, object], seed: int, draw: int
+    scenario: str,
+    variant: str,
+    settings: Mapping[str, object],
+    seed: int,
+    draw: int,
+    watts: Watts | None = None,
 ) -> dict[str, Any]:
     """Plays one variant on one seed: the run of a sweep, whose result JSON can hold.
 
@@ -43,8 +50,9 @@ def play_seed(
         settings: What is put over the scenario.
         seed: What its jobs are drawn from.
         draw: Which of the seeds it is, from zero, of which a file's jobs are drawn.
+        watts: What GPUs draw in place of their data sheets.
     """
-    return dict(_seeded(scenario, variant, settings, seed).outcome(draw))
+    return dict(_seeded(scenario, variant, settings, seed).outcome(draw, watts))
 
 
 def _seeded(path: str, variant: str, settings: Mapping[str, object], seed: int) -> ScenarioFile:
@@ -68,6 +76,14 @@ def _days(named: Sequence[tuple[str, _Ready]]) -> list[Day]:
     """Plays days, each under the name that people give it."""
     days = [(name, _played(*ready)) for name, ready in named]
     return [replace(day, result=day.result.named(name)) for name, day in days]
+
+
+def _energy(found: Sequence[Mapping[str, Any]]) -> tuple[float | None, bool]:
+    """The mean energy of GPUs over the seeds, and whether all has that at rest."""
+    each = [energy_in(outcome) for outcome in found]
+    known = [energy for energy, _ in each if energy is not None]
+    whole = fmean(known) if len(known) == len(each) else None
+    return whole, all(has_rest for _, has_rest in each)
 
 
 def compare_over_seeds(
@@ -130,6 +146,7 @@ def compare_over_seeds(
         progress=progress,
         forecast=forecast,
         what="runs",
+        watts=None if prices is None else prices.gpu_watts,
     )
     names = [each["name"] for each in variants]
     together, first = names[0], listed["seeds"][0]
@@ -156,8 +173,9 @@ def compare_over_seeds(
                 Billed(
                     name,
                     bill_of(of_name[name][0]),
-                    sum(each["makespan"] for each in by_name[name]) / len(by_name[name]),
+                    fmean(each["makespan"] for each in by_name[name]),
                     len(of_name[name][1]),
+                    *_energy(by_name[name]),
                 )
                 for name in names
             ],

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright import Scenario, System, __version__
-from linkwright.runs.bills import Bills
+from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
+from linkwright.summaries.energy import energy_in, energy_note
 from linkwright.summaries.intervals import estimate
 from linkwright.summaries.known_error import KnownError
 from linkwright.summaries.links import Day
@@ -127,6 +128,14 @@ class Worth(OverSeeds, Run):
     def context(self) -> Sequence[str]:
         """The answer, which is the first that is printed, and how exact the model is."""
         return [self.headline, *map(str, self.known_errors)]
+
+    @property
+    def energy_note(self) -> str:
+        """What is in the energy of GPUs, where it is known."""
+        outcomes = [energy_in(each) for of in self.found.values() for each in of]
+        known = [has_rest for energy, has_rest in outcomes if energy is not None]
+        prices = None if self.bills is None else self.bills.prices
+        return energy_note(known, watts_source(prices)) if known else ""
 
     @property
     def warnings(self) -> Sequence[str]:

@@ -18,7 +18,7 @@ __all__ = ["better_by", "came_to", "held"]
 
 
 # The measures of a day's parts. The others follow in a table of their own.
-PARTS = ("wait", "run_time", "job_time", "makespan", "throughput", "gpu_seconds", "load")
+PARTS = ("wait", "run_time", "job_time", "makespan", "throughput", "gpu_seconds", "gpu_energy", "load")
 
 
 def came_to(worth: Worth) -> list[Sheet]:
@@ -28,7 +28,7 @@ def came_to(worth: Worth) -> list[Sheet]:
         worth,
         PARTS,
         title=f"What each comes to: means over {count}",
-        note=PARTS_NOTE,
+        note=f"{PARTS_NOTE} {worth.energy_note}".strip(),
     )
     rest = _means(
         worth,

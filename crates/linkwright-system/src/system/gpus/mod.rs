@@ -3,8 +3,8 @@
 //! What it represents: each model has one file here, `NAME.toml`, whose sections name the data
 //! sheets and whitepapers that their numbers come from; PCI ids are those of the PCI ID
 //! Repository. No other place holds a fact of a GPU: a [`Device`](super::Device) names its model,
-//! as presets and importers set it, and [`find`] finds that. What it leaves out: clocks, power and
-//! what programs reach of a peak.
+//! as presets and importers set it, and [`find`] finds that. What it leaves out: power at rest,
+//! which no data sheet states, and what programs reach of a peak.
 //!
 //! A section that a file lacks is unknown, and whoever asks for it gets an error that names it.
 
@@ -23,7 +23,7 @@ pub use hierarchy::{
 };
 pub use model::{
     Caches, Chip, CopyEngines, GpuError, GpuLinks, GpuModel, LinkReach, Memory, MemoryKind,
-    NumberType, PciId, Peak, PeerAccess, Vendor,
+    NumberType, PciId, Peak, PeerAccess, PowerDrawn, Vendor,
 };
 pub use reader::{read, write};
 pub use wiring::{PackageWiring, WiringShape};

@@ -9,7 +9,7 @@ use super::hierarchy::Hierarchy;
 use super::reader;
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::system::kinds::LinkKind;
-use crate::units::{Bandwidth, Bytes, OperationRate};
+use crate::units::{Bandwidth, Bytes, OperationRate, Power};
 
 /// One model of GPU: what its file says.
 ///
@@ -63,6 +63,21 @@ pub struct GpuModel {
     pub links: Option<GpuLinks>,
     #[serde(skip_serializing_if = "Option::is_none")]
     peer_access: Option<PeerAccess>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<PowerDrawn>,
+}
+
+/// Tells what a GPU draws. What it draws at rest stands in no data sheet, and so it has no key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerDrawn {
+    /// It draws this at most while it works: the data sheet's thermal design power (TDP), its memory's
+    /// included.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub busy: Power,
+    /// Says where this comes from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
 }
 
 /// Tells whether a GPU reaches the memory of others.
@@ -453,6 +468,14 @@ impl GpuModel {
     /// [`GpuError::NoSection`] where the file has none.
     pub fn peer_access(&self) -> Result<&PeerAccess, GpuError> {
         self.section("peer_access", self.peer_access.as_ref())
+    }
+
+    /// Tells what it draws.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn power(&self) -> Result<&PowerDrawn, GpuError> {
+        self.section("power", self.power.as_ref())
     }
 
     /// Its compute units, caches and memory as a cycle-level model times them.

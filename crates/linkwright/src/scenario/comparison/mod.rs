@@ -44,6 +44,8 @@ pub use over_seeds::{Gain, GainOf, OverSeeds};
 pub use programs::{ComparedTime, ProgramTimes, compare_programs};
 pub use run::{ComparedOutcome, ComparisonError, outcome};
 
+use std::collections::BTreeMap;
+
 use toml::{Table, Value};
 
 use self::alone::alone;
@@ -206,7 +208,7 @@ impl Comparison {
         files: &Files,
         hook: Hook<'_>,
     ) -> Result<ComparedOutcome, ComparisonError> {
-        outcome(&self.scenario_of(run)?, files, run.draw, hook)
+        outcome(&self.scenario_of(run)?, files, run.draw, &BTreeMap::new(), hook)
     }
 
     /// Sums up days in the order of [`Comparison::runs`].

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::simulation::power::GpuEnergy;
+
 /// Holds the times of programs in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProgramTimes {
@@ -9,6 +11,8 @@ pub struct ProgramTimes {
     pub makespan: f64,
     /// Each job has its name and the time that it took.
     pub jobs: Vec<(String, f64)>,
+    /// It holds what they take of GPUs; None where nobody asks.
+    pub energy: Option<GpuEnergy>,
 }
 
 /// Tells how fast a job is under a variant.
@@ -62,6 +66,7 @@ mod tests {
         let times = |makespan, jobs: &[(&str, f64)]| ProgramTimes {
             makespan,
             jobs: jobs.iter().map(|(name, time)| ((*name).to_owned(), *time)).collect(),
+            energy: None,
         };
         let found = [
             times(4.0, &[("a", 1.0), ("b", 4.0), ("c", 0.0)]),

@@ -1,5 +1,7 @@
 //! Plays one run of a comparison, and sums it up.
 
+use std::collections::BTreeMap;
+
 use thiserror::Error;
 
 use super::programs::ProgramTimes;
@@ -12,6 +14,7 @@ use crate::scenario::mix::JobSource;
 use crate::scenario::play::{PlayError, PlayedScenario, Run, play};
 use crate::scenario::read::{Asked, Scenario};
 use crate::simulation::cluster::tables::makespan;
+use crate::simulation::power::{GpuPower, gpu_energy, held_by_programs, powers};
 use crate::simulation::summary::DayMeasures;
 use crate::simulation::{Job, SimulationError};
 
@@ -88,12 +91,15 @@ impl Diagnose for ComparisonError {
 /// `draw` is the index of the seed. From the second on the jobs of a file are drawn of them, as many with replacement.
 /// They arrive when the file's jobs do.
 ///
+/// `given` says what GPUs draw in place of their data sheets, by model, as [`powers`] takes it.
+///
 /// # Errors
 /// It refuses what [`Scenario::build`] and [`play`] do, and a day without jobs.
 pub fn outcome(
     scenario: &Scenario,
     files: &Files,
     draw: usize,
+    given: &BTreeMap<String, GpuPower>,
     hook: Hook<'_>,
 ) -> Result<ComparedOutcome, ComparisonError> {
     let mut built = scenario.build(files)?;
@@ -102,18 +108,21 @@ pub fn outcome(
     {
         *jobs = drawn(jobs, scenario.seed);
     }
+    let system = &built.cluster.system;
+    let powers = powers(system, given, &built.powers());
     match (play(scenario, &built, Run::default(), hook)?, &scenario.asked, &built.work) {
         (PlayedScenario::Day(day), Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
-            let system = &built.cluster.system;
-            let found = DayMeasures::of(system, &mix.choices, jobs, &day.records)?;
+            let found = DayMeasures::of(system, &mix.choices, jobs, &day.records, &powers)?;
             found.map(ComparedOutcome::Day).ok_or(ComparisonError::NoJobs)
         }
         (PlayedScenario::Programs(played), ..) => {
             let names = played.jobs.iter().map(|job| job.name.clone());
             let times = played.outcome.jobs.jobs.iter().map(|job| job.time().as_seconds());
+            let held = held_by_programs(&played.jobs, &played.outcome.jobs);
             Ok(ComparedOutcome::Programs(ProgramTimes {
                 makespan: makespan(&played.outcome).as_seconds(),
                 jobs: names.zip(times).collect(),
+                energy: Some(gpu_energy(&powers, &held)),
             }))
         }
         _ => unreachable!("a day has jobs of GPUs"),

@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod mixes;
+mod packages;
 mod refusals;
 mod runs;
 mod settings;

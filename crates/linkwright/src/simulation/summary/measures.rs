@@ -12,6 +12,7 @@ use super::time_parts::{JobTimes, TimeParts};
 use crate::simulation::day::DayChoices;
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
+use crate::simulation::power::{GpuPower, gpu_energy, held_by_day};
 use crate::simulation::queue::JobRecord;
 use crate::system::System;
 
@@ -35,6 +36,10 @@ pub struct DayMeasures {
     /// Holds what links carried.
     #[serde(flatten)]
     pub links: LinkUse,
+    /// GPUs take this until the last job ends, in kWh. None where the busy power of one is unknown.
+    pub gpu_energy: Option<f64>,
+    /// Tells whether all that GPUs draw at rest is in it.
+    pub has_rest: bool,
     /// Counts jobs of several GPUs and their servers, by the GPUs that such a job has in a server.
     pub held: BTreeMap<usize, u64>,
     /// It has the longest job time of each share of the jobs.
@@ -44,7 +49,7 @@ pub struct DayMeasures {
 }
 
 impl DayMeasures {
-    /// Sums up a day; None of a day without jobs.
+    /// Sums up a day on GPUs that draw so much; None of a day without jobs.
     ///
     /// # Errors
     /// As [`carried`](crate::simulation::played::carried).
@@ -53,6 +58,7 @@ impl DayMeasures {
         choices: &DayChoices,
         jobs: &[Job],
         records: &[JobRecord],
+        powers: &[GpuPower],
     ) -> Result<Option<Self>, SimulationError> {
         let each = records.iter().map(|record| JobTimes::of(&jobs[record.job], record));
         let each: Vec<JobTimes> = each.collect();
@@ -71,6 +77,7 @@ impl DayMeasures {
                 *held.entry(part.chosen.placement.len()).or_default() += 1;
             }
         }
+        let energy = gpu_energy(powers, &held_by_day(system, records));
         let curve = |ordered: &[f64]| {
             let last = (SHARES - 1) as f64;
             (0..SHARES).map(|step| at_fraction(ordered, step as f64 / last)).collect()
@@ -82,6 +89,8 @@ impl DayMeasures {
             makespan,
             gpu_use: (whole > 0.0).then(|| parts.gpu_seconds / whole),
             links: LinkUse::of(system, choices, jobs, records)?,
+            gpu_energy: energy.whole,
+            has_rest: energy.has_rest,
             held,
             job_times: curve(&times),
             waits: curve(&waits),
@@ -127,7 +136,7 @@ const fn share(
 }
 
 /// Lists what a run comes to, in the order of tables.
-pub const MEASURES: [Measure; 13] = [
+pub const MEASURES: [Measure; 14] = [
     seconds("wait", "waiting, mean", |it| Some(it.parts.wait)),
     seconds("run_time", "running, mean", |it| Some(it.parts.run_time)),
     seconds("job_time", "job time, mean", |it| Some(it.parts.job_time)),
@@ -140,6 +149,13 @@ pub const MEASURES: [Measure; 13] = [
         of: |it| it.parts.throughput,
     },
     seconds("gpu_seconds", "GPU-seconds", |it| Some(it.parts.gpu_seconds)),
+    Measure {
+        name: "gpu_energy",
+        what: "energy of GPUs",
+        unit: "kWh",
+        less_is_better: Some(true),
+        of: |it| it.gpu_energy,
+    },
     share("load", "load", |it| it.parts.load),
     seconds("job_time_95", "job time, 95th percentile", |it| Some(it.job_time_95)),
     seconds("wait_95", "waiting, 95th percentile", |it| Some(it.wait_95)),

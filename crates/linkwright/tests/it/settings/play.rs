@@ -10,6 +10,7 @@ use linkwright::scenario::{
 };
 use linkwright::simulation::cluster::{links, tables as of_programs};
 use linkwright::simulation::played::{PlannerChoice, carried};
+use linkwright::simulation::power::{held_by_day, held_by_programs, powers};
 use linkwright::simulation::tables as of_days;
 use linkwright::table::Table;
 use linkwright::units::Bytes;
@@ -64,8 +65,21 @@ pub fn played(
     }
     let run = Run { policy: None, intervals: 10_000 };
     let found = play_scenario(&scenario, &built, run, &mut |_| ControlFlow::Continue(()));
-    let tables = tables(&scenario, &built, &found.map_err(|error| error.to_string())?);
+    let found = found.map_err(|error| error.to_string())?;
+    let mut tables = tables(&scenario, &built, &found);
+    tables.extend(heat(&built, &found));
     Ok(Played { tables, notes: built.notes })
+}
+
+/// The table of a package's heat, where one is observed.
+fn heat(Built { cluster, package, .. }: &Built, played: &PlayedScenario) -> Option<Table> {
+    let (system, package) = (&cluster.system, package.as_ref()?);
+    let held = match played {
+        PlayedScenario::Day(day) => held_by_day(system, &day.records),
+        PlayedScenario::Programs(played) => held_by_programs(&played.jobs, &played.outcome.jobs),
+    };
+    let powers = powers(system, &BTreeMap::new(), &package.powers);
+    Some(package.observe(&powers, &held).expect("it becomes warm").table(system))
 }
 
 /// The tables that a run of this kind writes.

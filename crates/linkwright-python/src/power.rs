@@ -1,0 +1,130 @@
+//! The energy that jobs take of GPUs, and the heat of the package that a scenario observes.
+
+use std::collections::BTreeMap;
+
+use linkwright::simulation::power::{self, GpuPower, Held};
+use linkwright::units::Picoseconds;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::argument::{as_extracted, given};
+use crate::errors;
+use crate::number;
+use crate::scenario::Scenario;
+use crate::system::System;
+use crate::table::Table;
+use crate::thermal::ThermalMap;
+use crate::worker;
+
+/// Watts of models of GPU, busy and at rest, by their names in small letters.
+pub type Watts = BTreeMap<String, (Option<f64>, Option<f64>)>;
+
+as_extracted!(Watts: "a dictionary of models and their watts, busy and at rest", "watts";);
+
+/// The GPUs of a job, and the seconds when it got them and gave them back.
+type JobSpan = (Vec<i128>, f64, f64);
+
+/// Gives what a caller says of the power of models.
+pub fn of_models(watts: Watts) -> BTreeMap<String, GpuPower> {
+    watts.into_iter().map(|(name, (busy, rest))| (name, GpuPower { busy, rest })).collect()
+}
+
+/// Reads what jobs held of a system.
+fn held(system: &System, jobs: Vec<JobSpan>) -> PyResult<Vec<Held>> {
+    let count = system.core().gpus() as usize;
+    let of_job = |(gpus, start, end): JobSpan| {
+        let ids = gpus.into_iter().map(|gpu| number::gpu_of(count, gpu).map(|id| id as u32));
+        let (start, end) = (Picoseconds::from_seconds(start), Picoseconds::from_seconds(end));
+        Ok(Held { gpus: ids.collect::<PyResult<_>>()?, start, end: end.max(start) })
+    };
+    jobs.into_iter().map(of_job).collect()
+}
+
+/// The energy that jobs take of GPUs, in kWh: busy power while a job holds a GPU, and power at rest else.
+///
+/// `whole` is that of all GPUs from time zero until the last job's end, `jobs` has that of each job's GPUs while it
+/// holds them. They are None where the busy power of a GPU that was held is unknown. `has_rest` tells whether all that
+/// GPUs draw at rest is in the whole: what is unknown counts as nothing. Hosts, switches and cooling are not in it.
+///
+/// Args:
+///     system: The jobs ran on it.
+///     jobs: Are the GPUs of each job, with the seconds when it got them and gave them back.
+///     watts: Stand in place of data sheets: of each model of GPU, by its name in small letters, busy and at rest. The
+///         empty name is of all others.
+///     scenario: What its `[thermal]` says of single GPUs goes before all else.
+///     files: Are those of the scenario.
+///
+/// Raises:
+///     AllocationError: If a GPU is unknown.
+///     InputError: If the scenario's package is not as it should be.
+#[pyfunction]
+#[pyo3(signature = (
+    system: "System", jobs: "Sequence[tuple[Sequence[int], float, float]]",
+    watts: "dict[str, tuple[float | None, float | None]]" = Watts::new(),
+    scenario: "Scenario | None" = None, files: "dict[str, bytes]" = BTreeMap::new()
+) -> "dict[str, Any]", text_signature = "(system, jobs, watts={}, scenario=None, files={})")]
+pub fn gpu_energy<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] jobs: Vec<JobSpan>,
+    #[pyo3(from_py_with = given)] watts: Watts,
+    #[pyo3(from_py_with = given)] scenario: Option<PyRef<'py, Scenario>>,
+    #[pyo3(from_py_with = given)] files: BTreeMap<String, Vec<u8>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let held = held(system, jobs)?;
+    let package = scenario.map(|it| it.package(system, &files)).transpose()?.flatten();
+    let of_gpus = package.map(|package| package.powers).unwrap_or_default();
+    let powers = power::powers(system.core(), &of_models(watts), &of_gpus);
+    let found = py.detach(|| power::gpu_energy(&powers, &held));
+    let made = PyDict::new(py);
+    made.set_item("whole", found.whole)?;
+    made.set_item("jobs", found.jobs)?;
+    made.set_item("has_rest", found.has_rest)?;
+    Ok(made)
+}
+
+/// The heat of the package that a scenario observes; None where it has no `[thermal]`.
+///
+/// `gpus` has a row for each GPU: gpu, name, block, busy_share, busy_power, rest_power, mean_power (W), gpu_energy
+/// (kWh), maximum and mean (degrees Celsius). `map` is a `ThermalMap` of the whole package under the mean powers.
+/// `energy` is what all its blocks took until the last job's end, and `heat` what left it, in kWh.
+///
+/// Args:
+///     scenario: It observes the package.
+///     system: The jobs ran on it.
+///     jobs: Are as for `gpu_energy`.
+///     files: Are those of the scenario.
+///     watts: Are as for `gpu_energy`.
+///
+/// Raises:
+///     AllocationError: If a GPU is unknown.
+///     InputError: If the package is not as it should be.
+///     SimulationError: If its temperatures cannot be told.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    scenario: "Scenario", system: "System", jobs: "Sequence[tuple[Sequence[int], float, float]]",
+    files: "dict[str, bytes]" = BTreeMap::new(),
+    watts: "dict[str, tuple[float | None, float | None]]" = Watts::new()
+) -> "dict[str, Any] | None", text_signature = "(scenario, system, jobs, files={}, watts={})")]
+pub fn observed_heat<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = given)] scenario: PyRef<'py, Scenario>,
+    #[pyo3(from_py_with = given)] system: &System,
+    #[pyo3(from_py_with = given)] jobs: Vec<JobSpan>,
+    #[pyo3(from_py_with = given)] files: BTreeMap<String, Vec<u8>>,
+    #[pyo3(from_py_with = given)] watts: Watts,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let held = held(system, jobs)?;
+    let Some(package) = scenario.package(system, &files)? else { return Ok(None) };
+    let powers = power::powers(system.core(), &of_models(watts), &package.powers);
+    let cells = package.cells;
+    let found = worker::interruptible(py, move || package.observe(&powers, &held))?;
+    let found = found.map_err(errors::range)?;
+    let made = PyDict::new(py);
+    made.set_item("gpus", Table::new(found.table(system.core()))?)?;
+    made.set_item("energy", found.energy())?;
+    made.set_item("heat", found.heat())?;
+    made.set_item("map", ThermalMap::found(cells, found.map))?;
+    Ok(Some(made))
+}

@@ -1,0 +1,126 @@
+//! The heat of a package whose blocks are GPUs of a server: what each draws in the mean, and how hot it becomes.
+//!
+//! It observes a result and changes nothing of it. It represents the steady state of means: each GPU makes as much heat
+//! all the time as it draws in the mean over the span. Conduction is linear, so that this is the mean of the
+//! temperatures, too. It leaves out transients: a GPU that works for seconds at a time becomes warmer than its mean
+//! and cools again.
+
+use std::collections::BTreeMap;
+
+use super::power::{GpuPower, Held, KILOWATT_HOUR, busy_times};
+use crate::system::System;
+use crate::table::Table;
+use crate::thermal::{Extremes, Floorplan, ThermalError, ThermalMap};
+use crate::units::Picoseconds;
+
+/// Is a package whose blocks are GPUs of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Package {
+    /// Its layers, its blocks, and what carries their heat away.
+    pub floorplan: Floorplan,
+    /// Each GPU by its id in the system, with the index of its block.
+    pub gpus: Vec<(u32, usize)>,
+    /// It is cut into as many cells each way.
+    pub cells: usize,
+    /// What is said of the power of its GPUs beside their data sheets.
+    pub powers: BTreeMap<u32, GpuPower>,
+}
+
+/// Holds what became of one GPU of a package over a span.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GpuHeat {
+    /// Its id in the system.
+    pub gpu: u32,
+    /// The index of its block.
+    pub block: usize,
+    /// A job held it for this share of the span.
+    pub busy_share: f64,
+    /// It draws this.
+    pub power: GpuPower,
+    /// It drew this in the mean, in W.
+    pub mean_power: f64,
+    /// Its block has these temperatures.
+    pub temperatures: Extremes,
+}
+
+/// Holds the heat of a package over a span.
+#[derive(Debug, Clone)]
+pub struct PackageHeat {
+    /// Its GPUs, in the order of the package.
+    pub gpus: Vec<GpuHeat>,
+    /// It lasts from time zero until the last job's end.
+    pub span: Picoseconds,
+    /// Has the temperatures of the whole package, under the mean powers.
+    pub map: ThermalMap,
+}
+
+impl Package {
+    /// Tells what a package's GPUs draw in the mean while jobs hold them, and how hot they become.
+    ///
+    /// `powers` are those of the system's GPUs. Blocks that are no GPU draw all the time what the floorplan says.
+    ///
+    /// # Errors
+    /// What [`Floorplan::solve`] refuses.
+    ///
+    /// # Panics
+    /// If the busy power of a GPU that is held is unknown. Whoever makes a package sees to that.
+    pub fn observe(&self, powers: &[GpuPower], held: &[Held]) -> Result<PackageHeat, ThermalError> {
+        let span = held.iter().map(|job| job.end).max().unwrap_or_default();
+        let busy = busy_times(powers.len(), held);
+        let mut floorplan = self.floorplan.clone();
+        let mut means = Vec::new();
+        for (gpu, block) in &self.gpus {
+            let (power, held) = (powers[*gpu as usize], busy[*gpu as usize]);
+            let mean = power.mean(held, span).expect("a package's GPUs have a busy power");
+            floorplan.blocks[*block].power = mean;
+            means.push((power, held, mean));
+        }
+        let map = floorplan.solve(self.cells)?;
+        let temperatures = map.blocks();
+        let gpus = self.gpus.iter().zip(means).map(|((gpu, block), (power, held, mean_power))| {
+            let busy_share = if span.0 == 0 { 0.0 } else { held.0 as f64 / span.0 as f64 };
+            let temperatures = temperatures[*block];
+            GpuHeat { gpu: *gpu, block: *block, busy_share, power, mean_power, temperatures }
+        });
+        Ok(PackageHeat { gpus: gpus.collect(), span, map })
+    }
+}
+
+impl PackageHeat {
+    /// Gives what all blocks took in the span, in kWh.
+    #[must_use]
+    pub fn energy(&self) -> f64 {
+        self.map.floorplan().power() * self.span.as_seconds() / KILOWATT_HOUR
+    }
+
+    /// Gives the heat that left the package in the span by the sink and the board, in kWh.
+    #[must_use]
+    pub fn heat(&self) -> f64 {
+        let heat = self.map.heat();
+        (heat.sink + heat.board) * self.span.as_seconds() / KILOWATT_HOUR
+    }
+
+    /// Gives a row for each GPU: its block, its powers in W, its energy in kWh, and its temperatures in degrees Celsius.
+    #[must_use]
+    pub fn table(&self, system: &System) -> Table {
+        let of = |value: &dyn Fn(&GpuHeat) -> f64| self.gpus.iter().map(value).collect::<Vec<f64>>();
+        let place = |it: &GpuHeat| system.gpu(it.gpu);
+        let names = self.gpus.iter().map(|it| {
+            let server = system.kind_of(place(it).server).server();
+            server.devices()[server.gpus()[place(it).index as usize]].name.clone()
+        });
+        let blocks = self.gpus.iter().map(|it| self.map.floorplan().blocks[it.block].name.clone());
+        let hours = self.span.as_seconds() / KILOWATT_HOUR;
+        Table::new()
+            .with("gpu", "", self.gpus.iter().map(|it| u64::from(it.gpu)).collect::<Vec<_>>())
+            .with("name", "", names.collect::<Vec<_>>())
+            .with("block", "", blocks.collect::<Vec<_>>())
+            .with("busy_share", "", of(&|it| it.busy_share))
+            .with("busy_power", "W", self.gpus.iter().map(|it| it.power.busy).collect::<Vec<_>>())
+            .with("rest_power", "W", self.gpus.iter().map(|it| it.power.rest).collect::<Vec<_>>())
+            .with("mean_power", "W", of(&|it| it.mean_power))
+            .with("gpu_energy", "kWh", of(&|it| it.mean_power * hours))
+            .with("maximum", "°C", of(&|it| it.temperatures.maximum))
+            .with("mean", "°C", of(&|it| it.temperatures.mean))
+    }
+}

@@ -1,0 +1,236 @@
+"""The energy of GPUs, which every command tells alike, and the heat of a package over a day."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from commands import fails
+from commands import linkwright as run
+from test_cli_json import check, schema
+
+from linkwright import (
+    GpuModel,
+    InputError,
+    System,
+    find_heat,
+    gpu_energy,
+    gpu_model,
+    run_scenario,
+    train,
+    write_run,
+)
+from linkwright.runs.comparison import compare_scenario
+from linkwright.runs.sizing.play import size_scenario
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DAY = EXAMPLES / "package-day.toml"
+PACKAGE = EXAMPLES / "mgpu-tsm-package.toml"
+
+# A step of LeNet on a DGX-1V as `train` plays it.
+STEP = """
+fidelity = "flow"
+[system]
+server = "dgx1-v100"
+[collectives]
+protocol = "nccl"
+[protocol]
+send_overhead = "{copy} ns"
+copy_per_byte = "0 ns"
+rendezvous_delay = "0 ns"
+[[job]]
+name = "a"
+train = "lenet"
+ranks = 8
+parameters = {{ batch = 512 }}
+[compare.same]
+name = "same"
+"""
+
+PRICES = """
+[server]
+price = 0
+watts = 500
+[gpu]
+price = 0
+"""
+
+
+def test_a_model_says_what_it_draws() -> None:
+    assert gpu_model("v100-sxm2-16gb").busy_power == 300.0
+    assert gpu_model("mi250x").busy_power == 250.0
+    text = gpu_model("t4").to_toml()
+    for wrong, told in (("-70", "`-70`"), ('"70 W"', "`70 W`"), ("0", "above zero")):
+        with pytest.raises(InputError) as error:
+            GpuModel.from_toml(text.replace("busy = 70", f"busy = {wrong}"), "t4.toml")
+        assert told in str(error.value)
+        assert len(str(error.value).splitlines()) == 1
+    with pytest.raises(InputError, match="unknown key: `rest`"):
+        GpuModel.from_toml(text.replace("busy = 70", "busy = 70\nrest = 9"), "t4.toml")
+    rows = json.loads(run("machine", "list", "--gpu-models", "--json").stdout)
+    assert {row["name"]: row["busy_power"] for row in rows}["h20"] is None
+    assert sum(row["busy_power"] is not None for row in rows) > 60
+
+
+def test_energy_is_that_by_hand() -> None:
+    machine = System("dgx1-v100")
+    jobs = [([0, 1], 0.0, 3600.0), ([1], 3600.0, 7200.0)]
+    found = gpu_energy(machine, jobs)
+    assert found == {"whole": pytest.approx(0.9), "jobs": [0.6, 0.3], "has_rest": False}
+    found = gpu_energy(machine, jobs, {"": (200.0, 50.0), "v100-sxm2-16gb": (250.0, None)})
+    # Three GPU-hours of 16 are busy.
+    assert found["whole"] == pytest.approx((3 * 250 + 13 * 50) / 1000)
+    assert found["has_rest"]
+    assert gpu_energy(System("hgx-b300"), jobs)["whole"] is None
+
+
+@pytest.mark.parametrize(
+    ("gpu", "watts"), [("", 300.0), ("watts = 250\nrest = 40\n", 250.0)], ids=["sheet", "file"]
+)
+def test_size_compare_and_train_tell_one_energy(gpu: str, watts: float, tmp_path: Path) -> None:
+    prices, scenario = tmp_path / "prices.toml", tmp_path / "step.toml"
+    prices.write_text(f"{PRICES}{gpu}", encoding="utf-8")
+    trained = train("lenet", "dgx1-v100", batch=512, scaling=False, prices=prices)
+    copy = round(trained.best.step.copy_cost * 1e9)
+    scenario.write_text(STEP.format(copy=copy), encoding="utf-8")
+    compared: Any = compare_scenario(scenario, prices=prices)
+    sized = size_scenario(scenario, ["job.a.computation_scale=1,1.0"], prices=prices)
+    step = trained.best.time
+    assert compared.outcomes[0].makespan == pytest.approx(step, rel=1e-12)
+    expected = 8 * watts * step / 3.6e6
+    told = [
+        trained.tables()["steps"]["gpu_energy"][0].as_py(),
+        compared.outcomes[0].energy.whole,
+        compared.rows[0]["gpu_energy"],
+        *(
+            of.summary()[rows][0]["gpu_energy_of_a_job"]  # type: ignore[index]
+            for of, rows in ((trained.bills, "systems"), (compared.bills, "systems"))
+        ),
+        sized.tables()["values"]["gpu_energy_of_a_job"][0].as_py(),
+    ]
+    assert told == [pytest.approx(expected, rel=1e-9)] * len(told)
+    # It is apart from the other parts, and both are in the whole.
+    row = sized.tables()["values"].to_pylist()[0]
+    assert row["other_energy_of_a_job"] == pytest.approx(500 * step / 3.6e6)
+    both = row["gpu_energy_of_a_job"] + row["other_energy_of_a_job"]
+    assert row["energy_of_a_job"] == pytest.approx(both)
+
+
+def test_a_comparison_of_policies_tells_energy(tmp_path: Path) -> None:
+    printed = run("compare", EXAMPLES / "dgx1-v100-mix.toml").stdout
+    assert "kWh" in printed
+    assert "what they draw at rest is unknown and not in it" in " ".join(printed.split())
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f"{PRICES}watts = 300\nrest = 50\n", encoding="utf-8")
+    words = ["compare", EXAMPLES / "dgx1-v100-mix.toml", "--prices", prices, "--json"]
+    found = json.loads(run(*words).stdout)
+    for parts, system in zip(found["parts"], found["hardware"]["systems"], strict=True):
+        played = run_scenario(EXAMPLES / "dgx1-v100-mix.toml", policies=[parts["policy"]])
+        busy = parts["gpu_seconds"]
+        rest = 8 * played.results[0].makespan - busy
+        assert parts["gpu_energy"] == pytest.approx((300 * busy + 50 * rest) / 3.6e6)
+        whole = system["gpu_energy_of_a_job"] * len(played.jobs)
+        assert whole == pytest.approx(parts["gpu_energy"])
+    seeds = run("compare", EXAMPLES / "dgx1-v100-mix.toml", "--seeds", 2, "--prices", prices)
+    assert "kWh" in seeds.stdout, seeds.output
+
+
+def test_rest_is_of_gpus_alone(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[server]\nrest = 3\n", encoding="utf-8")
+    told = fails(1, "train", "lenet", "--gpus", 2, "--prices", prices)
+    assert "unknown part or key of server: `rest`" in told
+
+
+@pytest.fixture(scope="module")
+def day() -> Any:
+    return run_scenario(DAY)
+
+
+def test_energy_in_is_heat_out(day: Any) -> None:
+    assert set(day.heats) == {"baseline", "preserve"}
+    for policy, energy in zip(day.heats, day.energies, strict=True):
+        heat = day.heats[policy]
+        assert heat.heat == pytest.approx(heat.energy, rel=1e-9)
+        rows = list(heat.gpus)
+        assert sum(row["gpu_energy"] for row in rows) == pytest.approx(energy.whole, rel=1e-9)
+        for row in rows:
+            by_hand = 180 * row["busy_share"] + 30 * (1 - row["busy_share"])
+            assert row["mean_power"] == pytest.approx(by_hand)
+
+
+def test_a_gpu_that_is_always_busy_is_as_warm_as_its_package(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text("job,workload,gpu_count\na,alexnet,1\nb,alexnet,1\n", encoding="utf-8")
+    scenario = tmp_path / "day.toml"
+    scenario.write_text(
+        f'[system]\nserver = "{EXAMPLES}/mgpu-tsm-server.toml"\n[jobs]\nfile = "jobs.csv"\n'
+        'run_time = "formula"\n[allocation]\npolicies = ["baseline"]\n'
+        f'[thermal]\npackage = "{PACKAGE}"\ncells = 24\nbusy = 180\nrest = 0\n',
+        encoding="utf-8",
+    )
+    heat = run_scenario(scenario).heats["baseline"]
+    shares = {row["name"]: row["busy_share"] for row in heat.gpus}
+    assert sorted(shares.values()) == [0.0, 0.0, 1.0, 1.0]
+    text = PACKAGE.read_text(encoding="utf-8")
+    for name, share in shares.items():
+        head, _, tail = text.partition(f'name = "{name}"')
+        text = f'{head}name = "{name}"' + tail.replace("power = 180", f"power = {180 * share}", 1)
+    package = tmp_path / "package.toml"
+    package.write_text(text, encoding="utf-8")
+    alone = find_heat(package, cells=24).map
+    assert alone.maximum == heat.map.maximum
+    assert list(alone.blocks()) == list(heat.map.blocks())
+
+
+def test_a_day_of_a_package_is_written_and_printed(day: Any, tmp_path: Path) -> None:
+    write_run(day, tmp_path / "day")
+    table = pq.read_table(tmp_path / "day" / "heat.parquet")
+    assert table.num_rows == 8
+    assert table.schema.field("mean_power").metadata == {b"unit": b"W"}
+    jobs = pq.read_table(tmp_path / "day" / "jobs.parquet")
+    assert jobs.schema.field("gpu_energy").metadata == {b"unit": b"kWh"}
+    page = (tmp_path / "day" / "report.html").read_text(encoding="utf-8")
+    assert "How hot the package became" in page
+    for command in ("run", "compare"):
+        found = json.loads(run(command, DAY, "--json").stdout)
+        assert [row["policy"] for row in found["heat"]] == ["baseline", "preserve"]
+        check(found, "", schema(command))
+    printed = " ".join(run("run", DAY).stdout.split())
+    assert "Heat of MGPU-TSM: at most" in printed
+    assert "without transients" in printed
+    assert "CPU, HBM0, HBM1, HBM2, HBM3 draw all the time what the floorplan says" in printed
+    printed = " ".join(run("run", DAY, "--set", "thermal.busy=200").stdout.split())
+    assert "Heat of MGPU-TSM" in printed
+
+
+def test_programs_warm_their_package_too(tmp_path: Path) -> None:
+    scenario = tmp_path / "programs.toml"
+    scenario.write_text(
+        f'[system]\nserver = "{EXAMPLES}/mgpu-tsm-server.toml"\n'
+        '[[job]]\nname = "a"\nprogram = "laghos"\nranks = 2\n'
+        f'[thermal]\npackage = "{PACKAGE}"\ncells = 12\nbusy = 180\n',
+        encoding="utf-8",
+    )
+    found = json.loads(run("run", scenario, "--json").stdout)
+    assert [row["busy_share"] for row in found["heat"][0]["gpus"]] == [1, 1, 0, 0]
+    assert any("at rest is unknown" in note for note in found["heat"][0]["notes"])
+    check(found, "", schema("replay"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("system.server=dgx1-v100", "are boards of their own, and no package holds both"),
+        ("thermal.busy=-5", "thermal.busy: a power below zero: `-5`; write watts from 0"),
+        ("thermal.package=nowhere.toml", "there is no file"),
+        ("thermal.bussy=5", "unknown key: `bussy`; did you mean `busy`?"),
+    ],
+)
+def test_what_is_no_package_is_refused_in_a_line(setting: str, told: str) -> None:
+    error = fails(1, "run", DAY, "--set", setting)
+    assert told in error
+    assert len(error.splitlines()) == 1
