@@ -112,6 +112,7 @@ __all__ = [
     "five_number_summary",
     "generate_jobs",
     "gpu_benchmarks",
+    "gpu_energy",
     "gpu_litmus",
     "gpu_litmus_tests",
     "gpu_model",
@@ -124,6 +125,7 @@ __all__ = [
     "nccl_interfaces",
     "nccl_release",
     "neural_networks",
+    "observed_heat",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -2680,7 +2682,12 @@ class Scenario:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
-    def outcome(self, files: dict[str, bytes] = ..., draw: int = 0) -> str:
+    def outcome(
+        self,
+        files: dict[str, bytes] = ...,
+        draw: int = 0,
+        watts: dict[str, tuple[float | None, float | None]] = ...,
+    ) -> str:
         """Plays its jobs, those of GPUs under the first of its policies, and gives what they come to as JSON.
 
         Jobs of GPUs have each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the
@@ -2690,6 +2697,7 @@ class Scenario:
         Args:
             files: The content of each file that it names, by the name as written.
             draw: Which of a comparison's seeds it is, from zero. From the second on a file's jobs are drawn of it.
+            watts: What GPUs draw in place of their data sheets, as for `gpu_energy`.
 
         Raises:
             InputError: If a file is missing or is not what it should be, or the jobs do not fit.
@@ -5028,6 +5036,59 @@ def planning_seconds(
 
     Raises:
         CollectiveError: If a name is unknown, or the system has no such GPU.
+    """
+
+def gpu_energy(
+    system: System,
+    jobs: Sequence[tuple[Sequence[int], float, float]],
+    watts: dict[str, tuple[float | None, float | None]] = ...,
+    scenario: Scenario | None = None,
+    files: dict[str, bytes] = ...,
+) -> dict[str, Any]:
+    """The energy that jobs take of GPUs, in kWh: busy power while a job holds a GPU, and power at rest else.
+
+    `whole` is that of all GPUs from time zero until the last job's end, `jobs` has that of each job's GPUs while it
+    holds them. They are None where the busy power of a GPU that was held is unknown. `has_rest` tells whether all that
+    GPUs draw at rest is in the whole: what is unknown counts as nothing. Hosts, switches and cooling are not in it.
+
+    Args:
+        system: The jobs ran on it.
+        jobs: Are the GPUs of each job, with the seconds when it got them and gave them back.
+        watts: Stand in place of data sheets: of each model of GPU, by its name in small letters, busy and at rest. The
+            empty name is of all others.
+        scenario: What its `[thermal]` says of single GPUs goes before all else.
+        files: Are those of the scenario.
+
+    Raises:
+        AllocationError: If a GPU is unknown.
+        InputError: If the scenario's package is not as it should be.
+    """
+
+def observed_heat(
+    scenario: Scenario,
+    system: System,
+    jobs: Sequence[tuple[Sequence[int], float, float]],
+    files: dict[str, bytes] = ...,
+    watts: dict[str, tuple[float | None, float | None]] = ...,
+) -> dict[str, Any] | None:
+    """The heat of the package that a scenario observes; None where it has no `[thermal]`.
+
+    `gpus` has a row for each GPU: gpu, name, block, busy_share, busy_power, rest_power, mean_power (W), gpu_energy
+    (kWh), maximum and mean (degrees Celsius). `map` is a `ThermalMap` of the whole package under the mean powers.
+    `energy` is what all its blocks took until the last job's end, and `heat` what left it, in kWh.
+
+    Args:
+        scenario: It observes the package.
+        system: The jobs ran on it.
+        jobs: Are as for `gpu_energy`.
+        files: Are those of the scenario.
+        watts: Are as for `gpu_energy`.
+
+    Raises:
+        AllocationError: If a GPU is unknown.
+        InputError: If the package is not as it should be.
+        SimulationError: If its temperatures cannot be told.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def applications() -> list[tuple[ApplicationName, str, float]]:

@@ -148,8 +148,10 @@ def test_costs_are_those_by_hand(tmp_path: Path) -> None:
         "[gpu]\nprice = 100\nwatts = 100\n",
         encoding="utf-8",
     )
-    cost = read_prices(file).cost(bill_of(System("dgx1-v100")), seconds=7200.0, jobs=4)
-    assert (cost.price, cost.watts) == (1800.0, 1000.0)
+    # Eight GPUs work for the whole two hours.
+    cost = read_prices(file).cost(bill_of(System("dgx1-v100")), 7200.0, 4, 1.6)
+    assert (cost.price, cost.power) == (1800.0, 1000.0)
+    assert cost.other_energy_of_a_job == pytest.approx(0.1)
     assert cost.energy_of_a_job == pytest.approx(0.5)
     assert cost.cost_of_a_job == pytest.approx(1800 * 0.5 / (2 * 8760) + 0.25)
 
