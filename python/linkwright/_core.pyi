@@ -1384,7 +1384,7 @@ class GpuModel:
 
     @property
     def busy_power(self) -> float:
-        """What it draws at most while it works, in W: the thermal design power of its data sheet."""
+        """It draws this at most while it works, in W: the thermal design power of its data sheet."""
 
     @property
     def units(self) -> int:
@@ -2692,12 +2692,12 @@ class Scenario:
 
         Jobs of GPUs have each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the
         GPUs there. `job_times` and `waits` are seconds at every fortieth part of the jobs. Programs have a `makespan` in
-        seconds and `jobs`. Each of these is a name and its seconds.
+        seconds, `jobs` and `energy`. Each job is a name and its seconds. The energy is as `gpu_energy` gives it.
 
         Args:
             files: The content of each file that it names, by the name as written.
             draw: Which of a comparison's seeds it is, from zero. From the second on a file's jobs are drawn of it.
-            watts: What GPUs draw in place of their data sheets, as for `gpu_energy`.
+            watts: Stand in place of data sheets, as for `gpu_energy`.
 
         Raises:
             InputError: If a file is missing or is not what it should be, or the jobs do not fit.
@@ -5045,18 +5045,18 @@ def gpu_energy(
     scenario: Scenario | None = None,
     files: dict[str, bytes] = ...,
 ) -> dict[str, Any]:
-    """The energy that jobs take of GPUs, in kWh: busy power while a job holds a GPU, and power at rest else.
+    """Gives the energy that jobs take of GPUs, in kWh: busy power while a job holds a GPU, and power at rest else.
 
     `whole` is that of all GPUs from time zero until the last job's end, `jobs` has that of each job's GPUs while it
     holds them. They are None where the busy power of a GPU that was held is unknown. `has_rest` tells whether all that
-    GPUs draw at rest is in the whole: what is unknown counts as nothing. Hosts, switches and cooling are not in it.
+    GPUs draw at rest is in the whole. An unknown power counts as nothing. Hosts, switches and cooling are not in it.
 
     Args:
-        system: The jobs ran on it.
-        jobs: Are the GPUs of each job, with the seconds when it got them and gave them back.
-        watts: Stand in place of data sheets: of each model of GPU, by its name in small letters, busy and at rest. The
-            empty name is of all others.
-        scenario: What its `[thermal]` says of single GPUs goes before all else.
+        system: Ran the jobs.
+        jobs: Are the GPUs of each job. Beside them stand the seconds when it got them and gave them back.
+        watts: Stand in place of data sheets. They are of each model of GPU, by its name in small letters, busy and at
+            rest. The empty name is of all others.
+        scenario: Goes before all else. Its `[thermal]` tells of single GPUs.
         files: Are those of the scenario.
 
     Raises:
@@ -5071,15 +5071,15 @@ def observed_heat(
     files: dict[str, bytes] = ...,
     watts: dict[str, tuple[float | None, float | None]] = ...,
 ) -> dict[str, Any] | None:
-    """The heat of the package that a scenario observes; None where it has no `[thermal]`.
+    """Gives the heat of the package that a scenario observes; None where it has no `[thermal]`.
 
-    `gpus` has a row for each GPU: gpu, name, block, busy_share, busy_power, rest_power, mean_power (W), gpu_energy
-    (kWh), maximum and mean (degrees Celsius). `map` is a `ThermalMap` of the whole package under the mean powers.
-    `energy` is what all its blocks took until the last job's end, and `heat` what left it, in kWh.
+    `gpus` has a row for each GPU. Its columns are gpu, name, block, busy_share, busy_power, rest_power and mean_power.
+    Then come gpu_energy (kWh), maximum and mean (degrees Celsius). Powers are in W. `map` is a `ThermalMap` of the whole package under the mean powers.
+    All its blocks took `energy` until the last job's end, and `heat` left it, in kWh.
 
     Args:
-        scenario: It observes the package.
-        system: The jobs ran on it.
+        scenario: Observes the package.
+        system: Ran the jobs.
         jobs: Are as for `gpu_energy`.
         files: Are those of the scenario.
         watts: Are as for `gpu_energy`.

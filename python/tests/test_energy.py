@@ -93,7 +93,7 @@ def test_energy_is_that_by_hand() -> None:
 def test_size_compare_and_train_tell_one_energy(gpu: str, watts: float, tmp_path: Path) -> None:
     prices, scenario = tmp_path / "prices.toml", tmp_path / "step.toml"
     prices.write_text(f"{PRICES}{gpu}", encoding="utf-8")
-    trained = train("lenet", "dgx1-v100", batch=512, scaling=False, prices=prices)
+    trained: Any = train("lenet", "dgx1-v100", batch=512, scaling=False, prices=prices)
     copy = round(trained.best.step.copy_cost * 1e9)
     scenario.write_text(STEP.format(copy=copy), encoding="utf-8")
     compared: Any = compare_scenario(scenario, prices=prices)
@@ -105,10 +105,7 @@ def test_size_compare_and_train_tell_one_energy(gpu: str, watts: float, tmp_path
         trained.tables()["steps"]["gpu_energy"][0].as_py(),
         compared.outcomes[0].energy.whole,
         compared.rows[0]["gpu_energy"],
-        *(
-            of.summary()[rows][0]["gpu_energy_of_a_job"]  # type: ignore[index]
-            for of, rows in ((trained.bills, "systems"), (compared.bills, "systems"))
-        ),
+        *(of.bills.table()["gpu_energy_of_a_job"][0].as_py() for of in (trained, compared)),
         sized.tables()["values"]["gpu_energy_of_a_job"][0].as_py(),
     ]
     assert told == [pytest.approx(expected, rel=1e-9)] * len(told)
@@ -122,7 +119,7 @@ def test_size_compare_and_train_tell_one_energy(gpu: str, watts: float, tmp_path
 def test_a_comparison_of_policies_tells_energy(tmp_path: Path) -> None:
     printed = run("compare", EXAMPLES / "dgx1-v100-mix.toml").stdout
     assert "kWh" in printed
-    assert "what they draw at rest is unknown and not in it" in " ".join(printed.split())
+    assert "their power at rest is unknown and not in it" in " ".join(printed.split())
     prices = tmp_path / "prices.toml"
     prices.write_text(f"{PRICES}watts = 300\nrest = 50\n", encoding="utf-8")
     words = ["compare", EXAMPLES / "dgx1-v100-mix.toml", "--prices", prices, "--json"]
@@ -202,7 +199,7 @@ def test_a_day_of_a_package_is_written_and_printed(day: Any, tmp_path: Path) -> 
     printed = " ".join(run("run", DAY).stdout.split())
     assert "Heat of MGPU-TSM: at most" in printed
     assert "without transients" in printed
-    assert "CPU, HBM0, HBM1, HBM2, HBM3 draw all the time what the floorplan says" in printed
+    assert "CPU, HBM0, HBM1, HBM2, HBM3 draw all the time as much as in the floorplan" in printed
     printed = " ".join(run("run", DAY, "--set", "thermal.busy=200").stdout.split())
     assert "Heat of MGPU-TSM" in printed
 
@@ -225,7 +222,10 @@ def test_programs_warm_their_package_too(tmp_path: Path) -> None:
     ("setting", "told"),
     [
         ("system.server=dgx1-v100", "are boards of their own, and no package holds both"),
-        ("thermal.busy=-5", "thermal.busy: a power below zero: `-5`; write watts from 0 to 1000000"),
+        (
+            "thermal.busy=-5",
+            "thermal.busy: a power below zero: `-5`; write watts from 0 to 1000000",
+        ),
         ("thermal.package=nowhere.toml", "there is no file"),
         ("thermal.bussy=5", "thermal.bussy: unknown key; did you mean `busy`?"),
     ],

@@ -58,7 +58,7 @@ pub struct Bandwidth(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct OperationRate(pub u64);
 
-/// A power, in milliwatts. Files say it as a number of watts.
+/// Counts milliwatts. Files say a power as a number of watts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Power(pub u64);
 
@@ -149,17 +149,17 @@ impl Bandwidth {
     }
 }
 
-/// The most watts that a file may say.
+/// A file may say as many watts at most.
 pub const MOST_WATTS: f64 = 1e6;
 
 impl Power {
-    /// The nearest milliwatts to a number of watts. None of what is no number from 0 to [`MOST_WATTS`].
+    /// Takes the nearest milliwatts to a number of watts; None of one that is not from 0 to [`MOST_WATTS`].
     #[must_use]
     pub fn from_watts(watts: f64) -> Option<Self> {
         (0.0..=MOST_WATTS).contains(&watts).then(|| Self((watts * 1e3).round() as u64))
     }
 
-    /// The power in watts, for people and energies.
+    /// Gives the power in watts, for people and energies.
     #[must_use]
     pub fn as_watts(self) -> f64 {
         self.0 as f64 / 1e3

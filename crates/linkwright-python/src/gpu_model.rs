@@ -149,7 +149,7 @@ impl GpuModel {
         known(self.0.peer_access()).map(|access| access.pcie)
     }
 
-    /// What it draws at most while it works, in W: the thermal design power of its data sheet.
+    /// It draws this at most while it works, in W: the thermal design power of its data sheet.
     #[getter]
     fn busy_power(&self) -> PyResult<f64> {
         known(self.0.power()).map(|power| power.busy.as_watts())

@@ -1,4 +1,4 @@
-//! The energy that jobs take of GPUs, and the heat of the package that a scenario observes.
+//! Tells the energy that jobs take of GPUs, and the heat of the package that a scenario observes.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub type Watts = BTreeMap<String, (Option<f64>, Option<f64>)>;
 
 as_extracted!(Watts: "a dictionary of models and their watts, busy and at rest", "watts";);
 
-/// The GPUs of a job, and the seconds when it got them and gave them back.
+/// Lists the GPUs of a job, with the seconds when it got them and gave them back.
 type JobSpan = (Vec<i128>, f64, f64);
 
 /// Gives what a caller says of the power of models.
@@ -40,18 +40,18 @@ fn held(system: &System, jobs: Vec<JobSpan>) -> PyResult<Vec<Held>> {
     jobs.into_iter().map(of_job).collect()
 }
 
-/// The energy that jobs take of GPUs, in kWh: busy power while a job holds a GPU, and power at rest else.
+/// Gives the energy that jobs take of GPUs, in kWh: busy power while a job holds a GPU, and power at rest else.
 ///
 /// `whole` is that of all GPUs from time zero until the last job's end, `jobs` has that of each job's GPUs while it
 /// holds them. They are None where the busy power of a GPU that was held is unknown. `has_rest` tells whether all that
-/// GPUs draw at rest is in the whole: what is unknown counts as nothing. Hosts, switches and cooling are not in it.
+/// GPUs draw at rest is in the whole. An unknown power counts as nothing. Hosts, switches and cooling are not in it.
 ///
 /// Args:
-///     system: The jobs ran on it.
-///     jobs: Are the GPUs of each job, with the seconds when it got them and gave them back.
-///     watts: Stand in place of data sheets: of each model of GPU, by its name in small letters, busy and at rest. The
-///         empty name is of all others.
-///     scenario: What its `[thermal]` says of single GPUs goes before all else.
+///     system: Ran the jobs.
+///     jobs: Are the GPUs of each job. Beside them stand the seconds when it got them and gave them back.
+///     watts: Stand in place of data sheets. They are of each model of GPU, by its name in small letters, busy and at
+///         rest. The empty name is of all others.
+///     scenario: Goes before all else. Its `[thermal]` tells of single GPUs.
 ///     files: Are those of the scenario.
 ///
 /// Raises:
@@ -83,15 +83,15 @@ pub fn gpu_energy<'py>(
     Ok(made)
 }
 
-/// The heat of the package that a scenario observes; None where it has no `[thermal]`.
+/// Gives the heat of the package that a scenario observes; None where it has no `[thermal]`.
 ///
-/// `gpus` has a row for each GPU: gpu, name, block, busy_share, busy_power, rest_power, mean_power (W), gpu_energy
-/// (kWh), maximum and mean (degrees Celsius). `map` is a `ThermalMap` of the whole package under the mean powers.
-/// `energy` is what all its blocks took until the last job's end, and `heat` what left it, in kWh.
+/// `gpus` has a row for each GPU. Its columns are gpu, name, block, busy_share, busy_power, rest_power and mean_power.
+/// Then come gpu_energy (kWh), maximum and mean (degrees Celsius). Powers are in W. `map` is a `ThermalMap` of the whole package under the mean powers.
+/// All its blocks took `energy` until the last job's end, and `heat` left it, in kWh.
 ///
 /// Args:
-///     scenario: It observes the package.
-///     system: The jobs ran on it.
+///     scenario: Observes the package.
+///     system: Ran the jobs.
 ///     jobs: Are as for `gpu_energy`.
 ///     files: Are those of the scenario.
 ///     watts: Are as for `gpu_energy`.

@@ -80,7 +80,7 @@ impl Scenario {
         refused(error, |error| errors::input(of_settings(error, &self.1.settings)))
     }
 
-    /// The package whose heat it observes on a system that it made.
+    /// Gives the package whose heat it observes on a system that it made.
     pub fn package(
         &self,
         system: &System,
@@ -411,12 +411,12 @@ impl Scenario {
     ///
     /// Jobs of GPUs have each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the
     /// GPUs there. `job_times` and `waits` are seconds at every fortieth part of the jobs. Programs have a `makespan` in
-    /// seconds and `jobs`. Each of these is a name and its seconds.
+    /// seconds, `jobs` and `energy`. Each job is a name and its seconds. The energy is as `gpu_energy` gives it.
     ///
     /// Args:
     ///     files: The content of each file that it names, by the name as written.
     ///     draw: Which of a comparison's seeds it is, from zero. From the second on a file's jobs are drawn of it.
-    ///     watts: What GPUs draw in place of their data sheets, as for `gpu_energy`.
+    ///     watts: Stand in place of data sheets, as for `gpu_energy`.
     ///
     /// Raises:
     ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit.

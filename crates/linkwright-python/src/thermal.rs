@@ -210,7 +210,7 @@ impl ThermalMap {
         Ok(Self { of, map: found.map_err(errors::range)? })
     }
 
-    /// What was found of a package that was cut into so many cells each way.
+    /// Holds the temperatures of a package that was cut into some cells each way.
     pub fn found(cells: usize, map: thermal::ThermalMap) -> Self {
         let of = Of { plan: Floorplan(map.floorplan().clone()), cells };
         Self { of, map }

@@ -48,11 +48,11 @@ class Cost:
 
     Attributes:
         price: Is of all parts. It is in the file's currency.
-        power: Is of all parts while all GPUs work, in W.
+        power: Is of all parts. It is in W, while all GPUs work.
         cost_of_a_job: Is its share of price and electricity. It needs both `lifetime` and
             `electricity`, else it is None.
-        energy_of_a_job: Is in kWh, of all parts.
-        other_energy_of_a_job: Is the same of all parts but GPUs.
+        energy_of_a_job: Is of all parts. It is in kWh.
+        other_energy_of_a_job: Is of all parts but GPUs.
     """
 
     price: float
@@ -110,7 +110,7 @@ class Prices:
 
     @property
     def gpu_watts(self) -> dict[str, tuple[float | None, float | None]]:
-        """What each model of GPU draws, busy and at rest, as far as the file says it."""
+        """The watts of each model of GPU, busy and at rest, as far as the file says them."""
         return {name: (it.watts, it.rest) for name, it in self.parts.get(GPU, {}).items()}
 
     def _of(self, bill: Bill) -> Iterator[tuple[str, int, Price]]:
@@ -146,8 +146,8 @@ class Prices:
         Args:
             bill: The system's parts.
             seconds: From the first job's start to the last one's end.
-            jobs: How many there are.
-            gpu_energy: What all GPUs take in that time, in kWh.
+            jobs: How many there are. They share all evenly.
+            gpu_energy: Of all GPUs. It is in kWh.
 
         Raises:
             InputError: If the system has a part that the file does not price.

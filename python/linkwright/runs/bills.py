@@ -62,8 +62,8 @@ class Billed:
         name: Names the variant.
         bill: Counts the parts of its system.
         seconds: Pass until the last job ends.
-        jobs: Are as many.
-        gpu_energy: Is what all GPUs take until then, in kWh. None where it is unknown.
+        jobs: Are as many. They share all evenly.
+        gpu_energy: Is of all GPUs. It is in kWh; None where it is unknown.
         has_rest: Tells whether all that GPUs draw at rest is in it.
     """
 
@@ -76,7 +76,7 @@ class Billed:
 
     @property
     def gpu_energy_of_a_job(self) -> float | None:
-        """The jobs share it evenly."""
+        """Gives each job an even share."""
         return None if self.gpu_energy is None else self.gpu_energy / self.jobs
 
 
@@ -111,7 +111,9 @@ class Bills:
         """Gives the values of the columns of a bill; of money None without prices."""
         cost = self._cost(row)
         money = {"price": None, "power": None} if cost is None else asdict(cost)
-        counts = {f"{part}s" if part != "switch" else "switches": row.bill.count(part) for part in PARTS}
+        counts = {
+            f"{part}s" if part != "switch" else "switches": row.bill.count(part) for part in PARTS
+        }
         found = {**counts, **money, "gpu_energy_of_a_job": row.gpu_energy_of_a_job}
         return {column.name: found.get(column.name) for column in BILL_COLUMNS}
 
@@ -121,7 +123,7 @@ class Bills:
 
     @property
     def heads(self) -> list[str]:
-        """The heads of these columns as people read them.
+        """Gives the heads of these columns as people read them.
 
         Those of money are there where there are prices, that of GPUs where their energy is known.
         """
@@ -145,7 +147,7 @@ class Bills:
 
     @property
     def note(self) -> str:
-        """Tells a reader where money is from, and what is in the energy of GPUs."""
+        """Tells a reader where money and the energy of GPUs are from."""
         known = [row.has_rest for row in self.rows if row.gpu_energy is not None]
         energy = energy_note(known, watts_source(self.prices)) if known else ""
         return f"{prices_note(self.prices)} {energy}".strip()

@@ -53,7 +53,7 @@ def play_variant(
         scenario: The scenario's file.
         variant: The variant's name.
         settings: What is put over the scenario.
-        watts: What GPUs draw in place of their data sheets.
+        watts: Stand in place of data sheets.
     """
     loaded = load_scenario(scenario, settings).variant(variant)
     if loaded.scenario.kind == "mix":

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["PackageHeat", "heat_of", "heat_section", "heat_sheets", "heat_summary", "heat_table"]
 
 MEANS = (
-    "Steady state of mean powers until the last job ended, without transients: a GPU that works "
+    "Steady state of mean powers until the last job ended, without transients. A GPU that works "
     "for seconds at a time becomes warmer, and cools again."
 )
 NO_REST = (
-    "What GPUs draw at rest is unknown and counts as 0 W: powers and temperatures are the least "
-    "that they may be."
+    "The power of GPUs at rest is unknown and counts as 0 W: powers and temperatures are the "
+    "least that they may be."
 )
 
 
@@ -31,11 +31,10 @@ class PackageHeat:
     """Holds the heat of a package over a day.
 
     Attributes:
-        gpus: Has a row for each GPU. Its columns are gpu, name, block, busy_share, busy_power,
-            rest_power, mean_power (in W), gpu_energy (in kWh), maximum and mean (in °C).
-        map: Has the temperatures of the whole package under the mean powers.
-        energy: Is what all its blocks took until the last job ended, in kWh.
-        heat: Is what left it by the sink and the board, in kWh.
+        gpus: Has a row for each GPU. Its columns are those that `observed_heat` tells.
+        map: Has the temperatures of the whole package. Each GPU draws its mean power there.
+        energy: Is of all its blocks until the last job ended. It is in kWh.
+        heat: Left it by the sink and the board. It is in kWh.
     """
 
     gpus: Table
@@ -45,7 +44,7 @@ class PackageHeat:
 
     @property
     def notes(self) -> list[str]:
-        """What the powers and temperatures are, and what is not in them."""
+        """Sentences that tell how powers and temperatures are meant."""
         rows = list(self.gpus)
         named = {row["block"] for row in rows}
         others = [row["name"] for row in self.map.floorplan.blocks() if row["name"] not in named]
@@ -54,7 +53,7 @@ class PackageHeat:
             told.append(NO_REST)
         if others:
             draw = "draws" if len(others) == 1 else "draw"
-            told.append(f"{', '.join(others)} {draw} all the time what the floorplan says.")
+            told.append(f"{', '.join(others)} {draw} all the time as much as in the floorplan.")
         return told
 
     @property
@@ -78,9 +77,9 @@ def heat_of(
     """Gives the heat of the package that a scenario observes; None where it observes none.
 
     Args:
-        loaded: The scenario, with its files.
-        system: The jobs ran on it.
-        spans: Say what each job held.
+        loaded: Observes the package.
+        system: Ran the jobs.
+        spans: Tell which GPUs each job held.
         watts: Stand in place of data sheets.
 
     Raises:

@@ -101,7 +101,7 @@ def play_variants(
         forecast: Told how long all will take, as soon as every variant has been played once; of a
             single draw, as soon as one has.
         what: What the runs are, in the words of their progress.
-        watts: What GPUs draw in place of their data sheets.
+        watts: Stand in place of data sheets.
 
     Raises:
         InputError: If a variant is not as it should be, or a job does not fit, with the place.

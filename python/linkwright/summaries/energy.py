@@ -1,4 +1,4 @@
-"""The energy that jobs take of GPUs: one function of the core calculates it for every command."""
+"""Tells the energy that jobs take of GPUs: one function of the core has it for every command."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ class Energy:
     """Holds the energy that jobs take of GPUs, in kWh.
 
     Attributes:
-        whole: Is of all GPUs until the last job ended. None where the busy power of one that was
-            held is unknown.
-        jobs: Has that of each job's GPUs while it held them.
+        whole: Is of all GPUs until the last job ended. None where a busy power is unknown.
+        jobs: Has that of each job's GPUs. It counts while the job holds them.
         has_rest: Tells whether all that GPUs draw at rest is in the whole.
     """
 
@@ -47,10 +46,10 @@ def energy_of(
     """Gives the energy that jobs take of a system's GPUs.
 
     Args:
-        system: The jobs ran on it.
-        spans: Say what each job held.
+        system: Ran the jobs.
+        spans: Tell which GPUs each job held.
         watts: Stand in place of data sheets.
-        scenario: What its `[thermal]` says of GPUs goes before all else.
+        scenario: Has a `[thermal]`. It goes before all else.
         files: Are those of the scenario.
 
     Raises:
@@ -68,16 +67,16 @@ def energy_in(outcome: Mapping[str, Any]) -> tuple[float | None, bool]:
 
 
 def energy_note(has_rest: Iterable[bool], source: str = "their data sheets' power") -> str:
-    """Tells a reader of energies what is in them, and what is not.
+    """Tells a reader how energies of GPUs are meant.
 
     Args:
         has_rest: Tells of each energy whether all that GPUs draw at rest is in it.
         source: Says whose power a busy GPU draws.
     """
     at_rest = (
-        "and what they draw at rest else"
+        "and their power at rest else"
         if all(has_rest)
-        else "what they draw at rest is unknown and not in it"
+        else "their power at rest is unknown and not in it"
     )
     return (
         f"GPU energy: GPUs draw {source} while a job holds them, {at_rest}; hosts, switches and "

@@ -21,7 +21,7 @@ pub struct Built {
     pub cluster: Cluster,
     /// The jobs.
     pub work: ReadyJobs,
-    /// The package whose heat it observes.
+    /// It has the package whose heat is observed.
     pub package: Option<Package>,
     /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
     /// be told; and which choices of the scenario count for nothing.
@@ -38,7 +38,7 @@ pub enum ReadyJobs {
 }
 
 impl Built {
-    /// What the scenario says of the power of single GPUs, by their ids.
+    /// Gives the powers that the scenario says of single GPUs, by their ids.
     #[must_use]
     pub fn powers(&self) -> BTreeMap<u32, GpuPower> {
         self.package.as_ref().map(|package| package.powers.clone()).unwrap_or_default()
@@ -73,11 +73,13 @@ impl Scenario {
         };
         let package = self.package(&cluster.system, files)?;
         let facts = Facts { scenario: self, cluster: &cluster, work: &work, files };
-        let notes = notes.into_iter().chain(unheeded(&facts)).collect();
+        let observed = self.package.as_ref().zip(package.as_ref());
+        let left_out = observed.and_then(|(it, built)| it.left_out(&cluster.system, built));
+        let notes = notes.into_iter().chain(unheeded(&facts)).chain(left_out).collect();
         Ok(Built { cluster, work, package, notes })
     }
 
-    /// The package whose heat it observes on a system that was built of it; None where it observes none.
+    /// Makes the package whose heat it observes on a system that was built of it; None where it observes none.
     ///
     /// # Errors
     /// A server without a package, a floorplan that its reader refuses, GPUs and blocks that are not there.

@@ -1,4 +1,4 @@
-//! The package whose heat a scenario observes: `[thermal]`.
+//! Reads the package whose heat a scenario observes: `[thermal]`.
 //!
 //! ```toml
 //! [thermal]
@@ -36,9 +36,9 @@ pub struct PackageEntry {
     server: (u64, Place),
     /// It is cut into as many cells each way.
     cells: u32,
-    /// What its GPUs draw where nothing else is said.
+    /// Its GPUs draw this where nothing else is said.
     power: GpuPower,
-    /// What single GPUs draw, and which blocks they are.
+    /// It has the entries of single GPUs.
     gpus: Vec<GpuEntry>,
     /// The table stands here.
     place: Place,
@@ -84,7 +84,7 @@ impl GpuEntry {
 }
 
 impl PackageEntry {
-    /// What a scenario's `[thermal]` says; None where there is none.
+    /// Reads a scenario's `[thermal]`; None where there is none.
     ///
     /// # Errors
     /// A power that is none, a number of cells that is out of range, an entry of no GPU.
@@ -106,11 +106,11 @@ impl PackageEntry {
         }))
     }
 
-    /// The package, with the files that the scenario names; `scenario` is its file in errors.
+    /// Makes the package, with the files that the scenario names; `scenario` is its file in errors.
     ///
     /// # Errors
-    /// No such server; no floorplan, or a text that is none; a GPU or a block that is not there, or that is named
-    /// twice; no block that is a GPU; GPUs of boards of their own; a GPU whose busy power nobody says.
+    /// No such server. No floorplan, or a text that is none. A GPU or a block that is not there or is named twice. No block
+    /// that is a GPU. GPUs of boards of their own. A GPU whose busy power nobody says.
     pub(super) fn build(
         &self,
         scenario: &str,
@@ -140,7 +140,9 @@ impl PackageEntry {
         if blocks.is_empty() {
             let problem = format!("no block of the package is a GPU of `{}`", server.name());
             let known = names.join(", ");
-            let remedy = format!("name blocks as its GPUs: {known}; or give each its `block` in a `[[thermal.gpu]]`");
+            let remedy = format!(
+                "name blocks as its GPUs: {known}; or give each its `block` in a `[[thermal.gpu]]`"
+            );
             return Err(file.place.refuse(scenario, &problem, &file.name, remedy));
         }
         let named: Vec<usize> = blocks.iter().map(|(gpu, _)| *gpu).collect();
@@ -162,7 +164,29 @@ impl PackageEntry {
         Ok(Package { floorplan, gpus, cells: self.cells as usize, powers: said })
     }
 
-    /// What is said of single GPUs, by their indices in the server.
+    /// Says which GPUs of the server are no blocks of the package that was built; None where all are.
+    pub(super) fn left_out(&self, system: &System, package: &Package) -> Option<String> {
+        let index = system.gpu(package.gpus.first()?.0).server;
+        let server: &Server = system.kind_of(index).server();
+        let all = server.gpus().iter().zip((0..).map(|gpu| system.gpu_at(index, gpu)));
+        let is_block = |id: u32| package.gpus.iter().any(|(gpu, _)| *gpu == id);
+        let (seen, others): (Vec<_>, Vec<_>) = all.partition(|(_, id)| is_block(*id));
+        let named = |gpus: Vec<(&usize, u32)>| {
+            gpus.into_iter().map(|(gpu, _)| name(server, *gpu)).collect::<Vec<_>>().join(", ")
+        };
+        let is_one = others.len() == 1;
+        (!others.is_empty()).then(|| {
+            format!(
+                "`thermal` observes {} alone: of `{}` {} {} of the package.",
+                named(seen),
+                server.name(),
+                named(others),
+                if is_one { "is no block" } else { "are no blocks" }
+            )
+        })
+    }
+
+    /// Lists the entries of single GPUs, by their indices in the server.
     fn entries(
         &self,
         scenario: &str,
@@ -184,7 +208,7 @@ impl PackageEntry {
         Ok(found)
     }
 
-    /// The GPUs that are blocks, by their indices in the server and the floorplan.
+    /// Lists the GPUs that are blocks, by their indices in the server and the floorplan.
     fn blocks(
         &self,
         scenario: &str,
@@ -228,7 +252,7 @@ fn name(server: &Server, device: usize) -> &str {
     &server.devices()[device].name
 }
 
-/// Says why GPUs of a server are no chips of one package, and what to do; None where they may be.
+/// Says why GPUs of a server are no chips of one package, with a remedy; None where they may be.
 fn apart(server: &Server, gpus: &[usize]) -> Option<(String, String)> {
     let (first, others) = gpus.split_first()?;
     let reached = within_package(server, server.gpus()[*first]);
@@ -238,11 +262,12 @@ fn apart(server: &Server, gpus: &[usize]) -> Option<(String, String)> {
         "{a} and {b} of `{}` are boards of their own, and no package holds both: no link within a package joins them",
         server.name()
     );
-    let remedy = "remove `[thermal]`, or take a server whose GPUs links of kind `direct` or `on-die` join";
+    let remedy =
+        "remove `[thermal]`, or take a server whose GPUs links of kind `direct` or `on-die` join";
     Some((problem, remedy.to_owned()))
 }
 
-/// The devices that links within a package lead to, from one of them.
+/// Lists the devices that links within a package lead to, from one of them.
 fn within_package(server: &Server, from: usize) -> BTreeSet<usize> {
     let (mut reached, mut waiting) = (BTreeSet::from([from]), vec![from]);
     while let Some(device) = waiting.pop() {

@@ -45,7 +45,7 @@ pub struct Scenario {
     pub network: NetworkSettings,
     /// The jobs.
     pub asked: Asked,
-    /// The package whose heat it observes.
+    /// It has the package whose heat is observed.
     pub package: Option<PackageEntry>,
     /// What can be compared: each of its policies, or itself; then each name of its `[compare]`.
     pub variants: Vec<Variant>,

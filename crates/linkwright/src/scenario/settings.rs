@@ -468,7 +468,7 @@ settings! {
         "cells of its interposer each way";
     "thermal" busy: Kind::Number, "`[power]` of its GPU's model", "watts of each GPU while a job holds it";
     "thermal" rest: Kind::Number, "unknown", "watts of each GPU while no job holds it";
-    "thermal" gpu: Kind::Tables, "", "what is said of single GPUs";
+    "thermal" gpu: Kind::Tables, "", "single GPUs that differ";
     "thermal.gpu" gpu: Kind::Text, "", "a GPU of the server, by its name";
     "thermal.gpu" block: Kind::Text, "the GPU's name", "the block of the package that it is";
     "thermal.gpu" busy: Kind::Number, "`thermal.busy`", "watts of this GPU while a job holds it";

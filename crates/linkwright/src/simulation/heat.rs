@@ -1,4 +1,4 @@
-//! The heat of a package whose blocks are GPUs of a server: what each draws in the mean, and how hot it becomes.
+//! Tells how hot a package becomes whose blocks are GPUs of a server, by the power that each draws in the mean.
 //!
 //! It observes a result and changes nothing of it. It represents the steady state of means: each GPU makes as much heat
 //! all the time as it draws in the mean over the span. Conduction is linear, so that this is the mean of the
@@ -16,28 +16,28 @@ use crate::units::Picoseconds;
 /// Is a package whose blocks are GPUs of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Package {
-    /// Its layers, its blocks, and what carries their heat away.
+    /// It has its layers, its blocks and its sink.
     pub floorplan: Floorplan,
-    /// Each GPU by its id in the system, with the index of its block.
+    /// It lists each GPU by its id in the system, with the index of its block.
     pub gpus: Vec<(u32, usize)>,
     /// It is cut into as many cells each way.
     pub cells: usize,
-    /// What is said of the power of its GPUs beside their data sheets.
+    /// It tells the power of GPUs that goes before their data sheets.
     pub powers: BTreeMap<u32, GpuPower>,
 }
 
 /// Holds what became of one GPU of a package over a span.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuHeat {
-    /// Its id in the system.
+    /// It has this id in the system.
     pub gpu: u32,
-    /// The index of its block.
+    /// It is the block of this index.
     pub block: usize,
-    /// A job held it for this share of the span.
+    /// It was held for this share of the span.
     pub busy_share: f64,
     /// It draws this.
     pub power: GpuPower,
-    /// It drew this in the mean, in W.
+    /// It draws this in the mean, in W.
     pub mean_power: f64,
     /// Its block has these temperatures.
     pub temperatures: Extremes,
@@ -46,7 +46,7 @@ pub struct GpuHeat {
 /// Holds the heat of a package over a span.
 #[derive(Debug, Clone)]
 pub struct PackageHeat {
-    /// Its GPUs, in the order of the package.
+    /// It has the GPUs in the order of the package.
     pub gpus: Vec<GpuHeat>,
     /// It lasts from time zero until the last job's end.
     pub span: Picoseconds,
@@ -60,7 +60,7 @@ impl Package {
     /// `powers` are those of the system's GPUs. Blocks that are no GPU draw all the time what the floorplan says.
     ///
     /// # Errors
-    /// What [`Floorplan::solve`] refuses.
+    /// It refuses as [`Floorplan::solve`] does.
     ///
     /// # Panics
     /// If the busy power of a GPU that is held is unknown. Whoever makes a package sees to that.
@@ -103,7 +103,8 @@ impl PackageHeat {
     /// Gives a row for each GPU: its block, its powers in W, its energy in kWh, and its temperatures in degrees Celsius.
     #[must_use]
     pub fn table(&self, system: &System) -> Table {
-        let of = |value: &dyn Fn(&GpuHeat) -> f64| self.gpus.iter().map(value).collect::<Vec<f64>>();
+        let of =
+            |value: &dyn Fn(&GpuHeat) -> f64| self.gpus.iter().map(value).collect::<Vec<f64>>();
         let place = |it: &GpuHeat| system.gpu(it.gpu);
         let names = self.gpus.iter().map(|it| {
             let server = system.kind_of(place(it).server).server();

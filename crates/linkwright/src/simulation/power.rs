@@ -1,8 +1,8 @@
-//! What GPUs draw, and the energy that jobs take of them.
+//! Tells the energy that jobs take of GPUs.
 //!
-//! A GPU draws its busy power while a job holds it, and its power at rest else. The busy power is what a data sheet says
-//! that it draws at most, so that the energy is an upper bound for what a job's GPUs take. What it leaves out: how much
-//! of a GPU a job uses, and hosts, switches and cooling.
+//! A GPU draws its busy power while a job holds it, and its power at rest else. A data sheet says the busy power as the
+//! most that it draws. So the energy is an upper bound for a job's GPUs. It leaves out how much of a GPU a job uses, and
+//! hosts, switches and cooling.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::runtime::{JobOutcome, Outcome, ProgramJob};
 use crate::system::System;
 use crate::units::Picoseconds;
 
-/// Joules of a kilowatt-hour.
+/// A kilowatt-hour has as many joules.
 pub const KILOWATT_HOUR: f64 = 3.6e6;
 
 /// Says what a GPU draws, in W. None of what nobody says.
@@ -32,7 +32,7 @@ impl GpuPower {
         Self { busy: self.busy.or(other.busy), rest: self.rest.or(other.rest) }
     }
 
-    /// Gives the mean over a span of which a job holds the GPU for some time, in W.
+    /// Gives the mean over a span in W, where a job holds the GPU for some time.
     ///
     /// None where it is held and its busy power is unknown. An unknown power at rest counts as none.
     #[must_use]
@@ -45,8 +45,8 @@ impl GpuPower {
 
 /// Says what the GPUs of a system draw, by their ids.
 ///
-/// What is said of single GPUs goes before what is said of models, and that before data sheets. Models are named in
-/// small letters, and the empty name is of all that have no other.
+/// `of_gpus` goes before `of_models`, and that before data sheets. Models are named in small letters, and the empty
+/// name is of all that have no other.
 #[must_use]
 pub fn powers(
     system: &System,
@@ -74,7 +74,7 @@ pub fn powers(
 /// Says which GPUs a job has, and from when to when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Their ids in the system.
+    /// They have these ids in the system.
     pub gpus: Vec<u32>,
     /// It gets them then.
     pub start: Picoseconds,
@@ -125,7 +125,7 @@ pub fn busy_times(gpus: usize, held: &[Held]) -> Vec<Picoseconds> {
 /// Holds the energy that jobs take of GPUs, in kWh. None where a GPU's busy power is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GpuEnergy {
-    /// All GPUs take this from time zero until the last job's end.
+    /// It is that of all GPUs from time zero until the last job's end.
     pub whole: Option<f64>,
     /// The GPUs of each job take this while it has them.
     pub jobs: Vec<Option<f64>>,
@@ -133,7 +133,7 @@ pub struct GpuEnergy {
     pub has_rest: bool,
 }
 
-/// Gives the energy that jobs take of GPUs that draw so much.
+/// Gives the energy that jobs take of GPUs with these powers.
 #[must_use]
 pub fn gpu_energy(powers: &[GpuPower], held: &[Held]) -> GpuEnergy {
     let span = held.iter().map(|job| job.end).max().unwrap_or_default();
@@ -199,7 +199,9 @@ mod tests {
 
     #[test]
     fn a_gpu_goes_before_its_model_and_that_before_the_data_sheet() {
-        let system = System::of_server(Arc::new(presets::servers().get("dgx1-v100").unwrap().server().unwrap()));
+        let system = System::of_server(Arc::new(
+            presets::servers().get("dgx1-v100").unwrap().server().unwrap(),
+        ));
         let none = (BTreeMap::new(), BTreeMap::new());
         let found = powers(&system, &none.0, &none.1);
         assert_eq!(found, vec![GpuPower { busy: Some(300.0), rest: None }; 8]);

@@ -30,7 +30,7 @@ class Tried:
 
     Attributes:
         at: Is the value's place among all.
-        billed: Has the parts of its system, how long its jobs keep it, and what its GPUs take.
+        billed: Has the parts of its system.
         times: Has each job's seconds. Of a day it has those of its jobs in the mean.
     """
 
@@ -146,7 +146,7 @@ class Sizing(Run):
 
     @property
     def _shown(self) -> list[Tried]:
-        """What was tried of the values."""
+        """The values that were tried."""
         return [each for each in self.tried if each.at in self.found.shares]
 
     @property

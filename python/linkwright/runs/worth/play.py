@@ -50,7 +50,7 @@ def play_seed(
         settings: What is put over the scenario.
         seed: What its jobs are drawn from.
         draw: Which of the seeds it is, from zero, of which a file's jobs are drawn.
-        watts: What GPUs draw in place of their data sheets.
+        watts: Stand in place of data sheets.
     """
     return dict(_seeded(scenario, variant, settings, seed).outcome(draw, watts))
 

@@ -131,7 +131,7 @@ class Worth(OverSeeds, Run):
 
     @property
     def energy_note(self) -> str:
-        """What is in the energy of GPUs, where it is known."""
+        """Tells how the energy of GPUs is meant, where it is known."""
         outcomes = [energy_in(each) for of in self.found.values() for each in of]
         known = [has_rest for energy, has_rest in outcomes if energy is not None]
         prices = None if self.bills is None else self.bills.prices

@@ -18,7 +18,16 @@ __all__ = ["better_by", "came_to", "held"]
 
 
 # The measures of a day's parts. The others follow in a table of their own.
-PARTS = ("wait", "run_time", "job_time", "makespan", "throughput", "gpu_seconds", "gpu_energy", "load")
+PARTS = (
+    "wait",
+    "run_time",
+    "job_time",
+    "makespan",
+    "throughput",
+    "gpu_seconds",
+    "gpu_energy",
+    "load",
+)
 
 
 def came_to(worth: Worth) -> list[Sheet]:

@@ -67,7 +67,7 @@ pub struct GpuModel {
     power: Option<PowerDrawn>,
 }
 
-/// Tells what a GPU draws. What it draws at rest stands in no data sheet, and so it has no key.
+/// Tells what a GPU draws while it works. No data sheet says it of one at rest, and there is no key for that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerDrawn {

@@ -49,7 +49,7 @@ pub struct DayMeasures {
 }
 
 impl DayMeasures {
-    /// Sums up a day on GPUs that draw so much; None of a day without jobs.
+    /// Sums up a day on GPUs with these powers; None of a day without jobs.
     ///
     /// # Errors
     /// As [`carried`](crate::simulation::played::carried).
