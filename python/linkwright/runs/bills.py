@@ -127,12 +127,12 @@ class Bills:
 
         Those of money are there where there are prices, that of GPUs where their energy is known.
         """
-        energy = ["GPUs\nkWh a job"] if self._has_energy else []
+        energy = ["GPUs\nkWh"] if self._has_energy else []
         if self.prices is None:
             return [*HEADS, *energy]
         unit = f"\n{self.prices.currency}" if self.prices.currency else ""
         money = [f"price{unit}", "power\nkW", f"a job{unit}"]
-        return [*HEADS, *money, *energy, "others\nkWh a job"]
+        return [*HEADS, *money, *energy, "others\nkWh"]
 
     def cells(self, row: Billed) -> list[str]:
         """Writes the cells below these heads."""
@@ -150,7 +150,8 @@ class Bills:
         """Tells a reader where money and the energy of GPUs are from."""
         known = [row.has_rest for row in self.rows if row.gpu_energy is not None]
         energy = energy_note(known, watts_source(self.prices)) if known else ""
-        return f"{prices_note(self.prices)} {energy}".strip()
+        of_job = "kWh are those of a job." if known else ""
+        return " ".join(filter(None, [prices_note(self.prices), of_job, energy]))
 
     def sheet(self) -> Sheet:
         """Shows the parts, the energy of GPUs, and with prices the cost of a job."""

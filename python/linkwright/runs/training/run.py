@@ -198,7 +198,8 @@ class TrainingRun(Run):
         scaling = [sheets.scaling(self)] if self.scaling else []
         bills = [] if self.bills is None else [self.bills.sheet()]
         layers = sheets.layers(self)
-        return [sheets.steps(self), sheets.memory(self), *bills, *scaling, *layers]
+        energies = sheets.energies(self)
+        return [sheets.steps(self), sheets.memory(self), *energies, *bills, *scaling, *layers]
 
     def sections(self) -> Sequence[Section]:
         """Steps, scaling, layers, links, and what the model leaves out."""
@@ -216,6 +217,7 @@ class TrainingRun(Run):
         return [
             Section("Steps", sheets=[steps], charts=parts),
             Section("Memory", sheets=[memory]),
+            Section("Energy", sheets=sheets.energies(self)),
             Section("Scaling", sheets=scaling, charts=scaled),
             *([] if self.bills is None else [self.bills.section()]),
             Section("Layers", sheets=layers, charts={"Time of each layer": layer_times(self)}),

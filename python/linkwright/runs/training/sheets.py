@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from linkwright.runs.training.play import Played
     from linkwright.runs.training.run import TrainingRun
 
-__all__ = ["layers", "levels", "memory", "scaling", "steps"]
+__all__ = ["energies", "layers", "levels", "memory", "scaling", "steps"]
 
 # What the memory of a GPU is for, as it is printed.
 MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
@@ -47,14 +47,23 @@ def steps(run: TrainingRun) -> Sheet:
         "framework": lambda step: duration(step.parts.framework),
         "idle": lambda step: percent(step.parts.idle / step.time if step.time else 0.0),
     }
+    return Sheet.of(run.steps, columns, note=NOTE)
+
+
+def energies(run: TrainingRun) -> list[Sheet]:
+    """The energy that a step takes of GPUs by each way, where their power is known."""
     known = [it.has_rest for it in run.energies if it.whole is not None]
     if not known:
-        return Sheet.of(run.steps, columns, note=NOTE)
-    taken = {id(step): it.whole for step, it in zip(run.steps, run.energies, strict=True)}
+        return []
     prices = None if run.bills is None else run.bills.prices
-    note = f"{NOTE} {energy_note(known, watts_source(prices))}"
-    of_gpus = {"GPU energy": lambda step: energy(taken[id(step)])}
-    return Sheet.of(run.steps, {**columns, **of_gpus}, note=note)
+    counted, several = run.units.removesuffix("s"), []
+    for step, taken in zip(run.steps, run.energies, strict=True):
+        samples = step.batch * (run.recipe.network.tokens or 1)
+        each = None if taken.whole is None else taken.whole / samples
+        several.append([step.communication, energy(taken.whole), energy(each)])
+    heads = ["GPU energy", "a step", f"{'an' if counted[0] in 'aeiou' else 'a'} {counted}"]
+    note = energy_note(known, watts_source(prices))
+    return [Sheet(heads, several, ["GPU energy"], note=note)]
 
 
 def memory(run: TrainingRun) -> Sheet:
