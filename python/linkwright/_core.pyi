@@ -1598,10 +1598,13 @@ class GpuSystem:
 
     def __new__(
         cls,
-        model: GpuModel | str = ...,
-        gpus: int = 1,
+        model: GpuModel | str | None = None,
+        gpus: int | None = None,
         memory: MemorySystemName = "rdma",
         *,
+        machine: System | None = None,
+        on: Sequence[int] | None = None,
+        without: Sequence[str] = ...,
         distribution: DistributionName = "unified",
         remote: Sequence[str] = ...,
         dram: DramName = "ideal",
@@ -1614,8 +1617,14 @@ class GpuSystem:
         """GPUs that share memory.
 
         Args:
-            model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`.
-            gpus: How many.
+            model: What lies inside them: a name of `gpu_models` whose file has a `[hierarchy]`, or a
+                `GpuModel`. Where absent, `r9-nano`, or the machine's own.
+            gpus: How many; one where absent, or all of the machine.
+            machine: What lies between them: a `System` whose links join GPUs of one server. Where
+                absent, PCIe as the model's file says.
+            on: Which GPUs of the machine, by their ids; the first ones where absent.
+            without: Parts of the machine that are absent: a device (`mlx5_3`, of every server;
+                `node1/mlx5_3`, of one), or all links of a pair (`GPU0-GPU3`).
             memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
             distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
                 buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
@@ -1630,10 +1639,11 @@ class GpuSystem:
                 instructions, or know it.
 
         Raises:
-            MachineError: If the model is unknown, or its file does not say what is inside.
-            AllocationError: If a choice is unknown.
-            SimulationError: If a number is out of range, or no other GPU's memory can hold what is
-                remote.
+            MachineError: If the model is unknown, or its file does not say what is inside; if the
+                machine has no such part, or does not join the GPUs.
+            AllocationError: If a choice is unknown, or a GPU of the machine.
+            SimulationError: If a number is out of range, no other GPU's memory can hold what is
+                remote, or the memory system needs memory that the machine does not have.
         """
 
     @property
@@ -1643,6 +1653,18 @@ class GpuSystem:
     @property
     def gpus(self) -> int:
         """How many GPUs there are."""
+
+    @property
+    def machine(self) -> System | None:
+        """The machine whose links join its GPUs; None where the model's file says what does."""
+
+    @property
+    def on(self) -> list[int]:
+        """The ids of its GPUs in the machine; empty without one."""
+
+    @property
+    def without(self) -> list[str]:
+        """The parts of the machine that are absent."""
 
     @property
     def memory(self) -> str:

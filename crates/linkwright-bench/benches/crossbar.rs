@@ -7,13 +7,14 @@
 use std::hint::black_box;
 
 use linkwright::engine::{Engine, EngineError, Model, Scheduler};
-use linkwright::memory::fabric::{MemoryLinks, shared};
+use linkwright::memory::wiring::shared;
 use linkwright::network::Traffic;
 use linkwright::network::packet::{
     NicPolicy, PacketNetwork, PacketSettings, Switching, TurnByTurn,
 };
 use linkwright::network::routing::TableRouting;
 use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::network::wires::Wires;
 use linkwright::system::fabric::{Fabric, FabricShape, NodeLink};
 use linkwright::system::gpus::{self, Hierarchy};
 use linkwright::system::{AbstractNode, System};
@@ -39,7 +40,7 @@ fn bandwidth() -> Bandwidth {
 
 /// Messages over the links; an event is a message at the next link of its path.
 struct Lean {
-    links: MemoryLinks,
+    links: Wires,
     gap: u64,
     left: Vec<u64>,
     delivered: u64,

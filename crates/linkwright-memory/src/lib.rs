@@ -2,7 +2,6 @@
 //! `linkwright` offers it under its own name.
 
 use linkwright_ground::{diagnostic, engine, table, units};
-#[cfg(test)]
 use linkwright_network::network;
 use linkwright_system::system;
 

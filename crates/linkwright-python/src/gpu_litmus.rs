@@ -73,7 +73,8 @@ pub fn gpu_litmus(
     };
     let count = within("seeds", seeds, 1, MOST_SEEDS)?;
     let first = within("first_seed", first_seed, 0, u64::MAX - count)?;
-    let options = system.options(true, limit)?;
+    let wires = system.wires()?;
+    let options = system.options(true, limit, wires.as_ref())?;
     let hierarchy = system.hierarchy()?;
     let report = |py: Python<'_>, at: Progress| match &progress {
         Some(call) => call.call1(py, (at.done, at.total)).map(|_| ()),

@@ -26,6 +26,12 @@ fn known<T>(section: Result<T, GpuError>) -> PyResult<T> {
     section.map_err(errors::machine)
 }
 
+impl From<gpus::GpuModel> for GpuModel {
+    fn from(model: gpus::GpuModel) -> Self {
+        Self(model)
+    }
+}
+
 impl GpuModel {
     /// What the core knows.
     pub fn core(&self) -> &gpus::GpuModel {

@@ -11,6 +11,7 @@ use linkwright::memory::kernel::recorded::{Checked, LoadedWords, WrongLoad};
 use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
 use linkwright::memory::{self, AccessesAsked, Distribution, DramTiming, GpuOptions, tables};
+use linkwright::network::wires::Wires;
 use linkwright::system::gpus::Hierarchy;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyKeyError;
@@ -23,9 +24,11 @@ use crate::argument::{as_extracted, callback, given, speed};
 use crate::choices::Choice;
 use crate::errors;
 use crate::gpu_kernel::GpuKernel;
+use crate::gpu_machine::GpuMachine;
 use crate::gpu_model::GpuModel;
 use crate::number;
 use crate::shared_memory::{checked_bandwidth, memory_system, shared_memory};
+use crate::system::System;
 use crate::table::Table;
 use crate::worker;
 
@@ -35,6 +38,7 @@ use crate::worker;
 pub struct GpuSystem {
     model: GpuModel,
     gpus: u32,
+    machine: Option<GpuMachine>,
     memory: String,
     distribution: String,
     remote: Vec<String>,
@@ -63,8 +67,14 @@ impl GpuSystem {
     /// GPUs that share memory.
     ///
     /// Args:
-    ///     model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`.
-    ///     gpus: How many.
+    ///     model: What lies inside them: a name of `gpu_models` whose file has a `[hierarchy]`, or a
+    ///         `GpuModel`. Where absent, `r9-nano`, or the machine's own.
+    ///     gpus: How many; one where absent, or all of the machine.
+    ///     machine: What lies between them: a `System` whose links join GPUs of one server. Where
+    ///         absent, PCIe as the model's file says.
+    ///     on: Which GPUs of the machine, by their ids; the first ones where absent.
+    ///     without: Parts of the machine that are absent: a device (`mlx5_3`, of every server;
+    ///         `node1/mlx5_3`, of one), or all links of a pair (`GPU0-GPU3`).
     ///     memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
     ///     distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
     ///         buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
@@ -79,21 +89,26 @@ impl GpuSystem {
     ///         instructions, or know it.
     ///
     /// Raises:
-    ///     MachineError: If the model is unknown, or its file does not say what is inside.
-    ///     AllocationError: If a choice is unknown.
-    ///     SimulationError: If a number is out of range, or no other GPU's memory can hold what is
-    ///         remote.
+    ///     MachineError: If the model is unknown, or its file does not say what is inside; if the
+    ///         machine has no such part, or does not join the GPUs.
+    ///     AllocationError: If a choice is unknown, or a GPU of the machine.
+    ///     SimulationError: If a number is out of range, no other GPU's memory can hold what is
+    ///         remote, or the memory system needs memory that the machine does not have.
     #[new]
     #[pyo3(signature = (
-        model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus: "int" = 1, memory: "MemorySystemName" = "rdma", *,
+        model: "GpuModel | str | None" = None, gpus: "int | None" = None, memory: "MemorySystemName" = "rdma", *,
+        machine: "System | None" = None, on: "Sequence[int] | None" = None, without: "Sequence[str]" = Vec::new(),
         distribution: "DistributionName" = "unified", remote: "Sequence[str]" = Vec::new(), dram: "DramName" = "ideal", shared_bandwidth: "float | str" = 32.0,
         read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16, code: "bool" = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
-        #[pyo3(from_py_with = given)] model: NamedModel,
-        #[pyo3(from_py_with = given)] gpus: i128,
+        #[pyo3(from_py_with = given)] model: Option<NamedModel>,
+        #[pyo3(from_py_with = given)] gpus: Option<i128>,
         #[pyo3(from_py_with = given)] memory: &str,
+        #[pyo3(from_py_with = given)] machine: Option<PyRef<'_, System>>,
+        #[pyo3(from_py_with = given)] on: Option<Vec<i128>>,
+        #[pyo3(from_py_with = given)] without: Vec<String>,
         #[pyo3(from_py_with = given)] distribution: &str,
         #[pyo3(from_py_with = given)] remote: Vec<String>,
         #[pyo3(from_py_with = given)] dram: &str,
@@ -103,9 +118,20 @@ impl GpuSystem {
         #[pyo3(from_py_with = given)] timestamp_bits: i128,
         #[pyo3(from_py_with = given)] code: bool,
     ) -> PyResult<Self> {
-        let model = match model {
-            NamedModel::Model(model) => model.get().clone(),
-            NamedModel::Name(name) => GpuModel::inside(&name)?,
+        let machine = match machine {
+            Some(system) => Some(GpuMachine::new(&system, gpus, on, without)?),
+            None if on.is_some() || !without.is_empty() => {
+                let (what, few) = if on.is_some() { ("on", "GPUs") } else { ("without", "parts") };
+                let refused = Diagnosis::of(format!("`{what}` names {few} of a machine"));
+                return Err(errors::machine(refused.remedy("give the machine, too")));
+            }
+            None => None,
+        };
+        let model = match (model, &machine) {
+            (Some(NamedModel::Model(model)), _) => model.get().clone(),
+            (Some(NamedModel::Name(name)), _) => GpuModel::inside(&name)?,
+            (None, Some(machine)) => machine.inside()?,
+            (None, None) => GpuModel::inside("r9-nano")?,
         };
         model.core().hierarchy().map_err(errors::machine)?;
         memory_system(memory)?;
@@ -113,10 +139,14 @@ impl GpuSystem {
         DramTiming::named(dram)?;
         checked_bandwidth(shared_bandwidth)?;
         let counted = |gpus: &u32| (1..=memory::MOST_GPUS).contains(gpus);
+        let gpus = machine.as_ref().map_or(gpus.unwrap_or(1), |machine| machine.count());
         let gpus = u32::try_from(gpus).ok().filter(counted).ok_or_else(|| {
             let refused = Diagnosis::of(format!("{gpus} GPUs are not possible"));
             errors::range(refused.remedy(format!("1 to {} are", memory::MOST_GPUS)))
         })?;
+        if let Some(machine) = &machine {
+            machine.joins(memory_system(memory)?)?;
+        }
         Leases::new(read_lease, write_lease, timestamp_bits).map_err(errors::range)?;
         // None is more than a timestamp holds.
         let [read_lease, write_lease] = [read_lease, write_lease].map(|lease| lease as u32);
@@ -125,6 +155,7 @@ impl GpuSystem {
         let system = Self {
             model,
             gpus,
+            machine,
             memory,
             distribution,
             remote,
@@ -136,7 +167,7 @@ impl GpuSystem {
             code,
         };
         if !system.remote.is_empty() {
-            memory::can_be_remote(&system.options(false, 1.0)?).map_err(errors::range)?;
+            memory::can_be_remote(&system.options(false, 1.0, None)?).map_err(errors::range)?;
         }
         Ok(system)
     }
@@ -151,6 +182,24 @@ impl GpuSystem {
     #[getter]
     fn gpus(&self) -> u32 {
         self.gpus
+    }
+
+    /// The machine whose links join its GPUs; None where the model's file says what does.
+    #[getter]
+    fn machine(&self) -> Option<System> {
+        self.machine.as_ref().map(GpuMachine::system)
+    }
+
+    /// The ids of its GPUs in the machine; empty without one.
+    #[getter]
+    fn on(&self) -> Vec<u32> {
+        self.machine.as_ref().map_or(Vec::new(), |machine| machine.gpus().to_vec())
+    }
+
+    /// The parts of the machine that are absent.
+    #[getter]
+    fn without(&self) -> Vec<String> {
+        self.machine.as_ref().map_or(Vec::new(), |machine| machine.without().to_vec())
     }
 
     /// How they share memory.
@@ -327,7 +376,9 @@ impl GpuSystem {
 
     fn __repr__(&self) -> String {
         let name = &self.model.core().name;
-        format!("<GpuSystem: {} of {name}, {}>", self.gpus, self.memory)
+        let machine = self.machine.as_ref();
+        let between = machine.map_or(String::new(), |it| format!(" in {}", it.name()));
+        format!("<GpuSystem: {} of {name}{between}, {}>", self.gpus, self.memory)
     }
 }
 
@@ -342,10 +393,21 @@ impl GpuSystem {
         Leases::new(read, write, self.timestamp_bits.into()).map_err(errors::range)
     }
 
-    /// What a run of it is of.
-    pub fn options(&self, data: bool, limit: f64) -> PyResult<GpuOptions> {
+    /// The wires of its machine.
+    pub fn wires(&self) -> PyResult<Option<Wires>> {
+        self.machine.as_ref().map(GpuMachine::wires).transpose()
+    }
+
+    /// What a run of it is of, over the wires of its machine.
+    pub fn options<'a>(
+        &self,
+        data: bool,
+        limit: f64,
+        between: Option<&'a Wires>,
+    ) -> PyResult<GpuOptions<'a>> {
         Ok(GpuOptions {
             gpus: self.gpus,
+            between,
             memory: memory_system(&self.memory)?,
             distribution: Distribution::named(&self.distribution)?,
             dram: DramTiming::named(&self.dram)?,
@@ -478,7 +540,9 @@ impl GpuRun {
             from: Picoseconds(from),
             until: Picoseconds(until),
         });
-        let options = GpuOptions { timeline, accesses, ..of.system.options(of.data, of.limit)? };
+        let wires = of.system.wires()?;
+        let options = of.system.options(of.data, of.limit, wires.as_ref())?;
+        let options = GpuOptions { timeline, accesses, ..options };
         let hierarchy = of.system.hierarchy()?;
         let report = |py: Python<'_>, at: Progress| match progress {
             Some(call) => call.call1(py, (at.done, at.time.as_seconds())).map(|_| ()),

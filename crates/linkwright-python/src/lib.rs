@@ -20,6 +20,7 @@ mod expectation;
 mod fabric;
 mod gpu_kernel;
 mod gpu_litmus;
+mod gpu_machine;
 mod gpu_model;
 mod gpu_place;
 mod gpu_run;

@@ -28,16 +28,22 @@ from linkwright.cli.gpu_options import (
     Dram,
     Gpus,
     Limit,
+    Machine,
     Memories,
     NoCode,
+    On,
     Preset,
     ReadLease,
     Remote,
     TimestampBits,
+    Without,
     WriteLease,
+    between_of,
     check_heeded,
     choice,
     leases_of,
+    memories_of,
+    needs_shared,
     shown,
     system_of,
 )
@@ -100,11 +106,14 @@ def run(
         int | None,
         typer.Option(metavar="N", help="How large; what runs within seconds if absent."),
     ] = None,
-    gpus: Gpus = 4,
+    gpus: Gpus = None,
     memory: Annotated[
         str, typer.Option(help="How the GPUs share memory.", **choice("memory system", MEMORY))
     ] = "rdma",
-    preset: Preset = "r9-nano",
+    preset: Preset = None,
+    machine: Machine = None,
+    on: On = None,
+    without: Without = None,
     distribution: Distribution = "unified",
     remote: Remote = None,
     dram: Dram = "ideal",
@@ -138,7 +147,8 @@ def run(
 
     Kernels work on real data, and their answer is compared with a CPU's, or with what one's own
     kernel expects: a wrong answer is an error. The time is that of copies and kernels; truly
-    shared memory needs no copies.
+    shared memory needs no copies. With --machine the GPUs are joined by that machine's links, and
+    --preset says what lies inside them.
     """
     what = _what(benchmark)
     if size is not None and isinstance(what, GpuKernel):
@@ -149,9 +159,10 @@ def run(
     if trace_of is None and (trace_from or trace_until is not None):
         raise typer.BadParameter("--trace-from and --trace-until are of --trace.")
     leases = leases_of(read_lease, write_lease, timestamp_bits)
+    between = between_of(machine, on, without, gpus)
     system = system_of(
         preset,
-        gpus,
+        between,
         memory,
         distribution,
         dram,
@@ -225,8 +236,11 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="At the dissertation's footprints, which take long.")
     ] = False,
-    gpus: Gpus = 4,
-    preset: Preset = "r9-nano",
+    gpus: Gpus = None,
+    preset: Preset = None,
+    machine: Machine = None,
+    on: On = None,
+    without: Without = None,
     distribution: Distribution = "unified",
     dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
@@ -240,16 +254,18 @@ def compare(
     """Compare memory systems on benchmarks: times, hits, traffic, and whether answers are right.
 
     Speed-ups are over the first memory system. Where a kernel needs coherence that a memory
-    lacks, its answer is wrong, or it never ends: that is a column, not an error.
+    lacks, its answer is wrong, or it never ends: that is a column, not an error. A machine has no
+    memory that all GPUs share: with --machine the systems that need it are left out.
     """
     wanted = {name: _what(name) for name in benchmarks or STANDARD}
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
     leases = leases_of(read_lease, write_lease, timestamp_bits)
+    between = between_of(machine, on, without, gpus)
     systems = [
         system_of(
-            preset, gpus, kind, distribution, dram, shared_bandwidth, leases, code=not no_code
+            preset, between, kind, distribution, dram, shared_bandwidth, leases, code=not no_code
         )
-        for kind in dict.fromkeys(memory or MEMORY)
+        for kind in memories_of(memory, between)
     ]
     check_heeded(systems, shared_bandwidth, leases)
     rows: list[dict[str, Any]] = []
@@ -283,9 +299,27 @@ def compare(
             {True: "right", False: "wrong", None: "not asked"}[row["correct"]],
         )
     output.print_table(made)
+    if systems[0].machine is not None:
+        output.say(_between(systems[0]))
+        if absent := [name for name in MEMORY if not memory and needs_shared(name)]:
+            output.say(f"left out, since no memory there is shared by all: {', '.join(absent)}")
 
 
 app.command()(litmus)
+
+
+def _between(system: GpuSystem) -> str:
+    """What lies between the GPUs and what inside, in a sentence."""
+    machine = system.machine
+    assert machine is not None
+    known = machine.gpu_names
+    gpus = ", ".join(known[gpu] for gpu in system.on)
+    lacks = f" without {', '.join(system.without)}" if system.without else ""
+    own = sorted({machine.gpu_models[gpu] or "own" for gpu in system.on})
+    inside = system.model
+    is_own = own == [inside.product] or own == [inside.name]
+    text = f"between {gpus}: the links of {machine.name}{lacks}; inside: {inside.name}"
+    return text if is_own else f"{text}, not the machine's {' and '.join(own)}"
 
 
 def _compared(
@@ -323,6 +357,10 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "benchmark": run.benchmark,
         "size": run.size,
         "gpus": run.system.gpus,
+        "machine": run.system.machine and run.system.machine.name,
+        "on": run.system.on,
+        "without": run.system.without,
+        "model": run.system.model.name,
         "memory": run.system.memory,
         "distribution": run.system.distribution,
         "remote": run.system.remote,
@@ -383,6 +421,8 @@ def _print(run: GpuRun) -> None:
     on = f"{counted(run.system.gpus, 'GPU')} ({run.system.model.name}), {run.system.memory}"
     name = run.benchmark if run.size is None else f"{run.benchmark} {run.size:,}"
     output.say(f"{name} on {on}: {duration(run.time)}; {answer[run.correct]}")
+    if run.system.machine is not None:
+        output.say(_between(run.system))
     output.say(
         f"{run.cycles:,} cycles, {run.instructions:,} instructions, "
         f"{run.remote_accesses:,} remote accesses"

@@ -15,14 +15,19 @@ from linkwright.cli.gpu_options import (
     Dram,
     Gpus,
     Limit,
+    Machine,
     Memories,
+    On,
     Preset,
     ReadLease,
     TimestampBits,
+    Without,
     WriteLease,
+    between_of,
     check_heeded,
     choice,
     leases_of,
+    memories_of,
     system_of,
 )
 from linkwright.cli.options import Json
@@ -42,8 +47,11 @@ def litmus(
     first_seed: Annotated[
         int, typer.Option(metavar="SEED", min=0, help="The first; the others follow it.")
     ] = 0,
-    gpus: Gpus = 4,
-    preset: Preset = "r9-nano",
+    gpus: Gpus = None,
+    preset: Preset = None,
+    machine: Machine = None,
+    on: On = None,
+    without: Without = None,
     distribution: Distribution = "unified",
     dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
@@ -61,9 +69,10 @@ def litmus(
     there is a fence between any two accesses. What goes wrong is a column, not an error.
     """
     leases = leases_of(read_lease, write_lease, timestamp_bits)
+    between = between_of(machine, on, without, gpus)
     systems = [
-        system_of(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
-        for kind in dict.fromkeys(memory or MEMORY)
+        system_of(preset, between, kind, distribution, dram, shared_bandwidth, leases)
+        for kind in memories_of(memory, between)
     ]
     check_heeded(systems, shared_bandwidth, leases)
     rows: list[dict[str, Any]] = []

@@ -11,7 +11,8 @@ import typer
 
 from linkwright import GpuModel, GpuSystem, choice_names, names
 from linkwright.cli import output
-from linkwright.cli.options import among
+from linkwright.cli.options import among, gpu_ids
+from linkwright.cli.standard_input import given_machine
 from linkwright.errors import printable
 from linkwright.files import read_text
 from linkwright.texts import duration
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 MEMORY = choice_names()["memory_system"]
+# How many GPUs there are without a machine.
+GPUS = 4
 # What the options are that not all memory systems heed, where they are not given.
 DEFAULTS = {
     "shared_bandwidth": 32.0,
@@ -34,11 +37,43 @@ def choice(what: str, known: list[str]) -> dict[str, Any]:
     return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
 
 
-Gpus = Annotated[int, typer.Option(metavar="N", min=1, max=32, help="How many GPUs.")]
-Preset = Annotated[
-    str,
+Gpus = Annotated[
+    int | None,
     typer.Option(
-        metavar="NAME|FILE", help="The GPUs: a model's name, or its file, with a [hierarchy]."
+        metavar="N",
+        min=1,
+        max=32,
+        help="How many GPUs; 4, or all of the machine's, if absent.",
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="What lies inside the GPUs: a model's name, or its file, with a [hierarchy]; r9-nano, "
+        "or the machine's own, if absent.",
+    ),
+]
+Machine = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="NAME|FILE|-",
+        help="What lies between the GPUs: a preset's name or a machine's file; PCIe as the GPU's "
+        "file says if absent.",
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(metavar="IDS", help="Which GPUs of the machine, such as 0,3 or 0-3."),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PART",
+        help="A part of the machine that is absent: a device, such as mlx5_3, or all links of a "
+        "pair, such as GPU0-GPU3; repeatable.",
     ),
 ]
 Distribution = Annotated[
@@ -120,9 +155,44 @@ def check_heeded(
             )
 
 
+def between_of(
+    machine: str | None, on: str | None, without: list[str] | None, gpus: int | None
+) -> dict[str, Any]:
+    """What lies between the GPUs, and how many there are, as `system_of` takes them.
+
+    Raises:
+        typer.BadParameter: If `on` or `without` names parts of no machine, or both `on` and `gpus`
+            are given.
+    """
+    if machine is None:
+        if on is not None or without:
+            option = "--without" if on is None else "--on"
+            raise typer.BadParameter(f"{option} is of a machine; give --machine, too.")
+        return {"gpus": gpus or GPUS}
+    if on is not None and gpus is not None:
+        raise typer.BadParameter("--on names the GPUs, and --gpus counts them; give one.")
+    return {
+        "machine": given_machine(machine),
+        "on": gpu_ids(on) or None,
+        "without": without or (),
+        "gpus": gpus,
+    }
+
+
+def memories_of(wanted: list[str] | None, between: dict[str, Any]) -> list[str]:
+    """The memory systems to compare; of a machine only those for which it has the memory."""
+    known = [name for name in MEMORY if "machine" not in between or not needs_shared(name)]
+    return list(dict.fromkeys(wanted or known))
+
+
+def needs_shared(memory: str) -> bool:
+    """Whether a memory system has memory that all GPUs share."""
+    return "shared_bandwidth" in GpuSystem(memory=cast("names.MemorySystemName", memory)).heeds
+
+
 def system_of(
-    preset: str,
-    gpus: int,
+    preset: str | None,
+    between: dict[str, Any],
     memory: str,
     distribution: str,
     dram: str,
@@ -134,9 +204,9 @@ def system_of(
 ) -> GpuSystem:
     """The GPUs that were asked for."""
     return GpuSystem(
-        _model(preset),
-        gpus,
-        cast("names.MemorySystemName", memory),
+        None if preset is None else _model(preset),
+        memory=cast("names.MemorySystemName", memory),
+        **between,
         distribution=cast("names.DistributionName", distribution),
         remote=remote.split(",") if remote else (),
         dram=cast("names.DramName", dram),

@@ -1,20 +1,21 @@
 //! Requests between caches, memory and the host: over links, and to where they go.
 
 use super::address::{AddressMap, Pages};
-use super::fabric::{self, MemoryLinks, pcie_path, shared_path};
 use super::protocol::CoherenceProtocol;
 use super::requests::{Request, Stage};
 use super::run::GpuOptions;
 use super::system::{Event, Gpus};
+use super::wiring::{self, shared_path};
 use crate::engine::Scheduler;
+use crate::network::wires::{WirePath, Wires, pair_path};
 use crate::system::gpus::Hierarchy;
 use crate::units::Picoseconds;
 
 /// Holds the links that a memory system goes over. Shared memory has those to and from its
-/// controllers, and needs no others; the rest have PCIe between GPUs and the host.
+/// controllers, and needs no others; the rest have a machine's, or PCIe, between GPUs and the host.
 #[derive(Debug)]
 pub(super) struct Links {
-    links: MemoryLinks,
+    links: Wires,
     pages: Pages,
     gpus: u32,
     banks: u32,
@@ -27,8 +28,10 @@ impl Links {
     pub(super) fn new(hierarchy: &Hierarchy, options: &GpuOptions) -> Self {
         let (gpus, pages) = (options.gpus, options.memory.pages());
         let links = match pages {
-            Pages::Shared => fabric::shared(hierarchy, gpus, options.shared_bandwidth),
-            Pages::Own | Pages::Pinned | Pages::Migrating => fabric::pcie(hierarchy, gpus),
+            Pages::Shared => wiring::shared(hierarchy, gpus, options.shared_bandwidth),
+            Pages::Own | Pages::Pinned | Pages::Migrating => {
+                options.between.cloned().unwrap_or_else(|| wiring::pcie(hierarchy, gpus))
+            }
         };
         Self { links, pages, gpus, banks: hierarchy.second.banks, remote: 0 }
     }
@@ -42,7 +45,13 @@ impl Links {
             Pages::Pinned => gpus,
             Pages::Own | Pages::Migrating => AddressMap::memory(physical),
         };
-        if to_home { pcie_path(gpus, gpu, home) } else { pcie_path(gpus, home, gpu) }
+        if to_home { self.between(gpu, home) } else { self.between(home, gpu) }
+    }
+
+    /// Gives the path from a GPU, or the host behind the last of them, to another.
+    #[inline]
+    pub(super) fn between(&self, from: u32, to: u32) -> WirePath {
+        pair_path(self.gpus + 1, from, to)
     }
 
     /// Puts a request on its next link: when it is through, and whether that was the last.
@@ -65,7 +74,7 @@ impl Links {
     }
 
     /// Gives the links that this memory system goes over.
-    pub(super) fn used(&self) -> &MemoryLinks {
+    pub(super) fn used(&self) -> &Wires {
         &self.links
     }
 }

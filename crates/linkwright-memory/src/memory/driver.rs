@@ -2,7 +2,6 @@
 
 use super::address::{AddressMap, LINE};
 use super::error::GpuRunError;
-use super::fabric::pcie_path;
 use super::kernel::KernelWorkload;
 use super::protocol::{CoherenceProtocol, Flush, Level};
 use super::requests::{Request, Stage};
@@ -182,7 +181,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         self.first.meet(&self.protocol);
     }
 
-    /// Copies a buffer, page by page over PCIe.
+    /// Copies a buffer, page by page from or to the host.
     fn copy(
         &mut self,
         buffer: usize,
@@ -207,7 +206,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             let (from, to) = if is_in { (host, gpu) } else { (gpu, host) };
             let request = self.requests.add(Request {
                 stage: Stage::Copied,
-                path: pcie_path(self.counts.gpus, from, to),
+                path: self.links.between(from, to),
                 bytes: (lines * LINE) as u32,
                 ..Request::new(line, physical, at.0, gpu)
             });

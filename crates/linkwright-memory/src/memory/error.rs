@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
-use super::address::OutOfMemory;
+use super::address::{OutOfMemory, Pages};
 use super::kernel::benchmarks::SizeError;
+use super::memory_system::{MemorySystem, memory_systems};
 use super::placement::RemoteError;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::EngineError;
@@ -73,6 +74,11 @@ pub enum GpuRunError {
         /// Names its protocol.
         protocol: &'static str,
     },
+    /// Shared memory on a machine, which has none.
+    NoSharedMemory {
+        /// Names the memory system.
+        memory: &'static str,
+    },
     /// A work-group that no compute unit has room for.
     Group {
         /// The kernel.
@@ -124,6 +130,16 @@ impl Diagnose for GpuRunError {
                 "`{memory}` keeps accesses in order, which `{protocol}` cannot without fences"
             ))
             .remedy("take relaxed consistency, or a protocol that has an `in_order`"),
+            Self::NoSharedMemory { memory } => {
+                let has_it =
+                    |it: &&'static dyn MemorySystem| it.pages() != Pages::Shared && *it.name() != **memory;
+                let others = memory_systems();
+                let others: Vec<&str> = others.iter().filter(has_it).map(|it| it.name()).collect();
+                Diagnosis::of(format!(
+                    "a machine's links lead to no memory that GPUs share, as `{memory}` has it"
+                ))
+                .remedy(format!("take {}", others.join(", ")))
+            }
             Self::Group { kernel, needs } => {
                 Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))
                     .remedy(needs.clone())

@@ -2,7 +2,6 @@
 
 use super::address::AddressMap;
 use super::cache::NONE;
-use super::fabric::pcie_path;
 use super::levels::{Caches, Looked, Shape};
 use super::protocol::{CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
 use super::requests::{First, Kind, Request, Stage};
@@ -154,7 +153,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             scheduler.schedule(Picoseconds(at + self.counts.crossbar), Event::Arrive(index));
         } else {
             self.links.count_remote();
-            let path = pcie_path(self.counts.gpus, gpu, owner);
+            let path = self.links.between(gpu, owner);
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             scheduler.schedule(Picoseconds(at), Event::Cross(index));
         }

@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use super::fabric::pcie_path;
 use super::protocol::CoherenceProtocol;
 use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
@@ -162,7 +161,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let now = scheduler.now();
         let request = self.requests.add(Request {
             stage: Stage::Page,
-            path: pcie_path(self.counts.gpus, from, to),
+            path: self.links.between(from, to),
             bytes: self.hierarchy.page.0 as u32,
             ..Request::new(first, self.map.physical(first), now.0, to)
         });

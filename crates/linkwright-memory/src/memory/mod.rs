@@ -19,7 +19,6 @@ mod dram;
 mod driver;
 mod error;
 mod evicting;
-pub mod fabric;
 mod first_level;
 mod home;
 mod issue;
@@ -45,6 +44,7 @@ mod timeline;
 mod tlb;
 mod tracker;
 mod wavefronts;
+pub mod wiring;
 
 pub use access_trace::{AccessRecord, AccessTrace, AccessesAsked};
 pub use address::{Distribution, OutOfMemory, Pages};
@@ -53,7 +53,6 @@ pub use costs::costs;
 pub use dram::DramTiming;
 pub use driver::DriverStep;
 pub use error::{GpuRunError, MOST_GPUS};
-pub use fabric::Carried;
 pub use memory_system::{
     AnyProtocol, InOrder, MemorySystem, VisitMemorySystems, memory_system, memory_systems,
     visit_memory_systems,

@@ -128,7 +128,7 @@ mod tests {
         workload
     }
 
-    fn options(memory: &str) -> GpuOptions {
+    fn options(memory: &str) -> GpuOptions<'static> {
         let distribution = Distribution::First;
         let memory = memory_system(memory).unwrap();
         GpuOptions { gpus: 2, memory, distribution, with_code: false, ..GpuOptions::default() }

@@ -1,11 +1,10 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
 use super::access_trace::{AccessTrace, AccessesAsked};
-use super::address::Distribution;
+use super::address::{Distribution, Pages};
 use super::dram::DramTiming;
 use super::driver::DriverStep;
 use super::error::{GpuRunError, MOST_GPUS};
-use super::fabric::Carried;
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{Image, KernelWorkload};
 use super::memory_system::MemorySystem;
@@ -15,14 +14,18 @@ use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
 use super::timeline::Timeline;
 use crate::engine::{Engine, Hook, Scheduler};
+use crate::network::wires::{Carried, Wires};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// What a run is of, beside its workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GpuOptions {
+pub struct GpuOptions<'a> {
     /// How many GPUs.
     pub gpus: u32,
+    /// What lies between the GPUs, and the host, which is the last end
+    /// ([`wires::between`](crate::network::wires::between)); PCIe as their file says where absent.
+    pub between: Option<&'a Wires>,
     /// How they share memory: an entry of [`memory_systems`](super::memory_systems), or one of
     /// one's own.
     pub memory: &'static dyn MemorySystem,
@@ -48,10 +51,11 @@ pub struct GpuOptions {
     pub accesses: Option<AccessesAsked>,
 }
 
-impl Default for GpuOptions {
+impl Default for GpuOptions<'_> {
     fn default() -> Self {
         Self {
             gpus: 1,
+            between: None,
             memory: &NonCoherent::RDMA,
             distribution: Distribution::default(),
             with_data: true,
@@ -164,7 +168,7 @@ pub fn build(
 pub fn run(
     hierarchy: &Hierarchy,
     workload: &KernelWorkload,
-    options: &GpuOptions,
+    options: &GpuOptions<'_>,
     hook: Option<Hook<'_>>,
 ) -> Result<GpuRun, GpuRunError> {
     check(hierarchy, workload, options)?;
@@ -176,7 +180,7 @@ pub fn run(
 pub struct Play<'a, 'h> {
     hierarchy: &'a Hierarchy,
     workload: &'a KernelWorkload,
-    options: &'a GpuOptions,
+    options: &'a GpuOptions<'a>,
     hook: Option<Hook<'h>>,
 }
 
@@ -207,12 +211,15 @@ impl Play<'_, '_> {
 fn check(
     hierarchy: &Hierarchy,
     workload: &KernelWorkload,
-    options: &GpuOptions,
+    options: &GpuOptions<'_>,
 ) -> Result<(), GpuRunError> {
     if options.gpus == 0 || options.gpus > MOST_GPUS {
         return Err(GpuRunError::Gpus { gpus: options.gpus });
     }
     options.memory.check()?;
+    if options.between.is_some() && options.memory.pages() == Pages::Shared {
+        return Err(GpuRunError::NoSharedMemory { memory: options.memory.name() });
+    }
     placement::check(workload, options)?;
     let compute = &hierarchy.compute;
     let wavefronts = compute.simds * compute.wavefronts;

@@ -2,7 +2,6 @@
 
 use super::cache::{NONE, copy_masked};
 use super::evicting::EvictsForWrite;
-use super::fabric::pcie_path;
 use super::kernel::Image;
 use super::levels::{Caches, Looked, Shape};
 use super::protocol::{
@@ -379,7 +378,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         if owner == gpu {
             scheduler.schedule(Picoseconds(at + self.counts.crossbar), Event::Arrive(index));
         } else {
-            let path = pcie_path(self.counts.gpus, owner, gpu);
+            let path = self.links.between(owner, gpu);
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             scheduler.schedule(Picoseconds(at), Event::Cross(index));
         }

@@ -2,8 +2,8 @@
 
 use super::address::LINE;
 use super::costs::messages;
-use super::fabric::shared_time;
 use super::memory_system::MemorySystem;
+use super::wiring::shared_time;
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -18,7 +18,7 @@ pub struct SharedBytes {
 
 /// Gives what bytes take whose lines are read and written whole, by the messages of a memory system.
 ///
-/// The links are those that runs of kernels go over ([`fabric::shared`](super::fabric::shared)).
+/// The links are those that runs of kernels go over ([`wiring::shared`](super::wiring::shared)).
 #[must_use]
 pub fn shared_bytes(
     hierarchy: &Hierarchy,

@@ -1,8 +1,8 @@
 //! Several GPUs with caches and memory, as one model of events.
 //!
 //! What it represents: wavefronts on compute units run kernels, through first-level caches of
-//! vectors, scalars and instructions, a second level by banks, and channels of memory; PCIe or a
-//! switch of shared memory joins the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
+//! vectors, scalars and instructions, a second level by banks, and channels of memory; PCIe, a machine's
+//! links or a switch of shared memory join the GPUs. A [`CoherenceProtocol`] decides what each cache and home does with a line; time,
 //! queues and data are here. What it leaves out: the LDS's bank conflicts, and what a work-group's registers keep from running beside others.
 
 use super::access_trace::AccessTrace;
@@ -127,7 +127,7 @@ pub(super) struct Gpus<'w, P: CoherenceProtocol> {
     pub counts: Counts,
     pub hierarchy: &'w Hierarchy,
     pub workload: &'w KernelWorkload,
-    pub options: &'w GpuOptions,
+    pub options: &'w GpuOptions<'w>,
 
     pub requests: Requests<P::Stamp>,
     pub phases: Phases,
@@ -159,7 +159,7 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
         protocol: P,
         hierarchy: &'w Hierarchy,
         workload: &'w KernelWorkload,
-        options: &'w GpuOptions,
+        options: &'w GpuOptions<'w>,
     ) -> Result<Self, GpuRunError> {
         let counts = Counts::of(hierarchy, options.gpus);
         let path = protocol.path();

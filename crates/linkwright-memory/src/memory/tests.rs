@@ -36,7 +36,7 @@ fn r9_nano() -> &'static Hierarchy {
     gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known")
 }
 
-fn options(memory: &str) -> GpuOptions {
+fn options(memory: &str) -> GpuOptions<'static> {
     let memory = memory_system(memory).unwrap();
     let limit = Picoseconds(Picoseconds::SECOND.0 / 100);
     GpuOptions { gpus: 4, memory, limit, ..GpuOptions::default() }

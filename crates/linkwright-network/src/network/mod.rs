@@ -2,7 +2,7 @@
 //!
 //! Over a whole system, messages go from GPU to GPU: [`packet`] and [`FlowTransport`] are two models
 //! of it behind one [`Transport`]. Within servers both take the same paths, and both ask a
-//! [`routing`] for the way through the fabric.
+//! [`routing`] for the way through the fabric. Messages of caches take fixed paths, [`wires`].
 //!
 //! On one server, its links become resources, one per direction ([`route::Routes`]); a route says
 //! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
@@ -28,6 +28,7 @@ mod site;
 pub mod synthetic;
 pub mod traffic;
 pub mod transport;
+pub mod wires;
 
 pub use connections::{Arrival, Connections, TransferCount};
 pub use flow::{FlowId, FlowNetwork};

@@ -14,7 +14,7 @@ fn r9_nano() -> &'static Hierarchy {
     gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known")
 }
 
-fn named(name: &str) -> GpuOptions {
+fn named(name: &str) -> GpuOptions<'static> {
     let memory = memory_systems().get(name).unwrap();
     GpuOptions { gpus: 2, memory, limit: Picoseconds(10_000_000_000), ..GpuOptions::default() }
 }

@@ -18,6 +18,7 @@ pub mod identity;
 pub mod import;
 pub mod kinds;
 pub mod locality;
+pub mod packet_format;
 pub mod presets;
 pub mod server;
 #[doc(hidden)]
@@ -29,8 +30,8 @@ pub use calibration::{
     Calibration, Deviation, LaunchProcesses, MeasuredLaunch, PeakShare, Residual,
 };
 pub use composition::{
-    AbstractNode, InterfaceRule, NodeError, PortOrder, ServerKind, ServerPlace, System,
-    SystemChannel, SystemDevice,
+    AbstractNode, InterfaceRule, NodeError, PartError, PortOrder, ServerKind, ServerPlace, System,
+    SystemChannel, SystemDevice, SystemPart,
 };
 pub use error::SystemError;
 pub use export::{ExportFormat, Exported, export};
@@ -40,6 +41,7 @@ pub use identity::Identity;
 pub use import::{ImportFormat, ImportOptions, import, importer, importers};
 pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};
+pub use packet_format::PacketFormat;
 pub use server::{Device, DeviceId, HostMemory, Link, Server, ServerBuilder, ServerError};
 pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use views::in_switch::{NoReducingSwitch, SwitchWire, reducing_switches};

@@ -496,6 +496,12 @@ impl Server {
         Ok(self)
     }
 
+    /// Leaves out links, by their indices.
+    pub(in crate::system) fn without_links(&self, absent: &BTreeSet<usize>) -> Self {
+        let links = self.links.iter().enumerate().filter(|(at, _)| !absent.contains(at));
+        Self { links: links.map(|(_, link)| link.clone()).collect(), ..self.clone() }
+    }
+
     /// The same machine under another name.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {

@@ -76,7 +76,7 @@ pub struct Observed {
 pub struct Played<'a> {
     hierarchy: &'a Hierarchy,
     litmus: &'a Litmus,
-    options: GpuOptions,
+    options: GpuOptions<'a>,
     /// Whether all caches have read x and y before.
     warm: bool,
     programs: Vec<Vec<LitmusStep>>,
@@ -94,7 +94,7 @@ impl<'a> Played<'a> {
         hierarchy: &'a Hierarchy,
         litmus: &'a Litmus,
         warm: bool,
-        options: &GpuOptions,
+        options: &GpuOptions<'a>,
     ) -> Result<Self, OutOfMemory> {
         let options = GpuOptions { with_data: true, ..*options };
         let mut maps = [Pages::Own, Pages::Shared]

@@ -16,7 +16,7 @@ fn small() -> Hierarchy {
     small
 }
 
-fn options(memory: &str) -> GpuOptions {
+fn options(memory: &str) -> GpuOptions<'static> {
     let memory = memory_system(memory).unwrap();
     GpuOptions { gpus: 4, memory, limit: Picoseconds(1_000_000_000), ..GpuOptions::default() }
 }

@@ -8,7 +8,7 @@ const GPUS: u64 = 4;
 /// Lines that a wavefront's buffer holds behind that of the instruction that it is at.
 const AHEAD: u64 = 3;
 
-fn without_data(memory: &str) -> GpuOptions {
+fn without_data(memory: &str) -> GpuOptions<'static> {
     GpuOptions { with_data: false, ..options(memory) }
 }
 

@@ -16,6 +16,7 @@
 
 mod attachment;
 mod interfaces;
+mod named_parts;
 mod node;
 mod numbers;
 mod speeds;
@@ -26,6 +27,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use attachment::{InterfaceRule, PortOrder};
+pub use named_parts::{PartError, SystemPart};
 pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::ServerPlace;
 pub use speeds::{InterfaceSpeeds, SpeedSource};

@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{LinkPath, MemoryLinks, Rate, of_bank};
+use super::of_bank;
+use crate::network::wires::{WirePath, WireRate, Wires};
 use crate::system::gpus::{Hierarchy, WiringShape};
 use crate::units::Bandwidth;
 
@@ -94,7 +95,7 @@ impl Layout {
 /// Alone, a message takes each link's latency and its bytes' time on it. The last link's latency
 /// stands with the first link, as it does in a switch: no queue tells the difference.
 #[must_use]
-pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> MemoryLinks {
+pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> Wires {
     let banks = hierarchy.second.banks;
     let cycle = hierarchy.cycle.0;
     let wiring = hierarchy.wiring.as_ref();
@@ -111,26 +112,26 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> MemoryL
             [2 * link, it.between.map_or(link, |between| u64::from(between) * cycle)]
         }
     };
-    let rate = |bandwidth: u64| Rate::Bytes { bandwidth, cycle };
+    let rate = |bandwidth: u64| WireRate::Bytes { bandwidth, cycle };
     let of_bank = of_bank(hierarchy, bandwidth);
     let between = rate(wiring.and_then(|it| it.bandwidth).unwrap_or(bandwidth).0.max(1));
     let ways: Vec<Vec<u32>> =
         (0..gpus * banks).map(|end| layout.way(end / banks, end % banks)).collect();
 
-    let mut links = MemoryLinks::new();
+    let mut links = Wires::new();
     let mut joined = BTreeMap::new();
     for down in [true, false] {
         let mut link = |of: (String, String), bandwidth, is_first: bool| {
             let (from, to) = if is_first { of } else { (of.1, of.0) };
             let latency = if is_first { of_ends } else { 0 };
-            links.link(format!("{from} to {to}"), rate(bandwidth), latency)
+            links.channel(format!("{from} to {to}"), rate(bandwidth), latency)
         };
         let bank_of = |end: u32| format!("GPU{} L2 bank {}", end / banks, end % banks);
         if layout.shape == WiringShape::Crossbar {
             let path = |end: u32| {
                 let of = (bank_of(end), format!("controller {}", end % banks));
                 let (from, to) = if down { of } else { (of.1, of.0) };
-                links.link(format!("{from} to {to}"), rate(of_bank), of_ends / 2)
+                links.channel(format!("{from} to {to}"), rate(of_bank), of_ends / 2)
             };
             let paths: Vec<u32> = (0..gpus * banks).map(path).collect();
             paths.iter().for_each(|link| links.path(&[*link]));
@@ -153,7 +154,7 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> MemoryL
                 let (from, to) = if down { (step[0], step[1]) } else { (step[1], step[0]) };
                 let link = joined.entry((from, to)).or_insert_with(|| {
                     let name = format!("{} to {}", layout.name(from), layout.name(to));
-                    links.link(name, between, of_others)
+                    links.channel(name, between, of_others)
                 });
                 path.push(*link);
             }
@@ -170,7 +171,7 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> MemoryL
 /// Gives the path from a bank, by its number over all GPUs, to its controller, or back.
 #[inline]
 #[must_use]
-pub fn shared_path(banks: u32, bank: u32, to_memory: bool) -> LinkPath {
+pub fn shared_path(banks: u32, bank: u32, to_memory: bool) -> WirePath {
     if to_memory { bank } else { banks + bank }
 }
 

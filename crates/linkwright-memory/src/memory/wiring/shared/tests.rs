@@ -20,7 +20,7 @@ fn wired(shape: WiringShape, change: impl FnOnce(&mut PackageWiring)) -> Hierarc
 }
 
 /// Carries messages, each a path, when it leaves and its bytes, and gives when each is there.
-fn carried(mut links: MemoryLinks, messages: &[(LinkPath, u64, u64)]) -> Vec<u64> {
+fn carried(mut links: Wires, messages: &[(WirePath, u64, u64)]) -> Vec<u64> {
     let mut there = vec![0; messages.len()];
     let mut next: BinaryHeap<_> =
         messages.iter().enumerate().map(|(at, (_, time, _))| Reverse((*time, at, 0_u8))).collect();
@@ -159,7 +159,7 @@ fn one_switch_carries_as_it_does_unsaid() {
     let said = wired(WiringShape::Switch, |it| it.link = 70);
     let unsaid = Hierarchy { wiring: None, ..said.clone() };
     let messages: Vec<_> = (0..2000_u64)
-        .map(|at| ((at * 37 % 64) as LinkPath, at * at * 977 % 90_000, 12 + at % 3 * 28))
+        .map(|at| ((at * 37 % 64) as WirePath, at * at * 977 % 90_000, 12 + at % 3 * 28))
         .collect();
     let [one, other] = [said, unsaid].map(|it| carried(shared(&it, 4, SLOW), &messages));
     assert_eq!(one, other);

@@ -8,7 +8,7 @@
 
 use proptest::prelude::*;
 
-use super::{MemoryLinks, Rate};
+use super::{WireRate, Wires};
 use crate::engine::{Engine, EngineError, Model, Scheduler};
 use crate::network::packet::{
     Arbitration, NicPolicy, OldestFirst, PacketNetwork, PacketSettings, Switching, TurnByTurn,
@@ -40,7 +40,7 @@ struct Sent {
 
 /// These links, from each port to each over a switch.
 struct Star<'t> {
-    links: MemoryLinks,
+    links: Wires,
     traffic: &'t [Sent],
     crossed: Vec<u8>,
     delivered: Vec<u64>,
@@ -48,13 +48,13 @@ struct Star<'t> {
 
 impl<'t> Star<'t> {
     fn new(traffic: &'t [Sent]) -> Self {
-        let rate = Rate::Bytes { bandwidth: BANDWIDTH.0, cycle: CYCLE };
-        let mut links = MemoryLinks::new();
+        let rate = WireRate::Bytes { bandwidth: BANDWIDTH.0, cycle: CYCLE };
+        let mut links = Wires::new();
         for port in 0..PORTS {
-            links.link(format!("port {port} to switch"), rate, LATENCY + SWITCH);
+            links.channel(format!("port {port} to switch"), rate, LATENCY + SWITCH);
         }
         for port in 0..PORTS {
-            links.link(format!("switch to port {port}"), rate, LATENCY);
+            links.channel(format!("switch to port {port}"), rate, LATENCY);
         }
         for from in 0..PORTS {
             for to in 0..PORTS {

@@ -1,0 +1,90 @@
+//! What packets of each kind of link carry, and what they add to their data.
+//!
+//! Line coding is no part of it: bandwidths are those behind it.
+
+use crate::system::kinds::LinkKind;
+
+/// Says what a packet of a link carries, and what it adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketFormat {
+    /// Counts the bytes of data of a packet, at most.
+    pub payload: u64,
+    /// Counts the bytes that a packet adds: its header, framing and checksum.
+    pub header: u64,
+    /// Counts the bytes of a flit. A packet is whole flits.
+    pub flit: u64,
+    /// Says where the numbers come from.
+    pub source: &'static str,
+}
+
+impl PacketFormat {
+    /// Adds nothing to data.
+    pub const BARE: Self = Self {
+        payload: u64::MAX,
+        header: 0,
+        flit: 1,
+        source: "assumed to lose nothing: the PCIe beside it does",
+    };
+
+    /// Gives the bytes that cross a link for a message of so many bytes. A message without data is a
+    /// packet, too.
+    #[inline]
+    #[must_use]
+    pub const fn on_the_wire(&self, bytes: u64) -> u64 {
+        let packets = if bytes <= self.payload { 1 } else { bytes.div_ceil(self.payload) };
+        // Only the last packet is not full: full ones are whole flits.
+        (bytes + packets * self.header).div_ceil(self.flit) * self.flit
+    }
+}
+
+impl LinkKind {
+    /// Says what packets of this kind of link carry.
+    #[must_use]
+    pub const fn packet_format(self) -> PacketFormat {
+        if self.is_nvlink() || self.is_xgmi() || matches!(self, Self::NvlinkC2c) {
+            let source = if self.is_nvlink() {
+                "Foley and Danskin, Ultra-Performance Pascal GPU and NVLink Interconnect (IEEE Micro, \
+                 2017): flits of 128 bits, a header of one, at most 16 of data"
+            } else {
+                "assumed as of NVLink"
+            };
+            PacketFormat { payload: 256, header: 16, flit: 16, source }
+        } else if self.is_pcie() {
+            let source = "PCI Express base specification: 4 bytes of framing, 16 of a header of four \
+                          words, 4 of a checksum; 256 bytes of data, as root ports of servers allow";
+            PacketFormat { payload: 256, header: 24, flit: 4, source }
+        } else {
+            PacketFormat::BARE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_add_their_headers_and_fill_flits() {
+        let nvlink = LinkKind::Nvlink2.packet_format();
+        // A request is a flit of header and one of 12 bytes; a line is four more.
+        assert_eq!([0, 12, 64, 68].map(|bytes| nvlink.on_the_wire(bytes)), [16, 32, 80, 96]);
+        assert_eq!([256, 257, 4096].map(|bytes| nvlink.on_the_wire(bytes)), [272, 304, 4352]);
+        let pcie = LinkKind::Pcie3.packet_format();
+        assert_eq!([0, 12, 68, 4096].map(|bytes| pcie.on_the_wire(bytes)), [24, 36, 92, 4480]);
+        assert_eq!(
+            [0, 68, 4096].map(|bytes| LinkKind::Qpi.packet_format().on_the_wire(bytes)),
+            [0, 68, 4096]
+        );
+    }
+
+    #[test]
+    fn a_longer_message_takes_no_less_of_any_link() {
+        for kind in LinkKind::ALL {
+            let format = kind.packet_format();
+            assert!(!format.source.is_empty());
+            let crossing: Vec<u64> = (0..1000).map(|bytes| format.on_the_wire(bytes)).collect();
+            assert!(crossing.is_sorted(), "{}", kind.name());
+            assert!((0..).zip(&crossing).all(|(bytes, on)| *on >= bytes), "{}", kind.name());
+        }
+    }
+}
