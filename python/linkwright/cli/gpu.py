@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -47,13 +46,14 @@ from linkwright.cli.gpu_options import (
     shown,
     system_of,
 )
-from linkwright.cli.options import Json, among
-from linkwright.cli.runs import Wanted, save_timeline
+from linkwright.cli.options import Json, RunDirectory, among
+from linkwright.cli.runs import Wanted, save_timeline, write_played
 from linkwright.cli.standard_input import DASH, standard_input
 from linkwright.cli.traces import LIMIT, Events, Since, Until, check_events, write_events
 from linkwright.cli.traces import Limit as Rows
 from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT, read_text
+from linkwright.runs.gpu.run import between_words, fields_of
 from linkwright.texts import counted, duration, percent
 
 app = typer.Typer(
@@ -141,6 +141,7 @@ def run(
     trace_limit: Rows = LIMIT,
     trace_from: Since = 0.0,
     trace_until: Until = None,
+    to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Run a benchmark or a kernel of one's own, and say what it took and what its caches did.
@@ -153,7 +154,7 @@ def run(
     what = _what(benchmark)
     if size is not None and isinstance(what, GpuKernel):
         raise typer.BadParameter("--size is for benchmarks; a kernel of one's own has none.")
-    wanted = Wanted(timeline=timeline)
+    wanted = Wanted(to=to, timeline=timeline)
     wanted.check()
     check_events(trace_of, events)
     if trace_of is None and (trace_from or trace_until is not None):
@@ -191,8 +192,12 @@ def run(
 
         save_timeline(gpu_timeline(found), timeline)
         output.say(f"wrote {timeline}", stderr=True)
+    if to is not None:
+        from linkwright.runs.gpu.run import KernelRun
+
+        write_played(KernelRun(found), to)
     if json:
-        output.print_json(_fields(found))
+        output.print_json(fields_of(found))
     else:
         _print(found)
     if found.correct is False:
@@ -300,26 +305,12 @@ def compare(
         )
     output.print_table(made)
     if systems[0].machine is not None:
-        output.say(_between(systems[0]))
+        output.say(between_words(systems[0]))
         if absent := [name for name in MEMORY if not memory and needs_shared(name)]:
             output.say(f"left out, since no memory there is shared by all: {', '.join(absent)}")
 
 
 app.command()(litmus)
-
-
-def _between(system: GpuSystem) -> str:
-    """What lies between the GPUs and what inside, in a sentence."""
-    machine = system.machine
-    assert machine is not None
-    known = machine.gpu_names
-    gpus = ", ".join(known[gpu] for gpu in system.on)
-    lacks = f" without {', '.join(system.without)}" if system.without else ""
-    own = sorted({machine.gpu_models[gpu] or "own" for gpu in system.on})
-    inside = system.model
-    is_own = own == [inside.product] or own == [inside.name]
-    text = f"between {gpus}: the links of {machine.name}{lacks}; inside: {inside.name}"
-    return text if is_own else f"{text}, not the machine's {' and '.join(own)}"
 
 
 def _compared(
@@ -336,7 +327,7 @@ def _compared(
             run = system.run(what, size, limit=limit, progress=progress)
         except TimeLimitError as error:
             return row | {"time": None, "correct": None, "problem": error.problem}
-    fields = _fields(run)
+    fields = fields_of(run)
     kinds = {cache["cache"]: cache for cache in fields["caches"]}
     return row | {
         "time": run.time,
@@ -351,69 +342,8 @@ def _compared(
     }
 
 
-def _fields(run: GpuRun) -> dict[str, Any]:
-    """A run as JSON has it."""
-    return {
-        "benchmark": run.benchmark,
-        "size": run.size,
-        "gpus": run.system.gpus,
-        "machine": run.system.machine and run.system.machine.name,
-        "on": run.system.on,
-        "without": run.system.without,
-        "model": run.system.model.name,
-        "memory": run.system.memory,
-        "distribution": run.system.distribution,
-        "remote": run.system.remote,
-        "time": run.time,
-        "kernel_time": run.kernel_time,
-        "cycles": run.cycles,
-        "correct": run.correct,
-        "checked": run.checked,
-        "mismatch": run.mismatch,
-        "instructions": run.instructions,
-        "remote_accesses": run.remote_accesses,
-        "page_migrations": run.page_migrations,
-        "steps": list(run.steps()),
-        "caches": _sums(run.caches()),
-        "dram": _totals(
-            run.channels(), "reads", "writes", "copied_in", "copied_out", "timestamp_evictions"
-        ),
-        "links": list(run.links()),
-        "loads": list(run.loads()),
-    }
-
-
-def _totals(rows: Iterable[dict[str, Any]], *columns: str) -> dict[str, int]:
-    listed = list(rows)
-    return {column: sum(row[column] for row in listed) for column in columns}
-
-
-def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each kind of cache, with the mean latency of an answer."""
-    by_kind: dict[str, list[dict[str, Any]]] = {}
-    for row in caches:
-        by_kind.setdefault(row["cache"], []).append(row)
-    sums = []
-    for kind, rows in by_kind.items():
-        total = _totals(rows, "hits", "merged", "misses", "evictions", "write_backs")
-        count = total["hits"] + total["merged"] + total["misses"]
-        # A cache that has answered nobody has no latency.
-        used = [(row["answers"], row["latency"]) for row in rows if row["answers"]]
-        answers = sum(each for each, _ in used)
-        sums.append(
-            {
-                "cache": kind,
-                "count": len(rows),
-                **total,
-                "hit_rate": (total["hits"] + total["merged"]) / count if count else None,
-                "latency": sum(n * latency for n, latency in used) / answers if answers else None,
-            }
-        )
-    return sums
-
-
 def _print(run: GpuRun) -> None:
-    fields = _fields(run)
+    fields = fields_of(run)
     unknown = "no answer is expected" if run.size is None else "no data"
     # Loads may have brought stale words where memory is right.
     right = "memory at the end is right" if run.checked == "memory" else "the answer is right"
@@ -422,7 +352,7 @@ def _print(run: GpuRun) -> None:
     name = run.benchmark if run.size is None else f"{run.benchmark} {run.size:,}"
     output.say(f"{name} on {on}: {duration(run.time)}; {answer[run.correct]}")
     if run.system.machine is not None:
-        output.say(_between(run.system))
+        output.say(between_words(run.system))
     output.say(
         f"{run.cycles:,} cycles, {run.instructions:,} instructions, "
         f"{run.remote_accesses:,} remote accesses"

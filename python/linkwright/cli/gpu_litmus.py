@@ -9,7 +9,6 @@ import typer
 from linkwright import GpuSystem, choice_names, gpu_litmus, names
 from linkwright.cli import output
 from linkwright.cli.gpu_options import (
-    MEMORY,
     Bandwidth,
     Distribution,
     Dram,

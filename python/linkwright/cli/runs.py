@@ -18,7 +18,7 @@ from linkwright.texts import duration, large
 if TYPE_CHECKING:
     from linkwright.runs.timeline import Timeline
 
-__all__ = ["Wanted", "Watch", "save_timeline", "show", "watched"]
+__all__ = ["Wanted", "Watch", "save_timeline", "show", "watched", "write_played"]
 
 # Of each kind: some 100 MB of JSON, which viewers still open.
 SPANS = 200_000
@@ -175,13 +175,22 @@ def _pace(played: Run, watch: Watch) -> dict[str, float]:
     return {"seconds": watch.seconds, **rates}
 
 
+def write_played(played: Run, to: Path) -> None:
+    """Writes a run's tables and its report to a folder.
+
+    Raises:
+        FileError: If it cannot be written to.
+    """
+    from linkwright.runs.run import write_run
+
+    # Drawing may take longer than playing did.
+    with output.working("drawing the report"):
+        write_run(played, to)
+
+
 def _write(played: Run, wanted: Wanted) -> None:
     if wanted.to is not None:
-        from linkwright.runs.run import write_run
-
-        # Drawing may take longer than playing did.
-        with output.working("drawing the report"):
-            write_run(played, wanted.to)
+        write_played(played, wanted.to)
     if not (wanted.to or wanted.timeline):
         return
     timeline = played.timeline()

@@ -2,6 +2,7 @@
 
 mod code;
 mod controller;
+mod machine;
 mod settings;
 mod wiring;
 

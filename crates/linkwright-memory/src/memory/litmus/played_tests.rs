@@ -1,9 +1,13 @@
 //! Litmus tests on the simulator, at few seeds.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::*;
-use crate::memory::{GpuOptions, GpuRun, memory_system, memory_systems, run};
+use crate::memory::{GpuOptions, GpuRun, MemorySystem, Pages, memory_system, memory_systems, run};
+use crate::network::wires;
+use crate::system::System;
+use crate::system::presets::preset;
 use crate::system::gpus::{self, Hierarchy, LeasedLines, Merging, RequestTracker};
 use crate::units::{Bytes, Picoseconds};
 
@@ -44,6 +48,41 @@ fn coherent_memory_shows_nothing_forbidden() {
             let found = outcomes(&hierarchy, litmus.name, name, 12);
             let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
             assert_eq!(wrong, None, "{} under {name}", litmus.name);
+        }
+    }
+}
+
+/// Plays over the links of machines: NVLinks of which some pairs have none and meet at the host, and
+/// NVSwitches in parallel. Four GPUs of a machine, and two.
+#[test]
+fn coherent_memory_shows_nothing_forbidden_over_the_links_of_machines() {
+    let hierarchy = small();
+    let mut hook = |_| ControlFlow::Continue(());
+    for (name, gpus) in [
+        ("dgx1-v100", &[0, 1, 5, 6][..]),
+        ("dgx1-v100", &[0, 3]),
+        ("hgx-h100", &[0, 2, 5, 7]),
+        ("dgx2", &[1, 14]),
+    ] {
+        let system = System::of_server(Arc::new(preset(name).expect("it is a preset")));
+        let wires = wires::between(&system, gpus).expect("links join them").wires;
+        let has_memory =
+            |it: &&'static dyn MemorySystem| it.is_coherent() && it.pages() != Pages::Shared;
+        for memory in memory_systems().iter().filter(has_memory) {
+            let over = GpuOptions {
+                gpus: gpus.len() as u32,
+                between: Some(&wires),
+                ..options(memory.name())
+            };
+            for litmus in LITMUS_TESTS {
+                for warm in [false, true] {
+                    let played = Played::new(&hierarchy, litmus, warm, &over).unwrap();
+                    let found = played.outcomes(0..8, &mut hook).unwrap();
+                    let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
+                    let of = (name, memory.name(), litmus.name);
+                    assert_eq!(wrong, None, "{of:?}");
+                }
+            }
         }
     }
 }

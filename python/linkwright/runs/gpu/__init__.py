@@ -1,0 +1,1 @@
+"""Kernels inside GPUs: what a run of one took, over which links, as tables and a report."""

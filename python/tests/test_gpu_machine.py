@@ -1,0 +1,188 @@
+"""Kernels inside GPUs that a machine's links join."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from commands import linkwright
+
+from linkwright import GpuSystem, MachineError, SimulationError, System, load_system
+from linkwright.errors import AllocationError
+
+DGX1 = ("--machine", "dgx1-v100", "--preset", "r9-nano")
+SMALL = ("gpu", "run", "mt", "--size", "128")
+
+
+def of_machine(*gpus: int, name: str = "dgx1-v100", **options: object) -> GpuSystem:
+    """GPUs of a machine, with the inside of the only model that has one."""
+    return GpuSystem("r9-nano", machine=load_system(name), on=list(gpus), **options)  # type: ignore[arg-type]
+
+
+def test_the_shell_and_python_give_the_same_over_a_machine_s_links() -> None:
+    result = linkwright(*SMALL, *DGX1, "--on", "0,3", "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    run = of_machine(0, 3).run("mt", 128)
+    assert (told["machine"], told["on"], told["model"]) == ("dgx1-v100", [0, 3], "r9-nano")
+    assert (run.correct, told["time"]) == (True, run.time)
+    assert told["links"] == list(run.links())
+    carried = {row["link"]: row["bytes"] for row in run.links()}
+    assert carried["GPU0 to GPU3"] > 0
+    assert carried["GPU3 to GPU0"] > 0
+    # Copies come from the host, from the same CPU to both.
+    assert carried["CPU0 to PCIE0"] + carried["CPU0 to PCIE1"] == 128 * 128 * 4
+    assert all(0 < row["utilisation"] <= 1 for row in run.links())
+
+
+def test_the_output_says_what_lies_between_and_what_inside() -> None:
+    said = linkwright(*SMALL, *DGX1, "--on", "0,3", "--without", "GPU0-GPU3").stdout
+    assert (
+        "between GPU0, GPU3: the links of dgx1-v100 without GPU0-GPU3; inside: r9-nano, not the "
+        "machine's V100-SXM2-16GB" in " ".join(said.split())
+    )
+
+
+def test_all_gpus_of_a_machine_take_part_where_nobody_names_them() -> None:
+    whole = GpuSystem("r9-nano", machine=load_system("hgx-h100"))
+    assert (whole.gpus, whole.on) == (8, list(range(8)))
+    assert GpuSystem("r9-nano", 2, machine=load_system("hgx-h100")).on == [0, 1]
+    lacking = GpuSystem("r9-nano", 2, machine=load_system("hgx-h100"), without=["GPU0"])
+    assert (lacking.on, lacking.without) == ([1, 2], ["GPU0"])
+    assert lacking.machine == load_system("hgx-h100")
+
+
+def test_links_decide_how_long_a_kernel_takes() -> None:
+    def time(system: GpuSystem) -> float:
+        run = system.run("mt", 128)
+        assert run.correct
+        return run.kernel_time
+
+    # Two NVLinks, one, and no NVLink but two sockets.
+    times = [time(of_machine(0, 3)), time(of_machine(0, 1)), time(of_machine(0, 5))]
+    assert times == sorted(times)
+    assert times[0] < times[2]
+    assert time(of_machine(0, 3, without=["GPU0-GPU3"])) > times[0]
+    assert time(of_machine(0, 3, without=["mlx5_3", "GPU1-GPU2"])) == times[0]
+    # One of four NVSwitches carries five links of eighteen of each GPU.
+    hgx = [of_machine(0, 1, name="hgx-h100", without=absent) for absent in ([], ["NVSW0"])]
+    whole, lacking = (system.run("mt", 128) for system in hgx)
+    assert whole.kernel_time < lacking.kernel_time
+    assert not any("NVSW0" in row["link"] for row in lacking.links())
+
+
+def test_memory_systems_that_share_memory_are_left_out_of_a_comparison() -> None:
+    result = linkwright(
+        *("gpu", "compare", "relu", "--machine", "hgx-h100", "--preset", "r9-nano", "--gpus", "2")
+    )
+    assert result.exit_code == 0, result.stderr
+    for memory in ("rdma", "hmg", "g-tsc", "zero-copy", "unified"):
+        assert re.search(rf"^relu +{memory} ", result.stdout, re.MULTILINE), memory
+    assert "left out, since no memory there is shared by all: tsm-wb-nc-rc" in result.stdout
+
+
+def test_a_run_over_a_machine_s_links_is_pickled() -> None:
+    system = of_machine(0, 1, without=["mlx5_3"])
+    assert pickle.loads(pickle.dumps(system)) == system
+    assert system != of_machine(0, 1)
+    assert repr(system) == "<GpuSystem: 2 of r9-nano in dgx1-v100, rdma>"
+    run = system.run("relu", 1024)
+    again = pickle.loads(pickle.dumps(run))
+    assert (again.time, list(again.links())) == (run.time, list(run.links()))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "gpu run mt --machine dgx1-v100",
+            "nothing says what lies inside the GPUs of `dgx1-v100`: the file of `v100-sxm2-16gb` "
+            "has no [hierarchy]; give a preset that has a [hierarchy] (r9-nano), or the file of a "
+            "model with one of your own",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,9",
+            "there is no GPU 9; the machine has GPUs 0 to 7",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,0",
+            "`GPU0` is named twice; name it once",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,1 --without GPU1",
+            "`GPU1` is absent; leave it out of `on`",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --gpus 9",
+            "`dgx1-v100` has 8 GPUs, and 9 are asked for; take 1 to 8",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --without GPU0-GPU5",
+            "no link joins `GPU0` and `GPU5`; links of `GPU0` lead to GPU3, GPU4, GPU1, GPU2, "
+            "PCIE0",
+        ),
+        (
+            "gpu compare mt --machine dgx1-v100 --preset r9-nano --without mlx5_9",
+            "there is no part `mlx5_9`; did you mean `mlx5_0`?",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --without node1/GPU0",
+            "there is no server `node1`; there is node0",
+        ),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --memory tsm-wt-c-rc",
+            "a machine's links lead to no memory that GPUs share, as `tsm-wt-c-rc` has it; take "
+            "rdma, hmg, g-tsc, zero-copy, unified",
+        ),
+        ("gpu run mt --on 0,1", "--on is of a machine; give --machine, too."),
+        ("gpu run mt --without GPU0", "--without is of a machine; give --machine, too."),
+        (
+            "gpu run mt --machine dgx1-v100 --preset r9-nano --on 0,1 --gpus 2",
+            "--on names the GPUs, and --gpus counts them; give one.",
+        ),
+    ],
+)
+def test_what_a_machine_does_not_have_is_told_in_a_line(line: str, said: str) -> None:
+    result = linkwright(*line.split())
+    assert result.exit_code != 0
+    assert said in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_python_refuses_the_same() -> None:
+    machine = load_system("dgx1-v100")
+    with pytest.raises(MachineError, match=r"has no \[hierarchy\]; give a preset"):
+        GpuSystem(machine=machine)
+    with pytest.raises(MachineError, match="`on` names GPUs of a machine; give the machine, too"):
+        GpuSystem(on=[0, 1])
+    with pytest.raises(AllocationError, match="there is no GPU 8"):
+        GpuSystem("r9-nano", machine=machine, on=[8])
+    with pytest.raises(SimulationError, match="`on` names no GPU"):
+        GpuSystem("r9-nano", machine=machine, on=[])
+    pair = System("dgx1-v100", 2, network="100 Gb/s")
+    with pytest.raises(MachineError, match="they are in two servers; take GPUs of one server"):
+        GpuSystem("r9-nano", machine=pair, on=[0, 8])
+    far = GpuSystem("r9-nano", machine=pair, on=[8, 11], without=["node1/mlx5_3"])
+    near = GpuSystem("r9-nano", machine=machine, on=[0, 3])
+    assert far.run("relu", 1024).time == near.run("relu", 1024).time
+
+
+def test_a_folder_holds_the_load_of_each_link(tmp_path: Path) -> None:
+    line = (*SMALL, *DGX1, "--on", "0-3", "--without", "mlx5_0", "-o", str(tmp_path / "run"))
+    result = linkwright(*line)
+    assert result.exit_code == 0, result.stderr
+    links = pq.read_table(tmp_path / "run" / "links.parquet").to_pylist()
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert links == summary["links"]
+    # What leaves a switch of PCIe for its GPUs has come from the CPU, page by page.
+    load = {row["link"]: row["bytes"] for row in links}
+    assert load["CPU0 to PCIE0"] == load["PCIE0 to GPU0"] + load["PCIE0 to GPU1"]
+    assert load["memory of CPU0"] == 2 * 128 * 128 * 4
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["machine"]["without"] == ["mlx5_0"]
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert "GPU0 to GPU3" in report
+    assert (tmp_path / "run" / "timeline.json").exists()
