@@ -1617,14 +1617,13 @@ class GpuSystem:
         """GPUs that share memory.
 
         Args:
-            model: What lies inside them: a name of `gpu_models` whose file has a `[hierarchy]`, or a
-                `GpuModel`. Where absent, `r9-nano`, or the machine's own.
-            gpus: How many; one where absent, or all of the machine.
-            machine: What lies between them: a `System` whose links join GPUs of one server. Where
-                absent, PCIe as the model's file says.
-            on: Which GPUs of the machine, by their ids; the first ones where absent.
-            without: Parts of the machine that are absent: a device (`mlx5_3`, of every server;
-                `node1/mlx5_3`, of one), or all links of a pair (`GPU0-GPU3`).
+            model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`; `r9-nano`, or
+                the machine's own, if not given.
+            gpus: How many; one, or all of the machine, if not given.
+            machine: A `System` whose links join them; PCIe as the model's file says if not given.
+            on: The ids of GPUs of one server of the machine.
+            without: Parts that the machine lacks: devices (`mlx5_3` of every server, `node1/mlx5_3` of
+                one), or all links of a pair (`GPU0-GPU3`).
             memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
             distribution: Which GPU's memory holds what: `unified`, pages in turn; `discrete`,
                 buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
@@ -1639,11 +1638,11 @@ class GpuSystem:
                 instructions, or know it.
 
         Raises:
-            MachineError: If the model is unknown, or its file does not say what is inside; if the
+            MachineError: If the model is unknown, or its file does not say what is inside. Also if the
                 machine has no such part, or does not join the GPUs.
             AllocationError: If a choice is unknown, or a GPU of the machine.
-            SimulationError: If a number is out of range, no other GPU's memory can hold what is
-                remote, or the memory system needs memory that the machine does not have.
+            SimulationError: If a number is out of range, or no other GPU's memory can hold what is
+                remote. Also if the machine has no memory that the memory system needs.
         """
 
     @property
@@ -1660,7 +1659,7 @@ class GpuSystem:
 
     @property
     def on(self) -> list[int]:
-        """The ids of its GPUs in the machine; empty without one."""
+        """Gives the ids of its GPUs in the machine; empty without one."""
 
     @property
     def without(self) -> list[str]:

@@ -1,4 +1,4 @@
-//! A machine's part of a [`GpuSystem`](crate::gpu_run::GpuSystem): what lies between its GPUs.
+//! Joins the GPUs of a [`GpuSystem`](crate::gpu_run::GpuSystem) by a machine's links.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::gpu_model::GpuModel;
 use crate::number;
 use crate::system::System;
 
-/// GPUs of a machine, and the parts that it lacks.
+/// Holds GPUs of a machine, and the parts that it lacks.
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GpuMachine {
     system: System,
@@ -99,27 +99,27 @@ impl GpuMachine {
         self.gpus.len() as i128
     }
 
-    /// The ids of its GPUs.
+    /// Gives the ids of its GPUs.
     pub fn gpus(&self) -> &[u32] {
         &self.gpus
     }
 
-    /// The parts that are absent.
+    /// Gives the parts that are absent.
     pub fn without(&self) -> &[String] {
         &self.without
     }
 
-    /// The whole machine.
+    /// Gives the whole machine.
     pub fn system(&self) -> System {
         self.system.clone()
     }
 
-    /// The name of the machine.
+    /// Gives the name of the machine.
     pub fn name(&self) -> &str {
         self.system.core().name()
     }
 
-    /// The links between its GPUs, and to the host.
+    /// Builds the links between its GPUs, and to the host.
     ///
     /// # Errors
     /// GPUs that links do not join.
@@ -130,7 +130,7 @@ impl GpuMachine {
         Ok(ends.wires)
     }
 
-    /// The model of its GPUs, where that says what lies inside.
+    /// Gives the model of its GPUs, where that says what lies inside.
     ///
     /// # Errors
     /// A model that is not known, or has no `[hierarchy]`, and GPUs of several models.

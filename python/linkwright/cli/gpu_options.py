@@ -50,8 +50,8 @@ Preset = Annotated[
     str | None,
     typer.Option(
         metavar="NAME|FILE",
-        help="What lies inside the GPUs: a model's name, or its file, with a [hierarchy]; r9-nano, "
-        "or the machine's own, if absent.",
+        help="The inside of the GPUs: a model's name, or its file, with a [hierarchy]; r9-nano, or "
+        "the machine's own, if absent.",
     ),
 ]
 Machine = Annotated[
@@ -60,8 +60,8 @@ Machine = Annotated[
         "--machine",
         "-m",
         metavar="NAME|FILE|-",
-        help="What lies between the GPUs: a preset's name or a machine's file; PCIe as the GPU's "
-        "file says if absent.",
+        help="Join the GPUs by the links of a machine: a preset's name or a file; PCIe as the "
+        "GPU's file says if absent.",
     ),
 ]
 On = Annotated[
@@ -158,7 +158,7 @@ def check_heeded(
 def between_of(
     machine: str | None, on: str | None, without: list[str] | None, gpus: int | None
 ) -> dict[str, Any]:
-    """What lies between the GPUs, and how many there are, as `system_of` takes them.
+    """Reads how many GPUs there are and which machine joins them, as `system_of` takes it.
 
     Raises:
         typer.BadParameter: If `on` or `without` names parts of no machine, or both `on` and `gpus`
@@ -197,7 +197,7 @@ def system_of(
     distribution: str,
     dram: str,
     shared_bandwidth: float,
-    leases: dict[str, int],
+    leases: dict[str, Any],
     *,
     code: bool = True,
     remote: str | None = None,

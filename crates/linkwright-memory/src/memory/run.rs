@@ -23,8 +23,8 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 pub struct GpuOptions<'a> {
     /// How many GPUs.
     pub gpus: u32,
-    /// What lies between the GPUs, and the host, which is the last end
-    /// ([`wires::between`](crate::network::wires::between)); PCIe as their file says where absent.
+    /// Joins the GPUs and the host, which is the last end
+    /// ([`wires::between`](crate::network::wires::between)). PCIe as their file says does where absent.
     pub between: Option<&'a Wires>,
     /// How they share memory: an entry of [`memory_systems`](super::memory_systems), or one of
     /// one's own.

@@ -1,10 +1,10 @@
-//! What packets of each kind of link carry, and what they add to their data.
+//! Says what packets of each kind of link carry and add to their data.
 //!
 //! Line coding is no part of it: bandwidths are those behind it.
 
 use crate::system::kinds::LinkKind;
 
-/// Says what a packet of a link carries, and what it adds.
+/// Says what a packet of a link carries and adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketFormat {
     /// Counts the bytes of data of a packet, at most.
@@ -26,7 +26,7 @@ impl PacketFormat {
         source: "assumed to lose nothing: the PCIe beside it does",
     };
 
-    /// Gives the bytes that cross a link for a message of so many bytes. A message without data is a
+    /// Gives the bytes that cross a link for a message of that size. A message without data is a
     /// packet, too.
     #[inline]
     #[must_use]
@@ -50,8 +50,8 @@ impl LinkKind {
             };
             PacketFormat { payload: 256, header: 16, flit: 16, source }
         } else if self.is_pcie() {
-            let source = "PCI Express base specification: 4 bytes of framing, 16 of a header of four \
-                          words, 4 of a checksum; 256 bytes of data, as root ports of servers allow";
+            let source = "PCI Express base specification: framing of 4 bytes, a header of 16 and a \
+                          checksum of 4; root ports of servers allow 256 of data";
             PacketFormat { payload: 256, header: 24, flit: 4, source }
         } else {
             PacketFormat::BARE

@@ -1,1 +1,1 @@
-"""Kernels inside GPUs: what a run of one took, over which links, as tables and a report."""
+"""Runs of kernels inside GPUs, as tables and a report."""

@@ -1,4 +1,4 @@
-"""A kernel inside GPUs as a run: what it took, what caches did, and the load of each link."""
+"""Tells a run of a kernel inside GPUs: its time, its caches, and the load of each link."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEFT_OUT = (
 
 @dataclass(frozen=True)
 class KernelRun(Run):
-    """A run of a kernel, for its report.
+    """Holds a run of a kernel, for its report.
 
     Attributes:
         run: The run.
@@ -35,7 +35,7 @@ class KernelRun(Run):
 
     @property
     def manifest(self) -> Mapping[str, object]:  # type: ignore[override]
-        """What repeats it: the version, the choices, and the hash of the machine and the model."""
+        """Gives the version, the choices, and the hashes of the machine and the model."""
         system = self.run.system
         machine: dict[str, object] | None = None
         if system.machine is not None:
@@ -61,7 +61,7 @@ class KernelRun(Run):
 
     @property
     def title(self) -> str:
-        """What ran, and on what."""
+        """Names the kernel and the GPUs."""
         system = self.run.system
         size = "" if self.run.size is None else f" {self.run.size:,}"
         gpus = counted(system.gpus, "GPU")
@@ -70,7 +70,7 @@ class KernelRun(Run):
 
     @property
     def headline(self) -> str:
-        """How long it took, and its busiest link."""
+        """Says how long it took, and which link was the busiest."""
         told = f"{duration(self.run.time)}, of which kernels take {duration(self.run.kernel_time)}"
         busiest = max(self.run.links(), key=lambda row: row["utilisation"], default=None)
         if busiest is None:
@@ -79,17 +79,17 @@ class KernelRun(Run):
 
     @property
     def context(self) -> Sequence[str]:
-        """What lies between the GPUs, and what inside."""
+        """Says also which machine joins the GPUs."""
         system = self.run.system
         return [self.headline, *([] if system.machine is None else [between_words(system)])]
 
     @property
     def notes(self) -> Sequence[str]:
-        """What is not modelled."""
+        """Lists the parts that are not modelled."""
         return [LEFT_OUT]
 
     def tables(self) -> Mapping[str, Table]:
-        """Steps, caches, channels of memory, links, and what the timeline holds."""
+        """Gives steps, caches, channels of memory, links, and the timeline's columns."""
         run = self.run
         return {
             "steps": run.steps(),
@@ -101,11 +101,11 @@ class KernelRun(Run):
         }
 
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Gives the fields of `summary.json` and `--json`."""
         return fields_of(self.run)
 
     def sheets(self) -> Sequence[Sheet]:
-        """Steps, and links by their load."""
+        """Gives steps, and links by their load."""
         steps = Sheet.of(
             self.run.steps(),
             {
@@ -129,7 +129,7 @@ class KernelRun(Run):
         return [steps, links]
 
     def sections(self) -> Sequence[Section]:
-        """Its steps, its links, and the machine."""
+        """Shows its steps, its links, and the machine."""
         steps, links = self.sheets()
         machine = self.run.system.machine
         return [
@@ -145,14 +145,14 @@ class KernelRun(Run):
         ]
 
     def timeline(self) -> Timeline | None:
-        """What happened when, where the run kept it."""
+        """Tells when everything happened, where the run kept it."""
         from linkwright.runs.gpu_timeline import gpu_timeline
 
         return gpu_timeline(self.run) if self.run.group_count else None
 
 
 def between_words(system: GpuSystem) -> str:
-    """What lies between the GPUs and what inside, in a sentence."""
+    """Says in a sentence which links join the GPUs and which model is inside."""
     machine = system.machine
     assert machine is not None
     known = machine.gpu_names
@@ -166,7 +166,7 @@ def between_words(system: GpuSystem) -> str:
 
 
 def fields_of(run: GpuRun) -> dict[str, Any]:
-    """A run as JSON has it."""
+    """Gives a run as JSON has it."""
     return {
         "benchmark": run.benchmark,
         "size": run.size,
@@ -203,7 +203,7 @@ def _totals(rows: Iterable[dict[str, Any]], *columns: str) -> dict[str, int]:
 
 
 def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each kind of cache, with the mean latency of an answer."""
+    """Gives one row for each kind of cache, with the mean latency of an answer."""
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for row in caches:
         by_kind.setdefault(row["cache"], []).append(row)

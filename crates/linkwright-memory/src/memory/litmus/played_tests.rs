@@ -7,8 +7,8 @@ use super::*;
 use crate::memory::{GpuOptions, GpuRun, MemorySystem, Pages, memory_system, memory_systems, run};
 use crate::network::wires;
 use crate::system::System;
-use crate::system::presets::preset;
 use crate::system::gpus::{self, Hierarchy, LeasedLines, Merging, RequestTracker};
+use crate::system::presets::preset;
 use crate::units::{Bytes, Picoseconds};
 
 /// GPUs whose second levels are small, so that a start takes a fraction of a millisecond.
@@ -52,8 +52,8 @@ fn coherent_memory_shows_nothing_forbidden() {
     }
 }
 
-/// Plays over the links of machines: NVLinks of which some pairs have none and meet at the host, and
-/// NVSwitches in parallel. Four GPUs of a machine, and two.
+/// Plays over the links of machines, on four GPUs and on two. Some pairs have no NVLink and meet at the
+/// host, and NVSwitches are in parallel. Three seconds of CPU: 1,900 starts.
 #[test]
 fn coherent_memory_shows_nothing_forbidden_over_the_links_of_machines() {
     let hierarchy = small();
@@ -77,7 +77,7 @@ fn coherent_memory_shows_nothing_forbidden_over_the_links_of_machines() {
             for litmus in LITMUS_TESTS {
                 for warm in [false, true] {
                     let played = Played::new(&hierarchy, litmus, warm, &over).unwrap();
-                    let found = played.outcomes(0..8, &mut hook).unwrap();
+                    let found = played.outcomes(0..3, &mut hook).unwrap();
                     let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
                     let of = (name, memory.name(), litmus.name);
                     assert_eq!(wrong, None, "{of:?}");

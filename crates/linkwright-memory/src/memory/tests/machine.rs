@@ -53,16 +53,16 @@ fn answers_are_right_over_nvlinks_nvswitches_and_pcie() {
     }
 }
 
-/// What leaves a GPU enters others or the host: nothing is lost between links.
+/// Nothing is lost between links: all that leaves a GPU enters others or the host.
 #[test]
 fn links_carry_what_was_sent() {
     let wires = wires(&machine("hgx-h100"), &[0, 1, 2, 3]);
     let run = over(&wires, TRANSPOSE, "rdma");
     let sum = |of: &dyn Fn(&str) -> bool| {
         let those = run.links.iter().filter(|(name, _)| of(name));
-        those.map(|(_, carried)| (carried.messages, carried.bytes)).fold((0, 0), |sum, it| {
-            (sum.0 + it.0, sum.1 + it.1)
-        })
+        those
+            .map(|(_, carried)| (carried.messages, carried.bytes))
+            .fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
     };
     let into = sum(&|name| name.contains(" to NVSW"));
     assert!(into.0 > 0);
@@ -73,12 +73,12 @@ fn links_carry_what_was_sent() {
     assert_eq!(sum(&|name| name.starts_with("memory of")).1, 2 * pages);
 }
 
-/// A DGX-1V of which links between GPUs have so much of their bandwidth.
+/// Gives a DGX-1V whose links between GPUs have a share of their bandwidth.
 fn narrower(share: u64) -> System {
     let text = toml_format::write(&preset("dgx1-v100").unwrap());
-    let wide = "kind = \"nvlink2\"\n";
+    let wide = "bandwidth = \"25 GB/s\"\n";
     assert!(text.contains(wide));
-    let bandwidth = format!("{wide}bandwidth = \"{} MB/s\"\n", 25_000 / share);
+    let bandwidth = format!("bandwidth = \"{} MB/s\"\n", 25_000 / share);
     let text = text.replace(wide, &bandwidth);
     System::of_server(Arc::new(toml_format::read("dgx1.toml", &text).unwrap()))
 }

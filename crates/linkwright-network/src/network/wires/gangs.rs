@@ -1,23 +1,23 @@
 //! Puts parallel channels together, so that each pair of ends has one fixed path.
 //!
-//! What it represents: a hop of a route may have several channels side by side, as to each of
-//! several NVSwitches. Hardware spreads lines evenly over them. They are one channel of their joint
-//! bandwidth, a gang, wherever all paths that use one of them use all of them. Where some path lacks
-//! one (a switch that a GPU has no link to), gangs are those channels that all of these paths have in
-//! common, and a pair takes the widest.
+//! Represented: a hop of a route may have several channels side by side, as to each of several
+//! NVSwitches. Hardware spreads lines evenly over them. They are one channel of their joint
+//! bandwidth, a gang, wherever all paths that use one of them use all of them. A GPU may lack the link
+//! to one switch. Then gangs are the channels that all paths have in common, and a pair takes the
+//! widest.
 //!
-//! The classes are those of colour refinement: channels of a gang serve the same hops of the same
-//! pairs, and lead to and come from the same gangs there.
+//! Gangs are found by colour refinement. Channels of one gang serve the same hops of the same pairs.
+//! They lead to the same gangs there, and come from the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A channel of a system, by its number.
+/// Numbers a channel of a system.
 type ChannelId = u32;
 
-/// The hops of a route, each with its parallel channels.
+/// Lists the hops of a route, each with its parallel channels.
 pub(super) type Hops = Vec<Vec<ChannelId>>;
 
-/// Where a channel starts and ends, and how fast it is.
+/// Says where a channel starts and ends, and how fast it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChannelEnds {
     pub from: usize,
@@ -25,14 +25,14 @@ pub(super) struct ChannelEnds {
     pub bandwidth: u64,
 }
 
-/// Gangs, each a list of channels, and the path of each route over them.
+/// Lists gangs, each with its channels, and the path of each route over them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Gangs {
     pub gangs: Vec<Vec<ChannelId>>,
     pub paths: Vec<Vec<u32>>,
 }
 
-/// A channel's place in a route: which, and at which hop.
+/// Says in which route a channel stands, and at which hop.
 type Place = (usize, usize);
 
 /// Finds the gangs of routes, and a path of gangs for each.

@@ -1,12 +1,12 @@
-//! Messages over fixed paths of channels: the cheapest network, for messages of caches.
+//! Carries messages over fixed paths of channels: the cheapest network, for messages of caches.
 //!
-//! What it represents: each channel carries one message after another, in the order in which they
+//! Represented: each channel carries one message after another, in the order in which they
 //! come. A message takes its bytes at the channel's rate, then the latency of what stands behind it.
 //! Each ordered pair of ends has one path, so that messages between two ends keep their order over
 //! any number of links and switches. Homes of lines count on that.
 //!
-//! Ends take whatever comes: the registers of misses bound what is under way. What it leaves out:
-//! credits, virtual channels, and errors.
+//! Ends take whatever comes: the registers of misses bound how much is under way. Left out are credits,
+//! virtual channels, and errors.
 //!
 //! [`between`] builds it of a system's own channels.
 
@@ -19,7 +19,7 @@ use super::packet::serialisation;
 use crate::system::PacketFormat;
 use crate::units::{Bandwidth, Picoseconds};
 
-/// A channel: when it is free, how fast it is, and what it has carried.
+/// Says how fast a channel is, and when it is free.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Channel {
     rate: WireRate,
@@ -29,12 +29,12 @@ struct Channel {
     carried: Carried,
 }
 
-/// What a link has carried.
+/// Counts what a link has carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
-    /// Messages.
+    /// Counts messages.
     pub messages: u64,
-    /// Bytes of them, without what the link adds.
+    /// Counts their bytes, without what the link adds.
     pub bytes: u64,
     /// For how long it was busy.
     pub busy: Picoseconds,
@@ -45,33 +45,33 @@ pub struct Carried {
 /// How long a message keeps a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireRate {
-    /// Whole flits, each of so many bytes, of which encoding adds hundredths. A flit takes a cycle.
+    /// Takes whole flits, after encoding has added its hundredths. A flit takes a cycle.
     Flits {
-        /// Bytes of a flit.
+        /// Counts the bytes of a flit.
         bytes: u64,
-        /// What encoding adds, in hundredths.
+        /// Counts the hundredths that encoding adds.
         encoding: u64,
-        /// Picoseconds of a cycle.
+        /// Counts the picoseconds of a cycle.
         cycle: u64,
     },
-    /// Bytes at a bandwidth, up to a whole cycle.
+    /// Takes bytes at a bandwidth, up to a whole cycle.
     Bytes {
-        /// Bytes a second.
+        /// Counts the bytes of a second.
         bandwidth: u64,
-        /// Picoseconds of a cycle.
+        /// Counts the picoseconds of a cycle.
         cycle: u64,
     },
-    /// Packets at a bandwidth, with what each adds to its data.
+    /// Takes packets at a bandwidth, with what each adds to its data.
     Packets {
-        /// Bytes a second.
+        /// Counts the bytes of a second.
         bandwidth: u64,
-        /// What a packet carries and adds.
+        /// Says what a packet carries and adds.
         format: PacketFormat,
     },
 }
 
 impl WireRate {
-    /// Gives the picoseconds for which a message of so many bytes keeps a channel.
+    /// Gives the picoseconds for which a message of that size keeps a channel.
     #[inline]
     #[must_use]
     pub fn time(self, bytes: u64) -> u64 {
@@ -89,12 +89,12 @@ impl WireRate {
     }
 }
 
-/// A link of which a channel is made, and its part of what the channel carries.
+/// Names a link of a channel, and says which part of the messages it carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     name: String,
     channel: u32,
-    /// The weights of the links before it, its own, and those of all.
+    /// Sums the weights of the links before it.
     before: u64,
     weight: u64,
     whole: u64,
@@ -110,7 +110,7 @@ impl Part {
     }
 }
 
-/// Channels, and the paths over them.
+/// Holds channels, and the paths over them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wires {
     channels: Vec<Channel>,
@@ -120,11 +120,11 @@ pub struct Wires {
     parts: Vec<Part>,
 }
 
-/// A path over channels, by its number.
+/// Numbers a path over channels.
 pub type WirePath = u32;
 
-/// Gives the path from one of so many ends to another, where paths are added in that order: from the
-/// first end to each, from the second to each.
+/// Gives the path from one end to another, where paths are added in the order of both: first those
+/// from the first end to each.
 #[inline]
 #[must_use]
 pub fn pair_path(ends: u32, from: u32, to: u32) -> WirePath {
@@ -214,13 +214,13 @@ impl Wires {
 
     /// For how long each link was busy until a time, by what it was given before then.
     pub fn busy_until(&self, time: u64) -> impl Iterator<Item = u64> {
-        // What is behind that time follows without a gap: nothing was given later.
+        // All behind that time follows without a gap: nothing was given later.
         let behind = move |channel: &Channel| channel.free.saturating_sub(time);
         let channels = self.parts.iter().map(|part| &self.channels[part.channel as usize]);
         channels.map(move |channel| channel.carried.busy.0 - behind(channel))
     }
 
-    /// What each link has carried, by its name.
+    /// Gives what each link has carried, by its name.
     ///
     /// Links of one channel are busy alike. Each has its part of the messages and of their bytes.
     pub fn carried(&self) -> impl Iterator<Item = (&str, Carried)> {

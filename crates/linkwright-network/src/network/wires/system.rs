@@ -1,15 +1,15 @@
-//! Wires of a system's own channels: between GPUs of one server, and to the host's memory.
+//! Builds wires of a system's own channels, between GPUs of one server and to the host's memory.
 //!
-//! What it represents: the way that a message takes in any other model of the network, with each
+//! Represented: a message takes the way that it takes in any other model of the network, with each
 //! link's latency, bandwidth and packets. The links of a bundle are one channel of their joint
 //! bandwidth, and so are bundles to parallel switches ([`gangs`](super::gangs)). The host's memory is
-//! that of the CPU nearest to the first GPU. Where its bandwidth is known and can hold something up,
-//! it is a channel that both directions share.
+//! that of the CPU nearest to the first GPU, or of a GPU's own where that is out of its reach. Where its
+//! bandwidth is known and can hold something up, it is a channel that both directions share.
 //!
-//! What it leaves out: the network between servers, over which no GPU reads another's memory by
-//! lines.
+//! Left out is the network between servers: over it no GPU reads another's memory by lines.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -23,34 +23,34 @@ use crate::system::PacketFormat;
 use crate::system::composition::System;
 use crate::system::server::DeviceId;
 
-/// The ends of wires: GPUs, and the host behind the last of them.
+/// Holds wires with their ends: GPUs, and the host behind the last of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WiredEnds {
-    /// The channels, and a path for each ordered pair of ends ([`pair_path`](super::pair_path)).
+    /// Holds the channels, and a path for each ordered pair of ends ([`pair_path`](super::pair_path)).
     pub wires: Wires,
     /// Names the GPUs, in order.
     pub gpus: Vec<String>,
-    /// Names the CPU whose memory is the host's.
-    pub host: String,
+    /// Names the CPU whose memory is the host's, for each GPU.
+    pub hosts: Vec<String>,
 }
 
-/// Why GPUs of a system cannot be wired.
+/// Says why GPUs of a system cannot be wired.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum WiresError {
-    /// No way between two devices.
+    /// No way leads from one device to another.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// GPUs of several servers.
+    /// The GPUs are in several servers.
     Servers {
-        /// A GPU.
+        /// Names a GPU.
         a: String,
-        /// A GPU of another server.
+        /// Names a GPU of another server.
         b: String,
     },
-    /// A GPU that reaches no CPU, from whose memory its data come.
+    /// A GPU reaches no CPU, from whose memory its data come.
     NoHost {
-        /// The GPU.
+        /// Names the GPU.
         gpu: String,
     },
 }
@@ -74,27 +74,34 @@ impl Diagnose for WiresError {
 /// Builds the wires between GPUs of a system, by their numbers, and to the host.
 ///
 /// # Errors
-/// GPUs of several servers, two that nothing joins, and a first that no CPU is joined to.
+/// GPUs of several servers, two that nothing joins, and one that no CPU is joined to.
 ///
 /// # Panics
 /// If a GPU does not exist, or there is none.
 pub fn between(system: &System, gpus: &[u32]) -> Result<WiredEnds, WiresError> {
     let server = system.gpu(gpus[0]).server;
-    let device = |gpu: u32| system.gpu_device(gpu);
-    let name = |gpu: u32| system.device_name(device(gpu));
+    let name = |gpu: u32| system.device_name(system.gpu_device(gpu));
     if let Some(far) = gpus.iter().find(|gpu| system.gpu(**gpu).server != server) {
         return Err(WiresError::Servers { a: name(gpus[0]), b: name(*far) });
     }
-    let mut paths = Paths::new(system)?;
-    let host = paths.gpu_site(gpus[0]).host.map(|host| host as DeviceId);
-    let host = host.ok_or_else(|| WiresError::NoHost { gpu: name(gpus[0]) })?;
-    let ends: Vec<DeviceId> = gpus.iter().map(|gpu| device(*gpu)).chain([host]).collect();
+    // Whether its GPUs reach the network is of no account.
+    let template = system.kind_of(server).server();
+    let alone = System::of_server(Arc::clone(template));
+    let mut within = Within { system, server, paths: Paths::new(&alone)? };
+    let places: Vec<u32> = gpus.iter().map(|gpu| system.gpu(*gpu).index).collect();
+    let device = |at: usize| template.gpus()[places[at] as usize];
+    let hosts = within.hosts(&places, &device)?;
 
-    let mut routes: Vec<Hops> = Vec::new();
-    for from in &ends {
-        for to in &ends {
-            routes.push(hops(system, &mut paths, server, (*from, *to))?);
-        }
+    let ends = gpus.len() + 1;
+    let mut routes: Vec<Hops> = Vec::with_capacity(ends * ends);
+    for (from, to) in (0..ends * ends).map(|pair| (pair / ends, pair % ends)) {
+        let of_pair = match (from == gpus.len(), to == gpus.len()) {
+            (true, true) => None,
+            (true, false) => Some((hosts[to], device(to))),
+            (false, true) => Some((device(from), hosts[from])),
+            (false, false) => Some((device(from), device(to))),
+        };
+        routes.push(of_pair.map_or(Ok(Hops::new()), |pair| within.hops(pair))?);
     }
     let mut channels = BTreeMap::new();
     for channel in routes.iter().flatten().flatten() {
@@ -108,45 +115,74 @@ pub fn between(system: &System, gpus: &[u32]) -> Result<WiredEnds, WiresError> {
     for gang in &gangs {
         add(system, &mut wires, gang);
     }
-    let memory = add_memory(system, &mut wires, (server, host));
-    for (at, path) in paths.iter().enumerate() {
-        let (from, to) = (at / ends.len(), at % ends.len());
-        let mut path = path.clone();
-        if let Some(memory) = memory.filter(|_| from != to) {
-            if from == gpus.len() {
-                path.insert(0, memory);
-            } else if to == gpus.len() {
-                path.push(memory);
-            }
+    let mut memories: BTreeMap<DeviceId, u32> = BTreeMap::new();
+    for memory in template.host_memories().filter(|memory| hosts.contains(&memory.cpu)) {
+        let (bandwidth, format) = (memory.bandwidth.0, PacketFormat::BARE);
+        let name =
+            format!("memory of {}", system.device_name(system.device_at(server, memory.cpu)));
+        let rate = WireRate::Packets { bandwidth, format };
+        memories.insert(memory.cpu, wires.channel(name, rate, 0));
+    }
+    for (pair, mut path) in paths.into_iter().enumerate() {
+        let (from, to) = (pair / ends, pair % ends);
+        if let Some(memory) = hosts.get(to).filter(|_| from == gpus.len()) {
+            path.splice(0..0, memories.get(memory).copied());
+        } else if let Some(memory) = hosts.get(from).filter(|_| to == gpus.len()) {
+            path.extend(memories.get(memory));
         }
         wires.path(&path);
     }
     Ok(WiredEnds {
         wires,
         gpus: gpus.iter().map(|gpu| name(*gpu)).collect(),
-        host: system.device_name(host),
+        hosts: hosts.iter().map(|cpu| system.device_name(system.device_at(server, *cpu))).collect(),
     })
 }
 
-/// Gives the hops from one end to another, each by the channels of the system that are parallel there.
-fn hops(
-    system: &System,
-    paths: &mut Paths<'_>,
+/// Finds paths within a server of a system.
+struct Within<'a> {
+    system: &'a System,
     server: u32,
-    (from, to): (DeviceId, DeviceId),
-) -> Result<Hops, PathError> {
-    let class = RouteClass::Any;
-    let Way::Inside(path) = paths.way(from as DeviceIndex, to as DeviceIndex, class)? else {
-        return Ok(Vec::new());
-    };
-    let at = |channel: &u32| system.channel_at(server, *channel);
-    Ok(match paths.path(server, path) {
-        Path::Packets(way) => way.iter().map(|channel| vec![at(channel)]).collect(),
-        Path::Pipes(hops) => hops
-            .iter()
-            .map(|hop| hop.channels.iter().map(|(channel, _)| at(channel)).collect())
-            .collect(),
-    })
+    /// Those of the server alone, whose devices have the ids of the template.
+    paths: Paths<'a>,
+}
+
+impl Within<'_> {
+    /// Finds the CPU whose memory is the host's for each GPU. It is the one nearest to the first GPU, or
+    /// its own where that is out of reach, as in a rack.
+    fn hosts(
+        &mut self,
+        places: &[u32],
+        device: &dyn Fn(usize) -> DeviceId,
+    ) -> Result<Vec<DeviceId>, WiresError> {
+        let mut hosts: Vec<DeviceId> = Vec::new();
+        for (at, place) in places.iter().enumerate() {
+            let first = hosts.first().copied();
+            let reached = first.filter(|host| self.hops((device(at), *host)).is_ok());
+            let own = || self.paths.gpu_site(*place).host.map(|host| host as DeviceId);
+            let gpu = || self.system.device_name(self.system.device_at(self.server, device(at)));
+            let host = reached.or_else(own).ok_or_else(|| WiresError::NoHost { gpu: gpu() })?;
+            hosts.push(host);
+        }
+        Ok(hosts)
+    }
+
+    /// Gives the hops from one device to another, each by the channels of the system that are parallel
+    /// there.
+    fn hops(&mut self, (from, to): (DeviceId, DeviceId)) -> Result<Hops, PathError> {
+        let [from, to] = [from, to].map(|device| device as DeviceIndex);
+        let Way::Inside(path) = self.paths.way(from, to, RouteClass::Any)? else {
+            return Ok(Hops::new());
+        };
+        let at = |channel: &u32| self.system.channel_at(self.server, *channel);
+        Ok(match self.paths.path(0, path) {
+            Path::Packets(way) => way.iter().map(|channel| vec![at(channel)]).collect(),
+            Path::Pipes(hops) => hops
+                .iter()
+                .map(|hop| hop.channels.iter().map(|(channel, _)| at(channel)).collect())
+                .collect(),
+        })
+    }
 }
 
 /// Adds a gang of channels. It is as late as the latest of them.
@@ -160,14 +196,4 @@ fn add(system: &System, wires: &mut Wires, gang: &[u32]) {
     let latency = channels.iter().map(|it| it.latency.0).max().unwrap_or(0);
     let format = channels.first().map_or(PacketFormat::BARE, |it| it.kind.packet_format());
     wires.gang(named.collect(), WireRate::Packets { bandwidth, format }, latency);
-}
-
-/// Adds the memory of a CPU, where it can hold something up.
-fn add_memory(system: &System, wires: &mut Wires, (server, host): (u32, DeviceId)) -> Option<u32> {
-    let template = system.kind_of(server).server();
-    let is_it = |cpu: DeviceId| system.device_at(server, cpu) == host;
-    let memory = template.host_memories().find(|memory| is_it(memory.cpu))?;
-    let (bandwidth, format) = (memory.bandwidth.0, PacketFormat::BARE);
-    let name = format!("memory of {}", system.device_name(host));
-    Some(wires.channel(name, WireRate::Packets { bandwidth, format }, 0))
 }

@@ -1,4 +1,4 @@
-//! Paths, gangs and order on the wirings of servers.
+//! Checks paths, gangs and order on the wirings of servers.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn alone(ends: &WiredEnds, from: u32, to: u32, bytes: u64) -> u64 {
 fn gpus_of_a_dgx1_reach_each_other_by_their_nvlinks_or_over_the_host() {
     let ends = wired(&machine("dgx1-v100"), &[0, 3, 5]);
     assert_eq!(ends.gpus, ["GPU0", "GPU3", "GPU5"]);
-    assert_eq!(ends.host, "CPU0");
+    assert_eq!(ends.hosts, ["CPU0", "CPU0", "CPU0"]);
     assert_eq!(path(&ends, 0, 1), ["GPU0 to GPU3"]);
     // No NVLink joins GPUs 0 and 5.
     assert_eq!(
@@ -60,12 +60,11 @@ fn gpus_of_a_dgx1_reach_each_other_by_their_nvlinks_or_over_the_host() {
 #[test]
 fn nvswitches_in_parallel_are_one_channel_of_their_joint_bandwidth() {
     let ends = wired(&machine("hgx-h100"), &[0, 1, 6, 7]);
-    let to = |gpu: u32| {
-        format!("NVSW0 to GPU{gpu} + NVSW1 to GPU{gpu} + NVSW2 to GPU{gpu} + NVSW3 to GPU{gpu}")
-    };
-    let up = "GPU0 to NVSW0 + GPU0 to NVSW1 + GPU0 to NVSW2 + GPU0 to NVSW3";
-    assert_eq!(path(&ends, 0, 2), [up.to_owned(), to(6)]);
-    assert_eq!(path(&ends, 0, 3), [up.to_owned(), to(7)]);
+    let planes = ["NVSW0", "NVSW3", "NVSW1", "NVSW2"];
+    let up = planes.map(|plane| format!("GPU0 to {plane}")).join(" + ");
+    let to = |gpu: u32| planes.map(|plane| format!("{plane} to GPU{gpu}")).join(" + ");
+    assert_eq!(path(&ends, 0, 2), [up.clone(), to(6)]);
+    assert_eq!(path(&ends, 0, 3), [up, to(7)]);
     // 18 links of 25 bytes a nanosecond, twice.
     let once = (272_u64 * 1_000).div_ceil(450) + 500_000;
     assert_eq!(alone(&ends, 0, 2, 256), 2 * once);
@@ -91,7 +90,7 @@ fn links_of_a_gang_share_what_it_carries_by_their_widths() {
     assert!(names.map(of).iter().all(|it| it.busy == of(names[0]).busy));
 }
 
-/// A server of GPUs and NVSwitches, without some links.
+/// Makes a server of GPUs and NVSwitches, without some links.
 fn star(gpus: u32, switches: u32, absent: &[(u32, u32)]) -> Server {
     use std::fmt::Write as _;
     let names = |of: &str, count: u32| {
@@ -128,6 +127,16 @@ fn without_a_link_to_a_switch_pairs_take_the_gang_that_is_left() {
     }
 }
 
+/// A rack is one server to NVLink, and each tray has CPUs of its own.
+#[test]
+fn a_gpu_of_another_tray_has_the_host_of_its_own() {
+    let ends = wired(&machine("gb200-nvl72"), &[0, 1, 4, 71]);
+    assert_eq!(ends.hosts, ["CPU0", "CPU0", "CPU2", "CPU35"]);
+    assert_eq!(path(&ends, 4, 0), ["memory of CPU0", "CPU0 to GPU0"]);
+    let far = path(&ends, 0, 3);
+    assert_eq!((far.len(), far[0].split(" + ").count()), (2, 18));
+}
+
 #[test]
 fn gpus_of_two_servers_read_no_memory_of_each_other() {
     let server = std::sync::Arc::new(preset("dgx-a100").unwrap());
@@ -150,7 +159,7 @@ fn gpus_of_two_servers_read_no_memory_of_each_other() {
     assert_eq!(wired(&system, &[8, 9]).gpus, ["node1/GPU0", "node1/GPU1"]);
 }
 
-/// What is sent: from which end to which, when after the last, and how many bytes.
+/// Draws messages: from which end to which, when after the last, and how many bytes.
 fn traffic() -> impl Strategy<Value = Vec<(u32, u32, u64, u64)>> {
     let message = (0..5_u32, 1..5_u32, 0..3_000_u64, 1..5_000_u64);
     prop::collection::vec(message, 1..300).prop_map(|all| {
@@ -203,8 +212,8 @@ fn arrivals(ends: &WiredEnds, sent: &[(u32, u32, u64, u64)]) -> BTreeMap<(u32, u
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Homes of lines count on it: no message of a pair passes another, by NVLinks, over NVSwitches
-    /// and PCIe, and between GPUs that only the host joins.
+    /// Homes of lines count on it. No message of a pair passes another by NVLinks, over NVSwitches and
+    /// PCIe, and between GPUs that only the host joins.
     #[test]
     fn messages_between_two_ends_keep_their_order(sent in traffic()) {
         for (name, gpus) in [("dgx1-v100", [0, 1, 5, 7]), ("dgx2", [0, 3, 8, 15]), ("hgx-h100", [0, 1, 2, 3]), ("8x-rtx-4090", [0, 1, 4, 7])] {

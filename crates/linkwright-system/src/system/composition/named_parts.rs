@@ -1,7 +1,7 @@
-//! Parts of a system by the names that people give them, and a system without some.
+//! Finds parts of a system by the names that people give them, and leaves some out.
 //!
-//! What it represents: `mlx5_3` is that interface of every server that has one, `node1/mlx5_3` that
-//! of one server, and `GPU0-GPU3` are all links of a pair. A part that is absent keeps its number and
+//! The name `mlx5_3` is that interface of every server, and `node1/mlx5_3` that of one server.
+//! `GPU0-GPU3` are all links of a pair. A part that is absent keeps its number and
 //! its name, and has no links. So no other part is numbered anew, and no interface takes another port.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,44 +14,44 @@ use crate::diagnostic::{Diagnose, Diagnosis, UnknownName, instead_of, shown};
 use crate::system::composition::numbers::Numbers;
 use crate::system::server::{DeviceId, Server};
 
-/// A part of a server of a system.
+/// Tells a part of a server of a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SystemPart {
-    /// A device.
+    /// It is a device.
     Device {
-        /// Its server.
+        /// Numbers its server.
         server: u32,
-        /// Its id in the server.
+        /// Gives its id in the server.
         device: DeviceId,
     },
-    /// A bundle of links.
+    /// It is a bundle of links.
     Link {
-        /// Its server.
+        /// Numbers its server.
         server: u32,
-        /// Its index in the server.
+        /// Gives its index in the server.
         link: usize,
     },
 }
 
-/// Why a name is no part's.
+/// Says why a name is no part's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
 pub enum PartError {
-    /// No server, or no device, of that name.
+    /// No server, or no device, has that name.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// Two devices that no link joins.
+    /// No link joins two devices.
     Apart {
-        /// One.
+        /// Names one.
         a: String,
-        /// The other.
+        /// Names the other.
         b: String,
-        /// What links of the first lead to.
+        /// Lists the devices beside the first.
         beside: Vec<String>,
     },
-    /// Parts of servers that a few numbers describe.
+    /// The server is described by a few numbers, and not by its parts.
     Abstract {
-        /// The server.
+        /// Names the server.
         server: String,
     },
 }
@@ -98,7 +98,7 @@ impl System {
             });
             found.extend(moved);
         }
-        // What no server has is refused as the first of them refuses it.
+        // A name that no server has is refused as the first of them refuses it.
         if found.is_empty() { known.into_values().next().unwrap_or(Ok(found)) } else { Ok(found) }
     }
 
