@@ -62,7 +62,10 @@ CASES: dict[str, list[str]] = {
     ],
     "train": ["lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"],
     "gpu list": [],
-    "gpu run": ["relu", "--size", "1024"],
+    "gpu run": [
+        *("relu", "--size", "1024", "--machine", "dgx1-v100", "--preset", "r9-nano"),
+        *("--on", "0,3", "--without", "mlx5_3"),
+    ],
     "gpu compare": ["relu", "--memory", "rdma", "--memory", "tsm-wt-c-rc", "--gpus", "1"],
     "gpu litmus": ["--test", "spinning", "--memory", "tsm-wt-nc-rc", "--seeds", "3"],
     "thermal": [str(EXAMPLES / "mgpu-tsm-package.toml"), "--cells", "8"],
