@@ -109,6 +109,7 @@ GIVEN: dict[str, Any] = {
     "record": "a",
     "resistance": 0.1,
     "rows": [],
+    "scenario": OBJECTS["Scenario"](),
     "schedule": PLAN,
     "seed": 0,
     "server": "dgx1-v100",
