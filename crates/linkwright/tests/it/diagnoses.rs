@@ -17,6 +17,7 @@ use linkwright::memory::GpuRunError;
 use linkwright::memory::protocol::ProtocolError;
 use linkwright::network::packet::SettingsError;
 use linkwright::network::routing::RoutingError;
+use linkwright::network::wires::WiresError;
 use linkwright::network::{PathError, TransportError};
 use linkwright::program::CollectiveKind;
 use linkwright::program::goal::WriteError;
@@ -30,7 +31,7 @@ use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
 use linkwright::system::{
-    ExportFormat, FabricError, GpuError, NoReducingSwitch, ServerError, SystemError,
+    ExportFormat, FabricError, GpuError, NoReducingSwitch, PartError, ServerError, SystemError,
 };
 use linkwright::thermal::ThermalError;
 use linkwright::training::{TrainingError, UnknownWorkload};
@@ -82,6 +83,8 @@ fn every_error_says_problem_and_remedy_apart() {
         no_reducing_switch(),
         protocol_error(),
         gpu_run_error(),
+        wires_error(),
+        part_error(),
         thermal_error(),
         training_error(),
     ];
@@ -456,7 +459,24 @@ fn gpu_run_error() -> String {
     told(&[
         &GpuRunError::Pages { memory: "x", protocol: "y" },
         &GpuRunError::Order { memory: "x", protocol: "y" },
+        &GpuRunError::NoSharedMemory { memory: "x" },
     ])
+}
+
+fn wires_error() -> String {
+    told(&[
+        &WiresError::Servers { a: "x".to_owned(), b: "y".to_owned() },
+        &WiresError::NoHost { gpu: "x".to_owned() },
+    ])
+}
+
+fn part_error() -> String {
+    let apart = |beside: &[&str]| PartError::Apart {
+        a: "x".to_owned(),
+        b: "y".to_owned(),
+        beside: beside.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    told(&[&apart(&[]), &apart(&["z"]), &PartError::Abstract { server: "x".to_owned() }])
 }
 
 fn server_error() -> String {
