@@ -4056,7 +4056,8 @@ class TrainingStep:
         Raises:
             InputError: If the terms or the measured times are none, with line and column.
             MachineError: If a GPU's model is not known well enough.
-            SimulationError: If the batch does not divide or fit, the GPUs cannot go that way or do not
+            OutOfMemoryError: If a GPU's memory does not hold the step.
+            SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
                 calculate with such numbers, or a choice is unknown.
         """
 

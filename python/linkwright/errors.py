@@ -19,6 +19,7 @@ __all__ = [
     "InputError",
     "LinkwrightError",
     "MachineError",
+    "OutOfMemoryError",
     "ScheduleError",
     "SimulationError",
     "SweepError",
@@ -173,6 +174,10 @@ class SimulationError(LinkwrightError):
 
 class TimeLimitError(SimulationError):
     """Kernels that had not ended when their simulated time was up, such as one that spins."""
+
+
+class OutOfMemoryError(SimulationError):
+    """A step of training that takes more memory than a GPU has."""
 
 
 class ApplicationError(SimulationError):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from linkwright import SimulationError, train
+from linkwright import (
+    InputError,
+    OutOfMemoryError,
+    SimulationError,
+    replay_scenario,
+    run_scenario,
+    train,
+)
 from linkwright.errors import LinkwrightError
 from linkwright.studies.training.kernels import KERNELS, compared
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(("benchmark", "size", "bandwidth"), KERNELS[:5])
@@ -90,3 +101,104 @@ def test_shared_memory_that_is_not_possible_is_refused(options: dict[str, Any], 
 def test_shared_memory_joins_the_gpus_of_one_server() -> None:
     with pytest.raises(SimulationError, match="one server"):
         train("lenet", servers=2, gpus=16, batch=64, communication="tsm", scaling=False)
+
+
+JOB = """
+fidelity = "flow"
+[system]
+server = "dgx1-v100"
+
+[collectives]
+protocol = "nccl"
+
+[[job]]
+name = "first"
+train = "alexnet"
+ranks = 4
+mapping = [0, 1, 2, 3]
+parameters = {{ batch = 64, communication = "tsm"{more} }}
+"""
+BESIDE = """
+[[job]]
+train = "vgg-16"
+ranks = 4
+mapping = [4, 5, 6, 7]
+parameters = { batch = 64, communication = "tsm" }
+"""
+
+
+def _scenario(folder: Path, text: str) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _seconds(folder: Path, text: str) -> float:
+    jobs = replay_scenario(_scenario(folder, text)).run.jobs()
+    [row] = [row for row in jobs if row["name"] == "first"]
+    return float(row["time"])
+
+
+def _run_time(folder: Path, text: str) -> float:
+    jobs = run_scenario(_scenario(folder, text)).results[0].jobs()
+    [row] = list(jobs)
+    return float(row["run_time"])
+
+
+def test_a_job_of_a_scenario_takes_what_a_step_alone_takes(tmp_path: Path) -> None:
+    assert _seconds(tmp_path, JOB.format(more="")) == _step()
+    bare = ', shared_memory = "tsm-wb-nc-rc", shared_bandwidth = "8 GB/s"'
+    expected = _step(shared_memory="tsm-wb-nc-rc", shared_bandwidth=8)
+    assert _seconds(tmp_path, JOB.format(more=bare)) == expected
+    packets = JOB.format(more="").replace('"flow"', '"packet"')
+    packets = packets.replace('[collectives]\nprotocol = "nccl"\n', "")
+    assert _seconds(tmp_path, packets) == _step()
+
+
+def test_jobs_on_shared_memory_do_not_slow_each_other(tmp_path: Path) -> None:
+    assert _seconds(tmp_path, JOB.format(more="") + BESIDE) == _step()
+
+
+def test_a_job_that_a_policy_places_takes_as_long(tmp_path: Path) -> None:
+    day = JOB.format(more="").replace("ranks = 4\nmapping = [0, 1, 2, 3]", "gpus = 4")
+    day += '[allocation]\npolicies = ["preserve"]\n'
+    assert _run_time(tmp_path, day) == _step()
+
+
+def test_a_day_trains_on_shared_memory(tmp_path: Path) -> None:
+    text = """
+[system]
+server = "dgx1-v100"
+[jobs]
+communication = "tsm"
+host_copies = true
+generate = { count = 1, max_gpus = 1, train = ["alexnet"], samples_per_gpu = 16, iterations = 1 }
+[allocation]
+policies = ["preserve"]
+"""
+    alone = train("alexnet", gpus=1, batch=16, communication="tsm", scaling=False)
+    assert _run_time(tmp_path, text) == alone.best.time
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ('shared_memory = "tsm-wb-nc-rc"', 'write `communication = "tsm"`'),
+        ('communication = "tsm", shared_memory = "rdma"', "take tsm-wb-nc-rc"),
+        ('communication = "tsm", shared_memory = "tsm-wt-c-sc"', "sequentially consistent"),
+        ('communication = "tsm", shared_bandwidth = "0 GB/s"', "up to"),
+        ('communication = "tsm", shared_bandwith = "1 GB/s"', "did you mean `shared_bandwidth`"),
+    ],
+)
+def test_parameters_that_are_not_possible_are_refused_where_they_stand(
+    tmp_path: Path, parameters: str, words: str
+) -> None:
+    text = JOB.format(more="").replace('communication = "tsm"', parameters)
+    with pytest.raises(InputError, match=re.escape(words)) as caught:
+        replay_scenario(_scenario(tmp_path, text))
+    assert caught.value.line == 14
+
+
+def test_a_step_that_memory_does_not_hold_is_an_error_of_its_own() -> None:
+    with pytest.raises(OutOfMemoryError, match="more than it has"):
+        train("vgg-16", gpus=1, batch=4096, scaling=False)

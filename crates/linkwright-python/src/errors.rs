@@ -21,6 +21,7 @@ mod exceptions {
     pyo3::import_exception!(linkwright.errors, InputError);
     pyo3::import_exception!(linkwright.errors, LinkwrightError);
     pyo3::import_exception!(linkwright.errors, MachineError);
+    pyo3::import_exception!(linkwright.errors, OutOfMemoryError);
     pyo3::import_exception!(linkwright.errors, ScheduleError);
     pyo3::import_exception!(linkwright.errors, SimulationError);
     pyo3::import_exception!(linkwright.errors, TimeLimitError);
@@ -111,6 +112,7 @@ pub fn gpus(error: GpuRunError) -> PyErr {
 pub fn training(error: TrainingError) -> PyErr {
     match error {
         TrainingError::Gpu(_) | TrainingError::NoModel { .. } => machine(error),
+        TrainingError::Memory { .. } => exceptions::OutOfMemoryError::new_err(told(error)),
         other => range(other),
     }
 }

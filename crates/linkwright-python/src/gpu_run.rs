@@ -295,8 +295,9 @@ impl GpuSystem {
     ) -> PyResult<f64> {
         let [read, written] = [("bytes read", read), ("bytes written", written)]
             .map(|(what, bytes)| number::whole::<u64>(what, bytes, u64::MAX));
-        let shared = shared_memory(self.model.core(), &self.memory, Some(self.shared_bandwidth))?;
-        Ok(shared.seconds(read? as f64, written? as f64))
+        let shared = shared_memory(&self.memory, Some(self.shared_bandwidth))?;
+        let links = shared.links(self.model.core()).map_err(errors::machine)?;
+        Ok(links.seconds(read? as f64, written? as f64))
     }
 
     /// Seconds of a cycle of its GPUs' clock.

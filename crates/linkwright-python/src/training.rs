@@ -10,8 +10,8 @@ use linkwright::diagnostic::Named;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
     self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
-    MeasuredLayers, Network, Optimizer, Precision, Representatives, SampleSize, Shape, Terms,
-    Training, Way, collectives_of, model_of, tables,
+    MeasuredLayers, Network, Optimizer, Precision, Representatives, SampleSize, Shape,
+    SharedMemories, Terms, Training, Way, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
@@ -282,7 +282,8 @@ impl TrainingStep {
     /// Raises:
     ///     InputError: If the terms or the measured times are none, with line and column.
     ///     MachineError: If a GPU's model is not known well enough.
-    ///     SimulationError: If the batch does not divide or fit, the GPUs cannot go that way or do not
+    ///     OutOfMemoryError: If a GPU's memory does not hold the step.
+    ///     SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
     ///         calculate with such numbers, or a choice is unknown.
     #[new]
     #[pyo3(signature = (
@@ -329,6 +330,12 @@ impl TrainingStep {
             None => 4 * gpus.len() as u32,
         };
         let way = Way::named(way)?;
+        let links = if way == Way::TrulyShared {
+            let shared = shared_memory::shared_memory(shared_memory, shared_bandwidth)?;
+            shared.links_of(of).map_err(errors::machine)?
+        } else {
+            SharedMemories::new()
+        };
         let training = Training {
             network: &network.0,
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
@@ -342,14 +349,7 @@ impl TrainingStep {
             micro_batches,
             copies_samples: host_copies,
             measured: &BTreeMap::new(),
-            shared: None,
-        };
-        let training = if way == Way::TrulyShared {
-            let model = model_of(of, gpus[0]).map_err(errors::training)?;
-            let shared = shared_memory::shared_memory(model, shared_memory, shared_bandwidth)?;
-            Training { shared: Some(shared), ..training }
-        } else {
-            training
+            shared: &links,
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;
         let rows = measured.map(|text| MeasuredLayers::read("<measured>", text, &network.0));

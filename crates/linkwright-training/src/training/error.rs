@@ -79,7 +79,7 @@ pub enum TrainingError {
         /// One that does not reach it.
         second: u32,
     },
-    /// Nothing says how fast the memory is that all GPUs share.
+    /// Nothing says how fast a GPU reaches the memory that all share.
     NoSharedMemory,
     /// Nothing is to overlap, and data moves while GPUs compute.
     Overlap {
@@ -179,8 +179,8 @@ impl Diagnose for TrainingError {
                  peer access crosses the links between CPUs"
             ))
             .remedy("take `p2p`, which copies by the host's memory, a way by collectives, or other GPUs"),
-            Self::NoSharedMemory => Diagnosis::of("`tsm` needs memory that all GPUs share, which this system has none of")
-                .remedy("play it by `linkwright train`, which says how fast that is, or take another way"),
+            Self::NoSharedMemory => Diagnosis::of("`tsm` needs memory that all GPUs share, and nothing says how fast they reach it")
+                .remedy("give the links of every model of GPU, or take another way"),
             Self::Overlap { way, why } => Diagnosis::of(format!(
                 "`{way}` without overlap of computation and communication: {why}"
             ))

@@ -62,7 +62,7 @@ pub use precision::Precision;
 pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
-pub use shared_memory::SharedMemory;
+pub use shared_memory::{SharedMemories, SharedMemory};
 pub use step::{
     FRAMEWORK_REGION, LayerStep, PipelineStages, RankStep, Representatives, Step, Way,
     collectives_of,

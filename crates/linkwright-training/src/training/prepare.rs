@@ -9,7 +9,7 @@ use super::network::Network;
 use super::optimizer::Optimizer;
 use super::precision::Precision;
 use super::roofline::{GpuRates, LayerTime, LayerWork, Roofline};
-use super::shared_memory::SharedMemory;
+use super::shared_memory::SharedMemories;
 use super::step::{LayerStep, RankStep, Step, Way};
 use super::terms::{FrameworkCosts, Terms};
 use crate::program::Program;
@@ -52,8 +52,8 @@ pub struct Training<'a> {
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
-    /// Says how fast the memory is that all GPUs share under [`Way::TrulyShared`].
-    pub shared: Option<SharedMemory>,
+    /// Says how fast each model of GPU reaches the memory that all share under [`Way::TrulyShared`].
+    pub shared: &'a SharedMemories,
 }
 
 /// A step by all-reduces, as what one GPU computes and reduces in turn.
@@ -82,6 +82,7 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn usual(network: &'a Network, batch: u64) -> Self {
         static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
+        static UNSHARED: SharedMemories = SharedMemories::new();
         let (costs, _) = Terms::own().of_default_framework();
         Self {
             network,
@@ -96,7 +97,7 @@ impl<'a> Training<'a> {
             micro_batches: 1,
             copies_samples: true,
             measured: &UNMEASURED,
-            shared: None,
+            shared: &UNSHARED,
         }
     }
 }
@@ -194,9 +195,6 @@ impl Training<'_> {
             && self.network.layers.iter().all(|layer| layer.split.is_none())
         {
             return Err(TrainingError::NoSplit { network: self.network.full_name() });
-        }
-        if self.way == Way::TrulyShared && self.shared.is_none() {
-            return Err(TrainingError::NoSharedMemory);
         }
         let step = Step {
             name: &self.network.full_name(),
@@ -296,9 +294,15 @@ impl Training<'_> {
     }
 
     fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
+        let shared = match self.way {
+            Way::TrulyShared => {
+                let links = self.shared.get(&gpu.name);
+                Some(*links.ok_or(TrainingError::NoSharedMemory)?)
+            }
+            _ => None,
+        };
         let gpu = GpuRates::of(gpu, self.precision)?;
         let FrameworkCosts { kernels, launch, casts_weights, .. } = self.costs;
-        let shared = self.shared.filter(|_| self.way == Way::TrulyShared);
         Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared })
     }
 }

@@ -1,5 +1,7 @@
 //! Times what a GPU reads and writes of the memory that all GPUs of a package share.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Gives the seconds for which a byte keeps the link to the memory that all GPUs share, and the link from it. Requests,
@@ -11,6 +13,9 @@ pub struct SharedMemory {
     /// A byte that is written, or added by the memory's controller.
     pub written: [f64; 2],
 }
+
+/// Holds the links of every model of GPU that shares memory, by the model's name.
+pub type SharedMemories = BTreeMap<String, SharedMemory>;
 
 impl SharedMemory {
     /// Gives the seconds of the bytes that a kernel reads and writes, each as long as it keeps the busier link. Wavefronts

@@ -7,6 +7,7 @@ use super::network::Network;
 use super::optimizer::Optimizer;
 use super::precision::Precision;
 use super::prepare::Training;
+use super::shared_memory::SharedMemories;
 use super::step::Way;
 use super::terms::{FrameworkCosts, MemoryTerms, Terms};
 use crate::program::Program;
@@ -37,6 +38,8 @@ pub struct TrainingTask {
     pub micro_batches: u32,
     /// Whether samples are copied from the host in every step.
     pub copies_samples: bool,
+    /// Says how fast each model of GPU reaches the memory that all share, where they do.
+    pub shared: SharedMemories,
 }
 
 impl TrainingTask {
@@ -58,6 +61,7 @@ impl TrainingTask {
             overlaps,
             micro_batches,
             copies_samples,
+            shared: SharedMemories::new(),
             network,
         }
     }
@@ -74,6 +78,7 @@ impl TrainingTask {
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
             copies_samples: self.copies_samples,
+            shared: &self.shared,
             ..Training::usual(&self.network, self.batch)
         }
     }

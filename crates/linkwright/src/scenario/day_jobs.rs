@@ -72,7 +72,7 @@ impl Programs {
                 let written = demand.gpus.to_string();
                 return Err(entry.places.ranks.refuse(scenario, &problem, &written, remedy));
             }
-            let task = entry.task(scenario, files, made.program())?;
+            let task = entry.task(scenario, (system, files), made.program())?;
             let written = WrittenJob {
                 task,
                 gpus: gpus.take().map(Arc::from),
@@ -131,13 +131,13 @@ impl JobEntry {
     fn task(
         &self,
         scenario: &str,
-        files: &Files,
+        (system, files): (&System, &Files),
         program: Option<Arc<Program>>,
     ) -> Result<Task, InputError> {
         Ok(match (&self.program, program) {
             (ProgramSource::Workload(workload), _) => Task::Workload(workload.settings()),
             (ProgramSource::Training(training), _) => {
-                Task::Training(Arc::new(training.task(scenario, files)?))
+                Task::Training(Arc::new(training.task(scenario, files, system)?))
             }
             (_, Some(program)) => Task::Program(program),
             (_, None) => unreachable!("only a workload or training follows from its GPUs"),

@@ -323,7 +323,7 @@ impl Mix {
 impl Mix {
     /// Lets jobs train as was chosen, which the GPUs must be able to; says how.
     fn train(&self, jobs: &mut [Job], system: &System) -> Result<Vec<String>, SimulationError> {
-        self.trained.apply(jobs, self.choices.iteration)?;
+        self.trained.apply(jobs, system, self.choices.iteration)?;
         check_fit(jobs, system)?;
         Ok(self.trained.notes(jobs))
     }

@@ -55,6 +55,7 @@ pub mod recorded;
 mod registries;
 mod servers;
 mod settings;
+mod shared_memory;
 mod source;
 #[cfg(test)]
 mod tests;

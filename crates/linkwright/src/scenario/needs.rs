@@ -56,6 +56,8 @@ pub enum Needs {
     Training,
     /// There is a job of `[jobs]` that trains layer by layer.
     Trains,
+    /// `[jobs]` has jobs that train on memory which all GPUs share.
+    SharedMemory,
     /// Jobs that wait may be let past others.
     Backfill,
     /// The jobs were recorded.
@@ -125,6 +127,7 @@ impl Needs {
                 ReadyJobs::Mix(jobs) => jobs.iter().any(|job| job.samples_per_gpu.is_some()),
                 ReadyJobs::Programs(_) => false,
             },
+            Self::SharedMemory => facts.mix().is_some_and(|mix| mix.trained.shares_memory()),
             Self::Backfill => {
                 facts.mix().is_some_and(|it| it.choices.discipline == QueueDiscipline::Backfill)
             }
@@ -178,6 +181,7 @@ impl Needs {
             Self::Workload => "every job trains a network layer by layer, on its own GPUs",
             Self::Training => "no network is drawn; `train` names some",
             Self::Trains => "no job of `[jobs]` trains layer by layer",
+            Self::SharedMemory => "`jobs.communication = \"tsm\"` alone shares memory",
             Self::Backfill => {
                 "`queue.discipline = \"backfill\"` alone heeds how long jobs run at most"
             }

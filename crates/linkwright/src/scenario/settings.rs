@@ -24,7 +24,7 @@ use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{CollectiveMethod, CollectiveProtocol, Fidelity, MappingRule};
 use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::PlannerChoice;
-use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
+use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice, SharedMemoryChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, MOST_SERVERS, PortOrder};
 use crate::system::fabric::{FabricKey, FabricValueType, fabric_keys, fabrics};
 use crate::system::{BandwidthProfile, NetworkKind, presets};
@@ -355,8 +355,14 @@ settings! {
         "of played jobs that train layer by layer, their numbers",
         needs Trains;
     "jobs" communication: Kind::Name(Way::names), "all-reduce",
-        "of played jobs that train layer by layer, how data moves between their GPUs; `tsm` is of `linkwright train` alone",
+        "of played jobs that train layer by layer, how data moves between their GPUs",
         needs Trains;
+    "jobs" shared_memory: Kind::Name(SharedMemoryChoice::names), "tsm-wt-c-rc",
+        "how GPUs share memory under `communication = \"tsm\"`",
+        needs Trains SharedMemory;
+    "jobs" shared_bandwidth: Kind::Bandwidth, "32 GB/s",
+        "of each GPU to that memory, each way",
+        needs Trains SharedMemory;
     "jobs" optimizer: Kind::Name(Optimizer::names), "momentum",
         "of played jobs that train layer by layer, what turns gradients into weights",
         needs Trains;
@@ -428,7 +434,7 @@ settings! {
         needs Backfill;
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
-         bucket, micro_batches, size (of images) and tokens";
+         bucket, micro_batches, size (of images), tokens, shared_memory and shared_bandwidth";
     "job" iterations: COUNT, "1", "how often the main loop runs";
     "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";
     "job" computation_scale: Kind::Number, "1", "what times of computation are multiplied by";

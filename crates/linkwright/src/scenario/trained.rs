@@ -6,19 +6,22 @@
 //! precision = "fp16"              # the numbers
 //! communication = "fsdp"          # how data moves
 //! optimizer = "adam"
+//! shared_bandwidth = "256 GB/s"   # of each GPU, where communication is "tsm"
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::fields::Fields;
+use super::shared_memory::shared_memory;
 use crate::diagnostic::{InputError, Named};
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::IterationSettings;
-use crate::simulation::{Job, RunTime, SimulationError, Task, WrittenJob};
+use crate::simulation::{Job, RunTime, SharedMemoryChoice, SimulationError, Task, WrittenJob};
 use crate::system::System;
 use crate::training::{
-    Bucketing, Network, Optimizer, Precision, Terms, Training, TrainingTask, Way, model_of,
+    Bucketing, Network, Optimizer, Precision, SharedMemories, Terms, Training, TrainingError,
+    TrainingTask, Way, model_of,
 };
 
 /// Names the keys.
@@ -30,6 +33,8 @@ pub(super) struct Trained {
     precision: Precision,
     way: Way,
     optimizer: Optimizer,
+    /// Says how GPUs share memory where they communicate so.
+    shared: SharedMemoryChoice,
 }
 
 impl Trained {
@@ -44,6 +49,7 @@ impl Trained {
             precision: jobs.chosen("jobs.precision")?,
             way: jobs.chosen("jobs.communication")?,
             optimizer: jobs.chosen("jobs.optimizer")?,
+            shared: shared_memory(jobs)?,
         };
         let is_formula = wanted.is_some_and(RunTime::is_formula);
         if let Some(key) = trained.unusual().next().filter(|_| is_formula) {
@@ -57,6 +63,11 @@ impl Trained {
             return Err(jobs.refuse("communication", problem, remedy));
         }
         Ok(trained)
+    }
+
+    /// Says whether GPUs share memory.
+    pub(super) fn shares_memory(&self) -> bool {
+        self.way == Way::TrulyShared
     }
 
     /// Whether that is what jobs do where nobody chooses.
@@ -78,11 +89,16 @@ impl Trained {
     pub(super) fn apply(
         &self,
         jobs: &mut [Job],
+        system: &System,
         iteration: IterationSettings,
     ) -> Result<(), SimulationError> {
         if self.is_usual() {
             return Ok(());
         }
+        let shared = match self.way {
+            Way::TrulyShared => self.shared.links_of(system).map_err(TrainingError::from)?,
+            _ => SharedMemories::new(),
+        };
         let mut known: BTreeMap<(String, u32, u32), Arc<TrainingTask>> = BTreeMap::new();
         for job in jobs {
             let Some(samples) = job.samples_per_gpu else { continue };
@@ -91,7 +107,8 @@ impl Trained {
                 Some(task) => Arc::clone(task),
                 None => {
                     let network = Network::find(&job.workload)?.clone();
-                    let task = Arc::new(self.task(network, (samples, job.gpus), iteration));
+                    let task = self.task(network, (samples, job.gpus), iteration);
+                    let task = Arc::new(TrainingTask { shared: shared.clone(), ..task });
                     known.insert(key, Arc::clone(&task));
                     task
                 }
@@ -116,8 +133,8 @@ impl Trained {
             precision: self.precision,
             gradients: self.precision,
             optimizer: self.optimizer,
-            // One GPU has nobody to share anything with.
-            way: if gpus > 1 { self.way } else { Way::AllReduce },
+            // One GPU has nobody to share anything with, but reaches shared memory as others do.
+            way: if gpus > 1 || self.shares_memory() { self.way } else { Way::AllReduce },
             micro_batches: gpus,
             copies_samples: iteration.host_copies,
             costs,

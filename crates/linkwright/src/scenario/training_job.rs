@@ -5,6 +5,7 @@
 //! train = "resnet-50"                # or a file of one's own
 //! ranks = 8
 //! parameters = { batch = 256, communication = "all-reduce", precision = "tf32" }
+//! # or communication = "tsm", shared_memory = "tsm-wt-c-rc", shared_bandwidth = "256 GB/s"
 //! ```
 
 use std::sync::Arc;
@@ -12,9 +13,11 @@ use std::sync::Arc;
 use super::demand;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
+use super::shared_memory::{SHARED_KEYS, shared_memory};
 use super::source::Place;
 use crate::diagnostic::{InputError, closest};
 use crate::program::Program;
+use crate::simulation::SharedMemoryChoice;
 use crate::system::System;
 use crate::training::{
     Bucketing, FrameworkCosts, MOST_MICRO_BATCHES, MOST_SAMPLES, MemoryTerms, Network, Optimizer,
@@ -25,7 +28,7 @@ use crate::units::Bytes;
 /// How the name of a network's file ends.
 const FILE: &str = ".toml";
 /// What `parameters` may hold.
-const PARAMETERS: [&str; 11] = [
+const PARAMETERS: [&str; 13] = [
     "batch",
     "communication",
     "precision",
@@ -37,6 +40,8 @@ const PARAMETERS: [&str; 11] = [
     "micro_batches",
     "size",
     "tokens",
+    SHARED_KEYS[0],
+    SHARED_KEYS[1],
 ];
 /// Samples of a step where nobody says, for each GPU.
 const BATCH_OF_GPU: u64 = 32;
@@ -66,6 +71,8 @@ pub struct TrainingSource {
     overlaps: bool,
     micro_batches: u32,
     size: SampleSize,
+    /// Says how GPUs share memory where they communicate so.
+    shared: Option<SharedMemoryChoice>,
     /// Where errors of its network, and of its way on the GPUs, point.
     places: [Place; 2],
 }
@@ -110,12 +117,19 @@ impl TrainingSource {
         let too_many = "too many parts of a batch";
         let micro_batches = of.count("micro_batches", usual, MOST_MICRO_BATCHES, too_many)?;
         let precision: Precision = of.choice("precision")?.unwrap_or_default();
+        let way = of.choice("communication")?.unwrap_or(Way::AllReduce);
+        let shares = way == Way::TrulyShared;
+        if let Some(key) = SHARED_KEYS.iter().find(|key| of.has(key) && !shares) {
+            let problem = format!("`{key}` without memory that all GPUs share");
+            return Err(of.refuse(key, &problem, "remove it, or write `communication = \"tsm\"`"));
+        }
+        let shared = shares.then(|| shared_memory(&of)).transpose()?;
         let places = [fields.place("train"), fields.place("parameters")];
         Ok(Self {
             network,
             ranks,
             batch,
-            way: of.choice("communication")?.unwrap_or(Way::AllReduce),
+            way,
             precision,
             gradients: of.choice("gradients")?.unwrap_or(precision),
             optimizer: of.choice("optimizer")?.unwrap_or_default(),
@@ -128,6 +142,7 @@ impl TrainingSource {
                 channels: None,
                 tokens: of.optional("tokens")?,
             },
+            shared,
             places,
         })
     }
@@ -153,13 +168,20 @@ impl TrainingSource {
         }
     }
 
-    /// Gives what is trained, and how.
-    pub(super) fn task(&self, scenario: &str, files: &Files) -> Result<TrainingTask, InputError> {
+    /// Gives what is trained on GPUs of a system, and how.
+    pub(super) fn task(
+        &self,
+        scenario: &str,
+        files: &Files,
+        system: &System,
+    ) -> Result<TrainingTask, InputError> {
         let network = match &self.network {
             Trained::Named(network) => (*network).clone(),
             Trained::File(file) => Network::read(&file.name, text_of(scenario, file, files)?)?,
         };
         let network = network.resized(self.size).map_err(|error| self.refuse(scenario, &error))?;
+        let links = self.shared.map(|shared| shared.links_of(system)).transpose();
+        let shared = links.map_err(|error| self.refuse(scenario, &error.into()))?;
         Ok(TrainingTask {
             network,
             batch: self.batch,
@@ -172,6 +194,7 @@ impl TrainingSource {
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
             copies_samples: true,
+            shared: shared.unwrap_or_default(),
         })
     }
 
@@ -182,7 +205,7 @@ impl TrainingSource {
         files: &Files,
         (system, gpus): (&System, &[u32]),
     ) -> Result<Arc<Program>, InputError> {
-        let program = self.task(scenario, files)?.program(system, gpus);
+        let program = self.task(scenario, files, system)?.program(system, gpus);
         program.map(Arc::new).map_err(|error| self.refuse(scenario, &error))
     }
 

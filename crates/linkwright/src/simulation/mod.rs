@@ -16,6 +16,7 @@ pub mod played;
 pub mod power;
 pub mod queue;
 pub mod sensitivity;
+mod shared_memory;
 pub mod summary;
 pub mod tables;
 mod written;
@@ -28,6 +29,7 @@ pub use job_formats::other_format;
 pub use offers::PlannedBy;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
+pub use shared_memory::SharedMemoryChoice;
 pub use written::{Task, WrittenJob};
 
 use crate::allocation::BandwidthModel;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use linkwright::diagnostic::Named;
 use linkwright::program::{CollectiveKind, Operation, Program, RankBuilder, WORLD};
@@ -11,10 +11,11 @@ use linkwright::runtime::{MpiProtocol, Outcome, ProgramJob};
 use linkwright::simulation::cluster::{
     Cluster, ClusterOutcome, CollectiveChoices, CollectiveProtocol, Fidelity,
 };
+use linkwright::system::gpus::gpu_models;
 use linkwright::system::{System, toml_format};
 use linkwright::training::{
-    LayerTime, Network, Optimizer, Precision, Representatives, SharedMemory, Terms, Training,
-    TrainingError, Way, collectives_of, model_of,
+    LayerTime, Network, Optimizer, Precision, Representatives, SharedMemories, SharedMemory, Terms,
+    Training, TrainingError, Way, collectives_of, model_of,
 };
 use linkwright::units::Picoseconds;
 use proptest::prelude::*;
@@ -40,6 +41,10 @@ fn small() -> Network {
 
 fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
     static NONE: BTreeMap<usize, LayerTime> = BTreeMap::new();
+    static LINKS: LazyLock<SharedMemories> = LazyLock::new(|| {
+        let links = SharedMemory { read: [1e-11; 2], written: [1e-11; 2] };
+        gpu_models().names().into_iter().map(|name| (name.to_owned(), links)).collect()
+    });
     Training {
         network,
         batch,
@@ -53,7 +58,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         micro_batches: 4,
         copies_samples: true,
         measured: &NONE,
-        shared: Some(SharedMemory { read: [1e-11; 2], written: [1e-11; 2] }),
+        shared: &LINKS,
     }
 }
 

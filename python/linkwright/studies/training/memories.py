@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from linkwright import TrainingStep
-from linkwright.errors import SimulationError
+from linkwright.errors import OutOfMemoryError
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK
 from linkwright.studies.training.published import memory, published
@@ -38,7 +38,7 @@ def _largest(network: str) -> int:
     while batch < 4096:
         try:
             _step(network, batch)
-        except SimulationError:
+        except OutOfMemoryError:
             break
         batch *= 2
     return batch // 2

@@ -11,7 +11,7 @@ from statistics import median
 from typing import cast
 
 from linkwright import NeuralNetwork, System, TrainingStep, training_terms
-from linkwright.errors import SimulationError
+from linkwright.errors import OutOfMemoryError
 from linkwright.names import OptimizerName, PrecisionName
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK
@@ -151,7 +151,7 @@ def _compare(row: Measured, terms: str) -> Compared | None:
             optimizer=row.optimizer,
             terms=terms,
         )
-    except SimulationError:
+    except OutOfMemoryError:
         return None
     [model] = step.models
     forward, backward, update = step.computing(model)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from linkwright import GpuSystem, NeuralNetwork, System
-from linkwright.errors import SimulationError
+from linkwright.errors import OutOfMemoryError
 from linkwright.recipes import SHARED, SHARED_MEMORY, Recipe
 from linkwright.runs.training.play import Played, play_step
 from linkwright.studies.tables import Cell, Section, StudyTable
@@ -53,7 +53,7 @@ def _played(
     recipe = replace(recipe, shared_bandwidth=bandwidth, shared_memory=memory)
     try:
         return play_step(recipe, system, gpus, way)
-    except SimulationError:
+    except OutOfMemoryError:
         return None
 
 
