@@ -1,0 +1,96 @@
+//! What a cycle-level model of a GPU's inside needs to know of it.
+
+mod caches;
+mod links;
+mod memory;
+
+use serde::{Deserialize, Serialize};
+
+pub use caches::{FirstLevel, LeasedLines, SecondLevel, Translation};
+pub use links::{Driver, Flits, MessageSizes};
+pub use memory::{Channels, DramBanks, Merging, RequestTracker, TimestampStorage};
+
+use super::reader;
+use super::wiring::{self, PackageWiring};
+use crate::units::{Bytes, Picoseconds};
+
+/// A GPU's compute units, caches, translation buffers and memory, as they are timed.
+///
+/// Latencies and rates are in cycles of the GPU's clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hierarchy {
+    /// One cycle.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000_000>")]
+    pub cycle: Picoseconds,
+    /// Bytes of a page of memory.
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
+    pub page: Bytes,
+    /// After how many bytes the next bank of the second level, and its channel, comes.
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
+    pub interleaving: Bytes,
+    /// Where these come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+    /// Compute units.
+    pub compute: Compute,
+    /// First-level caches of vectors, one for each compute unit.
+    pub vector: FirstLevel,
+    /// First-level caches of scalars, shared by neighbouring compute units.
+    pub scalar: FirstLevel,
+    /// First-level caches of instructions, shared by neighbouring compute units.
+    pub instruction: FirstLevel,
+    /// The second level.
+    pub second: SecondLevel,
+    /// Translation of addresses.
+    pub translation: Translation,
+    /// Memory.
+    pub memory: Channels,
+    /// The banks of a channel of memory, where they are timed.
+    pub banks: DramBanks,
+    /// Says what controllers of shared memory track; each serves requests as they come where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracker: Option<RequestTracker>,
+    /// Sizes the timestamp storage units; they are as large as second levels where absent.
+    #[serde(default)]
+    pub tsu: TimestampStorage,
+    /// Says how caches treat lines that they have for a time.
+    #[serde(default)]
+    pub leases: LeasedLines,
+    /// Says what joins second levels and shared memory; one switch, as slow as PCIe's, where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "wiring::heeded")]
+    pub wiring: Option<PackageWiring>,
+    /// What the driver takes.
+    pub driver: Driver,
+    /// PCIe between GPUs and to the host.
+    pub pcie: Flits,
+    /// Bytes of messages between caches and memory.
+    pub messages: MessageSizes,
+}
+
+/// The compute units of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compute {
+    /// How many.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
+    pub units: u32,
+    /// Vector units of each.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 16>")]
+    pub simds: u32,
+    /// Wavefronts that each vector unit keeps.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 64>")]
+    pub wavefronts: u32,
+    /// Memory that a work-group shares, of each compute unit.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_073_741_824>")]
+    pub lds: Bytes,
+    /// Code that a wavefront holds from the instruction on that it is at.
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 65_536>")]
+    pub instruction_buffer: Bytes,
+    /// Cycles that an instruction of 64 work-items keeps its vector unit.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
+    pub instruction: u32,
+    /// Cycles from an instruction's issue to that of the next of its wavefront.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
+    pub latency: u32,
+}
