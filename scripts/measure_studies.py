@@ -1,35 +1,48 @@
 """Measures what each section of each study takes alone, and stores it for `study list`.
 
-    scripts/measure_studies.py [--quick | --full] [STUDY ...]
+    scripts/measure_studies.py [--quick | --full] [--most SECONDS] [STUDY ...]
 
 Every section runs in a process of its own, with one worker. Its time is of the processor, in
 seconds, its children's among them, without what starting Python and the study takes. A section
-keeps its stored time if its study is not named. `--full` of the network and of the memory takes
-hours.
+keeps its stored time if its study is not named, or if it takes more than `--most` seconds, where it
+is given up. `--full` of the network and of the memory takes hours.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import resource
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parents[1] / "python" / "linkwright" / "studies" / "times.toml"
-HEAD = """# Processor seconds of each section of a study if made alone, by one worker. Measured
-# by scripts/measure_studies.py on an x86-64 processor; a section that was not measured has none.
-"""
+HEAD = (
+    "# Processor seconds of each section of a study if it is made alone, by one worker. Measured\n"
+    "# by scripts/measure_studies.py on an x86-64 processor; a section that was not measured has "
+    "none.\n"
+)
 SWEEPS = ("memory", "network")
 # It starts, and reads this table: its time is of no section.
 EMPTY = ("study", "list")
 
 
-def processor_time(words: list[str]) -> float | None:
-    """Runs a command of Linkwright, and returns its processor time in seconds; None if it fails."""
+def processor_time(words: list[str], most: int | None = None) -> float | None:
+    """Runs a command of Linkwright, and returns its processor time in seconds.
+
+    None if it fails, or takes more than `most`.
+    """
     linkwright = Path(sys.executable).with_name("linkwright")
     before = os.times()
-    done = subprocess.run([linkwright, *words], stdout=subprocess.DEVNULL, check=False)
+    limits = () if most is None else (resource.RLIMIT_CPU, (most, most))
+    done = subprocess.run(
+        [linkwright, *words],
+        stdout=subprocess.DEVNULL,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(*limits) if limits else None,
+    )
     after = os.times()
     if done.returncode != 0:
         return None
@@ -39,16 +52,23 @@ def processor_time(words: list[str]) -> float | None:
 
 def main() -> None:
     """Measures the studies that are named, or all."""
-    size = "full" if "--full" in sys.argv else "quick"
+    parser = argparse.ArgumentParser(description=__doc__)
+    size_of = parser.add_mutually_exclusive_group()
+    size_of.add_argument("--quick", dest="size", action="store_const", const="quick")
+    size_of.add_argument("--full", dest="size", action="store_const", const="full")
+    parser.add_argument("--most", type=int, metavar="SECONDS")
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    asked = parser.parse_args()
+    size = asked.size or "quick"
     table = tomllib.loads(TABLE.read_text("utf-8"))
     start = processor_time([*EMPTY]) or 0.0
-    for study in [name for name in sys.argv[1:] if not name.startswith("-")] or table:
+    for study in asked.studies or table:
         workers = ["--workers", "1"] if study in SWEEPS else []
         quick = ["--quick"] if size == "quick" else []
         for section, times in table[study].items():
             words = ["study", study, "--only", section, *quick, *workers]
             # A quick study lacks some sections.
-            taken = processor_time(words)
+            taken = processor_time(words, asked.most)
             if taken is None:
                 continue
             times[size] = max(round(taken - start, 1), 0.1)
