@@ -2,7 +2,8 @@
 //!
 //! A bank that writes back first writes the line that a miss replaces. Once memory has acknowledged
 //! that, it serves the miss (MGPU-TSM, section 4.4.1). It keeps the place for the miss meanwhile.
-//! Banks that are homes (`hmg`, `g-tsc`) do not wait: the text does not describe them.
+//! Banks that are homes (`hmg`, `g-tsc`) do not wait. The section compares second levels of MGPU-TSM, whose memory is behind
+//! a switch. Of HMG and G-TSC the text does not say whether second levels write back.
 
 use super::address::Pages;
 use super::protocol::{Ask, CachePath, CoherenceProtocol};
