@@ -1568,7 +1568,9 @@ class GpuRun:
         """Gives one row for each access of a wavefront to a line that the run kept, in the order of their answers.
 
         Time is in seconds, when it came to its first-level cache, which is its place. Kind is `read`, `write`
-        or `atomic`, size the bytes of the line that it touches. Hops are the links between GPUs, or to shared
+        or `atomic`, size the bytes of the line that it touches. Level is the farthest place that it went to:
+        `L1`, `L2`, `memory` or `remote`. The last is another GPU's L2 or memory, or the host's. An access that waits
+        for a line which another has asked for finds it in the cache. Hops are the links between GPUs, or to shared
         memory, that its answer crossed. Latency is in seconds, until its cache answered. Buffer and offset
         (in bytes) say where the line is. Empty unless the run was given `accesses`.
         """
@@ -1584,6 +1586,14 @@ class GpuRun:
 
         Columns: load (its name), launch (its number), group, wavefront (in the group), gpu (that
         ran it), lane (the work-item), word (of the work-item), value (without sign).
+        """
+
+    def timed_loads(self) -> Table:
+        """How long the loads took that a kernel of one's own records: one row for each, with or without data.
+
+        Columns: load (its name), launch (its number), group, wavefront (in the group), gpu (that
+        ran it), issued, latency (both in seconds), cycles. The wavefront gave the instruction when it was
+        issued. Latency is from then until the last word was there; cycles are the same of the GPU's clock.
         """
 
     @property

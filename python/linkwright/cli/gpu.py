@@ -395,22 +395,30 @@ def _print(run: GpuRun) -> None:
     if busiest:
         told = ", ".join(f"{link['link']} {percent(link['utilisation'])}" for link in busiest)
         output.say(f"busiest links: {told}")
-    _print_loads(fields["loads"])
+    _print_loads(fields["loads"], fields["timed_loads"])
 
 
-def _print_loads(rows: list[dict[str, Any]]) -> None:
-    """What the loads have read that a kernel records, a line for each."""
-    loads: dict[tuple[Any, ...], list[int]] = {}
-    for row in rows:
-        key = tuple(row[name] for name in ("load", "launch", "group", "wavefront", "gpu"))
-        loads.setdefault(key, []).append(row["value"])
+def _print_loads(words: list[dict[str, Any]], timed: list[dict[str, Any]]) -> None:
+    """What the loads have read that a kernel records, and how long they took, a line for each name.
+
+    A wavefront may have several loads of a name.
+    """
+    loads: dict[tuple[Any, ...], tuple[list[int], list[int]]] = {}
+    for rows, column in ((timed, "cycles"), (words, "value")):
+        for row in rows:
+            key = tuple(row[name] for name in ("load", "launch", "group", "wavefront", "gpu"))
+            loads.setdefault(key, ([], []))[column == "value"].append(row[column])
     if not loads:
         return
-    made = output.table(["load", "launch", "wavefront", "GPU", "words"], left=["load", "words"])
-    for (load, launch, group, wavefront, gpu), values in list(loads.items())[:MOST_LOADS]:
-        shown_words = " ".join(str(value) for value in values[:SHOWN])
-        more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
-        made.add_row(load, f"{launch}", f"{group}.{wavefront}", f"{gpu}", shown_words + more)
+    heads = ["load", "launch", "wavefront", "GPU", "cycles", "words"]
+    made = output.table(heads, left=["load", "cycles", "words"])
+    for (load, launch, group, wavefront, gpu), both in list(loads.items())[:MOST_LOADS]:
+        cells = [
+            " ".join(str(value) for value in values[:SHOWN])
+            + (f" and {len(values) - SHOWN} more" if len(values) > SHOWN else "")
+            for values in both
+        ]
+        made.add_row(load, f"{launch}", f"{group}.{wavefront}", f"{gpu}", *cells)
     output.print_table(made)
     if len(loads) > MOST_LOADS:
         output.say(f"and {len(loads) - MOST_LOADS:,} more loads, which --json has")

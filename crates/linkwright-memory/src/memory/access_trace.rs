@@ -1,7 +1,7 @@
 //! Loads and stores line by line, as first-level caches answer them, as far as a limit allows.
 
 use super::protocol::Access;
-use super::requests::{Kind, Request};
+use super::requests::{Kind, Request, ServedBy};
 use crate::units::Picoseconds;
 
 /// Says which accesses are kept.
@@ -34,6 +34,8 @@ pub struct AccessRecord {
     pub size: u32,
     /// Gives the line's address.
     pub line: u64,
+    /// Names the farthest place that it went to for its answer.
+    pub served: ServedBy,
     /// Counts the links between GPUs, or to shared memory, that its answer crossed.
     pub hops: u8,
 }
@@ -71,6 +73,7 @@ impl AccessTrace {
                 access: request.access,
                 size: request.mask.count_ones(),
                 line: request.line,
+                served: request.served,
                 hops: request.crossed,
             });
         }

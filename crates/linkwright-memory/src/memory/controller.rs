@@ -5,7 +5,7 @@ use super::cache::{NONE, copy_masked};
 use super::dram::Channels;
 use super::kernel::Image;
 use super::protocol::{Access, Ask, CachePath, CoherenceProtocol};
-use super::requests::{Payload, Request, Stage, atomic};
+use super::requests::{Payload, Request, ServedBy, Stage, atomic};
 use super::statistics::MemoryCounts;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -129,12 +129,14 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             || self.is_beside(physical);
         let path = self.links.path(bank, physical, true);
         let request = self.requests.get_mut(index);
+        request.goes_to(ServedBy::Memory);
         let event = if is_here {
             request.stage = Stage::Memory;
             Event::Arrive(index)
         } else {
             if self.pages != Pages::Shared {
                 self.links.count_remote();
+                request.goes_to(ServedBy::Remote);
             }
             request.stage = Stage::Home;
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);

@@ -4,7 +4,7 @@ use super::address::AddressMap;
 use super::cache::NONE;
 use super::levels::{Caches, Looked, Shape};
 use super::protocol::{CachePath, CoherenceProtocol, Copied, Forward, Level, Meanwhile};
-use super::requests::{First, Kind, Request, Stage};
+use super::requests::{First, Kind, Request, ServedBy, Stage};
 use super::statistics::CacheCounts;
 use super::system::{Counts, Event, Gpus};
 use crate::engine::Scheduler;
@@ -153,6 +153,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             scheduler.schedule(Picoseconds(at + self.counts.crossbar), Event::Arrive(index));
         } else {
             self.links.count_remote();
+            request.goes_to(ServedBy::Remote);
             let path = self.links.between(gpu, owner);
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             scheduler.schedule(Picoseconds(at), Event::Cross(index));

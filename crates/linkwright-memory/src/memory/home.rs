@@ -9,7 +9,7 @@
 use super::address::AddressMap;
 use super::cache::{Mshrs, NONE};
 use super::protocol::{Access, Ask, CachePath, CoherenceProtocol, TimestampStorageUnit};
-use super::requests::{Fifo, Request, Stage};
+use super::requests::{Fifo, Request, ServedBy, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -179,6 +179,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
         let bank = self.channel(self.requests.get(index).physical);
         self.second.count(bank, false);
         let request = self.requests.get_mut(index);
+        request.goes_to(ServedBy::Memory);
         (request.is_fetch, request.stage) = (true, Stage::Memory);
         let at = scheduler.now().0 + self.second.directory();
         scheduler.schedule(Picoseconds(at), Event::Arrive(index));

@@ -1,8 +1,9 @@
 //! Loads and stores of wavefronts that are under way.
 
-use super::kernel::{Lanes, Values, WavefrontOperation};
+use super::kernel::{Lanes, Span, Values, WavefrontOperation};
 use super::protocol::Access;
 use super::requests::Request;
+use crate::units::Picoseconds;
 
 /// A load or store that a wavefront has begun.
 #[derive(Debug, Clone, Default)]
@@ -10,6 +11,8 @@ struct Load {
     wavefront: u32,
     /// Lines that are under way, and one more while lines are issued.
     pending: u32,
+    /// Says when its wavefront gave the instruction.
+    since: u64,
     /// When the last of the lines that were here is read.
     ready: u64,
     done: bool,
@@ -26,12 +29,12 @@ pub(super) struct Loads {
 }
 
 impl Loads {
-    /// Begins one of a wavefront, whose lines are yet to be issued; with what it touches in a run
-    /// with data.
+    /// Begins one of a wavefront at a time, whose lines are yet to be issued; with what it touches in a
+    /// run with data.
     #[inline]
     pub(super) fn begin(
         &mut self,
-        wavefront: u32,
+        (wavefront, since): (u32, u64),
         operation: WavefrontOperation,
         words: Option<Box<(Lanes, Values)>>,
     ) -> u32 {
@@ -39,7 +42,8 @@ impl Loads {
             self.all.push(Load::default());
             (self.all.len() - 1) as u32
         });
-        let load = Load { wavefront, pending: 1, ready: 0, done: false, operation, words };
+        let (pending, ready, done) = (1, since, false);
+        let load = Load { wavefront, pending, since, ready, done, operation, words };
         self.all[slot as usize] = load;
         slot
     }
@@ -77,12 +81,14 @@ impl Loads {
         self.all[load as usize].done
     }
 
-    /// Its wavefront takes the words, where the run has data; the load is over.
+    /// Its wavefront takes the words, where the run has data, and when it was given and there; the load
+    /// is over.
     #[inline]
-    pub(super) fn take(&mut self, load: u32) -> Option<Values> {
-        let words = self.all[load as usize].words.take();
+    pub(super) fn take(&mut self, load: u32) -> (Option<Values>, Span) {
+        let state = &mut self.all[load as usize];
+        let (words, span) = (state.words.take(), [state.since, state.ready].map(Picoseconds));
         self.free.push(load);
-        words.map(|words| words.1)
+        (words.map(|words| words.1), span)
     }
 
     /// Brings the words that a load gets of a line; each work-item of an atomic gets what those

@@ -58,6 +58,7 @@ pub use memory_system::{
     visit_memory_systems,
 };
 pub use placement::{RemoteError, can_be_remote};
+pub use requests::ServedBy;
 pub use run::{GpuOptions, GpuRun, Play, build, run};
 pub use shared_bytes::{SharedBytes, shared_bytes};
 pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};

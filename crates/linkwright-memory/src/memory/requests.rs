@@ -25,6 +25,32 @@ pub struct First {
     pub cache: u32,
 }
 
+/// Names the farthest place that an access has to go to for its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServedBy {
+    /// It goes no farther than its first-level cache.
+    First,
+    /// The second level of its GPU does.
+    Second,
+    /// Memory does: its GPU's own, or that which all GPUs share.
+    Memory,
+    /// Another GPU's second level or memory does, or the host's memory.
+    Remote,
+}
+
+impl ServedBy {
+    /// Returns its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "L1",
+            Self::Second => "L2",
+            Self::Memory => "memory",
+            Self::Remote => "remote",
+        }
+    }
+}
+
 /// Where a request goes when it has crossed the links before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
@@ -82,6 +108,8 @@ pub struct Request<S> {
     pub first: First,
     /// Its GPU.
     pub gpu: u16,
+    /// Names the farthest place that it has gone to.
+    pub served: ServedBy,
     /// What it wants.
     pub access: Access,
     /// What it asks of the level that it goes to.
@@ -108,6 +136,14 @@ pub struct Request<S> {
     pub bytes: u32,
 }
 
+impl<S> Request<S> {
+    /// It goes to a place for its answer.
+    #[inline]
+    pub fn goes_to(&mut self, place: ServedBy) {
+        self.served = self.served.max(place);
+    }
+}
+
 impl<S: Flat> Request<S> {
     /// A read of a whole line that starts at a time on a GPU, and that nobody waits for.
     #[must_use]
@@ -127,6 +163,7 @@ impl<S: Flat> Request<S> {
             bank: 0,
             first: First::default(),
             gpu: gpu as u16,
+            served: ServedBy::First,
             access: Access::Read,
             ask: Ask::Read,
             first_ask: Ask::Read,

@@ -7,7 +7,7 @@ use super::levels::{Caches, Looked, Shape};
 use super::protocol::{
     Access, Ask, CoherenceProtocol, Copied, Eviction, Flush, Forward, Level, Meanwhile, Probe,
 };
-use super::requests::{Payload, Request, Stage, atomic};
+use super::requests::{Payload, Request, ServedBy, Stage, atomic};
 use super::statistics::CacheCounts;
 use super::system::{Counts, Event, Gpus};
 use crate::engine::Scheduler;
@@ -120,6 +120,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     pub(super) fn at_second(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get_mut(index);
         request.since_second = scheduler.now().0;
+        request.goes_to(ServedBy::Second);
         let Request { bank, physical, .. } = *request;
         if self.is_home(bank, physical) {
             self.at_home(index, scheduler);

@@ -246,7 +246,7 @@ pub fn litmus(litmus: &Litmus, found: &[Observed]) -> Table {
 
 /// Gives one row for each access to a line that a run kept, in the order of their answers.
 ///
-/// `buffers` are names, addresses and sizes. `hops` counts links that the answer crossed.
+/// `buffers` are names, addresses and sizes. `level` names the farthest place that the access went to. `hops` counts links that the answer crossed.
 #[must_use]
 pub fn accesses(run: &GpuRun, buffers: &[(String, u64, Bytes)]) -> Table {
     let kept = run.accesses.as_ref().map_or(&[][..], |trace| &trace.records);
@@ -270,6 +270,7 @@ pub fn accesses(run: &GpuRun, buffers: &[(String, u64, Bytes)]) -> Table {
         .with("place", "", kept.iter().map(place).collect::<Vec<_>>())
         .with("kind", "", kept.iter().map(|it| kind(it.access).to_owned()).collect::<Vec<_>>())
         .with("size", "B", kept.iter().map(|it| u64::from(it.size)).collect::<Vec<_>>())
+        .with("level", "", kept.iter().map(|it| it.served.name().to_owned()).collect::<Vec<_>>())
         .with("hops", "", kept.iter().map(|it| u64::from(it.hops)).collect::<Vec<_>>())
         .with("latency", "s", kept.iter().map(|it| it.latency.as_seconds()).collect::<Vec<_>>())
         .with(
@@ -278,6 +279,29 @@ pub fn accesses(run: &GpuRun, buffers: &[(String, u64, Bytes)]) -> Table {
             buffers().map(|it| it.map(|it| it.0).unwrap_or_default()).collect::<Vec<_>>(),
         )
         .with("offset", "B", buffers().map(|it| it.map(|it| it.1)).collect::<Vec<_>>())
+}
+
+/// Gives one row for each load of a kernel of one's own under a name, in the order in which wavefronts took them.
+///
+/// `issued` is when the wavefront gave the instruction. `latency` says how long its last word took from then on, and
+/// `cycles` the same in cycles.
+#[must_use]
+pub fn timed_loads(loads: &[LoadedWords], cycle: Picoseconds) -> Table {
+    let column = |of: fn(&LoadedWords) -> u64| loads.iter().map(of).collect::<Vec<_>>();
+    let latencies = || loads.iter().map(|load| load.arrived.0 - load.issued.0);
+    Table::new()
+        .with("load", "", loads.iter().map(|load| load.name.clone()).collect::<Vec<_>>())
+        .with("launch", "", column(|load| load.launch as u64))
+        .with("group", "", column(|load| load.place.group.into()))
+        .with("wavefront", "", column(|load| load.place.wavefront.into()))
+        .with("gpu", "", column(|load| load.place.gpu.into()))
+        .with("issued", "s", loads.iter().map(|load| load.issued.as_seconds()).collect::<Vec<_>>())
+        .with(
+            "latency",
+            "s",
+            latencies().map(|it| Picoseconds(it).as_seconds()).collect::<Vec<_>>(),
+        )
+        .with("cycles", "", latencies().map(|it| it / cycle.0).collect::<Vec<_>>())
 }
 
 /// One row for each word that loads of a kernel of one's own have read, and keep under a name.

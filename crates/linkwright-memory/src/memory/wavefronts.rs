@@ -114,7 +114,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
             });
         let lines = posted.lanes.lines().len() as u64;
         drop(posted);
-        let slot = self.loads.begin(index, operation, words);
+        let slot = self.loads.begin((index, scheduler.now().0), operation, words);
         running.state.answer(Loaded(slot));
         running.issuing = (slot, 0);
         if lines == 0 {
@@ -150,9 +150,13 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
 
     /// A wavefront takes the words of a load that is done.
     fn take_load(&mut self, wavefront: u32, load: u32) {
-        let words = self.loads.take(load);
-        if let (Some(words), Some(running)) = (words, self.wavefronts.get(wavefront)) {
-            running.state.posted().loaded = words;
+        let (words, span) = self.loads.take(load);
+        if let Some(running) = self.wavefronts.get(wavefront) {
+            let posted = &mut *running.state.posted();
+            posted.span = span;
+            if let Some(words) = words {
+                posted.loaded = words;
+            }
         }
     }
 

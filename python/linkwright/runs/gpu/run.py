@@ -194,6 +194,7 @@ def fields_of(run: GpuRun) -> dict[str, Any]:
         ),
         "links": list(run.links()),
         "loads": list(run.loads()),
+        "timed_loads": list(run.timed_loads()),
     }
 
 

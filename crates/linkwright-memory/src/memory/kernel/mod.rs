@@ -18,8 +18,8 @@ mod workload;
 
 pub use lanes::{Lanes, PerLane};
 pub use wavefront::{
-    AtomicOperation, Loaded, Posted, Scope, Values, Wavefront, WavefrontOperation, WavefrontPlace,
-    WavefrontProgram, WavefrontState,
+    AtomicOperation, Loaded, Posted, Scope, Span, Values, Wavefront, WavefrontOperation,
+    WavefrontPlace, WavefrontProgram, WavefrontState,
 };
 pub use workload::{
     Check, Image, KernelBuffer, KernelCode, KernelWorkload, Launch, Layout, Mismatch,

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::LANES;
 use super::lanes::{Lanes, PerLane};
+use crate::units::Picoseconds;
 
 /// What a wavefront runs: a state machine that the compiler made of its kernel.
 pub type WavefrontProgram = Pin<Box<dyn Future<Output = ()>>>;
@@ -75,6 +76,9 @@ pub enum WavefrontOperation {
 /// A load under way, as the wavefront that asked for it calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loaded(pub u32);
+
+/// Says when a wavefront gave a load, and when all of it was there.
+pub type Span = [Picoseconds; 2];
 
 /// The words that a load brought; zeros where the run has no data.
 #[derive(Debug, Clone, Default)]
@@ -161,6 +165,8 @@ pub struct Posted {
     pub values: Values,
     /// The words that a load has brought.
     pub loaded: Values,
+    /// Says when that load was given and there.
+    pub span: Span,
 }
 
 impl WavefrontState {
@@ -287,6 +293,12 @@ impl Wavefront {
     pub async fn arrived(&self, loaded: Loaded) -> Values {
         self.ask(WavefrontOperation::Arrived(loaded)).await;
         std::mem::take(&mut self.state.posted().loaded)
+    }
+
+    /// Says when the load that arrived last was given, and when all of it was there.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.state.posted().span
     }
 
     /// Stores `words` words of each lane that has an address; `value` is of lane and word. It goes

@@ -6,6 +6,7 @@ use std::fmt;
 use super::{Action, RecordedError, RecordedKernel, Words, as_many, within};
 use super::{MOST_PARTS, RecordedLaunch};
 use crate::memory::kernel::WavefrontPlace;
+use crate::units::Picoseconds;
 
 /// Holds the words that a load has brought, which a kernel keeps under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,11 @@ pub struct LoadedWords {
     pub place: WavefrontPlace,
     /// Names the load.
     pub name: String,
-    /// Lists the work-item, which of its words, and the word that was read.
+    /// Says when the wavefront gave the instruction.
+    pub issued: Picoseconds,
+    /// Says when its last word was there.
+    pub arrived: Picoseconds,
+    /// Lists the work-item, which of its words, and the word that was read. Empty in a run without data.
     pub words: Vec<(u32, u32, u32)>,
 }
 

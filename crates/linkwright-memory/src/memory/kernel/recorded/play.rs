@@ -234,19 +234,21 @@ impl Part {
                 | Action::Atomic(_, touched, _, Some(name)) => (touched, name),
                 _ => continue,
             };
-            if wavefront.with_data() {
-                let words: Vec<(u32, u32, u32)> = if matches!(action, Action::Scalar(..)) {
-                    // Lane `n` has the word `n` of the one address.
-                    (0..touched.width / 4).map(|at| (0, at, values.word(at as usize, 0))).collect()
-                } else {
-                    words_of(touched, &values)
-                };
-                if let Some(brought) = brought.get_mut(name.as_str()) {
-                    *brought = words.iter().map(|(.., word)| *word).collect();
-                }
-                let (launch, place, name) = (self.launch, wavefront.place(), name.clone());
-                self.kept.borrow_mut().push(LoadedWords { launch, place, name, words });
+            let words: Vec<(u32, u32, u32)> = if !wavefront.with_data() {
+                Vec::new()
+            } else if matches!(action, Action::Scalar(..)) {
+                // Lane `n` has the word `n` of the one address.
+                (0..touched.width / 4).map(|at| (0, at, values.word(at as usize, 0))).collect()
+            } else {
+                words_of(touched, &values)
+            };
+            if let Some(brought) = brought.get_mut(name.as_str()) {
+                *brought = words.iter().map(|(.., word)| *word).collect();
             }
+            let (launch, place, name) = (self.launch, wavefront.place(), name.clone());
+            let [issued, arrived] = wavefront.span();
+            let loaded = LoadedWords { launch, place, name, issued, arrived, words };
+            self.kept.borrow_mut().push(loaded);
         }
     }
 }

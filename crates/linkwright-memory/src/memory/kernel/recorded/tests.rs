@@ -330,3 +330,42 @@ proptest! {
         }
     }
 }
+
+/// Loads one after another, as a chase of pointers does. A page that nobody knows comes first, then the first level and
+/// memory in that page. The cache of scalars lacks what the second level has.
+const TIMED: &str = "\
+buffer data 4096 in
+0 load data 4 as walk
+0 wait
+0 load data 4 as first
+0 wait
+0 load data+64 4 as memory
+0 wait
+0 scalar data+128 4
+0 wait
+0 scalar data+64 4 as second
+0 wait
+";
+
+#[test]
+fn a_load_alone_takes_the_sum_of_the_latencies() {
+    let of = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
+    let issue = 1;
+    let vector = of.vector.directory + of.vector.bank;
+    let second = of.second.directory + of.second.bank;
+    let crossbar = 2 * of.second.crossbar;
+    for with_data in [true, false] {
+        let (run, kept) = play(TIMED, "rdma", 1, with_data);
+        let cycles: Vec<u64> =
+            kept.iter().map(|load| (load.arrived.0 - load.issued.0) / run.cycle.0).collect();
+        let memory =
+            issue + of.vector.directory + crossbar + of.second.directory + of.memory.latency;
+        let expected = [
+            memory + of.translation.latency + of.translation.walk,
+            issue + vector,
+            memory,
+            issue + of.scalar.directory + crossbar + second,
+        ];
+        assert_eq!(cycles, expected.map(u64::from));
+    }
+}
