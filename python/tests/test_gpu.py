@@ -362,7 +362,7 @@ def test_a_trace_of_one_s_own_runs_from_the_shell(tmp_path: Path) -> None:
     result = linkwright("gpu", "run", "-", stdin=file.read_text().replace("a 4 = 3", "a+8 4 = 4"))
     assert result.exit_code == 1
     assert "the answer is wrong: element 2 of a is 3, not 4" in result.stderr
-    assert result.stdout.splitlines()[-1].split() == ["x", "0", "0.0", "0", "3", "3"]
+    assert result.stdout.splitlines()[-1].split() == ["x", "0", "0.0", "0", "17", "3", "3"]
     file.write_text("buffer a 256 in\n0 loads a 4\n")
     result = linkwright("gpu", "run", str(file))
     assert result.exit_code == 2
