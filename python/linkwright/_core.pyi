@@ -761,7 +761,8 @@ class ClusterRun:
         """One row for each window of time in which packets waited for a link, in the order of their ends.
 
         Columns: start (in seconds), place (a link, such as `leaf0 to node3`), mean (packets that wait, over
-        the window), most (of them at once). Empty unless the replay was given `queues`, and of the
+        the window), most (of them at once). For a link from a node into the network those wait, too, that its
+        interface has yet to make of messages. Empty unless the replay was given `queues`, and of the
         flow model.
         """
 
@@ -3514,6 +3515,8 @@ class System:
         packets_until: float | None = None,
         queues: int = 0,
         queue_window: float = 1e-06,
+        messages_from: float = 0.0,
+        messages_until: float | None = None,
         progress: Callable[[int, int, float, int], object] | None = None,
     ) -> ClusterRun:
         """Plays jobs on the system, which is idle at time zero, to their ends.
@@ -3539,6 +3542,8 @@ class System:
             queues: The most windows of time with packets that wait for a link that the run keeps for
                 `ClusterRun.queues`, the first ones of the same link and span.
             queue_window: How many seconds such a window lasts.
+            messages_from: From which second on messages are sent that the timeline keeps and counts.
+            messages_until: Until which second.
             progress: Called about every 100 ms with operations done, operations in all,
                 simulated seconds, and events that the model of the network has handled.
 

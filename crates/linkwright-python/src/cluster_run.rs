@@ -36,6 +36,8 @@ pub struct Play {
     seed: u64,
     /// Which steps of packets are kept.
     trace: Option<TraceAsked>,
+    /// Between which picoseconds messages are sent that are kept.
+    sent: (u64, u64),
 }
 
 /// Which steps of packets a run keeps.
@@ -103,14 +105,18 @@ impl Play {
         collectives: Option<&Bound<'_, PyDict>>,
         seed: u64,
         trace: Option<TraceAsked>,
+        (from, until): (f64, Option<f64>),
     ) -> PyResult<Self> {
+        let from = number::time("messages_from", from)?.0;
+        let until = until.map(|it| number::time("messages_until", it)).transpose()?;
+        let sent = (from, until.map_or(u64::MAX, |until| until.0));
         let mut table = toml::Table::new();
         // The reader takes settings of a network; it is the system that has one.
         table.insert("kind".to_owned(), "single-switch".into());
         table.insert("fidelity".to_owned(), fidelity.into());
         table.insert("protocol".to_owned(), values::table(protocol)?.into());
         table.insert("collectives".to_owned(), values::table(collectives)?.into());
-        Ok(Self { text: table.to_string(), seed, trace })
+        Ok(Self { text: table.to_string(), seed, trace, sent })
     }
 
     /// A system, to be played on so.
@@ -187,9 +193,11 @@ impl ClusterRun {
         };
         let cluster = Arc::new(play.on(system)?);
         let mut trace = play.trace.as_ref().map(|asked| asked.on(&cluster)).transpose()?;
+        let (from, until) = play.sent;
         let (outcome, watch, trace) = worker::watched(py, report, |hook| {
             let played = on(&jobs, &placed);
-            let mut watch = Watch::new(&played, &cluster.system, most);
+            let mut watch = Watch::new(&played, &cluster.system, most)
+                .between(Picoseconds(from), Picoseconds(until));
             let outcome = cluster.replay_traced(&played, &mut watch, &mut trace, hook);
             (outcome, watch, trace)
         })?;
@@ -412,7 +420,8 @@ impl ClusterRun {
     /// One row for each window of time in which packets waited for a link, in the order of their ends.
     ///
     /// Columns: start (in seconds), place (a link, such as `leaf0 to node3`), mean (packets that wait, over
-    /// the window), most (of them at once). Empty unless the replay was given `queues`, and of the
+    /// the window), most (of them at once). For a link from a node into the network those wait, too, that its
+    /// interface has yet to make of messages. Empty unless the replay was given `queues`, and of the
     /// flow model.
     fn queues(&self) -> PyResult<Table> {
         Table::new(tables::queues(

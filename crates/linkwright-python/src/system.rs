@@ -568,6 +568,8 @@ impl System {
     ///     queues: The most windows of time with packets that wait for a link that the run keeps for
     ///         `ClusterRun.queues`, the first ones of the same link and span.
     ///     queue_window: How many seconds such a window lasts.
+    ///     messages_from: From which second on messages are sent that the timeline keeps and counts.
+    ///     messages_until: Until which second.
     ///     progress: Called about every 100 ms with operations done, operations in all,
     ///         simulated seconds, and events that the model of the network has handled.
     ///
@@ -580,7 +582,7 @@ impl System {
         jobs: "Sequence[ClusterJob]", *, mapping: "MappingName" = "linear", fidelity: "FidelityName" = "packet", protocol: "dict[str, Any] | None" = None,
         collectives: "dict[str, Any] | None" = None, seed: "int | None" = None, timeline: "int" = 0,
         packets: "int" = 0, packets_link: "str | None" = None, packets_from: "float" = 0.0, packets_until: "float | None" = None,
-        queues: "int" = 0, queue_window: "float" = 1e-6,
+        queues: "int" = 0, queue_window: "float" = 1e-6, messages_from: "float" = 0.0, messages_until: "float | None" = None,
         progress: "Callable[[int, int, float, int], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -600,6 +602,8 @@ impl System {
         #[pyo3(from_py_with = given)] packets_until: Option<f64>,
         #[pyo3(from_py_with = given)] queues: i128,
         #[pyo3(from_py_with = given)] queue_window: f64,
+        #[pyo3(from_py_with = given)] messages_from: f64,
+        #[pyo3(from_py_with = given)] messages_until: Option<f64>,
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     ) -> PyResult<ClusterRun> {
         let mapping = named_mapping(mapping)?;
@@ -611,7 +615,8 @@ impl System {
             packets_until,
             (queues, queue_window),
         )?;
-        let play = Play::new(fidelity, protocol.as_ref(), collectives.as_ref(), seed, trace)?;
+        let sent = (messages_from, messages_until);
+        let play = Play::new(fidelity, protocol.as_ref(), collectives.as_ref(), seed, trace, sent)?;
         let most: usize = number::whole("timeline", timeline, usize::MAX)?;
         let jobs: Vec<cluster::ClusterJob> = jobs.into_iter().map(|job| job.0).collect();
         let wanted: Vec<(&str, u32, &Mapping)> = jobs

@@ -85,9 +85,13 @@ class Traced:
             FileError: If the folder cannot be written.
         """
         check_events(self.what, self.file)
-        if self.what in (None, "messages") and (self.link or self.since or self.until is not None):
+        if self.what is None and (self.link or self.since or self.until is not None):
             raise typer.BadParameter(
-                "--trace-link, --trace-from and --trace-until are of --trace packets or queues."
+                "--trace-link, --trace-from and --trace-until say which events --trace keeps."
+            )
+        if self.what == "messages" and self.link:
+            raise typer.BadParameter(
+                "a message goes by several links; --trace-link is of --trace packets or queues."
             )
         if self.window is not None and self.what != "queues":
             raise typer.BadParameter("--trace-window is of --trace queues.")
@@ -99,7 +103,9 @@ class Traced:
 
     def keywords(self) -> dict[str, Any]:
         """Returns keywords of `System.replay`."""
-        if self.what not in ("packets", "queues"):
+        if self.what == "messages":
+            return {"messages_from": self.since, "messages_until": self.until}
+        if self.what is None:
             return {}
         span = {"packets_from": self.since, "packets_until": self.until}
         window = {} if self.window is None else {"queue_window": self.window}

@@ -50,16 +50,25 @@ pub struct QueueRecord {
     /// Sums packets that waited, each times its picoseconds in the window.
     pub area: u128,
     /// Counts the packets that waited at most.
-    pub most: u32,
+    pub most: u64,
 }
 
 /// Holds the queue of one channel since its last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Queue {
     since: u64,
-    packets: u32,
+    /// Counts packets that wait.
+    waiting: u32,
+    /// Counts those of messages at an interface that has not made them.
+    unmade: u64,
     area: u128,
-    most: u32,
+    most: u64,
+}
+
+impl Queue {
+    const fn packets(&self) -> u64 {
+        self.waiting as u64 + self.unmade
+    }
 }
 
 /// Keeps the first records of a span of time, of one channel or of all.
@@ -112,12 +121,32 @@ impl PacketTrace {
 
     /// Learns how long a channel's queue is from a time on.
     fn change(&mut self, channel: ChannelId, time: u64, packets: u32) {
+        self.until(channel, time).waiting = packets;
+    }
+
+    /// Learns that packets are to be made of a message for an interface's channel.
+    pub(super) fn hold(&mut self, channel: ChannelId, time: Picoseconds, packets: u64) {
+        if self.window.0 > 0 {
+            self.until(channel, time.0).unmade += packets;
+        }
+    }
+
+    /// Learns that one of them is made.
+    pub(super) fn release(&mut self, channel: ChannelId, time: Picoseconds) {
+        if self.window.0 > 0 {
+            let line = self.until(channel, time.0);
+            line.unmade = line.unmade.saturating_sub(1);
+        }
+    }
+
+    /// Counts what waited for a channel until a time, and gives its queue.
+    fn until(&mut self, channel: ChannelId, time: u64) -> &mut Queue {
         let at = channel as usize;
         if self.lines.len() <= at {
             self.lines.resize(at + 1, Queue::default());
         }
         self.advance(channel, time);
-        self.lines[at].packets = packets;
+        &mut self.lines[at]
     }
 
     /// Counts what waited for a channel until a time, and closes the windows that end by then.
@@ -128,9 +157,9 @@ impl PacketTrace {
             let end = (line.since / window + 1) * window;
             let until = time.min(end);
             if until > line.since {
-                line.most = line.most.max(line.packets);
+                line.most = line.most.max(line.packets());
             }
-            line.area += u128::from(line.packets) * u128::from(until - line.since);
+            line.area += u128::from(line.packets()) * u128::from(until - line.since);
             line.since = until;
             if until < end {
                 break;
@@ -140,7 +169,7 @@ impl PacketTrace {
             }
             line.area = 0;
             line.most = 0;
-            if line.packets == 0 {
+            if line.packets() == 0 {
                 // Nothing waits in the windows until then.
                 line.since = time;
                 break;
@@ -196,6 +225,21 @@ mod tests {
         let expected = [record(0, 11, 3), record(10, 30, 3), record(20, 17, 3), record(90, 4, 1)];
         assert_eq!(trace.queues, expected);
         assert_eq!(trace.window_count, 4);
+    }
+
+    #[test]
+    fn packets_that_an_interface_has_yet_to_make_wait() {
+        let window = Picoseconds(10);
+        let mut trace = PacketTrace { window, most_windows: 9, ..PacketTrace::default() };
+        trace.hold(2, Picoseconds(2), 3);
+        for time in [2, 6, 12] {
+            trace.release(2, Picoseconds(time));
+        }
+        trace.finish();
+        let record =
+            |start, area, most| QueueRecord { start: Picoseconds(start), channel: 2, area, most };
+        // Two packets for 4 and one for 4, then one for 2.
+        assert_eq!(trace.queues, [record(0, 12, 2), record(10, 2, 1)]);
     }
 
     #[test]

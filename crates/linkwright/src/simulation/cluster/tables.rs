@@ -233,5 +233,5 @@ pub fn queues(cluster: &Cluster, trace: &PacketTrace) -> Table {
         .with("start", "s", kept().map(|it| it.start.as_seconds()).collect::<Vec<_>>())
         .with("place", "", kept().map(|it| names[it.channel as usize].clone()).collect::<Vec<_>>())
         .with("mean", "", kept().map(|it| mean(it.area)).collect::<Vec<_>>())
-        .with("most", "", kept().map(|it| u64::from(it.most)).collect::<Vec<_>>())
+        .with("most", "", kept().map(|it| it.most).collect::<Vec<_>>())
 }

@@ -51,6 +51,8 @@ pub struct Watch {
     /// The server of each rank of each job.
     nodes: Vec<Vec<u32>>,
     most: usize,
+    /// Messages that were sent then are kept and counted.
+    span: (Picoseconds, Picoseconds),
     /// How long messages took.
     pub latencies: Latencies,
     /// The first messages, in the order of their arrival.
@@ -63,7 +65,7 @@ pub struct Watch {
     pub kernels: Vec<KernelInterval>,
     /// The first stays in regions.
     pub stays: Stays,
-    /// How many messages arrived in all.
+    /// How many messages of the span arrived in all.
     pub message_count: u64,
     /// How many spans of computation there were in all.
     pub computation_count: u64,
@@ -82,6 +84,7 @@ impl Watch {
         Self {
             nodes: jobs.iter().map(|job| job.mapping.iter().map(node).collect()).collect(),
             most,
+            span: (Picoseconds(0), Picoseconds(u64::MAX)),
             latencies: Latencies::default(),
             messages: Vec::new(),
             computation: Vec::new(),
@@ -93,6 +96,12 @@ impl Watch {
             copy_count: 0,
             kernel_count: 0,
         }
+    }
+
+    /// Keeps and counts the messages alone that are sent from one time to another.
+    #[must_use]
+    pub fn between(self, from: Picoseconds, until: Picoseconds) -> Self {
+        Self { span: (from, until), ..self }
     }
 
     fn node(&self, rank: RankId) -> u32 {
@@ -125,6 +134,9 @@ impl Observer for Watch {
     fn delivered(&mut self, message: &MessageRecord, time: Picoseconds) {
         let within = self.node(message.source) == self.node(message.destination);
         self.latencies.add(message.size, within, Picoseconds(time.0 - message.sent.0));
+        if message.sent < self.span.0 || message.sent > self.span.1 {
+            return;
+        }
         self.message_count += 1;
         if self.messages.len() < self.most {
             self.messages.push(MessageInterval { message: *message, delivered: time });

@@ -199,6 +199,11 @@ impl<R: Routing> PacketNetwork<'_, R> {
             Way::Across { from, to, .. } => (from, to),
             Way::Inside(_) => (NodeId::MAX, NodeId::MAX),
         };
+        if from != NodeId::MAX
+            && let Some(trace) = &mut self.trace
+        {
+            trace.release(Fabric::injection(from), Picoseconds(self.state.now));
+        }
         let mut route = PacketRoute::new(from, to);
         self.routing.start(&mut route, data);
         let packet = Packet {

@@ -28,6 +28,12 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let arrived = Picoseconds(self.state.now);
         self.interfaces[interface].push(QueuedMessage { index: message, message: data, arrived });
         let channel = Fabric::injection(interface as NodeId);
+        if let (Some(trace), Way::Across { .. }) =
+            (&mut self.trace, self.outstanding[message].progress.way)
+        {
+            let packets = data.size.0.div_ceil(self.settings.packet_size.0).max(1);
+            trace.hold(channel, arrived, packets);
+        }
         if channel < self.of_ports && self.state.lines[channel as usize].bank.is_none() {
             self.send_when_free(channel, scheduler);
         } else {
