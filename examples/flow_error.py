@@ -22,7 +22,8 @@ from linkwright.errors import SimulationError
 
 ITERATIONS = (1, 2, 4, 8)
 POLICIES = ("fcfs", "rr")
-ALL = tuple(name for name, *_ in applications())
+# Those of the paper; others need hosts, or send by chance.
+ALL = ("stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite")
 FOUR = ("stencil4d", "subcomm3d", "amg", "sw4lite")
 
 

@@ -9,7 +9,16 @@ import pyarrow.parquet
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import ClusterJob, GpuSystem, LinkwrightError, Program, System
+from linkwright import (
+    ClusterJob,
+    GpuKernel,
+    GpuSystem,
+    LinkwrightError,
+    Program,
+    ProgramBuilder,
+    System,
+    replay_scenario,
+)
 
 REPLAY = ("replay", "stencil4d", "--ranks", "64", "--network", "fat-tree")
 
@@ -35,7 +44,20 @@ def test_events_change_nothing_and_add_up() -> None:
     queues = pyarrow.table(run.queues()).to_pylist()
     assert queues
     assert all(0 < row["mean"] <= row["most"] for row in queues)
-    assert all(row["most"] <= links[row["place"]]["longest_queue"] for row in queues)
+    # An interface's link has the packets, too, that are yet to be made.
+    of_switches = [row for row in queues if not row["place"].startswith("node")]
+    assert all(row["most"] <= links[row["place"]]["longest_queue"] for row in of_switches)
+
+
+def test_an_interface_s_queue_has_what_is_left_of_a_message() -> None:
+    builder = ProgramBuilder(2)
+    builder.send(0, 1, 40960)
+    builder.receive(1, 0, 40960)
+    system = System({"gpus": 1}, network="single-switch")
+    run = system.replay([ClusterJob(builder.build())], queues=1000, queue_window=1e-3)
+    rows = {row["place"]: row for row in pyarrow.table(run.queues()).to_pylist()}
+    # Of ten packets the first goes at once.
+    assert rows["node0 to switch0"]["most"] == 9
 
 
 def test_a_limit_keeps_the_first_and_counts_all() -> None:
@@ -61,7 +83,21 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     assert "give both" in fails(2, *REPLAY, "--trace", "packets")
     messages = ("--trace", "messages", "--events", file)
     assert "packets or queues" in fails(2, *REPLAY, *messages, "--trace-link", "a to b")
+    assert "which events" in fails(2, *REPLAY, "--trace-from", "1e-6")
     assert "of --trace queues" in fails(2, *REPLAY, *messages, "--trace-window", "1e-6")
+
+
+def test_messages_are_those_of_a_span(tmp_path: Path) -> None:
+    everything, some = tmp_path / "all.parquet", tmp_path / "some.parquet"
+    words = ("replay", "synthetic", "--ranks", "16", "--network", "fat-tree", "--trace", "messages")
+    linkwright(*words, "--events", everything)
+    rows = pyarrow.parquet.read_table(everything).to_pylist()
+    since, until = sorted(row["sent"] for row in rows)[400:1200:799]
+    span = ("--trace-from", repr(since), "--trace-until", repr(until))
+    done = linkwright(*words, "--events", some, *span)
+    expected = [row for row in rows if since <= row["sent"] <= until]
+    assert pyarrow.parquet.read_table(some).to_pylist() == expected
+    assert f"holds all {len(expected)} messages" in done.stderr
 
 
 def test_accesses_are_those_that_caches_answer(tmp_path: Path) -> None:
@@ -75,11 +111,34 @@ def test_accesses_are_those_that_caches_answer(tmp_path: Path) -> None:
     answers = sum(row["answers"] for row in caches if row["cache"] in ("L1 vector", "L1 scalar"))
     assert len(rows) == answers
     assert {row["kind"] for row in rows} == {"read", "write"}
+    # Nothing is read twice, so that no first level has it.
+    assert {row["level"] for row in rows} == {"L2", "memory", "remote"}
+    assert all(row["hops"] == 0 for row in rows if row["level"] in ("L1", "L2"))
     file = tmp_path / "accesses.parquet"
     words = ("gpu", "run", "relu", "--size", "4096", "--gpus", "2")
     done = linkwright(*words, "--trace", "accesses", "--events", file, "--trace-limit", "7")
     assert "holds the first 7 of" in done.stderr
     assert pyarrow.parquet.read_table(file).num_rows == 7
+
+
+def test_loads_under_a_name_are_timed_by_where_they_find_their_line() -> None:
+    file = Path(__file__).resolve().parents[2] / "examples" / "kernels" / "latency.kernel"
+    kernel = GpuKernel.from_text(file.read_text(encoding="utf-8"))
+    system = GpuSystem("r9-nano", 2, "rdma")
+    run, bare = (system.run(kernel, data=data) for data in (True, False))
+    rows = pyarrow.table(run.timed_loads()).to_pylist()
+    assert rows == pyarrow.table(bare.timed_loads()).to_pylist()
+    cycles = {row["load"]: row["cycles"] for row in rows}
+    assert cycles["L2"] < cycles["memory"] < cycles["walk"] < cycles["far"]
+    accesses = pyarrow.table(system.run(kernel, accesses=99).accesses()).to_pylist()
+    levels = [row["level"] for row in accesses]
+    assert levels == ["memory", "L1", "memory", "memory", "L2", "remote", "remote"]
+    assert all(row["latency"] == pytest.approx(row["cycles"] * run.system.cycle) for row in rows)
+    printed = linkwright("gpu", "run", file, "--gpus", "2", "--memory", "rdma").stdout
+    assert any(
+        line.split()[:5] == ["L1", "0", "0.0", "0", str(cycles["L1"])]
+        for line in printed.splitlines()
+    )
 
 
 def test_comparisons_take_kernels_of_ones_own() -> None:
@@ -104,3 +163,56 @@ def test_synthetic_traffic_is_a_job_beside_others() -> None:
     beside = system.replay([stencil, background])
     assert beside.times[0] > alone
     assert pyarrow.table(beside.jobs()).to_pylist()[1]["messages"] == 800
+
+
+def test_synthetic_traffic_is_replayed_and_warms_up() -> None:
+    load = {"in_flight": 2, "messages": 20}
+    system = System({"gpus": 1}, network="single-switch")
+    alone = system.replay([ClusterJob(Program.skeleton("synthetic", 8, **load))])
+    warmed = Program.skeleton("synthetic", 8, warm_up=10, **load)
+    run = system.replay([ClusterJob(warmed)], timeline=1000)
+    assert run.times[0] > 1.2 * alone.times[0]
+    # Messages, and their answers.
+    assert pyarrow.table(run.jobs()).to_pylist()[0]["messages"] == 8 * 30 * 2
+    regions = {row["region"] for row in pyarrow.table(run.regions()).to_pylist()}
+    assert regions == {"warm-up", "window"}
+
+
+def test_more_in_flight_carries_more() -> None:
+    system = System({"gpus": 1}, network="single-switch")
+    times = [
+        system.replay([ClusterJob(Program.skeleton("synthetic", 8, in_flight=count))]).times[0]
+        for count in (1, 2, 8)
+    ]
+    assert times == sorted(times, reverse=True)
+    assert times[0] > 1.5 * times[1]
+
+
+def test_adversarial_traffic_goes_by_the_mapping(tmp_path: Path) -> None:
+    text = """
+[system.network]
+kind = "dragonfly"
+nodes_per_switch = 2
+switches_per_group = 4
+global_links_per_switch = 2
+groups = 9
+routing = "minimal"
+[[job]]
+program = "synthetic"
+ranks = 72
+mapping = "linear"
+parameters = { pattern = "PATTERN", load = 1.0, messages = 40 }
+"""
+    path = tmp_path / "scenario.toml"
+
+    def time(pattern: str) -> float:
+        path.write_text(text.replace("PATTERN", pattern), encoding="utf-8")
+        [taken] = replay_scenario(path).run.times
+        return float(taken)
+
+    # Eight nodes share the one link to the next group.
+    assert time("adversarial") > 3 * time("uniform")
+    servers = '[system]\nserver = "dgx1-v100"\nservers = 9\n[system.network]'
+    day = text.replace("PATTERN", "adversarial").replace("[system.network]", servers)
+    path.write_text(day.replace('ranks = 72\nmapping = "linear"', "gpus = 72"), encoding="utf-8")
+    assert "yet to choose" in fails(2, "run", path)

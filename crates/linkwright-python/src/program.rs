@@ -6,7 +6,7 @@ use std::sync::Arc;
 use linkwright::collectives::mpi::ByDefault;
 use linkwright::diagnostic::{Diagnosis, InputError, Named};
 use linkwright::program::otf2::Archive;
-use linkwright::program::skeletons::{APPLICATIONS, skeleton};
+use linkwright::program::skeletons::{ALL, skeleton};
 use linkwright::program::trace::{
     CollectiveBytes, TraceError, TraceOptions, archive_name, program_of,
 };
@@ -244,7 +244,7 @@ enum ReadError {
 #[pyfunction]
 #[pyo3(signature = () -> "list[tuple[ApplicationName, str, float]]")]
 pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
-    APPLICATIONS.iter().map(|it| (it.name, it.summary, it.gpu_speedup)).collect()
+    ALL.iter().map(|it| (it.name, it.summary, it.gpu_speedup)).collect()
 }
 
 /// Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.

@@ -72,7 +72,7 @@ impl Programs {
                 let written = demand.gpus.to_string();
                 return Err(entry.places.ranks.refuse(scenario, &problem, &written, remedy));
             }
-            let task = entry.task(scenario, (system, files), made.program())?;
+            let task = entry.task(scenario, (system, files), gpus.as_deref(), made.program())?;
             let written = WrittenJob {
                 task,
                 gpus: gpus.take().map(Arc::from),
@@ -132,6 +132,7 @@ impl JobEntry {
         &self,
         scenario: &str,
         (system, files): (&System, &Files),
+        gpus: Option<&[u32]>,
         program: Option<Arc<Program>>,
     ) -> Result<Task, InputError> {
         Ok(match (&self.program, program) {
@@ -140,7 +141,16 @@ impl JobEntry {
                 Task::Training(Arc::new(training.task(scenario, files, system)?))
             }
             (_, Some(program)) => Task::Program(program),
-            (_, None) => unreachable!("only a workload or training follows from its GPUs"),
+            (_, None) => {
+                let Some(gpus) = gpus else {
+                    let problem = "messages that go by places, which a policy has yet to choose";
+                    let remedy =
+                        "write `ranks` and a `mapping` in place of `gpus`, or another pattern";
+                    let place = self.places.program;
+                    return Err(place.refuse(scenario, problem, self.source_name(), remedy));
+                };
+                Task::Program(self.build(scenario, files, (system, gpus))?.0)
+            }
         })
     }
 

@@ -14,6 +14,7 @@ use super::training_job::TrainingSource;
 use super::tree::Node;
 use super::workload_job::WorkloadSource;
 use crate::diagnostic::{Chosen, InputError, Named};
+use crate::network::synthetic::Places;
 use crate::program::skeletons::{Application, SkeletonError, application};
 use crate::program::trace::{
     CollectiveBytes, TraceFault, TraceNote, TraceOptions, TraceReader, archive_name, reader_of,
@@ -22,6 +23,7 @@ use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
 use crate::simulation::cluster::{Mapping, MappingRule};
 use crate::system::System;
+use crate::system::fabric::{Fabric, NodeId};
 use crate::units::Picoseconds;
 
 /// Where a job's program comes from.
@@ -72,10 +74,13 @@ impl ProgramSource {
     }
 
     /// How many ranks it has, if its program follows from the GPUs that they get.
-    pub(super) const fn ranks_on_gpus(&self) -> Option<u32> {
+    pub(super) fn ranks_on_gpus(&self) -> Option<u32> {
         match self {
             Self::Training(_) | Self::Workload(_) => self.ranks(),
-            Self::Skeleton { .. } | Self::Goal(_) | Self::Trace { .. } => None,
+            Self::Skeleton { application: Chosen(application), parameters, .. } => {
+                self.ranks().filter(|_| application.knows_places(parameters))
+            }
+            Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
 
@@ -88,6 +93,13 @@ impl ProgramSource {
             Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
+}
+
+/// Finds the nodes of a system's network at which GPUs stand: those of their servers' first interfaces.
+fn nodes_of<'a>((system, gpus): (&'a System, &[u32])) -> Option<(&'a Fabric, Vec<NodeId>)> {
+    let fabric = system.fabric()?;
+    let node = |gpu: &u32| system.port_of(system.nic_at(system.gpu(*gpu).server, 0));
+    Some((fabric, gpus.iter().map(node).collect()))
 }
 
 /// How a scenario maps ranks to GPUs.
@@ -216,7 +228,8 @@ fn skeleton(
         return Err(fields.refuse("program", "a program without `ranks`", remedy));
     };
     let parameters = fields.or("parameters", Table::new())?;
-    if sound.insert(format!("{} {ranks} {parameters}", application.name())) {
+    let is_whole = !application.knows_places(&parameters);
+    if is_whole && sound.insert(format!("{} {ranks} {parameters}", application.name())) {
         application
             .program(ranks, &parameters)
             .map_err(|error| skeleton_error(fields, application, ranks, &parameters, &error))?;
@@ -387,7 +400,18 @@ impl JobEntry {
                 return Ok((workload.program(scenario, on)?, notes));
             }
             ProgramSource::Skeleton { application: Chosen(application), ranks, parameters } => {
-                let made = application.program(*ranks, parameters);
+                let made = if application.knows_places(parameters) {
+                    let Some((fabric, nodes)) = nodes_of(on) else {
+                        let problem =
+                            "messages that go by places in a network, and there is no network";
+                        let remedy = "give the system a network, or take another pattern";
+                        let name = application.name();
+                        return Err(self.places.program.refuse(scenario, problem, name, remedy));
+                    };
+                    application.program_at(parameters, &Places { fabric, nodes: &nodes })
+                } else {
+                    application.program(*ranks, parameters)
+                };
                 made.map_err(|error| self.places.ranks.refuse_as(scenario, &error, "", ""))?
             }
             ProgramSource::Goal(file) => {

@@ -15,7 +15,7 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use pattern::{Destinations, TrafficPattern};
+pub use pattern::{Destinations, Places, TrafficPattern};
 
 use super::packet::serialisation;
 use super::traffic::Traffic;

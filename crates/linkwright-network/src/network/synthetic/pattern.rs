@@ -4,6 +4,7 @@
 //! section 3.2, and for dragonflies J. Kim, W. J. Dally, S. Scott and D. Abts, "Technology-Driven,
 //! Highly-Scalable Dragonfly Topology", ISCA 2008, section 5.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
 use crate::diagnostic::{Diagnosis, Named};
@@ -49,6 +50,15 @@ impl Named for TrafficPattern {
     ];
 }
 
+/// Says where the ranks of a job stand in a fabric.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// Joins the nodes.
+    pub fabric: &'a Fabric,
+    /// Holds the node of each rank.
+    pub nodes: &'a [NodeId],
+}
+
 /// Chooses the destination of each message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Destinations {
@@ -85,7 +95,7 @@ impl Destinations {
     /// Lays a pattern over ranks whose places nobody knows; otherwise as [`Self::new`].
     ///
     /// # Errors
-    /// Fewer than two ranks, or a pattern that knows the network.
+    /// Fewer than two ranks, or a pattern that goes by where they stand.
     pub fn between(
         pattern: TrafficPattern,
         ranks: u32,
@@ -100,11 +110,50 @@ impl Destinations {
             TrafficPattern::Tornado => Ok(shifted(ranks, ranks / 2)),
             TrafficPattern::Neighbour => Ok(shifted(ranks, 1)),
             _ => {
-                let problem = "the pattern `adversarial` knows the network, and ranks do not";
-                let remedy = "take tornado, or load the network alone by linkwright traffic";
+                let problem =
+                    "the pattern `adversarial` goes by where ranks stand, which nobody says";
+                let remedy = "take tornado, or a job of a scenario, whose mapping says it";
                 Err(Diagnosis::of(problem).remedy(remedy))
             }
         })
+    }
+
+    /// Lays the pattern that a fabric carries worst over the ranks of a job.
+    ///
+    /// A rank sends to one at the node where [`Self::new`] sends from its own. If nobody is free there, the next node
+    /// with a free rank takes its place.
+    ///
+    /// # Errors
+    /// Fewer than two ranks.
+    pub fn adversarial_at(places: &Places<'_>) -> Result<Self, Diagnosis> {
+        let Places { fabric, nodes } = *places;
+        let count = nodes.len();
+        if count < 2 {
+            let problem = Diagnosis::of(format!("{count} ranks have no traffic"));
+            return Err(problem.remedy("give at least two"));
+        }
+        let worst = adversarial(fabric)?;
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|rank| nodes[*rank]);
+        let first_at = |node: NodeId| order.partition_point(|rank| nodes[*rank] < node);
+        let mut free: BTreeSet<usize> = (0..count).collect();
+        let mut fixed = vec![0; count];
+        for (place, rank) in order.iter().enumerate() {
+            let own = nodes[*rank];
+            // The first rank of a node sends to the first of the other, the second to the second.
+            let from = first_at(worst[own as usize]) + place - first_at(own);
+            let next = free.range(from..).chain(free.range(..from)).find(|at| **at != place);
+            let found = next.copied().unwrap_or(place);
+            free.remove(&found);
+            fixed[*rank] = order[found] as NodeId;
+        }
+        // The last may be left with itself: it swaps with the first.
+        if let (Some(first), Some(last)) = (order.first(), order.last())
+            && fixed[*last] as usize == *last
+        {
+            fixed.swap(*first, *last);
+        }
+        Ok(Self { nodes: count as u32, fixed: Some(fixed), hot: 0.0 })
     }
 
     /// Lays a pattern over nodes; `ordered` gives the destinations where their order decides.

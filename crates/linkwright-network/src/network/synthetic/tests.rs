@@ -167,6 +167,39 @@ fn a_hot_spot_passes_what_its_link_takes() {
 }
 
 #[test]
+fn ranks_at_all_nodes_send_as_the_nodes_do_and_others_to_the_nearest_that_is_free() {
+    let fly = read_fabric(
+        "fabric.toml",
+        "kind = 'dragonfly'\nnodes-per-switch = 2\nswitches-per-group = 4\nglobal-links-per-switch = 2\ngroups = 9",
+    )
+    .unwrap();
+    let at = |nodes: &[NodeId]| {
+        let found = Destinations::adversarial_at(&Places { fabric: &fly, nodes }).unwrap();
+        found.fixed().unwrap().to_vec()
+    };
+    let all: Vec<NodeId> = (0..72).collect();
+    let of_nodes = Destinations::new(TrafficPattern::Adversarial, &fly, 0.0, 1).unwrap();
+    assert_eq!(at(&all), of_nodes.fixed().unwrap());
+    // Two ranks at each node: the second sends to the second.
+    let twice: Vec<NodeId> = all.iter().flat_map(|node| [*node; 2]).collect();
+    assert!(at(&twice).iter().enumerate().all(|(rank, to)| *to as usize == (rank + 16) % 144));
+    // Groups 0 and 5 alone send to each other, in whatever order their ranks stand.
+    let mut some: Vec<NodeId> = (40..48).chain(0..8).collect();
+    some.reverse();
+    for (rank, to) in at(&some).into_iter().enumerate() {
+        assert_ne!(some[rank] / 8, some[to as usize] / 8);
+    }
+    assert_eq!(at(&[3, 3]), [1, 0]);
+    assert_eq!(at(&[3, 4, 5]).len(), 3);
+    for nodes in [&[3, 4, 5][..], &[0, 0, 0, 9], &[70, 1, 33, 33, 2]] {
+        let mut to = at(nodes);
+        assert!(to.iter().enumerate().all(|(rank, to)| rank != *to as usize), "{nodes:?} {to:?}");
+        to.sort_unstable();
+        assert!(to.into_iter().eq(0..nodes.len() as u32));
+    }
+}
+
+#[test]
 fn patterns_are_permutations_without_fixed_points() {
     for text in [
         "kind = 'torus'\ndimensions = [4, 3]\nnodes-per-switch = 2",

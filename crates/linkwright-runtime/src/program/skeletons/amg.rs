@@ -27,6 +27,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "a V-cycle of multigrid: halos of shrinking size, all-reduces",
     gpu_speedup: 3.0,
+    placed: None,
     generate: |ranks, options| parameters::<Amg>(NAME, options)?.program(ranks),
 };
 

@@ -19,6 +19,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "copies from the host, kernels, and copies back, on each GPU for itself",
     gpu_speedup: 1.0,
+    placed: None,
     generate: |ranks, options| parameters::<CopyExecute>(NAME, options)?.program(ranks),
 };
 

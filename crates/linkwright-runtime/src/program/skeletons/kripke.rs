@@ -35,6 +35,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "pipelined sweeps from the eight corners of a 3D grid",
     gpu_speedup: 90.0,
+    placed: None,
     generate: |ranks, options| parameters::<Kripke>(NAME, options)?.program(ranks),
 };
 

@@ -25,6 +25,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "halos and many small all-reduces of conjugate gradients",
     gpu_speedup: 42.0,
+    placed: None,
     generate: |ranks, options| parameters::<Laghos>(NAME, options)?.program(ranks),
 };
 

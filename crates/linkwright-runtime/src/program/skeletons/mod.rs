@@ -41,6 +41,7 @@ use super::{MOST_MESSAGE, Operation, Program, Rank, RankProgram};
 use crate::diagnostic::{
     Diagnose, Diagnosis, Registered, Registry, closest, in_plain_words, shown,
 };
+use crate::network::synthetic::Places;
 use crate::units::Bytes;
 
 /// An application that programs can be made of, by its name.
@@ -57,6 +58,23 @@ pub trait Application: Registered {
     /// Options that the application does not have or cannot take, and a count of ranks that it
     /// cannot run on.
     fn generate(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError>;
+
+    /// Whether its messages go by where its ranks stand, with these options. Then [`Self::program_at`] makes it.
+    fn knows_places(&self, _options: &toml::Table) -> bool {
+        false
+    }
+
+    /// Makes the program of ranks that stand at nodes of a fabric.
+    ///
+    /// # Errors
+    /// As [`program`](Self::program).
+    fn program_at(
+        &self,
+        options: &toml::Table,
+        places: &Places<'_>,
+    ) -> Result<Program, SkeletonError> {
+        self.program(places.nodes.len() as u32, options)
+    }
 
     /// The same, with messages that can be sent.
     ///
@@ -87,8 +105,13 @@ pub struct Skeleton {
     /// take the shares of Fig. 4's left side to those of its right side; each application's
     /// file says more.
     pub gpu_speedup: f64,
+    /// Makes programs whose messages go by where ranks stand, for options that it knows; none does so where absent.
+    placed: Option<(fn(&toml::Table) -> bool, MadeAt)>,
     generate: fn(u32, &toml::Table) -> Result<Program, SkeletonError>,
 }
+
+/// Makes a program of ranks that stand at nodes of a fabric.
+type MadeAt = fn(&toml::Table, &Places<'_>) -> Result<Program, SkeletonError>;
 
 impl Registered for Skeleton {
     fn name(&self) -> &'static str {
@@ -107,6 +130,21 @@ impl Application for Skeleton {
 
     fn generate(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
         (self.generate)(ranks, options)
+    }
+
+    fn knows_places(&self, options: &toml::Table) -> bool {
+        self.placed.is_some_and(|(knows, _)| knows(options))
+    }
+
+    fn program_at(
+        &self,
+        options: &toml::Table,
+        places: &Places<'_>,
+    ) -> Result<Program, SkeletonError> {
+        match self.placed {
+            Some((_, made)) => made(options, places),
+            None => self.program(places.nodes.len() as u32, options),
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "eight large messages to the neighbours in a 4D grid, then a barrier",
     gpu_speedup: 15.0,
+    placed: None,
     generate: |ranks, options| parameters::<Stencil4d>(NAME, options)?.program(ranks),
 };
 

@@ -29,6 +29,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "all-to-all in the lines of a 3D grid along x, and y and z if asked for",
     gpu_speedup: 15.0,
+    placed: None,
     generate: |ranks, options| parameters::<Subcomm3d>(NAME, options)?.program(ranks),
 };
 

@@ -23,6 +23,7 @@ pub const APPLICATION: Skeleton = Skeleton {
     name: NAME,
     summary: "thick halos of a wide stencil in a 2D grid, several a step",
     gpu_speedup: 1.5,
+    placed: None,
     generate: |ranks, options| parameters::<Sw4lite>(NAME, options)?.program(ranks),
 };
 
