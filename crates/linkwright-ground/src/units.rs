@@ -197,6 +197,10 @@ impl serde::de::Visitor<'_> for Watts {
         Power::from_watts(watts).ok_or_else(of_number)
     }
 
+    fn visit_u64<E: serde::de::Error>(self, watts: u64) -> Result<Power, E> {
+        self.visit_f64(watts as f64)
+    }
+
     fn visit_i64<E: serde::de::Error>(self, watts: i64) -> Result<Power, E> {
         let of_number = || E::invalid_value(serde::de::Unexpected::Signed(watts), &self);
         Power::from_watts(watts as f64).ok_or_else(of_number)
@@ -283,6 +287,22 @@ text_form!(OperationRate, OperationRate, OPERATION_UNITS, "a speed", "\"15.7 TFL
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_power_is_a_number_of_watts() {
+        use serde::de::IntoDeserializer;
+        use serde::de::value::Error;
+        let whole: Result<Power, Error> = Power::deserialize(300_u64.into_deserializer());
+        assert_eq!(whole, Ok(Power(300_000)));
+        let signed: Result<Power, Error> = Power::deserialize(300_i64.into_deserializer());
+        assert_eq!(signed, whole);
+        let part: Result<Power, Error> = Power::deserialize(62.5_f64.into_deserializer());
+        assert_eq!(part.map(Power::as_watts), Ok(62.5));
+        let below: Result<Power, Error> = Power::deserialize((-5_i64).into_deserializer());
+        assert!(below.unwrap_err().to_string().contains("a number of watts from 0 to 1000000"));
+        let text: Result<Power, Error> = Power::deserialize("300 W".into_deserializer());
+        assert!(text.is_err());
+    }
 
     #[test]
     fn text_forms_are_exact() {
