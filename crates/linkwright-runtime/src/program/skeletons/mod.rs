@@ -106,9 +106,12 @@ pub struct Skeleton {
     /// file says more.
     pub gpu_speedup: f64,
     /// Makes programs whose messages go by where ranks stand, for options that it knows; none does so where absent.
-    placed: Option<(fn(&toml::Table) -> bool, MadeAt)>,
+    placed: Option<Placed>,
     generate: fn(u32, &toml::Table) -> Result<Program, SkeletonError>,
 }
+
+/// Tells whether options make messages go by places, and makes such a program.
+type Placed = (fn(&toml::Table) -> bool, MadeAt);
 
 /// Makes a program of ranks that stand at nodes of a fabric.
 type MadeAt = fn(&toml::Table, &Places<'_>) -> Result<Program, SkeletonError>;
