@@ -1,6 +1,6 @@
 //! Loads and stores of wavefronts that are under way.
 
-use super::kernel::{Lanes, Span, Values, WavefrontOperation};
+use super::kernel::{Lanes, LoadTimes, Values, WavefrontOperation};
 use super::protocol::Access;
 use super::requests::Request;
 use crate::units::Picoseconds;
@@ -84,7 +84,7 @@ impl Loads {
     /// Its wavefront takes the words, where the run has data, and when it was given and there; the load
     /// is over.
     #[inline]
-    pub(super) fn take(&mut self, load: u32) -> (Option<Values>, Span) {
+    pub(super) fn take(&mut self, load: u32) -> (Option<Values>, LoadTimes) {
         let state = &mut self.all[load as usize];
         let (words, span) = (state.words.take(), [state.since, state.ready].map(Picoseconds));
         self.free.push(load);

@@ -18,7 +18,7 @@ mod workload;
 
 pub use lanes::{Lanes, PerLane};
 pub use wavefront::{
-    AtomicOperation, Loaded, Posted, Scope, Span, Values, Wavefront, WavefrontOperation,
+    AtomicOperation, LoadTimes, Loaded, Posted, Scope, Values, Wavefront, WavefrontOperation,
     WavefrontPlace, WavefrontProgram, WavefrontState,
 };
 pub use workload::{

@@ -78,7 +78,7 @@ pub enum WavefrontOperation {
 pub struct Loaded(pub u32);
 
 /// Says when a wavefront gave a load, and when all of it was there.
-pub type Span = [Picoseconds; 2];
+pub type LoadTimes = [Picoseconds; 2];
 
 /// The words that a load brought; zeros where the run has no data.
 #[derive(Debug, Clone, Default)]
@@ -166,7 +166,7 @@ pub struct Posted {
     /// The words that a load has brought.
     pub loaded: Values,
     /// Says when that load was given and there.
-    pub span: Span,
+    pub span: LoadTimes,
 }
 
 impl WavefrontState {
@@ -297,7 +297,7 @@ impl Wavefront {
 
     /// Says when the load that arrived last was given, and when all of it was there.
     #[must_use]
-    pub fn span(&self) -> Span {
+    pub fn span(&self) -> LoadTimes {
         self.state.posted().span
     }
 
