@@ -19,7 +19,10 @@ RUNS = {
     "train resnet-50 --batch 8192 --no-scaling --communication fsdp": 5,
     "collective expect all-reduce": 5,
     "collective plan all-reduce --size 64MiB": 3,
+    "collective plan all-gather --size 64MiB": 3,
+    "collective plan reduce-scatter --size 64MiB": 3,
     "collective plan broadcast --size 64MiB": 1,
+    "collective expect all-to-all": 3,
 }
 
 
