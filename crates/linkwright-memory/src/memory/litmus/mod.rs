@@ -7,8 +7,12 @@
 mod played;
 #[cfg(test)]
 mod played_tests;
+#[cfg(test)]
+mod random;
+mod sequential;
 
 pub use played::{Draw, LitmusOutcome, Observed, Played, Verdict};
+pub use sequential::{Reads, sequential_outcomes};
 
 use crate::diagnostic::Named;
 
@@ -194,18 +198,8 @@ impl Litmus {
     /// with copies of all addresses read in first, where asked.
     #[must_use]
     pub fn programs(&self, fences: bool, warm: bool) -> Vec<Vec<LitmusStep>> {
-        let warming = (0..if warm { self.addresses } else { 0 }).map(Read);
-        let program = |wave: &[LitmusStep]| {
-            let mut steps = Vec::new();
-            for step in warming.clone().chain(wave.iter().copied()) {
-                if fences && !steps.is_empty() {
-                    steps.push(Fence);
-                }
-                steps.push(step);
-            }
-            steps
-        };
-        self.waves.iter().map(|wave| program(wave)).collect()
+        let warming = if warm { self.addresses } else { 0 };
+        self.waves.iter().map(|wave| program(wave, fences, warming)).collect()
     }
 
     /// Whether what the reads of [`Litmus::programs`] gave, those of a warm start first, is
@@ -220,60 +214,17 @@ impl Litmus {
     }
 }
 
-/// Holds the values that each wavefront's reads give, in order.
-pub type Reads = Vec<Vec<u8>>;
-
-/// Everything that programs' reads can give in a sequential order of their steps, sorted.
-///
-/// A spin is a read that comes when the address has its value.
-#[must_use]
-pub fn sequential_outcomes(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
-    let mut found = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    let used = programs.iter().flatten().filter_map(|step| step.address());
-    let memory = vec![0_u8; used.max().map_or(0, |last| usize::from(last) + 1)];
-    let start = (vec![0; programs.len()], memory, vec![Vec::new(); programs.len()]);
-    let mut open = vec![start];
-    while let Some((at, memory, reads)) = open.pop() {
-        if programs.iter().zip(&at).all(|(program, at)| program.len() == *at) {
-            found.push(reads);
-            continue;
+/// Gives a wavefront's steps, after reads of the first `warming` addresses, with a fence between any
+/// two where asked.
+fn program(wave: &[LitmusStep], fences: bool, warming: u8) -> Vec<LitmusStep> {
+    let mut steps = Vec::new();
+    for step in (0..warming).map(Read).chain(wave.iter().copied()) {
+        if fences && !steps.is_empty() {
+            steps.push(Fence);
         }
-        for (wave, program) in programs.iter().enumerate() {
-            let Some(step) = program.get(at[wave]) else { continue };
-            if *step == Barrier && !all_are_at(programs, &at, wave) {
-                continue;
-            }
-            let (mut at, mut memory, mut reads) = (at.clone(), memory.clone(), reads.clone());
-            at[wave] += 1;
-            match *step {
-                Read(address) => reads[wave].push(memory[usize::from(address)]),
-                Write(address, value) => memory[usize::from(address)] = value,
-                Add(address, value) => {
-                    let word = &mut memory[usize::from(address)];
-                    reads[wave].push(*word);
-                    *word += value;
-                }
-                Spin(address, value) if memory[usize::from(address)] != value => continue,
-                Spin(..) | Fence | Barrier => {}
-            }
-            if seen.insert((at.clone(), memory.clone(), reads.clone())) {
-                open.push((at, memory, reads));
-            }
-        }
+        steps.push(step);
     }
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// Whether all have come to the barrier at which a wavefront is, or have passed it.
-fn all_are_at(programs: &[Vec<LitmusStep>], at: &[usize], wave: usize) -> bool {
-    let barriers = |wave: usize, steps: usize| {
-        programs[wave].iter().take(steps).filter(|step| **step == Barrier).count()
-    };
-    let passed = barriers(wave, at[wave]);
-    (0..programs.len()).all(|other| barriers(other, at[other] + 1) > passed)
+    steps
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::units::{Bytes, Picoseconds};
 /// Cycles after the first by which a wavefront may start.
 const LATEST: u64 = 500;
 /// Pages over which the addresses are drawn.
-const PAGES: u64 = 64;
+pub(super) const PAGES: u64 = 64;
 
 /// What a seed fixes of a test: where its wavefronts run, when they start, and where x and y are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Draw {
     /// After how many cycles each starts.
     pub starts: Vec<u64>,
     /// The byte in their buffer at which each address is.
-    pub places: [u64; 2],
+    pub places: Vec<u64>,
 }
 
 /// What a start of a test gave: what each wavefront's reads saw, or nothing, where a wavefront
@@ -131,7 +131,7 @@ impl<'a> Played<'a> {
         let lines = PAGES * self.hierarchy.page.0 / LINE;
         let x = below(lines);
         let places = match below(3) {
-            0 => [x * LINE, x * LINE + 4],
+            0 => vec![x * LINE, x * LINE + 4],
             kind => {
                 let fits = |y: u64| {
                     let bank = |map: &AddressMap, line| map.bank(map.physical(line));
@@ -142,7 +142,7 @@ impl<'a> Played<'a> {
                 let first = below(lines);
                 let all = (first..lines).chain(0..first);
                 let y = all.clone().find(|y| fits(*y)).or_else(|| all.clone().find(|y| *y != x));
-                [x * LINE, y.unwrap_or(x) * LINE]
+                vec![x * LINE, y.unwrap_or(x) * LINE]
             }
         };
         Draw { units, starts, places }
@@ -151,38 +151,7 @@ impl<'a> Played<'a> {
     /// A start of the test as a workload, and where its reads are put.
     #[must_use]
     pub fn workload(&self, draw: &Draw) -> (KernelWorkload, Rc<RefCell<Reads>>) {
-        let reads = Rc::new(RefCell::new(vec![Vec::new(); self.programs.len()]));
-        let mut layout = Layout::new(self.hierarchy.page);
-        let words = PAGES * self.hierarchy.page.0 / 4;
-        let buffer = layout.output("x and y", words, false);
-        // Each compute unit gets a group, and those that have no part in the test end at once.
-        let groups = u64::from(self.options.gpus * self.hierarchy.compute.units);
-        let on = |unit: u32| draw.units.iter().filter(|other| **other == unit).count();
-        let most = draw.units.iter().map(|unit| on(*unit)).max().unwrap_or(1);
-        let (draw, programs, seen) = (draw.clone(), self.programs.clone(), Rc::clone(&reads));
-        let kernel = move |wavefront: Wavefront| {
-            let place = wavefront.place();
-            let mut here = (0..draw.units.len()).filter(|wave| draw.units[*wave] == place.group);
-            let part = here.nth(place.wavefront as usize).map(|wave| Part {
-                program: programs[wave].clone(),
-                start: draw.starts[wave],
-                addresses: draw.places.map(|byte| buffer + byte),
-                seen: Rc::clone(&seen),
-                wave,
-            });
-            async move {
-                if let Some(part) = part {
-                    part.play(&wavefront).await;
-                }
-            }
-        };
-        let workload = KernelWorkload {
-            name: self.litmus.name.to_owned(),
-            buffers: layout.buffers(),
-            launches: vec![Launch::new(self.litmus.name, (groups, most as u32), kernel)],
-            check: Box::new(|_| Ok(())),
-        };
-        (workload, reads)
+        workload(self.litmus.name, (self.hierarchy, self.options.gpus), &self.programs, draw)
     }
 
     /// What a seed's start gives.
@@ -250,11 +219,52 @@ impl<'a> Played<'a> {
     }
 }
 
+/// Makes a workload of programs, drawn places and starts, and says where its reads are put.
+pub(super) fn workload(
+    name: &str,
+    (hierarchy, gpus): (&Hierarchy, u32),
+    programs: &[Vec<LitmusStep>],
+    draw: &Draw,
+) -> (KernelWorkload, Rc<RefCell<Reads>>) {
+    let reads = Rc::new(RefCell::new(vec![Vec::new(); programs.len()]));
+    let mut layout = Layout::new(hierarchy.page);
+    let words = PAGES * hierarchy.page.0 / 4;
+    let buffer = layout.output("x and y", words, false);
+    // Each compute unit gets a group, and those that have no part in the test end at once.
+    let groups = u64::from(gpus * hierarchy.compute.units);
+    let on = |unit: u32| draw.units.iter().filter(|other| **other == unit).count();
+    let most = draw.units.iter().map(|unit| on(*unit)).max().unwrap_or(1);
+    let (draw, programs, seen) = (draw.clone(), programs.to_vec(), Rc::clone(&reads));
+    let kernel = move |wavefront: Wavefront| {
+        let place = wavefront.place();
+        let mut here = (0..draw.units.len()).filter(|wave| draw.units[*wave] == place.group);
+        let part = here.nth(place.wavefront as usize).map(|wave| Part {
+            program: programs[wave].clone(),
+            start: draw.starts[wave],
+            addresses: draw.places.iter().map(|byte| buffer + byte).collect(),
+            seen: Rc::clone(&seen),
+            wave,
+        });
+        async move {
+            if let Some(part) = part {
+                part.play(&wavefront).await;
+            }
+        }
+    };
+    let workload = KernelWorkload {
+        name: name.to_owned(),
+        buffers: layout.buffers(),
+        launches: vec![Launch::new(name.to_owned(), (groups, most as u32), kernel)],
+        check: Box::new(|_| Ok(())),
+    };
+    (workload, reads)
+}
+
 /// What a wavefront does in a start of a test.
 struct Part {
     program: Vec<LitmusStep>,
     start: u64,
-    addresses: [u64; 2],
+    addresses: Vec<u64>,
     seen: Rc<RefCell<Reads>>,
     wave: usize,
 }

@@ -156,9 +156,11 @@ fn a_seed_draws_units_starts_and_places_and_the_workload_is_so() {
     assert!(draws.iter().all(|draw| draw.starts.iter().all(|start| *start <= 500)));
     let page = hierarchy.page.0;
     let bank = |place: u64| place / page % u64::from(hierarchy.second.banks);
-    let places = |draw: &Draw| draw.places;
-    let kinds: Vec<_> =
-        draws.iter().map(places).map(|[x, y]| (x / 64 == y / 64, bank(x) == bank(y))).collect();
+    let kind = |draw: &Draw| {
+        let [x, y] = draw.places[..] else { panic!("two addresses") };
+        (x / 64 == y / 64, bank(x) == bank(y))
+    };
+    let kinds: Vec<_> = draws.iter().map(kind).collect();
     for kind in [(true, true), (false, true), (false, false)] {
         let count = kinds.iter().filter(|it| **it == kind).count();
         assert!((40..=95).contains(&count), "{kind:?} {count}");

@@ -16,6 +16,9 @@
 //! - the answer to a write says when the line had been written before: a copy of just that data
 //!   takes the write in, any other ends by its lease.
 
+#[cfg(test)]
+pub mod faulty;
+
 use super::message::{
     Access, Answered, Ask, CachePath, Copied, Flush, Forward, Level, Lookup, Meanwhile, Overhead,
     Span, Stored,

@@ -56,6 +56,8 @@ pub use message::{
     Access, Answered, Ask, CachePath, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile,
     Overhead, Probe, Probes, Span, Stored,
 };
+#[cfg(test)]
+pub use mgcc::faulty;
 pub use mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
 pub use mgcc_printed::{MgccPrinted, PrintedCache, PrintedHome, PrintedLine, PrintedStamp};
 pub use non_coherent::{NonCoherent, PlainLine};

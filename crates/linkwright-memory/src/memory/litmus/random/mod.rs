@@ -1,0 +1,113 @@
+//! Random litmus runs: classic shapes and random programs, on GPUs whose caches hold four lines.
+//!
+//! A seed draws a program, where and when its wavefronts run, where its addresses lie, and the GPUs.
+//! What was read and what memory holds in the end must come from one sequential order.
+
+mod programs;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroU64;
+
+use super::played::{Draw, workload};
+use super::sequential::ends;
+use super::{LitmusStep, Reads};
+use crate::engine::Random;
+use crate::memory::memory_system::MemorySystem;
+use crate::memory::run::{GpuOptions, run};
+use crate::memory::{GpuRunError, protocol::Leases};
+use crate::system::gpus::Hierarchy;
+
+/// Counts the addresses: x, y and z.
+const ADDRESSES: u8 = 3;
+
+/// Draws an integer below a bound.
+fn below(random: &mut Random, bound: u64) -> u64 {
+    random.below(NonZeroU64::new(bound).expect("a bound is above 0"))
+}
+
+/// Draws an integer from one bound to another, both included.
+fn between(random: &mut Random, least: u64, most: u64) -> u64 {
+    least + below(random, most - least + 1)
+}
+
+/// Draws one of some values.
+fn one_of<T: Copy>(random: &mut Random, values: &[T]) -> T {
+    *random.choose(values).expect("there are values")
+}
+
+/// Holds all that a seed draws for a memory system.
+#[derive(Debug)]
+struct LitmusRun {
+    name: &'static str,
+    programs: Vec<Vec<LitmusStep>>,
+    hierarchy: Hierarchy,
+    options: GpuOptions,
+    draw: Draw,
+}
+
+/// Holds what was read, and the end of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Outcome {
+    reads: Reads,
+    memory: Vec<u8>,
+}
+
+impl LitmusRun {
+    /// Draws a run; the same for all memory systems, but that relaxed ones have fences.
+    fn new(seed: u64, memory: &'static dyn MemorySystem) -> Self {
+        let random = &mut Random::new(seed);
+        let (name, programs) = programs::draw(random, !memory.is_sequential());
+        let (hierarchy, options) = settings::draw(random, memory);
+        let draw = settings::places(random, programs.len(), (&hierarchy, options.gpus));
+        Self { name, programs, hierarchy, options, draw }
+    }
+
+    /// Plays it; gives nothing where it never ends.
+    fn play(&self) -> Option<Outcome> {
+        let of = (&self.hierarchy, self.options.gpus);
+        let (workload, reads) = workload(self.name, of, &self.programs, &self.draw);
+        let run = match run(&self.hierarchy, &workload, &self.options, None) {
+            Ok(run) => run,
+            Err(GpuRunError::TooLong { .. }) => return None,
+            Err(error) => panic!("{error}: {self:?}"),
+        };
+        let image = run.image.expect("the run has data");
+        let word = |place: &u64| image.word(workload.buffers[0].address + place);
+        let memory = self.draw.places.iter().map(|place| word(place) as u8).collect();
+        Some(Outcome { reads: reads.take(), memory })
+    }
+
+    /// Whether a sequential order of all accesses gives an outcome.
+    fn allows(&self, outcome: &Outcome) -> bool {
+        let accesses = |program: &Vec<LitmusStep>| {
+            program.iter().copied().filter(|step| *step != LitmusStep::Fence).collect()
+        };
+        let programs: Vec<Vec<LitmusStep>> = self.programs.iter().map(accesses).collect();
+        let all_read = programs.iter().zip(&outcome.reads).all(|(program, reads)| {
+            program.iter().filter(|step| step.reads()).count() == reads.len()
+        });
+        let fits = |so_far: &Reads| {
+            so_far.iter().zip(&outcome.reads).all(|(some, all)| all.starts_with(some))
+        };
+        let found = ends(&programs, |point| fits(&point.reads));
+        let mut memories = found.iter().map(|end| &end.memory);
+        all_read && memories.any(|memory| outcome.memory.starts_with(memory))
+    }
+
+    /// Says what is wrong with what it gives, if anything is.
+    fn wrong(&self) -> Option<String> {
+        let outcome = self.play();
+        let is_right = outcome.as_ref().is_some_and(|outcome| self.allows(outcome));
+        (!is_right).then(|| format!("{outcome:?} of {self:?}"))
+    }
+}
+
+/// Gives the first of some seeds at which a memory system is wrong, and how.
+fn first_wrong(
+    memory: &'static dyn MemorySystem,
+    mut seeds: std::ops::Range<u64>,
+) -> Option<(u64, String)> {
+    seeds.find_map(|seed| Some((seed, LitmusRun::new(seed, memory).wrong()?)))
+}
