@@ -199,7 +199,7 @@ impl Litmus {
     #[must_use]
     pub fn programs(&self, fences: bool, warm: bool) -> Vec<Vec<LitmusStep>> {
         let warming = if warm { self.addresses } else { 0 };
-        self.waves.iter().map(|wave| program(wave, fences, warming)).collect()
+        self.waves.iter().map(|wave| program(wave, fences, 0..warming)).collect()
     }
 
     /// Whether what the reads of [`Litmus::programs`] gave, those of a warm start first, is
@@ -214,11 +214,15 @@ impl Litmus {
     }
 }
 
-/// Gives a wavefront's steps, after reads of the first `warming` addresses, with a fence between any
-/// two where asked.
-fn program(wave: &[LitmusStep], fences: bool, warming: u8) -> Vec<LitmusStep> {
+/// Gives a wavefront's steps, after reads of some addresses, with a fence between any two where
+/// asked.
+fn program(
+    wave: &[LitmusStep],
+    fences: bool,
+    warming: impl Iterator<Item = u8>,
+) -> Vec<LitmusStep> {
     let mut steps = Vec::new();
-    for step in (0..warming).map(Read).chain(wave.iter().copied()) {
+    for step in warming.map(Read).chain(wave.iter().copied()) {
         if fences && !steps.is_empty() {
             steps.push(Fence);
         }

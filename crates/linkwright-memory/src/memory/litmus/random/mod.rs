@@ -11,7 +11,7 @@ mod tests;
 use std::num::NonZeroU64;
 
 use super::played::{Draw, workload};
-use super::sequential::ends;
+use super::sequential::{Point, ends};
 use super::{LitmusStep, Reads};
 use crate::engine::Random;
 use crate::memory::memory_system::MemorySystem;
@@ -57,8 +57,13 @@ struct Outcome {
 impl LitmusRun {
     /// Draws a run; the same for all memory systems, but that relaxed ones have fences.
     fn new(seed: u64, memory: &'static dyn MemorySystem) -> Self {
+        Self::with_fences(seed, memory, !memory.is_sequential())
+    }
+
+    /// Draws a run with fences or without, whatever the memory system needs.
+    fn with_fences(seed: u64, memory: &'static dyn MemorySystem, fences: bool) -> Self {
         let random = &mut Random::new(seed);
-        let (name, programs) = programs::draw(random, !memory.is_sequential());
+        let (name, programs) = programs::draw(random, fences);
         let (hierarchy, options) = settings::draw(random, memory);
         let draw = settings::places(random, programs.len(), (&hierarchy, options.gpus));
         Self { name, programs, hierarchy, options, draw }
@@ -92,8 +97,12 @@ impl LitmusRun {
             so_far.iter().zip(&outcome.reads).all(|(some, all)| all.starts_with(some))
         };
         let found = ends(&programs, |point| fits(&point.reads));
-        let mut memories = found.iter().map(|end| &end.memory);
-        all_read && memories.any(|memory| outcome.memory.starts_with(memory))
+        // Addresses that no program uses stay 0.
+        let is_same = |end: &Point| {
+            let all = end.memory.iter().copied().chain(std::iter::repeat(0));
+            all.take(outcome.memory.len()).eq(outcome.memory.iter().copied())
+        };
+        all_read && found.iter().any(is_same)
     }
 
     /// Says what is wrong with what it gives, if anything is.

@@ -31,16 +31,22 @@ pub(super) const SHAPES: &[LitmusShape] = &[
     ("CoWR", &[&[Write(X, 1), Read(X)], &[Write(X, 2)]]),
 ];
 
-/// Draws programs: a shape or a random one, from cold caches or from such as hold all addresses.
+/// Draws programs: a shape or a random one. In half of them each wavefront first reads some of the
+/// addresses, so that its caches hold them.
 pub(super) fn draw(random: &mut Random, fences: bool) -> (&'static str, Vec<Vec<LitmusStep>>) {
-    let is_shape = below(random, 2) == 0;
-    let warming = ADDRESSES * below(random, 2) as u8;
-    let with = |wave: &[LitmusStep]| program(wave, fences, warming);
-    if is_shape {
-        let (name, waves) = one_of(random, SHAPES);
-        return (name, waves.iter().map(|wave| with(wave)).collect());
-    }
-    ("random", any(random).iter().map(|wave| with(wave)).collect())
+    let (name, waves) = match below(random, 2) {
+        0 => {
+            let (name, waves) = one_of(random, SHAPES);
+            (name, waves.iter().map(|wave| wave.to_vec()).collect())
+        }
+        _ => ("random", any(random)),
+    };
+    let is_warm = below(random, 2) == 0;
+    let mut with = |wave: &Vec<LitmusStep>| {
+        let read = if is_warm { below(random, 1 << ADDRESSES) } else { 0 };
+        program(wave, fences, (0..ADDRESSES).filter(|address| read >> address & 1 == 1))
+    };
+    (name, waves.iter().map(&mut with).collect())
 }
 
 /// Draws a random program of two to four wavefronts: the more of them, the fewer steps has each.
