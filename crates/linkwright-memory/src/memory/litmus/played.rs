@@ -27,6 +27,8 @@ pub struct Draw {
     pub units: Vec<u32>,
     /// After how many cycles each starts.
     pub starts: Vec<u64>,
+    /// How many instructions each wavefront computes before each of its steps; none where absent.
+    pub pauses: Vec<Vec<u32>>,
     /// The byte in their buffer at which each address is.
     pub places: Vec<u64>,
 }
@@ -145,7 +147,7 @@ impl<'a> Played<'a> {
                 vec![x * LINE, y.unwrap_or(x) * LINE]
             }
         };
-        Draw { units, starts, places }
+        Draw { units, starts, pauses: Vec::new(), places }
     }
 
     /// A start of the test as a workload, and where its reads are put.
@@ -241,6 +243,7 @@ pub(super) fn workload(
         let part = here.nth(place.wavefront as usize).map(|wave| Part {
             program: programs[wave].clone(),
             start: draw.starts[wave],
+            pauses: draw.pauses.get(wave).cloned().unwrap_or_default(),
             addresses: draw.places.iter().map(|byte| buffer + byte).collect(),
             seen: Rc::clone(&seen),
             wave,
@@ -264,6 +267,7 @@ pub(super) fn workload(
 struct Part {
     program: Vec<LitmusStep>,
     start: u64,
+    pauses: Vec<u32>,
     addresses: Vec<u64>,
     seen: Rc<RefCell<Reads>>,
     wave: usize,
@@ -287,7 +291,10 @@ impl Part {
         };
         let fences = self.program.contains(&LitmusStep::Fence);
         let mut loads = Vec::new();
-        for step in &self.program {
+        for (at_step, step) in self.program.iter().enumerate() {
+            if let Some(pause) = self.pauses.get(at_step).filter(|pause| **pause > 0) {
+                wavefront.compute(*pause).await;
+            }
             match *step {
                 LitmusStep::Read(address) => loads.push(wavefront.load(1, at(address)).await),
                 LitmusStep::Write(address, value) => {

@@ -83,8 +83,7 @@ pub(super) fn ends(programs: &[Vec<LitmusStep>], fits: impl Fn(&Point) -> bool) 
 /// Everything that programs' reads can give in a sequential order of their steps, sorted.
 #[must_use]
 pub fn sequential_outcomes(programs: &[Vec<LitmusStep>]) -> Vec<Reads> {
-    let mut found: Vec<Reads> =
-        ends(programs, |_| true).into_iter().map(|end| end.reads).collect();
+    let mut found: Vec<Reads> = ends(programs, |_| true).into_iter().map(|end| end.reads).collect();
     found.sort();
     found.dedup();
     found

@@ -65,7 +65,7 @@ impl LitmusRun {
         let random = &mut Random::new(seed);
         let (name, programs) = programs::draw(random, fences);
         let (hierarchy, options) = settings::draw(random, memory);
-        let draw = settings::places(random, programs.len(), (&hierarchy, options.gpus));
+        let draw = settings::places(random, &programs, (&hierarchy, options.gpus));
         Self { name, programs, hierarchy, options, draw }
     }
 

@@ -31,8 +31,8 @@ pub(super) const SHAPES: &[LitmusShape] = &[
     ("CoWR", &[&[Write(X, 1), Read(X)], &[Write(X, 2)]]),
 ];
 
-/// Draws programs: a shape or a random one. In half of them each wavefront first reads some of the
-/// addresses, so that its caches hold them.
+/// Draws programs: a shape or a random one. In half of them each wavefront first reads one of the
+/// addresses, or some, so that its caches hold them.
 pub(super) fn draw(random: &mut Random, fences: bool) -> (&'static str, Vec<Vec<LitmusStep>>) {
     let (name, waves) = match below(random, 2) {
         0 => {
@@ -43,7 +43,8 @@ pub(super) fn draw(random: &mut Random, fences: bool) -> (&'static str, Vec<Vec<
     };
     let is_warm = below(random, 2) == 0;
     let mut with = |wave: &Vec<LitmusStep>| {
-        let read = if is_warm { below(random, 1 << ADDRESSES) } else { 0 };
+        let some = [1 << below(random, ADDRESSES.into()), below(random, 1 << ADDRESSES)];
+        let read = if is_warm { one_of(random, &some) } else { 0 };
         program(wave, fences, (0..ADDRESSES).filter(|address| read >> address & 1 == 1))
     };
     (name, waves.iter().map(&mut with).collect())
@@ -51,13 +52,15 @@ pub(super) fn draw(random: &mut Random, fences: bool) -> (&'static str, Vec<Vec<
 
 /// Draws a random program of two to four wavefronts: the more of them, the fewer steps has each.
 ///
-/// No two writes have one value. In a third of the programs all wavefronts meet at one barrier.
+/// No two writes have one value. Half of the programs leave one address to nobody. In a third of
+/// them all wavefronts meet at one barrier.
 fn any(random: &mut Random) -> Vec<Vec<LitmusStep>> {
     let waves = between(random, 2, 4);
     let most = 12 / waves;
+    let addresses = u64::from(ADDRESSES) - below(random, 2);
     let mut value = 0;
     let mut step = |random: &mut Random| {
-        let address = below(random, ADDRESSES.into()) as u8;
+        let address = below(random, addresses) as u8;
         match below(random, 20) {
             0..10 => Read(address),
             10..18 => {

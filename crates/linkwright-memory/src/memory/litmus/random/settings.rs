@@ -1,7 +1,10 @@
 //! GPUs, wirings, leases, and where and when wavefronts run.
 
 use super::super::played::PAGES;
-use super::{ADDRESSES, Draw, GpuOptions, Hierarchy, Leases, MemorySystem, between, below, one_of};
+use super::{
+    ADDRESSES, Draw, GpuOptions, Hierarchy, Leases, LitmusStep, MemorySystem, below, between,
+    one_of,
+};
 use crate::engine::Random;
 use crate::memory::address::LINE;
 use crate::memory::{Distribution, DramTiming};
@@ -72,27 +75,42 @@ pub(super) fn draw(
     (gpu, options)
 }
 
-/// Draws timestamps of 2 to 16 bits, and leases that these hold.
+/// Draws timestamps of 2 to 16 bits, and leases that these hold, half of them long.
 fn leases(random: &mut Random) -> Leases {
     let bits = between(random, 2, 16);
-    let most = ((1 << bits) - 1).min(12);
-    let lease = |random: &mut Random| i128::from(between(random, 1, most));
+    let lease = |random: &mut Random| {
+        let most = one_of(random, &[5, 50]).min((1 << bits) - 1);
+        i128::from(between(random, 1, most))
+    };
     Leases::new(lease(random), lease(random), bits.into()).expect("timestamps hold them")
 }
 
-/// Draws the unit and start of each wavefront, and where the addresses lie.
+/// Draws the unit of each wavefront, when it starts and where it pauses, and where the addresses lie.
 ///
 /// A wavefront runs on the unit of the one before, or on any. An address lies in the line of the one
 /// before, in a set with it, or in any line.
-pub(super) fn places(random: &mut Random, waves: usize, (gpu, gpus): (&Hierarchy, u32)) -> Draw {
+pub(super) fn places(
+    random: &mut Random,
+    programs: &[Vec<LitmusStep>],
+    (gpu, gpus): (&Hierarchy, u32),
+) -> Draw {
     let all = u64::from(gpus * gpu.compute.units);
     let mut units: Vec<u32> = Vec::new();
-    for _ in 0..waves {
+    for _ in programs {
         let last = units.last().filter(|_| below(random, 4) == 0);
         units.push(last.map_or_else(|| below(random, all) as u32, |last| *last));
     }
     let latest = one_of(random, &[40, 500, 2_000]);
-    let starts = (0..waves).map(|_| between(random, 0, latest)).collect();
+    let starts = programs.iter().map(|_| between(random, 0, latest)).collect();
+    let mut pauses = |program: &Vec<LitmusStep>| {
+        let often = one_of(random, &[1, 4, 16]);
+        let mut pause = || match below(random, often) {
+            0 => cycles(random, 500),
+            _ => 0,
+        };
+        program.iter().map(|_| pause()).collect()
+    };
+    let pauses = programs.iter().map(&mut pauses).collect();
     let lines = PAGES * gpu.page.0 / LINE;
     let mut line = below(random, lines);
     let mut places = Vec::new();
@@ -105,5 +123,5 @@ pub(super) fn places(random: &mut Random, waves: usize, (gpu, gpus): (&Hierarchy
         // Each has a word of its own in whichever line.
         places.push(line * LINE + 4 * address);
     }
-    Draw { units, starts, places }
+    Draw { units, starts, pauses, places }
 }

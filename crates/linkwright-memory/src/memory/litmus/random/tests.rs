@@ -6,7 +6,7 @@ use std::thread;
 
 use super::programs::SHAPES;
 use super::*;
-use crate::memory::memory_system::{InOrder, memory_system, memory_systems};
+use crate::memory::memory_system::{memory_system, memory_systems};
 use crate::memory::protocol::faulty::{FAULTS, Faulty};
 
 /// Gives the memory system of a seed: in half of them MGCC, then each that is coherent in turn.
@@ -41,6 +41,7 @@ fn all_are_right(seeds: u64) {
     println!("{seeds} runs are right");
 }
 
+/// Takes two seconds for two thousand runs, as many as give each memory system some hundred.
 #[test]
 fn two_thousand_runs_are_sequential() {
     all_are_right(2_000);
@@ -61,17 +62,14 @@ fn memory_that_is_not_coherent_is_found() {
     }
 }
 
-/// Each is found without fences, in order, and with fences, relaxed.
+/// Takes two seconds: a write that ignores its writer's time is wrong once in some thousand runs.
 #[test]
 fn each_planted_fault_is_found() {
     for fault in FAULTS {
-        let protocol: &'static Faulty = Box::leak(Box::new(Faulty::new(fault)));
-        let in_order = Box::leak(Box::new(InOrder { name: "tsm-wt-c-sc-faulty", protocol }));
-        for memory in [protocol as &'static dyn MemorySystem, in_order] {
-            let name = memory.name();
-            let found = first_wrong(memory, 0..4_000).map(|(seed, _)| seed + 1);
-            println!("{fault:?}, {name}: wrong after {found:?} runs");
-        }
+        let memory: &'static Faulty = Box::leak(Box::new(Faulty::new(fault)));
+        let found = first_wrong(memory, 0..6_000);
+        let (seed, _) = found.unwrap_or_else(|| panic!("{fault:?} passes"));
+        println!("{fault:?}: wrong after {} runs", seed + 1);
     }
 }
 
