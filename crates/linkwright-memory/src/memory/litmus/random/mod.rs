@@ -15,7 +15,7 @@ use super::sequential::{Point, ends};
 use super::{LitmusStep, Reads};
 use crate::engine::Random;
 use crate::memory::memory_system::MemorySystem;
-use crate::memory::run::{GpuOptions, run};
+use crate::memory::run::{GpuOptions, GpuRun, run};
 use crate::memory::{GpuRunError, protocol::Leases};
 use crate::system::gpus::Hierarchy;
 
@@ -43,7 +43,7 @@ struct LitmusRun {
     name: &'static str,
     programs: Vec<Vec<LitmusStep>>,
     hierarchy: Hierarchy,
-    options: GpuOptions,
+    options: GpuOptions<'static>,
     draw: Draw,
 }
 
@@ -70,7 +70,7 @@ impl LitmusRun {
     }
 
     /// Plays it; gives nothing where it never ends.
-    fn play(&self) -> Option<Outcome> {
+    fn play(&self) -> Option<(Outcome, GpuRun)> {
         let of = (&self.hierarchy, self.options.gpus);
         let (workload, reads) = workload(self.name, of, &self.programs, &self.draw);
         let run = match run(&self.hierarchy, &workload, &self.options, None) {
@@ -78,10 +78,10 @@ impl LitmusRun {
             Err(GpuRunError::TooLong { .. }) => return None,
             Err(error) => panic!("{error}: {self:?}"),
         };
-        let image = run.image.expect("the run has data");
+        let image = run.image.as_ref().expect("the run has data");
         let word = |place: &u64| image.word(workload.buffers[0].address + place);
         let memory = self.draw.places.iter().map(|place| word(place) as u8).collect();
-        Some(Outcome { reads: reads.take(), memory })
+        Some((Outcome { reads: reads.take(), memory }, run))
     }
 
     /// Whether a sequential order of all accesses gives an outcome.
@@ -107,7 +107,7 @@ impl LitmusRun {
 
     /// Says what is wrong with what it gives, if anything is.
     fn wrong(&self) -> Option<String> {
-        let outcome = self.play();
+        let outcome = self.play().map(|(outcome, _)| outcome);
         let is_right = outcome.as_ref().is_some_and(|outcome| self.allows(outcome));
         (!is_right).then(|| format!("{outcome:?} of {self:?}"))
     }

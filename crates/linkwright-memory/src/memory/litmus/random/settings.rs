@@ -26,7 +26,7 @@ fn cycles(random: &mut Random, most: u64) -> u32 {
 pub(super) fn draw(
     random: &mut Random,
     memory: &'static dyn MemorySystem,
-) -> (Hierarchy, GpuOptions) {
+) -> (Hierarchy, GpuOptions<'static>) {
     let found = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
     let mut gpu = found.clone();
     gpu.page = Bytes(512);

@@ -107,6 +107,24 @@ fn the_draws_reach_what_they_should() {
     }
 }
 
+#[test]
+fn all_caches_and_timestamp_storage_units_evict() {
+    let memory = memory_system("tsm-wt-c-rc").unwrap();
+    let evictions = |seed| {
+        let (_, run) = LitmusRun::new(seed, memory).play().expect("it ends");
+        [GpuRun::sum(&run.vector).evictions, GpuRun::sum(&run.second).evictions]
+            .map(|count| count > 0)
+            .into_iter()
+            .chain([run.memory_sum().timestamp_evictions > 0])
+            .collect::<Vec<_>>()
+    };
+    let runs: Vec<_> = (0..200).map(evictions).collect();
+    for (at, what) in ["first levels", "second levels", "timestamps"].iter().enumerate() {
+        let count = runs.iter().filter(|run| run[at]).count();
+        assert!(count >= 20, "{what} evict in {count} runs of 200");
+    }
+}
+
 /// Holds the judge against what the literature forbids of each shape: reads, and the end of x, y
 /// and z where it counts.
 #[test]
