@@ -1,4 +1,4 @@
-//! Sequential orders of programs' steps: what reads give in each, and what memory holds in the end.
+//! Plays the steps of programs in every sequential order, for the reads and the memory at the end.
 
 use std::collections::BTreeSet;
 

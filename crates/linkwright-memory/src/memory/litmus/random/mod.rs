@@ -1,7 +1,7 @@
 //! Random litmus runs: classic shapes and random programs, on GPUs whose caches hold four lines.
 //!
 //! A seed draws a program, where and when its wavefronts run, where its addresses lie, and the GPUs.
-//! What was read and what memory holds in the end must come from one sequential order.
+//! One sequential order must give all reads and the memory at the end.
 
 mod programs;
 mod settings;

@@ -1,4 +1,4 @@
-//! GPUs, wirings, leases, and where and when wavefronts run.
+//! Draws GPUs, wirings, leases, and where and when wavefronts run.
 
 use super::super::played::PAGES;
 use super::{

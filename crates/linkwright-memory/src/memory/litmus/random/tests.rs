@@ -1,4 +1,4 @@
-//! Right memory systems at many seeds, and wrong ones found at few.
+//! Plays right memory systems at many seeds, and finds wrong ones at few.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -161,7 +161,7 @@ fn the_judge_refuses_what_each_shape_forbids() {
             let outcome = Outcome { reads: reads.clone(), memory: memory.to_vec() };
             assert!(!run.allows(&outcome), "{name} {outcome:?}");
         }
-        // What the wavefronts give one after another is allowed.
+        // Wavefronts one after another are one of the orders.
         let first = &ends(&run.programs, |_| true)[0];
         let memory = [&first.memory[..], &[0; 3]].concat()[..3].to_vec();
         let outcome = Outcome { reads: first.reads.clone(), memory };

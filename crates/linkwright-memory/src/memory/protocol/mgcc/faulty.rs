@@ -35,7 +35,7 @@ pub enum Fault {
     MergesIntoAny,
     /// A copy that is asked for anew keeps its old data.
     RenewsStaleData,
-    /// A first level's copy answers an atomic.
+    /// It lets a first level's copy answer an atomic.
     AtomicInFirstLevel,
     /// First levels do not hear of each other at barriers.
     MeetingsUnheard,
@@ -68,7 +68,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Plants a fault.
+    /// Makes a protocol with a fault.
     pub const fn new(fault: Fault) -> Self {
         Self { mgcc: Mgcc::MENDED, fault }
     }
