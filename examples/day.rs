@@ -13,6 +13,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use linkwright::scenario::{Asked, Given, PlayedScenario, ReadyJobs, Run, Scenario, play};
+use linkwright::simulation::power::{gpu_energy, held_by_day, powers};
 use linkwright::simulation::tables;
 use linkwright::table::{Column, Table};
 
@@ -37,7 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let run = Run { policy: Some(policy), ..Run::default() };
         let played = play(&scenario, &built, run, &mut |_| ControlFlow::Continue(()))?;
         let PlayedScenario::Day(day) = played else { unreachable!("a mix is a day") };
-        let rows = tables::jobs(jobs, &day.records, &built.cluster.system.first_gpus());
+        let system = &built.cluster.system;
+        let powers = powers(system, &BTreeMap::new(), &BTreeMap::new());
+        let energy = gpu_energy(&powers, &held_by_day(system, &day.records));
+        let rows = tables::jobs(jobs, &day.records, &system.first_gpus());
+        let rows = rows.with("gpu_energy", "kWh", energy.jobs);
         add(&mut csv, &rows, policy)?;
         add(&mut fragments, &tables::fragments(&day.records), policy)?;
     }

@@ -35,17 +35,18 @@ def test_compare_prints_the_parts_of_every_policy(tmp_path: Path) -> None:
     found = parsed("compare", path)
     check(found, "", schema("compare"))
     assert [it["policy"] for it in found["parts"]] == ["baseline", "preserve"]
-    for told, result in zip(found["parts"], played.results, strict=True):
+    for told, result, energy in zip(found["parts"], played.results, played.energies, strict=True):
         # One of the eight GPUs is out of order.
-        assert told == {"policy": result.policy, **asdict(time_parts(result, 7))}
+        parts = {"policy": result.policy, **asdict(time_parts(result, 7))}
+        assert told == {**parts, "gpu_energy": energy.whole}
     shown = linkwright("compare", path).stdout
     above, below = next(
         (above.split(), below.split())
         for above, below in pairwise(shown.splitlines())
         if below.startswith("policy")
     )
-    assert above == ["wait", "run", "job", "time", "jobs"]
-    assert below[-2:] == ["GPU-s", "load"]
+    assert above == ["wait", "run", "job", "time", "jobs", "GPU"]
+    assert below[-3:] == ["GPU-s", "kWh", "load"]
     for parts in played.parts:
         assert f"{parts.gpu_seconds:,.0f}" in shown
         assert f"{parts.load:.3f}" in shown

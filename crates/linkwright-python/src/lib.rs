@@ -54,6 +54,7 @@ mod training;
 mod tree;
 mod tried;
 mod values;
+mod watts;
 mod worker;
 
 /// The compiled half of the package `linkwright`; use the package, not this module.

@@ -2,32 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use linkwright::simulation::power::{self, GpuPower, Held};
+use linkwright::simulation::power::{self, Held};
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::argument::{as_extracted, given};
+use crate::argument::given;
 use crate::errors;
 use crate::number;
 use crate::scenario::Scenario;
 use crate::system::System;
 use crate::table::Table;
 use crate::thermal::ThermalMap;
+use crate::watts::{Watts, of_models};
 use crate::worker;
-
-/// Watts of models of GPU, busy and at rest, by their names in small letters.
-pub type Watts = BTreeMap<String, (Option<f64>, Option<f64>)>;
-
-as_extracted!(Watts: "a dictionary of models and their watts, busy and at rest", "watts";);
 
 /// Lists the GPUs of a job, with the seconds when it got them and gave them back.
 type JobSpan = (Vec<i128>, f64, f64);
-
-/// Gives what a caller says of the power of models.
-pub fn of_models(watts: Watts) -> BTreeMap<String, GpuPower> {
-    watts.into_iter().map(|(name, (busy, rest))| (name, GpuPower { busy, rest })).collect()
-}
 
 /// Reads what jobs held of a system.
 fn held(system: &System, jobs: Vec<JobSpan>) -> PyResult<Vec<Held>> {

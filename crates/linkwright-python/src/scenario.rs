@@ -29,12 +29,12 @@ use crate::comparison::refused;
 use crate::errors;
 use crate::job::Job;
 use crate::number;
-use crate::power::{Watts, of_models};
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::{Origin, play_settings};
 use crate::text_source::Source;
 use crate::values;
+use crate::watts::{Watts, of_models};
 use crate::worker;
 
 /// A scenario as written: which system, which jobs, under which choices.

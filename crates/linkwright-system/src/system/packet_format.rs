@@ -43,7 +43,7 @@ impl LinkKind {
     pub const fn packet_format(self) -> PacketFormat {
         if self.is_nvlink() || self.is_xgmi() || matches!(self, Self::NvlinkC2c) {
             let source = if self.is_nvlink() {
-                "Foley and Danskin, Ultra-Performance Pascal GPU and NVLink Interconnect (IEEE Micro, \
+                "Foley and Danskin on Pascal and NVLink (IEEE Micro, \
                  2017): flits of 128 bits, a header of one, at most 16 of data"
             } else {
                 "assumed as of NVLink"
