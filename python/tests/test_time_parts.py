@@ -37,8 +37,8 @@ def test_compare_prints_the_parts_of_every_policy(tmp_path: Path) -> None:
     assert [it["policy"] for it in found["parts"]] == ["baseline", "preserve"]
     for told, result, energy in zip(found["parts"], played.results, played.energies, strict=True):
         # One of the eight GPUs is out of order.
-        parts = {"policy": result.policy, **asdict(time_parts(result, 7))}
-        assert told == {**parts, "gpu_energy": energy.whole}
+        wanted = {"policy": result.policy, **asdict(time_parts(result, 7))}
+        assert told == {**wanted, "gpu_energy": energy.whole}
     shown = linkwright("compare", path).stdout
     above, below = next(
         (above.split(), below.split())
