@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from commands import fails, parsed
 
-from linkwright import names
-from linkwright.cli.library_times import library_rows
+from linkwright import CollectiveError, names, plan
+from linkwright.cli.library_times import MOST_PLANNED, library_rows
 from linkwright.systems import load_system
 
 MANY = ("all-reduce", "--machine", "hgx-h100", "--servers", "129", "--network", "400Gb/s")
@@ -53,3 +53,9 @@ def test_a_thousand_gpus_and_more_are_timed_without_a_plan() -> None:
 def test_what_only_plans_have_is_refused(given: tuple[str, ...], said: str) -> None:
     code = 2 if "plan" in said or "--" in said else 1
     assert said in fails(code, "collective", "time", *MANY, *given)
+
+
+def test_as_many_as_a_plan_can_have_are_left_to_plans() -> None:
+    system = load_system("hgx-h100", 129, network="400Gb/s")
+    with pytest.raises(CollectiveError, match=f"name {MOST_PLANNED} at most"):
+        plan(system, range(MOST_PLANNED + 1), "all-reduce", algorithm="nccl-ring")

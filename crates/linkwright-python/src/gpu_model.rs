@@ -6,7 +6,7 @@ use linkwright::system::gpus::{self, GpuError, NumberType};
 use linkwright::units::OperationRate;
 use pyo3::prelude::*;
 
-use crate::argument::given;
+use crate::argument::{as_extracted, given};
 use crate::errors;
 
 /// What is known of one model of GPU, by data sheets and whitepapers.
@@ -204,3 +204,12 @@ pub fn gpu_models() -> Vec<GpuModel> {
 pub fn gpu_model(#[pyo3(from_py_with = given)] name: &str) -> PyResult<GpuModel> {
     known(gpus::find(name)).cloned().map(GpuModel)
 }
+
+/// A model by its name, or as it is.
+#[derive(FromPyObject)]
+pub enum NamedModel {
+    Model(Py<GpuModel>),
+    Name(String),
+}
+
+as_extracted!(NamedModel: "a model's name or a `GpuModel`", "models";);

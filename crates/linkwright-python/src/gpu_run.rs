@@ -1,8 +1,6 @@
 //! `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
 
-use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::{Hook, Progress};
@@ -20,12 +18,12 @@ use pyo3::types::PyBytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::argument::{as_extracted, callback, given, speed};
+use crate::argument::{callback, given, speed};
 use crate::choices::Choice;
 use crate::errors;
-use crate::gpu_kernel::GpuKernel;
 use crate::gpu_machine::GpuMachine;
-use crate::gpu_model::GpuModel;
+use crate::gpu_model::{GpuModel, NamedModel};
+use crate::gpu_workload::{Kept, Wanted, What};
 use crate::number;
 use crate::shared_memory::{checked_bandwidth, memory_system, shared_memory};
 use crate::system::System;
@@ -49,18 +47,6 @@ pub struct GpuSystem {
     timestamp_bits: u8,
     code: bool,
 }
-
-/// A model by its name, or as it is.
-#[derive(FromPyObject)]
-pub enum NamedModel {
-    Model(Py<GpuModel>),
-    Name(String),
-}
-
-as_extracted!(
-    NamedModel: "a model's name or a `GpuModel`", "models";
-    Wanted<'py>: "a benchmark's name or a `GpuKernel`", "benchmarks";
-);
 
 #[pymethods]
 impl GpuSystem {
@@ -423,20 +409,6 @@ impl GpuSystem {
     }
 }
 
-/// What runs: a benchmark, or a kernel of one's own.
-#[derive(Clone, serde::Serialize, serde::Deserialize)]
-enum What {
-    Benchmark { name: String, size: u64 },
-    Kernel(GpuKernel),
-}
-
-/// The same as Python gives it.
-#[derive(FromPyObject)]
-enum Wanted<'py> {
-    Benchmark(String),
-    Kernel(PyRef<'py, GpuKernel>),
-}
-
 /// What a run is played from.
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Of {
@@ -449,40 +421,15 @@ struct Of {
     accesses: Option<(u64, (u64, u64))>,
 }
 
-/// Where a kernel's loads are kept, in the thread that plays it.
-type Kept = Rc<RefCell<Vec<LoadedWords>>>;
-
 impl Of {
     /// The workload, whose making the hook can end.
     fn workload(&self, hook: Hook<'_>) -> PyResult<(KernelWorkload, Kept)> {
         let page = self.system.hierarchy()?.page;
-        let (mut workload, kept) = match &self.what {
-            What::Benchmark { name, size } => {
-                let distribution = Distribution::named(&self.system.distribution)?;
-                let gpus = distribution.computing(self.system.gpus);
-                let built = memory::build(Benchmark::named(name)?, (page, *size, gpus), hook);
-                (built.map_err(errors::gpus)?, Kept::default())
-            }
-            What::Kernel(kernel) => kernel.core().workload(page),
-        };
+        let distribution = Distribution::named(&self.system.distribution)?;
+        let gpus = distribution.computing(self.system.gpus);
+        let (mut workload, kept) = self.what.workload(page, gpus, hook)?;
         workload.put_remote(&self.system.remote).map_err(errors::range)?;
         Ok((workload, kept))
-    }
-
-    /// Says which part of a run a verdict judges; None where nothing says what should be.
-    fn checked_part(&self) -> Option<Checked> {
-        match &self.what {
-            What::Benchmark { .. } => Some(Checked::Answer),
-            What::Kernel(kernel) => kernel.core().checked(),
-        }
-    }
-
-    /// Loads compared with what they must bring.
-    fn wrong_load(&self, loads: &[LoadedWords]) -> Option<WrongLoad> {
-        match &self.what {
-            What::Benchmark { .. } => None,
-            What::Kernel(kernel) => kernel.core().check_loads(loads).err(),
-        }
     }
 
     /// Memory compared with a CPU's answer, which may take as long to compute as the run has.
@@ -493,13 +440,6 @@ impl Of {
             let mismatch = (workload.check)(&image).err();
             Ok((image, mismatch))
         })?
-    }
-
-    fn name(&self) -> &str {
-        match &self.what {
-            What::Benchmark { name, .. } => name,
-            What::Kernel(kernel) => kernel.core().name(),
-        }
     }
 }
 
@@ -574,7 +514,7 @@ impl GpuRun {
             })?;
             wrong.stored_by = again?.stored_by;
         }
-        let wrong_load = of.wrong_load(&loads);
+        let wrong_load = of.what.wrong_load(&loads);
         Ok(Self { of, run, steps, groups, buffers, mismatch, wrong_load, loads })
     }
 }
@@ -584,7 +524,7 @@ impl GpuRun {
     /// The benchmark, or the name of a kernel of one's own.
     #[getter]
     fn benchmark(&self) -> &str {
-        self.of.name()
+        self.of.what.name()
     }
 
     /// At what size; None of a kernel of one's own.
@@ -633,7 +573,7 @@ impl GpuRun {
     #[getter]
     fn checked(&self) -> Option<&'static str> {
         self.run.image.as_ref()?;
-        self.of.checked_part().map(|part| match part {
+        self.of.what.checked_part().map(|part| match part {
             Checked::Answer => "answer",
             Checked::Memory => "memory",
         })
@@ -795,7 +735,7 @@ impl GpuRun {
     }
 
     fn __repr__(&self) -> String {
-        let (Of { system, .. }, name, time) = (&self.of, self.of.name(), self.run.time);
+        let (Of { system, .. }, name, time) = (&self.of, self.of.what.name(), self.run.time);
         let size = self.size().map_or(String::new(), |size| format!(" {size}"));
         let cut = self.run.timeline.as_ref().map_or_else(String::new, |timeline| {
             let (kept, count) = (timeline.groups.len(), timeline.group_count);
@@ -804,13 +744,4 @@ impl GpuRun {
         });
         format!("<GpuRun: {name}{size} on {} GPUs, {}, {time}{cut}>", system.gpus, system.memory)
     }
-}
-
-/// One row for each benchmark that GPUs can run.
-///
-/// Columns: name, what (it does), size (what its size counts), multiple (what the size is a
-/// multiple of), small_size (which runs within seconds), full_size (that of the footprint in the dissertation's Table 3.2).
-#[pyfunction]
-pub fn gpu_benchmarks() -> PyResult<Table> {
-    Table::new(tables::benchmarks())
 }

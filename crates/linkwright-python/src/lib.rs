@@ -24,6 +24,7 @@ mod gpu_machine;
 mod gpu_model;
 mod gpu_place;
 mod gpu_run;
+mod gpu_workload;
 mod job;
 mod mapping;
 mod nccl_tests;
@@ -99,7 +100,9 @@ mod _core {
     #[pymodule_export]
     use crate::gpu_place::GpuPlace;
     #[pymodule_export]
-    use crate::gpu_run::{GpuRun, GpuSystem, gpu_benchmarks};
+    use crate::gpu_run::{GpuRun, GpuSystem};
+    #[pymodule_export]
+    use crate::gpu_workload::gpu_benchmarks;
     #[pymodule_export]
     use crate::job::{
         Job, generate_jobs, profile_sensitivity, read_jobs, workload_names, workloads, write_jobs,
