@@ -1,5 +1,7 @@
 //! Jobs that are played on GPUs of several servers.
 
+use std::collections::BTreeSet;
+
 use linkwright::collectives::Collective::AllReduce;
 use linkwright::collectives::plan::{Candidates, Question, planners};
 use linkwright::engine::Random;
@@ -92,6 +94,28 @@ fn equal_servers_share_a_plan_and_jobs_wait_for_gpus_of_several() {
         assert_eq!(time(&records[1]), time(&records[0]), "on links of their own");
         assert_eq!(records[2].start, records[0].finish);
     }
+}
+
+/// An H100 server has an interface beside each GPU, so that a set of its GPUs is told by how many they are.
+#[test]
+fn a_day_plans_a_pattern_of_gpus_over_servers_once() {
+    let text = "kind = \"single-switch\"\nmachine = \"hgx-h100\"\nservers = 6";
+    let wanted = [5, 3, 7, 9, 2, 11, 6, 4, 10, 3];
+    let jobs: Vec<Job> = (0..40)
+        .map(|at| job(&format!("{at}"), "gmm", wanted[at % wanted.len()], 20 + 37 * at as u64 % 90))
+        .collect();
+    let packing = PlannerChoice::named("packing", &planners()).unwrap();
+    let (choice, cluster) = (ServerChoice::FirstFit, cluster(text, Fidelity::Fluid));
+    let PlayedOutcome { records, plans } =
+        played_in(choice, &cluster, packing, "preserve", &jobs).unwrap();
+    let pattern = |record: &JobRecord| {
+        let mut counts: Vec<usize> = held(record).into_iter().map(|(_, count)| count).collect();
+        counts.sort_unstable();
+        counts
+    };
+    let patterns: BTreeSet<Vec<usize>> = records.iter().map(pattern).collect();
+    assert_eq!(plans, patterns.len());
+    assert!(patterns.len() < 36, "{} patterns of 40 jobs", patterns.len());
 }
 
 /// In the server where both have two GPUs, which has one interface.

@@ -33,6 +33,7 @@ mod shares;
 mod sized;
 mod three_phase;
 mod trees;
+mod uneven_servers;
 
 use std::borrow::Cow;
 

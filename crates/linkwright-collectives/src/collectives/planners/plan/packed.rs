@@ -8,12 +8,13 @@ use super::packing::{self, Packed};
 use super::planner::{Planner, Turn};
 use super::sized::{Offer, with_two_channels};
 use super::trees::{Lowered, lowered, plan_of_trees};
+use super::uneven_servers::{CHAIN, SHALLOW, UnevenServers};
 use super::{
     Links, MOST_PACKED, MOST_PACKED_AT_ONCE, Plan, PlanError, Question, all_to_all, answer,
     estimate, rate, scatter, three_phase,
 };
 use crate::collectives::nccl::baselines::{Messages, by_server, newest_dealing};
-use crate::collectives::planners::link_graph::LinkClass;
+use crate::collectives::planners::link_graph::{LinkClass, LinkGraph};
 use crate::collectives::planners::lowering::schedule_of_paths;
 use crate::collectives::schedule::collective::Collective;
 use crate::diagnostic::Registered;
@@ -61,6 +62,16 @@ impl Planner for Packing {
         let few = answer(self, question)?;
         if few.trees.is_empty() {
             return Ok(Offer::of_plans(vec![few]));
+        }
+        if is_of_uneven_servers(question, &few)? {
+            // Trees of servers are few and shallow. Data enters each server once.
+            let mut open = with_two_channels(vec![few]);
+            open.drain(..open.len() - 1);
+            if by_server(question.wiring(), question.gpus).len() == 2 {
+                // Two servers exchange what they have in one hop.
+                open.push(Plan { optimum: open[0].optimum, ..packed_by_server(question)? });
+            }
+            return Ok(Offer::of_plans(open));
         }
         let mut open = vec![few];
         let shallow = answer(self, &question.shallow())?;
@@ -133,6 +144,41 @@ fn whole(question: &Question<'_>) -> Result<Plan, PlanError> {
     Ok(Plan { schedule, rate, optimum, trees: Vec::new(), ..found })
 }
 
+/// Takes the trees of servers that attain what no all-reduce passes, where they do.
+fn on_uneven_servers(
+    question: &Question<'_>,
+    graph: &LinkGraph,
+) -> Result<Option<Plan>, PlanError> {
+    let Question { gpus, collective, .. } = *question;
+    if collective != Collective::AllReduce {
+        return Ok(None);
+    }
+    let Some(uneven) = UnevenServers::of(question.wiring(), gpus, graph) else { return Ok(None) };
+    let name = format!("{NAME}-{}", collective.name());
+    let class = LinkClass::Network;
+    for below in [SHALLOW, CHAIN] {
+        let trees = uneven.trees(class.transport(), below);
+        let found = lowered(question, &name, trees, Vec::new())?;
+        if uneven.is_bound(found.rate.0 as f64) {
+            let optimum = Some(found.rate);
+            let plan = plan_of_trees(question, NAME, class, found, Vec::new())?;
+            return Ok(Some(Plan { optimum, ..plan }));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a plan attains the bound of servers with different numbers of GPUs.
+fn is_of_uneven_servers(question: &Question<'_>, plan: &Plan) -> Result<bool, PlanError> {
+    let is_asked = question.collective == Collective::AllReduce && question.links == Links::Auto;
+    if !is_asked || plan.links != LinkClass::Network {
+        return Ok(false);
+    }
+    let Ground { graph, .. } = question.ground(&mut Vec::new())?;
+    let uneven = UnevenServers::of(question.wiring(), question.gpus, &graph);
+    Ok(uneven.is_some_and(|uneven| uneven.is_bound(plan.rate.0 as f64)))
+}
+
 /// Packs trees on each server, whose roots exchange what they have, as three phases do.
 fn packed_by_server(question: &Question<'_>) -> Result<Plan, PlanError> {
     let mut plan = three_phase::phases(question)?;
@@ -175,6 +221,13 @@ fn along_trees(question: &Question<'_>) -> Result<Plan, PlanError> {
         );
         let (algorithm, trees) = (Cow::Borrowed(NAME), Vec::new());
         return Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes });
+    }
+    if class == LinkClass::Network
+        && !is_whole
+        && let Some(mut plan) = on_uneven_servers(question, &graph)?
+    {
+        plan.notes.splice(0..0, notes);
+        return Ok(plan);
     }
     let Packed { trees, most, routes } = packing::pack(&graph, collective, transport, preference)?;
     let reach = Bandwidth(most.round() as u64);

@@ -3,6 +3,10 @@
 //! Small chunks leave links idle between steps, large ones fill a pipeline late. Blink's code
 //! generator starts small, doubles the chunk while the time falls, and then takes equal steps
 //! back while that helps (Blink, "Auto chunk size selection with MIAD").
+//!
+//! Small chunks take long to play, and are seldom the best. The search therefore starts at [`MIDDLE`], doubles while
+//! the time falls, and halves where doubling does not help. Where times fall and then rise, Blink's generator stops at
+//! the same chunk.
 
 use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
@@ -15,8 +19,11 @@ use super::paths::resources;
 use super::play::{Player, Timing, wiring_of};
 use crate::collectives::schedule::{Pacing, Schedule};
 
-/// The first chunk to be tried.
+/// The least chunk to be tried, but for steps back.
 const FIRST: u64 = 64 << 10;
+
+/// The first chunk to be tried is the largest of those that double from the least one up to this.
+const MIDDLE: u64 = 512 << 10;
 
 /// Steps back after the last doubling: quarters of what it added.
 const STEPS_BACK: u64 = 4;
@@ -82,8 +89,10 @@ fn choose_chunk_by(
     }
     // Pipelines of many hundred pieces take long to play and gain nothing from more.
     let least = size.0 >> 11;
-    let mut chunk = FIRST.max(least).min(size.0.max(1));
-    let first = chunk;
+    let first = FIRST.max(least).min(size.0.max(1));
+    let doubled = |chunk: &u64| Some(chunk * 2).filter(|next| *next <= MIDDLE.min(size.0));
+    let middle = std::iter::successors(Some(first), doubled).last().unwrap_or(first);
+    let mut chunk = middle;
     let mut best = attempt(player, size, chunk, &mut trials)?;
     while best.pieces > 1 {
         let next = attempt(player, size, chunk * 2, &mut trials)?;
@@ -91,6 +100,13 @@ fn choose_chunk_by(
             break;
         }
         (best, chunk) = (next, chunk * 2);
+    }
+    while chunk <= middle && chunk > first {
+        let next = attempt(player, size, chunk / 2, &mut trials)?;
+        if next.time > best.time {
+            break;
+        }
+        (best, chunk) = (next, chunk / 2);
     }
     // What lies before the last doubling has been seen to be slower.
     let bound = if chunk > first { chunk / 2 } else { least };
