@@ -168,7 +168,7 @@ fn on_uneven_servers(
     Ok(None)
 }
 
-/// Whether a plan attains the bound of servers with different numbers of GPUs.
+/// Tells whether a plan attains the bound of servers with different numbers of GPUs.
 fn is_of_uneven_servers(question: &Question<'_>, plan: &Plan) -> Result<bool, PlanError> {
     let is_asked = question.collective == Collective::AllReduce && question.links == Links::Auto;
     if !is_asked || plan.links != LinkClass::Network {

@@ -2,17 +2,18 @@
 //! interface of its own.
 //!
 //! **Why nothing is faster.** Let S servers have n interfaces of bandwidth B, and the smallest m of them. Every byte of
-//! the result enters the smallest server once at least, and makes 2 (S - 1) arrivals at servers in all: it is merged
+//! the result enters the smallest server once at least. It arrives at servers 2 (S - 1) times in all, since it is merged
 //! from S parts and then brought to all. So no all-reduce passes m B, nor n B / (2 (S - 1)).
 //!
 //! **Trees that attain it.** Data that goes along a tree of servers loads each with its degree there, in both
 //! directions. Degrees of one at least that sum to 2 (S - 1) are those of some tree. The data is cut into K equal
 //! parts, so that an interface carries q parts: K / q is the bound over B in lowest terms. Every server ends an edge for
-//! each part. The other S - 2 ends of a tree go to the servers with the most interfaces left, so that large servers are
-//! hubs and trees are shallow. A server's ends go to its interfaces with the most left. A tree takes as many parts as its
-//! interfaces have left, and as leave every server an end for each part that is still to come.
+//! each part. The other S - 2 ends of a tree go to the servers with the most interfaces left. Large servers become hubs,
+//! and trees are shallow. A server's ends go to its interfaces with the most left. A tree takes as many parts as its
+//! interfaces have left. It leaves every server an end for each part that is still to come.
 //!
-//! On a server the GPU on the way to the root takes what the others have along a tree in which [`SHALLOW`] hang from each, or a [`CHAIN`].
+//! On a server one GPU is on the way to the root. The others hang from it along a tree: [`SHALLOW`] from each, or a
+//! [`CHAIN`].
 //!
 //! The rate of what comes out is asked of the links. Where it falls short, the fabric inside or between servers binds, and
 //! trees are packed.
@@ -32,18 +33,18 @@ use crate::units::Bandwidth;
 /// How much of the bound a rate must reach to be taken for it: capacities are whole units.
 const AS_GOOD: f64 = 1.0 - 1e-4;
 
-/// How many of a server's GPUs hang from each in shallow trees: two hops join thirteen, and a GPU's links carry four
+/// Limits how many of a server's GPUs hang from each in shallow trees. Two hops join thirteen. A GPU's links carry four
 /// parts at most.
 pub(super) const SHALLOW: usize = 3;
 
 /// How many hang from each in a chain, which loads a GPU's links with two parts.
 pub(super) const CHAIN: usize = 1;
 
-/// GPUs on servers of which some have more than others.
+/// Holds GPUs on servers with different numbers of them.
 pub(super) struct UnevenServers {
-    /// The ranks of each, those of most ranks first.
+    /// Each has its ranks here; servers with the most come first.
     servers: Vec<Vec<usize>>,
-    /// What each GPU's interface carries in each direction, B/s.
+    /// Each GPU's interface carries this in each direction, B/s.
     interface: u64,
     /// How many equal parts the data has, and how many of their ends an interface carries.
     parts: usize,
@@ -71,7 +72,7 @@ impl UnevenServers {
         Some(Self { servers, interface, parts, ends })
     }
 
-    /// What no all-reduce passes.
+    /// Gives the rate that no all-reduce passes.
     pub(super) fn bound(&self) -> Bandwidth {
         let most = self.interface as f64 * self.parts as f64 / self.ends as f64;
         Bandwidth(most.round() as u64)
@@ -82,7 +83,7 @@ impl UnevenServers {
         rate >= self.bound().0 as f64 * AS_GOOD
     }
 
-    /// Trees, each with its parts of the data, in which so many GPUs of a server hang from each at most.
+    /// Gives the trees, each with its parts of the data. At most `below` GPUs of a server hang from each.
     pub(super) fn trees(&self, transport: ChannelTransport, below: usize) -> Vec<RootedTree> {
         let ranks = self.servers.iter().map(Vec::len).sum();
         let (mut left, mut parts) = (vec![self.ends; ranks], self.parts);
@@ -103,8 +104,8 @@ impl UnevenServers {
         trees
     }
 
-    /// The ranks at which each server's edges of the next tree end, and how many parts it takes of those that are still to
-    /// come, where each rank's interface has some ends left.
+    /// Gives the ranks at which each server's edges of the next tree end, and how many parts it takes. `left` counts the
+    /// ends that each rank's interface still has, and `parts` those of the data that are still to come.
     fn next(&self, left: &[usize], parts: usize) -> (Vec<Vec<usize>>, usize) {
         let spare: Vec<usize> = self
             .servers
@@ -142,7 +143,7 @@ impl UnevenServers {
         (ends, taken)
     }
 
-    /// The parent of each rank in the tree whose edges end at these ranks of the servers.
+    /// Gives the parent of each rank in the tree whose edges end at these ranks of the servers.
     fn parents(&self, ends: &[Vec<usize>], below: usize) -> Vec<Option<usize>> {
         let mut parent = vec![None; self.servers.iter().map(Vec::len).sum()];
         let mut outwards: Vec<usize> = (0..ends.len()).collect();
@@ -199,7 +200,7 @@ impl PartialEq for Share {
 
 impl Eq for Share {}
 
-/// What the interface of each rank carries towards another server, if all carry the same.
+/// Gives what each rank's interface carries towards another server, if all carry the same.
 fn interface_of_all(wiring: &Wiring, gpus: &[usize], servers: &[Vec<usize>]) -> Option<u64> {
     let routes = Routes::at_peak(wiring);
     let device = |rank: usize| wiring.gpu(gpus[rank]);

@@ -7,7 +7,7 @@ use crate::system::System;
 use crate::system::test_support::on_one_switch;
 use crate::units::Bytes;
 
-/// The first GPUs of each server, so many of each.
+/// Gives the first GPUs of each server, by their counts.
 fn first(counts: &[usize]) -> Vec<usize> {
     let of = |(server, count): (usize, &usize)| (0..*count).map(move |gpu| 8 * server + gpu);
     counts.iter().enumerate().flat_map(of).collect()
@@ -83,8 +83,8 @@ proptest! {
         }
     }
 
-    /// A set takes as long as another that an automorphism of the system makes of it, rank by rank: on other servers,
-    /// and on other GPUs of each.
+    /// A set takes as long as another that an automorphism of the system makes of it, rank by rank. That one has other
+    /// servers, and other GPUs of each.
     #[test]
     fn sets_that_are_alike_take_as_long(
         counts in proptest::collection::vec(1_usize..=4, 2..=3),
