@@ -278,14 +278,18 @@ impl LoweredSchedule {
         Self { kernel, paths, ..self.clone() }
     }
 
+    /// How many pieces so many bytes in chunks of at most `chunk` are.
+    pub(super) fn count(&self, size: Bytes, chunk: Bytes) -> u128 {
+        let longest = self.kernel.steps.iter().map(|linked| u64::from(linked.step.count)).max();
+        let run = u128::from(size.0 / self.shards) * u128::from(longest.unwrap_or(1));
+        run.div_ceil(u128::from(chunk.0.max(1)) * u128::from(self.chunks)).max(1)
+    }
+
     fn pieces(&self, size: Bytes, chunk: Bytes) -> Result<Pieces, TimeError> {
         if chunk.0 == 0 {
             return Err(TimeError::EmptyChunk);
         }
-        let shard = size.0 / self.shards;
-        let longest = self.kernel.steps.iter().map(|linked| u64::from(linked.step.count)).max();
-        let run = u128::from(shard) * u128::from(longest.unwrap_or(1));
-        let count = run.div_ceil(u128::from(chunk.0) * u128::from(self.chunks)).max(1);
+        let (shard, count) = (size.0 / self.shards, self.count(size, chunk));
         let transfers = count * u128::from(self.kernel.sends().max(1));
         let transfers = u64::try_from(transfers).unwrap_or(u64::MAX);
         if transfers > MOST_TRANSFERS {

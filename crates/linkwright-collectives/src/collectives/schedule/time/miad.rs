@@ -4,9 +4,9 @@
 //! generator starts small, doubles the chunk while the time falls, and then takes equal steps
 //! back while that helps (Blink, "Auto chunk size selection with MIAD").
 //!
-//! Small chunks take long to play, and are seldom the best. The search therefore starts at [`MIDDLE`], doubles while
-//! the time falls, and halves where doubling does not help. Where times fall and then rise, Blink's generator stops at
-//! the same chunk.
+//! Many small pieces take long to play, and are seldom the best. The search therefore starts with at most
+//! [`MOST_AT_FIRST`], doubles the chunk while the time falls, and halves it where doubling does not help. Where times
+//! fall and then rise, Blink's generator stops at the same chunk.
 
 use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
@@ -22,8 +22,12 @@ use crate::collectives::schedule::{Pacing, Schedule};
 /// The least chunk to be tried, but for steps back.
 const FIRST: u64 = 64 << 10;
 
-/// The first chunk to be tried is the largest of those that double from the least one up to this.
-const MIDDLE: u64 = 512 << 10;
+/// The first chunk to be tried is the least of those that double from [`FIRST`] which cuts data into no more pieces.
+const MOST_AT_FIRST: u128 = 64;
+
+/// So many chunks in a row that are slower end the halving: pieces of one length seldom fill the last round, so that
+/// times do not fall evenly.
+const MISSES: u32 = 2;
 
 /// Steps back after the last doubling: quarters of what it added.
 const STEPS_BACK: u64 = 4;
@@ -90,8 +94,10 @@ fn choose_chunk_by(
     // Pipelines of many hundred pieces take long to play and gain nothing from more.
     let least = size.0 >> 11;
     let first = FIRST.max(least).min(size.0.max(1));
-    let doubled = |chunk: &u64| Some(chunk * 2).filter(|next| *next <= MIDDLE.min(size.0));
-    let middle = std::iter::successors(Some(first), doubled).last().unwrap_or(first);
+    let mut middle = first;
+    while player.pieces(size, Bytes(middle)) > MOST_AT_FIRST {
+        middle *= 2;
+    }
     let mut chunk = middle;
     let mut best = attempt(player, size, chunk, &mut trials)?;
     while best.pieces > 1 {
@@ -101,12 +107,15 @@ fn choose_chunk_by(
         }
         (best, chunk) = (next, chunk * 2);
     }
-    while chunk <= middle && chunk > first {
-        let next = attempt(player, size, chunk / 2, &mut trials)?;
-        if next.time > best.time {
-            break;
+    let (mut smaller, mut misses) = (chunk, 0);
+    while chunk <= middle && smaller > first && misses < MISSES {
+        smaller /= 2;
+        let next = attempt(player, size, smaller, &mut trials)?;
+        if next.time <= best.time {
+            (best, chunk, misses) = (next, smaller, 0);
+        } else {
+            misses += 1;
         }
-        (best, chunk) = (next, chunk / 2);
     }
     // What lies before the last doubling has been seen to be slower.
     let bound = if chunk > first { chunk / 2 } else { least };

@@ -221,6 +221,11 @@ impl<'a> Player<'a> {
         Ok(self.timing(size, played))
     }
 
+    /// How many pieces `size` bytes in chunks of at most `chunk` are.
+    pub(super) fn pieces(&self, size: Bytes, chunk: Bytes) -> u128 {
+        self.lowered.count(self.moved(size), chunk)
+    }
+
     /// The timing of a run that was found before.
     pub(super) fn timing_of(&self, size: Bytes, found: Found) -> Timing {
         let (size, lowered) = (self.moved(size), &self.lowered);
