@@ -2600,7 +2600,7 @@ class Scenario:
 
     @property
     def server_choice(self) -> ServerChoiceName:
-        """`first-fit`, `pack` or `spread`: in which server a job looks for GPUs first."""
+        """`first-fit`, `pack`, `spread` or `whole`: in which server a job looks for GPUs first."""
 
     @property
     def discipline(self) -> DisciplineName:
@@ -5204,7 +5204,8 @@ def simulate(
     """Plays the jobs on an idle system.
 
     A job runs within one server: the first of its choice in which the policy finds GPUs. One that is played
-    has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
+    has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room. Under `whole` a
+    job of a server's size or more waits for servers of its own.
 
     Args:
         system: A server, or several on a fabric.
@@ -5216,7 +5217,7 @@ def simulate(
         ties: `nearest` or `published`: what decides between matches that tie.
         discipline: `fifo` or `backfill`.
         servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
-            fewest are free; `spread`, where the most are.
+            fewest are free; `spread`, where the most are; `whole`, as clusters are run.
         unhealthy: GPUs that are out of order from the start.
         run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
             every job's iterations run on the real wiring, message by message, beside those of all other jobs.

@@ -210,7 +210,7 @@ RoutingName: TypeAlias = Literal[
     "ecmp",
 ]
 RunTimeName: TypeAlias = Literal["formula", "regression", "played"]
-ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread"]
+ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread", "whole"]
 TieName: TypeAlias = Literal["nearest", "published"]
 TrafficName: TypeAlias = Literal[
     "uniform", "permutation", "tornado", "neighbour", "adversarial", "hot-spot"

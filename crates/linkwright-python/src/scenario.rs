@@ -215,7 +215,7 @@ impl Scenario {
         self.mix().map(|mix| mix.choices.ties).unwrap_or_default().name()
     }
 
-    /// `first-fit`, `pack` or `spread`: in which server a job looks for GPUs first.
+    /// `first-fit`, `pack`, `spread` or `whole`: in which server a job looks for GPUs first.
     #[getter]
     fn server_choice(&self) -> &'static str {
         self.mix().map(|mix| mix.choices.server_choice).unwrap_or_default().name()

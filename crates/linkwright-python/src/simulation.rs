@@ -279,7 +279,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 /// Plays the jobs on an idle system.
 ///
 /// A job runs within one server: the first of its choice in which the policy finds GPUs. One that is played
-/// has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
+/// has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room. Under `whole` a
+/// job of a server's size or more waits for servers of its own.
 ///
 /// Args:
 ///     system: A server, or several on a fabric.
@@ -291,7 +292,7 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     ties: `nearest` or `published`: what decides between matches that tie.
 ///     discipline: `fifo` or `backfill`.
 ///     servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
-///         fewest are free; `spread`, where the most are.
+///         fewest are free; `spread`, where the most are; `whole`, as clusters are run.
 ///     unhealthy: GPUs that are out of order from the start.
 ///     run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
 ///         every job's iterations run on the real wiring, message by message, beside those of all other jobs.

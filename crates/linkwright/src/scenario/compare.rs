@@ -5,7 +5,7 @@ use super::source::{Place, Source};
 use super::tree::{Entry, Item, Node, Tree, put_over};
 use crate::diagnostic::{InputError, instead_of};
 
-/// What a scenario of programs is called among its variants as it is written.
+/// What a scenario is called among its variants as it is written, unless it has several policies, which are variants.
 pub const AS_WRITTEN: &str = "as-written";
 
 /// The policy that others are compared with where nobody says.
@@ -26,6 +26,11 @@ fn policies(scenario: &Scenario) -> &[String] {
         Asked::Mix(mix) => &mix.policies,
         Asked::Programs(_) => &[],
     }
+}
+
+/// The name of the scenario as it is written, where it is one among variants; none where its policies have names.
+fn own_name(policies: &[String], differences: &Differences) -> Option<&'static str> {
+    (policies.is_empty() || policies.len() == 1 && !differences.is_empty()).then_some(AS_WRITTEN)
 }
 
 /// A scenario's tree with one policy.
@@ -60,6 +65,11 @@ pub(super) fn differing(
     let policies = policies(written);
     if policies.iter().any(|policy| policy == name) {
         return read_one(source, &under(tree, name));
+    }
+    if let ([only], AS_WRITTEN) = (policies, name)
+        && own_name(policies, differences).is_some()
+    {
+        return read_one(source, &under(tree, only));
     }
     let Some((_, entry)) = differences.iter().find(|(known, _)| known == name) else {
         if policies.is_empty() && name == AS_WRITTEN {
@@ -127,10 +137,12 @@ fn span_within(tree: &Tree, path: &[&str]) -> Option<std::ops::Range<usize>> {
 }
 
 fn names<'a>(policies: &'a [String], differences: &'a Differences) -> Vec<&'a str> {
-    let written = policies.is_empty().then_some(AS_WRITTEN);
-    let policies = policies.iter().map(String::as_str);
     let compared = differences.iter().map(|(name, _)| name.as_str());
-    written.into_iter().chain(policies).chain(compared).collect()
+    let own: Vec<&str> = match own_name(policies, differences) {
+        Some(written) => vec![written],
+        None => policies.iter().map(String::as_str).collect(),
+    };
+    own.into_iter().chain(compared).collect()
 }
 
 /// All variants, each of which is read, and the index of the reference.
@@ -161,7 +173,8 @@ pub(super) fn variants(
         Some(node) => {
             let wanted = node.as_text();
             let found = known.iter().position(|name| Some(*name) == wanted);
-            found.ok_or_else(|| {
+            let is_own = own == 1 && policies(written).first().map(String::as_str) == wanted;
+            found.or_else(|| is_own.then_some(0)).ok_or_else(|| {
                 let remedy = instead_of(wanted.unwrap_or_default(), &known);
                 source.refuse(&node.span, "no variant has this name", remedy)
             })?

@@ -156,7 +156,10 @@ impl JobEntry {
 
     /// The job of a day, with the pattern that it says it has.
     fn job(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
-        let job = self.in_a_ring(name, gpus, written);
+        let mut job = self.in_a_ring(name, gpus, written);
+        if let Some(Demand { servers_wanted, exclusive, .. }) = self.demand {
+            (job.servers_wanted, job.exclusive) = (servers_wanted, exclusive);
+        }
         match &self.demand {
             Some(Demand { edges: Some(edges), .. }) => job.with_edges(edges.clone()),
             Some(Demand { pattern, .. }) => Job { pattern: *pattern, ..job },
@@ -187,6 +190,8 @@ impl JobEntry {
                 bytes_per_iteration: None,
                 samples_per_gpu: None,
                 time_limit,
+                servers_wanted: None,
+                exclusive: false,
                 registered: None,
                 written,
             },

@@ -6,6 +6,8 @@
 //! gpus = 4                        # by a policy, when it arrives; `ranks` are mapped instead
 //! pattern = "star"                # which of them talk to which; or edges = "0-1 1-2:3 2-3:1/0.5", with shares of traffic
 //! policy = "preserve"             # that of `[allocation]` where absent
+//! servers_wanted = 2                # on how many servers it wants an even share of its GPUs each
+//! exclusive = true                  # nobody else is on its servers
 //! time_limit = "7200 s"             # how long it runs at most, which backfilling goes by
 //! ```
 
@@ -26,12 +28,19 @@ pub struct Demand {
     pub pattern: PatternShape,
     /// Says the same by edges of its own.
     pub edges: Option<Pattern>,
+    /// Says on how many servers it wants an even share of its GPUs each.
+    pub servers_wanted: Option<u32>,
+    /// Says whether nobody else may be on its servers.
+    pub exclusive: bool,
 }
 
 /// Reads what a job asks for by its number; None where a mapping names its GPUs.
 pub(super) fn demand(fields: &Fields<'_>) -> Result<Option<Demand>, InputError> {
     let Some(gpus) = fields.optional::<u32>("gpus")? else {
-        return match ["policy", "pattern", "edges"].into_iter().find(|key| fields.has(key)) {
+        return match ["policy", "pattern", "edges", "servers_wanted", "exclusive"]
+            .into_iter()
+            .find(|key| fields.has(key))
+        {
             None => Ok(None),
             Some(key) => {
                 let problem = format!("`{key}` of a job that is mapped");
@@ -51,7 +60,15 @@ pub(super) fn demand(fields: &Fields<'_>) -> Result<Option<Demand>, InputError> 
     let known = &fields.source.registries.policies;
     let policy = fields.named("policy", |name| known.get(name))?;
     let (pattern, edges) = pattern(fields, gpus as usize)?;
-    Ok(Some(Demand { gpus, policy: policy.map(ChosenPolicy), pattern, edges }))
+    let servers_wanted = fields.optional::<u32>("servers_wanted")?;
+    if servers_wanted.is_some_and(|wanted| wanted == 0 || wanted > gpus) {
+        let remedy = format!("write 1 to {gpus}, which is the number of its GPUs");
+        let problem = "no number of servers for these GPUs";
+        return Err(fields.refuse("servers_wanted", problem, &remedy));
+    }
+    let exclusive = fields.or("exclusive", false)?;
+    let policy = policy.map(ChosenPolicy);
+    Ok(Some(Demand { gpus, policy, pattern, edges, servers_wanted, exclusive }))
 }
 
 /// Reads which of a job's GPUs talk to which: a ring where nothing is said.

@@ -3,12 +3,15 @@
 //! ```toml
 //! [jobs]
 //! generate = { count = 100, train = ["resnet-50", "vgg-16"], samples_per_gpu = 32, iterations = 200 }
+//! generate.samples = { vgg-16 = 16 }    # of a network of its own
 //! ```
+
+use std::collections::BTreeMap;
 
 use super::fields::Fields;
 use super::mix::names;
 use crate::allocation::PatternShape;
-use crate::diagnostic::{Diagnose, InputError, Named as _};
+use crate::diagnostic::{Diagnose, InputError, Named as _, instead_of};
 use crate::simulation::{MOST_JOBS, MixOptions};
 use crate::training::{MOST_SAMPLES, Network};
 
@@ -25,6 +28,7 @@ pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, Input
     let samples_per_gpu =
         table.count("samples_per_gpu", default.samples_per_gpu, most, too_many)?;
     let any = |key, absent| table.count(key, absent, u32::MAX, "out of range");
+    let samples = samples(table, train.as_deref().unwrap_or_default())?;
     let iterations = table.has("iterations").then(|| any("iterations", 1)).transpose()?;
     let all = if train.is_some() { Vec::new() } else { default.workloads };
     Ok(MixOptions {
@@ -34,10 +38,28 @@ pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, Input
         workloads: workloads.unwrap_or(all),
         train: train.unwrap_or_default(),
         samples_per_gpu,
+        samples,
         patterns: patterns(table)?,
         iterations: iterations.map(u64::from),
         mean_interarrival: table.optional("mean_interarrival")?,
     })
+}
+
+/// The samples of each GPU by the network, of those that are trained.
+fn samples(table: &Fields<'_>, train: &[String]) -> Result<BTreeMap<String, u32>, InputError> {
+    let own = table.table("samples")?;
+    let most = u32::try_from(MOST_SAMPLES).unwrap_or(u32::MAX);
+    let mut found = BTreeMap::new();
+    for name in own.keys() {
+        if !train.iter().any(|known| known == name) {
+            let known: Vec<&str> = train.iter().map(String::as_str).collect();
+            let problem = "`train` does not name this network";
+            return Err(own.refuse(name, problem, instead_of(name, &known)));
+        }
+        let count = own.count(name, 1, most, "more samples than a step has")?;
+        found.insert(name.to_owned(), count);
+    }
+    Ok(found)
 }
 
 /// The patterns to draw from; none where the key is not there.

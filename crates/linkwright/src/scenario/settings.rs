@@ -399,6 +399,8 @@ settings! {
     "jobs.generate" samples_per_gpu: Kind::Whole { least: 1, most: MOST_SAMPLES }, "32",
         "samples of each GPU in an iteration of `train`",
         needs Training;
+    "jobs.generate" samples: Kind::Free, "`samples_per_gpu`",
+        "the same by the network, such as { vgg-16 = 16 }", needs Training;
     "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network",
         "iterations of every job";
     "jobs.generate" patterns: Kind::Names(PatternShape::names), "a ring for all",
@@ -429,6 +431,10 @@ settings! {
     "job" edges: Kind::Text, "those of `pattern`",
         "of a job with `gpus`: pairs of them from 0, each with its share of the traffic, such as \"0-1 1-2:3\"";
     "job" policy: Kind::Name(|| policies().names()), "that of the run", "of a job with `gpus`: who chooses them";
+    "job" servers_wanted: COUNT, "what `allocation.servers` gives",
+        "of a job with `gpus`: on how many servers it wants an even share of them each", needs Servers;
+    "job" exclusive: Kind::Truth, "false", "of a job with `gpus`: whether nobody else may be on its servers",
+        needs Servers;
     "job" time_limit: Kind::Time, "none",
         "of a job in a day: how long it runs at most, which backfilling goes by where no workload says it",
         needs Backfill;
@@ -460,7 +466,8 @@ settings! {
         "what decides between equals: nearest on the host, or as published, the lowest ids";
     "allocation" servers: Kind::Name(ServerChoice::names), "first-fit",
         "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
-         are free, or where the most are; a played job that none has room for has GPUs of several",
+         are free, or where the most are; a played job that none has room for has GPUs of several; whole: as clusters are \
+         run, where a job of a server's size or more waits for servers of its own, and any other for one with room",
         needs Servers;
     "" queue: Kind::Table, "", "how jobs wait", of Days;
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",

@@ -167,8 +167,12 @@ impl Trained {
 pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
     check_tasks(jobs, system)?;
     let usual = jobs.iter().filter(|job| job.task().is_none());
-    let of = |job: &Job| Some((job.workload.clone(), job.samples_per_gpu?));
-    let trained: BTreeSet<(String, u32)> = usual.filter_map(of).collect();
+    let mut trained: BTreeMap<(String, u32), &str> = BTreeMap::new();
+    for job in usual {
+        if let Some(samples) = job.samples_per_gpu {
+            trained.entry((job.workload.clone(), samples)).or_insert(&job.name);
+        }
+    }
     if trained.is_empty() {
         return Ok(());
     }
@@ -181,7 +185,7 @@ pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationE
         }
     }
     let (_, memory) = Terms::own().of_default_framework();
-    for (name, samples) in trained {
+    for ((name, samples), job) in trained {
         let training = Training::usual(Network::find(&name)?, samples.into());
         for gpu in models.values() {
             // A job of a mix has nothing else to choose.
@@ -193,10 +197,20 @@ pub(super) fn check_fit(jobs: &[Job], system: &System) -> Result<(), SimulationE
                 )]
             };
             let fits = training.footprints_that_fit(system, &[*gpu], memory);
-            fits.map_err(|error| error.advised(advice))?;
+            let error = fits.map_err(|error| error.advised(advice));
+            error.map_err(|error| of_job(job, &name, error))?;
         }
     }
     Ok(())
+}
+
+/// Names the job and its network in what it was refused for.
+fn of_job(job: &str, network: &str, error: TrainingError) -> SimulationError {
+    SimulationError::TrainingOf {
+        job: job.to_owned(),
+        network: network.to_owned(),
+        error: Box::new(error),
+    }
 }
 
 /// Refuses training that the system's first GPUs cannot do as was chosen.
@@ -208,8 +222,9 @@ fn check_tasks(jobs: &[Job], system: &System) -> Result<(), SimulationError> {
         {
             let gpus: Vec<u32> = (0..job.gpus.min(system.gpus())).collect();
             let training = task.training();
-            training.fitting(system, &gpus, task.memory)?;
-            training.turns_on(system, &gpus)?;
+            let fits = training.fitting(system, &gpus, task.memory).map(drop);
+            let turns = fits.and_then(|()| training.turns_on(system, &gpus).map(drop));
+            turns.map_err(|error| of_job(&job.name, &job.workload, error))?;
         }
     }
     Ok(())

@@ -40,6 +40,28 @@ pub enum SimulationError {
         /// The healthy GPUs of one server at most.
         gpus: usize,
     },
+    /// A job that wants so many servers as it can never have.
+    NoSuchServers {
+        /// The job.
+        job: String,
+        /// The GPUs asked for.
+        size: usize,
+        /// The servers asked for.
+        wanted: usize,
+        /// How many there are.
+        servers: usize,
+        /// The healthy GPUs of one server at most.
+        most: usize,
+    },
+    /// What a job trains cannot be trained where it is.
+    TrainingOf {
+        /// The job.
+        job: String,
+        /// The network.
+        network: String,
+        /// Why.
+        error: Box<TrainingError>,
+    },
     /// Two jobs of one name.
     DuplicateJob {
         /// The name.
@@ -176,6 +198,21 @@ impl Diagnose for SimulationError {
                 shown(job)
             ))
             .remedy("let it be played, since the formula knows nothing of links between servers"),
+            Self::NoSuchServers { job, size, wanted, servers, most } => Diagnosis::of(format!(
+                "job `{}` asks for {size} GPUs on {wanted} servers, and there are {servers} of at most {most} GPUs that \
+                 are healthy",
+                shown(job)
+            ))
+            .remedy(format!(
+                "ask for {} to {} servers, or for fewer GPUs",
+                size.div_ceil(*most).max(1),
+                size.min(servers)
+            )),
+            Self::TrainingOf { job, network, error } => {
+                let Diagnosis { problem, remedy } = error.diagnosis();
+                let problem = format!("job `{}`, which trains `{network}`: {problem}", shown(job));
+                Diagnosis { problem, remedy }
+            }
             Self::DuplicateJob { job } => {
                 Diagnosis::of(format!("two jobs are named `{}`", shown(job)))
                     .remedy("give each job a name of its own")

@@ -7,6 +7,7 @@
 //! restricts it. All jobs wait from the start, as in the authors' program; arrivals at random
 //! are an addition of ours. The seed of the paper's own list is not published.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use super::error::SimulationError;
@@ -43,6 +44,8 @@ pub struct MixOptions {
     pub train: Vec<String>,
     /// Samples of each GPU in an iteration of these.
     pub samples_per_gpu: u32,
+    /// The same by the network, where one has its own.
+    pub samples: BTreeMap<String, u32>,
     /// The patterns to draw from, each with the same chance; a ring for all where there is none.
     pub patterns: Vec<PatternShape>,
     /// Iterations of every job; as many as the workload's where absent.
@@ -62,6 +65,7 @@ impl Default for MixOptions {
             workloads: Workload::all().iter().map(|workload| workload.name.clone()).collect(),
             train: Vec::new(),
             samples_per_gpu: 32,
+            samples: BTreeMap::new(),
             patterns: Vec::new(),
             iterations: None,
             mean_interarrival: None,
@@ -98,10 +102,10 @@ pub fn generate_from(
         return Err(SimulationError::TooManyJobs { count: options.count });
     }
     let published = options.workloads.iter().map(|name| Ok(workload_of(registry, name)?));
-    let trained = options
-        .train
-        .iter()
-        .map(|name| Ok(Workload::of_network(Network::find(name)?, options.samples_per_gpu)));
+    let trained = options.train.iter().map(|name| {
+        let samples = options.samples.get(name).copied().unwrap_or(options.samples_per_gpu);
+        Ok(Workload::of_network(Network::find(name)?, samples))
+    });
     let workloads: Vec<Workload> =
         published.chain(trained).collect::<Result<_, SimulationError>>()?;
     let largest = NonZeroU64::new(options.max_gpus.into()).ok_or(SimulationError::NoGpus)?;

@@ -51,6 +51,12 @@ pub struct Job {
     /// How long it may take at most, which is what backfilling expects. Nothing ends a job that takes longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Picoseconds>,
+    /// On how many servers it wants an even share of its GPUs each; else it takes what the choice of servers gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers_wanted: Option<u32>,
+    /// Whether nobody else may be on its servers while it runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exclusive: bool,
     /// Its workload, where that is none of Linkwright's own. It is not written to files.
     #[serde(skip)]
     pub registered: Option<Arc<Workload>>,
@@ -84,6 +90,8 @@ impl Job {
             bytes_per_iteration: None,
             samples_per_gpu: samples,
             time_limit: None,
+            servers_wanted: None,
+            exclusive: false,
             registered: (!is_own).then(|| Arc::new(workload.clone())),
             written: None,
         }

@@ -15,7 +15,8 @@
 //! such as `6.2 ms` and `553 MB`, in place of the workload's. With `samples_per_gpu`, the workload is a network that is
 //! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
 //! backfilling expects the job to have ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own. They are pairs of the
-//! job's GPUs from 0, each with its share of the traffic both ways, or forth and back. Lines that start with `#`, and blank lines, are
+//! job's GPUs from 0, each with its share of the traffic both ways, or forth and back. `servers_wanted` is on how many servers
+//! a job wants an even share of its GPUs each, and `exclusive` whether nobody else may be on them. Lines that start with `#`, and blank lines, are
 //! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
 use std::collections::BTreeMap;
@@ -49,10 +50,12 @@ enum Column {
     Samples,
     TimeLimit,
     Edges,
+    Servers,
+    Exclusive,
 }
 
 /// The names of the columns, in the order in which they are written.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 14] = [
     "job",
     "arrival",
     "workload",
@@ -65,6 +68,8 @@ const COLUMNS: [&str; 12] = [
     "samples_per_gpu",
     "time_limit",
     "edges",
+    "servers_wanted",
+    "exclusive",
 ];
 /// Says what stands for a sensitivity that is measured on the machine.
 const MEASURED: &str = "measured";
@@ -74,6 +79,8 @@ const COMMON: usize = 7;
 const WITHOUT_LIMIT: usize = 10;
 /// How many of them there were before a job could have edges of its own.
 const WITHOUT_EDGES: usize = 11;
+/// How many of them there were before a job could want servers.
+const WITHOUT_SERVERS: usize = 12;
 const REQUIRED: [Column; 3] = [Column::Job, Column::Workload, Column::Gpus];
 
 impl Column {
@@ -276,6 +283,20 @@ impl<'a> Row<'a> {
                 self.refuse(field, "not a time", remedy.to_owned())
             })?);
         }
+        if let Some(field) = self.optional(Column::Servers) {
+            let wanted = self.count(field, u32::MAX)?;
+            if wanted > gpus {
+                let remedy = format!("write 1 to {gpus}, which is the number of its GPUs");
+                return Err(self.refuse(field, "more servers than GPUs", remedy));
+            }
+            job.servers_wanted = Some(wanted);
+        }
+        if let Some(field) = self.optional(Column::Exclusive) {
+            job.exclusive = field.value.parse().map_err(|_| {
+                let remedy = "write `true` or `false`".to_owned();
+                self.refuse(field, "neither true nor false", remedy)
+            })?;
+        }
         Ok(job)
     }
 }
@@ -396,15 +417,16 @@ pub fn write(jobs: &[Job]) -> String {
         let is_measured = job.compute_per_iteration.is_some() || job.bytes_per_iteration.is_some();
         is_measured || job.samples_per_gpu.is_some()
     };
-    let has_limits = jobs.iter().any(|job| job.time_limit.is_some());
-    let has_edges = jobs.iter().any(|job| job.edges.is_some());
-    let has_limits = has_limits || has_edges;
+    let has_servers = jobs.iter().any(|job| job.servers_wanted.is_some() || job.exclusive);
+    let has_edges = has_servers || jobs.iter().any(|job| job.edges.is_some());
+    let has_limits = has_edges || jobs.iter().any(|job| job.time_limit.is_some());
     let has_own = has_limits || jobs.iter().any(is_own);
-    let columns = match (has_own, has_limits) {
-        (false, _) => COMMON,
-        (true, false) => WITHOUT_LIMIT,
-        (true, true) if has_edges => COLUMNS.len(),
-        (true, true) => WITHOUT_EDGES,
+    let columns = match (has_own, has_limits, has_edges, has_servers) {
+        (false, ..) => COMMON,
+        (true, false, ..) => WITHOUT_LIMIT,
+        (true, true, false, _) => WITHOUT_EDGES,
+        (true, true, true, false) => WITHOUT_SERVERS,
+        (true, true, true, true) => COLUMNS.len(),
     };
     let mut text = COLUMNS[..columns].join(",");
     text.push('\n');
@@ -430,6 +452,10 @@ pub fn write(jobs: &[Job]) -> String {
         if has_edges {
             let edges = job.edges.as_ref().map(|edges| edges.edges_text()).unwrap_or_default();
             let _ = write!(text, ",{edges}");
+        }
+        if has_servers {
+            let servers = job.servers_wanted.map(|wanted| wanted.to_string()).unwrap_or_default();
+            let _ = write!(text, ",{servers},{}", job.exclusive);
         }
         text.push('\n');
     }

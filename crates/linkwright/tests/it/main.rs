@@ -41,3 +41,4 @@ mod servers_on_fabrics;
 mod settings;
 mod systems;
 mod training;
+mod whole_servers;

@@ -21,23 +21,55 @@ pub(super) fn alone(
 ) -> Vec<ComparedVariant> {
     let found = scenario.differences.iter().find(|(name, _)| name == reference);
     let different = found.map(|(_, table)| paths(table)).unwrap_or_default();
-    if different.len() < 2 {
+    let choices = choices(&different);
+    if choices.len() < 2 {
         return Vec::new();
     }
-    let of_choice = |(at, (path, _)): (usize, &(String, &Value))| {
+    let of_choice = |(at, path): (usize, &String)| {
         let mut rest = Table::new();
-        for (other, value) in different.iter().filter(|(other, _)| other != path) {
+        for (other, value) in
+            different.iter().filter(|(other, _)| choice_of(other, &choices) != path)
+        {
             put(&mut rest, other, (*value).clone());
         }
         let variant = format!("alone-{}", at + 1);
+        let name = if *path == TOGETHER {
+            path.clone()
+        } else {
+            format!("{path} = {}", written(given, first, path))
+        };
         ComparedVariant {
-            name: format!("{path} = {}", written(given, first, path)),
+            name,
             settings: Some((format!("compare.{variant}"), Value::Table(rest))),
             variant,
             choice: Some(path.clone()),
         }
     };
-    different.iter().enumerate().map(of_choice).collect()
+    choices.iter().enumerate().map(of_choice).collect()
+}
+
+/// Keys below it make one network, of which no part has a meaning without the others.
+const TOGETHER: &str = "system.network";
+
+/// Lists the choices that keys are: each its own, but for those of one network.
+fn choices(different: &[(String, &Value)]) -> Vec<String> {
+    let of_network =
+        |path: &str| path.strip_prefix(TOGETHER).is_some_and(|rest| rest.starts_with('.'));
+    let is_network = different.iter().filter(|(path, _)| of_network(path)).count() > 1;
+    let mut choices: Vec<String> = Vec::new();
+    for (path, _) in different {
+        let choice = if is_network && of_network(path) { TOGETHER } else { path };
+        if choices.last().is_none_or(|last| last != choice) {
+            choices.push(choice.to_owned());
+        }
+    }
+    choices
+}
+
+/// The choice that a key is part of.
+fn choice_of<'a>(path: &'a str, choices: &'a [String]) -> &'a str {
+    let whole = choices.iter().find(|choice| *choice == TOGETHER);
+    whole.filter(|_| path.starts_with(TOGETHER)).map_or(path, String::as_str)
 }
 
 /// Lists the keys of a table and of all within it, with dots, each with its value.

@@ -132,7 +132,13 @@ impl Comparison {
             settings: None,
         };
         let mut variants: Vec<ComparedVariant> = known().map(plain).collect();
-        let Some(mut reference) = variants.iter().position(|it| it.name == wanted) else {
+        // The only policy names the scenario as written, too.
+        let is_own = match &scenario.asked {
+            Asked::Mix(mix) => mix.policies.len() == 1 && mix.policies[0] == wanted,
+            Asked::Programs(_) => false,
+        };
+        let found = variants.iter().position(|it| it.name == wanted);
+        let Some(mut reference) = found.or_else(|| is_own.then_some(0)) else {
             return Err(ComparisonError::Reference { wanted, known: known().collect() });
         };
         let first = variants[0].variant.clone();

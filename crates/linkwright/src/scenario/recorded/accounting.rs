@@ -131,6 +131,8 @@ impl Accounting {
             part: job.gpus.part,
             duration: job.duration,
             workload: workload.transpose()?,
+            servers: job.servers,
+            exclusive: job.exclusive,
             place: job.lasted,
         });
         Ok(())

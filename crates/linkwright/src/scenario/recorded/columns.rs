@@ -2,7 +2,7 @@
 
 use super::format::{AccountEntry, AccountedJob, NotPlayed};
 use super::lines::{BAR, Line};
-use super::values::{GpuCount, Moment, PartOfGpu, duration, gpus_of};
+use super::values::{GpuCount, Moment, PartOfGpu, duration, gpus_of, servers_of};
 use crate::diagnostic::fields::Field;
 use crate::diagnostic::{InputError, instead_of};
 use crate::units::Picoseconds;
@@ -22,10 +22,16 @@ pub(super) enum Role {
     Thousandths,
     State,
     Workload,
+    /// On how many servers it was; the lower number is the better known.
+    Servers(usize),
+    /// Whether it had its servers for itself.
+    Exclusive,
+    /// The command that submitted it, which says so, too.
+    Command,
 }
 
 /// The names of columns, in small letters: those of `sacct`, and those of comma-separated values.
-const NAMES: [(&str, Role); 18] = [
+const NAMES: [(&str, Role); 23] = [
     ("jobid", Role::Job),
     ("job", Role::Job),
     ("submit", Role::Submit),
@@ -39,6 +45,11 @@ const NAMES: [(&str, Role); 18] = [
     ("gpus", Role::Gpus(2)),
     ("state", Role::State),
     ("workload", Role::Workload),
+    ("nnodes", Role::Servers(0)),
+    ("allocnodes", Role::Servers(1)),
+    ("reqnodes", Role::Servers(2)),
+    ("exclusive", Role::Exclusive),
+    ("submitline", Role::Command),
     // What other schedulers and people write.
     ("id", Role::Job),
     ("submitted", Role::Submit),
@@ -318,6 +329,36 @@ impl<'a> Row<'_, 'a> {
         Ok(GpuCount { part, ..gpus })
     }
 
+    /// On how many servers it was, where a column or the list of its resources says so.
+    fn servers(&self) -> Result<Option<u32>, InputError> {
+        let rank = |role| if let Role::Servers(rank) = role { Some(rank) } else { None };
+        let Some(field) = self.best(rank).filter(|field| !is_nothing(field)) else {
+            return Ok(servers_of(&self.gpus_field().value));
+        };
+        let count = field.value.parse().ok().filter(|count| *count > 0);
+        let refused = || {
+            let remedy = "write how many servers the job was on, at least 1";
+            self.line.refuse(field, "not a number of servers", remedy)
+        };
+        count.map(Some).ok_or_else(refused)
+    }
+
+    /// Whether it had its servers for itself.
+    fn is_exclusive(&self) -> Result<bool, InputError> {
+        let submitted = self.field(Role::Command).is_some_and(|command| {
+            let mut words = command.value.split_whitespace();
+            words.any(|word| word == "--exclusive" || word == "--exclusive=exclusive")
+        });
+        let Some(field) = self.field(Role::Exclusive).filter(|field| !is_nothing(field)) else {
+            return Ok(submitted);
+        };
+        match &*field.value.to_lowercase() {
+            "true" | "yes" | "1" => Ok(true),
+            "false" | "no" | "0" => Ok(false),
+            _ => Err(self.line.refuse(field, "neither true nor false", "write `true` or `false`")),
+        }
+    }
+
     /// The job, or why there is none to play.
     pub(super) fn entry(&self) -> Result<AccountEntry<'a>, InputError> {
         let left_out = |why| Ok(AccountEntry::LeftOut(why));
@@ -355,6 +396,8 @@ impl<'a> Row<'_, 'a> {
             duration,
             lasted: self.line.position(at.column),
             workload: workload.map(|field| self.line.written_in(field)),
+            servers: self.servers()?,
+            exclusive: self.is_exclusive()?,
             row: self.line.written(),
         })))
     }

@@ -66,6 +66,10 @@ pub struct RecordedJob {
     pub duration: Picoseconds,
     /// What it ran, where a column says so.
     pub workload: Option<String>,
+    /// On how many servers it was, where the file says so.
+    pub servers: Option<u32>,
+    /// Whether it had its servers for itself.
+    pub exclusive: bool,
     /// Where the file says how long it ran.
     pub place: Position,
 }

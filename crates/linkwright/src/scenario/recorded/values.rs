@@ -209,3 +209,9 @@ fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
+
+/// How many servers Slurm's list of resources names, such as 2 of `cpu=8,gres/gpu=4,node=2`.
+pub(super) fn servers_of(resources: &str) -> Option<u32> {
+    let counts = resources.split(',').filter_map(|resource| resource.trim().strip_prefix("node="));
+    counts.filter_map(|count| count.parse().ok()).find(|count| *count > 0)
+}

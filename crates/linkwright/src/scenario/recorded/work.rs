@@ -24,7 +24,7 @@ use crate::simulation::played::{IterationSettings, PlannerChoice, play};
 use crate::simulation::{
     Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
 };
-use crate::system::BandwidthProfile;
+use crate::system::{BandwidthProfile, System};
 use crate::training::{Workload, workload_of};
 use crate::units::Picoseconds;
 
@@ -85,6 +85,7 @@ impl Recorded {
         let cluster = self.machine.network.build(scenario, files)?;
         let mut lengths = Lengths { machine: &self.machine, cluster, known: BTreeMap::new() };
         let mut jobs = Vec::with_capacity(recorded.len());
+        let (room, mut others) = (Room::of(&lengths.cluster.system), 0);
         for job in &recorded {
             let workload = self.workload_of(job, &file.name)?;
             let length = lengths.of(&workload, job.gpus).map_err(|error| {
@@ -104,7 +105,13 @@ impl Recorded {
                 return Err(InputError::at(&file.name, job.place, problem, &value, remedy));
             }
             let named = Job::new(job.name.clone(), &workload, job.gpus);
-            jobs.push(Job { arrival: job.submit, iterations, ..named });
+            let servers_wanted = job.servers.map(|wanted| {
+                let given = room.servers_for(wanted, job.gpus);
+                others += usize::from(given != wanted);
+                given
+            });
+            let (arrival, exclusive) = (job.submit, job.exclusive);
+            jobs.push(Job { arrival, iterations, servers_wanted, exclusive, ..named });
         }
         let mut told = vec![self.assumed(&file.name, &jobs, lengths.cluster.system.name())];
         told.extend(assumed.map(|assumed| format!("{}: {assumed}.", file.name)));
@@ -112,6 +119,13 @@ impl Recorded {
         if !parts.is_empty() {
             told.push(format!(
                 "{}: {parts}; whole GPUs stand for them, which nobody else has meanwhile.",
+                file.name
+            ));
+        }
+        if others > 0 {
+            told.push(format!(
+                "{}: {others} of its jobs were on as many servers as they cannot have here; they get the next number \
+                 that they can.",
                 file.name
             ));
         }
@@ -154,6 +168,25 @@ impl Recorded {
             jobs.len(),
             names.join(", "),
         )
+    }
+}
+
+/// How many servers a system has, and of how many GPUs the largest is.
+struct Room {
+    servers: u32,
+    largest: u32,
+}
+
+impl Room {
+    fn of(system: &System) -> Self {
+        let largest = system.kinds().iter().map(|kind| kind.server().gpus().len() as u32).max();
+        Self { servers: system.servers(), largest: largest.unwrap_or(1).max(1) }
+    }
+
+    /// The number of servers next to what is wanted that so many GPUs can have an even share of.
+    fn servers_for(&self, wanted: u32, gpus: u32) -> u32 {
+        let most = self.servers.min(gpus).max(1);
+        wanted.clamp(gpus.div_ceil(self.largest).clamp(1, most), most)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Later jobs that start before a first one that does not fit.
 
-use std::ops::Range;
-
 use super::named::Wanted;
 use super::{Choice, Queue, UNKNOWN};
 use crate::engine::Scheduler;
@@ -11,7 +9,7 @@ use crate::units::Picoseconds;
 /// Says what is kept for a first job that does not fit.
 enum Reserved {
     /// As many GPUs as it needs of these servers.
-    Servers(Range<usize>),
+    Servers(Vec<usize>),
     /// Keeps these GPUs.
     Gpus(Vec<Wanted>),
 }
@@ -68,25 +66,43 @@ impl Queue<'_> {
     }
 
     /// Says when and where the job can start if nothing else does, and how many GPUs are spare
-    /// there then. Of several servers it gives the first that is ready. It gives all of them for a job
-    /// that may have GPUs of several, which only needs as many. It gives the GPUs themselves that a
+    /// there then. It gives the servers that are ready first, as many as the job wants, and all of them
+    /// for a job that may have GPUs of any, which only needs as many. It gives the GPUs themselves that a
     /// job names.
     fn reservation(&self, job: usize) -> (Picoseconds, Reserved, usize) {
         if let Some(wanted) = self.named.get(job) {
             return (self.all_free(wanted), Reserved::Gpus(wanted.to_vec()), 0);
         }
         let (needed, all) = (self.jobs[job].gpus as usize, 0..self.servers.len());
-        if self.may_split(job) {
-            let (time, spare) = self.reservation_on(all.clone(), needed);
+        let wanted = self.wanted_servers(job);
+        if wanted.is_none() && self.may_split(job) {
+            let all: Vec<usize> = all.collect();
+            let (time, spare) = self.reservation_on(&all, needed);
             return (time, Reserved::Servers(all), spare);
         }
+        let servers = wanted.unwrap_or(1);
+        let is_exclusive = self.is_exclusive(job);
         let on = all.map(|server| {
-            let (time, spare) = self.reservation_on(server..server + 1, needed);
-            (time, server..server + 1, spare)
+            if is_exclusive {
+                return (self.all_free_on(server), server, 0);
+            }
+            let (time, spare) = self.reservation_on(&[server], needed.div_ceil(servers));
+            (time, server, spare)
         });
-        let first = on.min_by_key(|(time, servers, _)| (*time, servers.start));
-        let (time, servers, spare) = first.unwrap_or((UNKNOWN, 0..0, 0));
-        (time, Reserved::Servers(servers), spare)
+        let mut on: Vec<(Picoseconds, usize, usize)> = on.collect();
+        on.sort_unstable_by_key(|(time, server, _)| (*time, *server));
+        let first = on.get(..servers).unwrap_or_default();
+        let time = first.last().map_or(UNKNOWN, |(time, ..)| *time);
+        let spare = if let [(.., spare)] = first { *spare } else { 0 };
+        (time, Reserved::Servers(first.iter().map(|(_, server, _)| *server).collect()), spare)
+    }
+
+    /// When a server's last holder will have given its GPUs back.
+    fn all_free_on(&self, server: usize) -> Picoseconds {
+        let (machine, state) = &self.servers[server];
+        let all: Vec<usize> =
+            (0..machine.gpu_count()).filter(|gpu| !state.unhealthy().contains(*gpu)).collect();
+        self.all_free(&[(server, all)])
     }
 
     /// When those who hold these GPUs will have given them back.
@@ -100,8 +116,8 @@ impl Queue<'_> {
         ends.max().unwrap_or(Picoseconds(0))
     }
 
-    fn reservation_on(&self, servers: Range<usize>, needed: usize) -> (Picoseconds, usize) {
-        let states = || self.servers[servers.clone()].iter().map(|(_, state)| state);
+    fn reservation_on(&self, servers: &[usize], needed: usize) -> (Picoseconds, usize) {
+        let states = || servers.iter().map(|server| &self.servers[*server].1);
         let mut free = states().map(|state| state.free().len()).sum::<usize>();
         let mut running: Vec<(Picoseconds, usize)> = states()
             .flat_map(|state| state.held().iter().map(move |held| (state, held)))

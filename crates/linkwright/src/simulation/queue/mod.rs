@@ -12,25 +12,28 @@
 
 mod backfill;
 pub mod formula;
+mod ideal;
 mod named;
 mod record;
 mod servers;
+mod shares;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use self::ideal::best_parts;
 use self::named::NamedGpus;
 pub use self::record::{JobRecord, Part};
 pub use self::servers::ServerChoice;
+use self::shares::{leaves, shared_out, shares};
 use super::error::SimulationError;
 use super::job::Job;
 use crate::allocation::bandwidth::published;
 use crate::allocation::{
-    BandwidthModel, ChosenPolicy, Effort, GpuSet, Objective, Pattern, PatternShape, Policy,
-    PreparedMachine, Request, Selection, ServerState,
+    BandwidthModel, ChosenPolicy, Effort, Pattern, PatternShape, Policy, PreparedMachine, Request,
+    Selection, ServerState,
 };
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
@@ -90,7 +93,7 @@ pub(super) struct Choice {
 
 impl Choice {
     /// How many GPUs it takes of these servers.
-    fn gpus_in(&self, servers: &Range<usize>) -> usize {
+    fn gpus_in(&self, servers: &[usize]) -> usize {
         let there = self.parts.iter().filter(|(server, _)| servers.contains(server));
         there.map(|(_, selection)| selection.chosen.placement.len()).sum()
     }
@@ -118,9 +121,8 @@ pub(super) struct Queue<'a> {
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
-    /// Most aggregated bandwidth on an idle server, by its machine's name, the pattern's shape and its
-    /// size.
-    ideal: BTreeMap<(String, PatternKey), Bandwidth>,
+    /// Most aggregated bandwidth on any idle server, by the pattern's shape and its size.
+    ideal: BTreeMap<PatternKey, Bandwidth>,
     finished: u64,
     ends: Ends,
     /// The healthy GPUs of the server that has the most.
@@ -129,6 +131,8 @@ pub(super) struct Queue<'a> {
     between: Bandwidth,
     /// Holds the GPUs of jobs that name theirs.
     named: NamedGpus,
+    /// The leaf of the fabric that each server is on.
+    leaves: Vec<u32>,
 }
 
 impl<'a> Queue<'a> {
@@ -152,7 +156,7 @@ impl<'a> Queue<'a> {
                 entry.insert(jobs[job].pattern_on(size)?);
             }
         }
-        Ok(Self { between: between(system), named, ..queue })
+        Ok(Self { between: between(system), named, leaves: leaves(system), ..queue })
     }
 
     /// No job has arrived yet on servers, each with its machine.
@@ -171,6 +175,7 @@ impl<'a> Queue<'a> {
         }
         let healthy = servers.iter().map(|(_, state)| state.free().len());
         let (largest, all) = (healthy.clone().max().unwrap_or(0), healthy.sum::<usize>());
+        let leaves = vec![0; servers.len()];
         let mut patterns = BTreeMap::new();
         let mut names = BTreeSet::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -186,8 +191,28 @@ impl<'a> Queue<'a> {
                 let job = job.name.clone();
                 return Err(SimulationError::JobOfServers { job, size, gpus: largest });
             }
+            let wanted = wanted_servers(job, choice, largest);
+            if let Some(wanted) = wanted.filter(|wanted| *wanted > 1) {
+                let (servers, most) = (servers.len(), largest);
+                if wanted > servers || wanted > size || size.div_ceil(wanted) > most {
+                    let job = job.name.clone();
+                    return Err(SimulationError::NoSuchServers {
+                        job,
+                        size,
+                        wanted,
+                        servers,
+                        most,
+                    });
+                }
+                if ends != Ends::Played {
+                    let job = job.name.clone();
+                    return Err(SimulationError::JobOfServers { job, size, gpus: largest });
+                }
+            }
             let is_split = size > largest || choice.may_split() && ends == Ends::Played;
-            for size in if is_split { 1 } else { size }..=size.min(largest) {
+            let of_parts = if is_split { 1 } else { size }..=size.min(largest);
+            let of_shares = wanted.into_iter().flat_map(|wanted| shares(size, wanted));
+            for size in of_parts.chain(of_shares).chain(best_parts(size, largest)) {
                 if let Entry::Vacant(entry) = patterns.entry(pattern_key(jobs, index, size)) {
                     entry.insert(job.pattern_on(size)?);
                 }
@@ -208,6 +233,7 @@ impl<'a> Queue<'a> {
             largest,
             between: Bandwidth(0),
             named: NamedGpus::default(),
+            leaves,
         })
     }
 
@@ -278,7 +304,11 @@ impl<'a> Queue<'a> {
             return Ok(named::choice(wanted, &self.servers, |size| self.pattern(job, size)));
         }
         let size = self.jobs[job].gpus as usize;
-        for server in self.choice.order(self.free(), size) {
+        if let Some(wanted) = self.wanted_servers(job) {
+            let shares = shared_out(self.free_for(job), &self.leaves, size, wanted);
+            return self.choose_shares(job, shares, scheduler);
+        }
+        for server in self.choice.order(self.free_for(job), size) {
             if let Some(selection) = self.select(job, server, size, scheduler)? {
                 return Ok(Some(Choice { parts: vec![(server, selection)] }));
             }
@@ -286,8 +316,19 @@ impl<'a> Queue<'a> {
         if !self.may_split(job) {
             return Ok(None);
         }
+        let shares = self.choice.split(self.free_for(job), &self.leaves, size);
+        self.choose_shares(job, shares, scheduler)
+    }
+
+    /// What the policy gives the job of so many GPUs of each of these servers.
+    fn choose_shares<E>(
+        &self,
+        job: usize,
+        shares: Vec<(usize, usize)>,
+        scheduler: &mut impl Scheduler<E>,
+    ) -> Result<Option<Choice>, SimulationError> {
         let mut parts = Vec::new();
-        for (server, size) in self.choice.split(self.free(), size) {
+        for (server, size) in shares {
             let Some(selection) = self.select(job, server, size, scheduler)? else {
                 return Ok(None);
             };
@@ -308,15 +349,47 @@ impl<'a> Queue<'a> {
         self.servers[*server].0.pattern_bandwidth(pattern, placement)
     }
 
+    /// Gives the bandwidth by the sound model of all that a job got, GB/s: that of its slowest part, and between servers
+    /// what the narrowest server can send. None where its GPUs have nothing to say to one another.
+    fn sound_bandwidth_of(&self, job: usize, choice: &Choice) -> Option<f64> {
+        let speaks = |part: &&(usize, Selection)| {
+            !self.pattern(job, part.1.chosen.placement.len()).edges().is_empty()
+        };
+        let parts = choice.parts.iter().filter(speaks);
+        let within = parts.map(|part| self.sound_bandwidth(job, part)).min_by(f64::total_cmp);
+        let between = (choice.parts.len() > 1).then(|| self.between.0 as f64 / 1e9);
+        within.into_iter().chain(between).min_by(f64::total_cmp)
+    }
+
     /// Whether a job may have GPUs of several servers.
     fn may_split(&self, job: usize) -> bool {
         let is_larger = self.jobs[job].gpus as usize > self.largest;
         self.ends == Ends::Played && (is_larger || self.choice.may_split())
     }
 
-    /// How many GPUs are free in each server.
-    fn free(&self) -> impl Iterator<Item = usize> {
-        self.servers.iter().map(|(_, state)| state.free().len())
+    /// On how many servers a job wants an even share each; none where it takes what it gets.
+    fn wanted_servers(&self, job: usize) -> Option<usize> {
+        wanted_servers(&self.jobs[job], self.choice, self.largest)
+    }
+
+    /// Whether a job shares its servers with nobody.
+    fn is_exclusive(&self, job: usize) -> bool {
+        let is_whole = self.choice == ServerChoice::Whole;
+        self.jobs[job].exclusive || is_whole && self.jobs[job].gpus as usize >= self.largest
+    }
+
+    /// How many GPUs of each server a job may have.
+    fn free_for(&self, job: usize) -> impl Iterator<Item = usize> {
+        let is_exclusive = self.is_exclusive(job);
+        self.servers.iter().map(move |(_, state)| {
+            let mut holders = state.held().keys().filter_map(|key| key.parse().ok());
+            let is_closed = if is_exclusive {
+                holders.next().is_some()
+            } else {
+                holders.next().is_some_and(|holder| self.is_exclusive(holder))
+            };
+            if is_closed { 0 } else { state.free().len() }
+        })
     }
 
     /// So many GPUs of a server for a job, by the policy. The hook is asked after every decision, since a long
@@ -418,18 +491,12 @@ impl<'a> Queue<'a> {
     ) -> Result<(), SimulationError> {
         let start = scheduler.now();
         let finish = self.finish_time(job, &choice, start)?;
-        let sound_bandwidth = match &choice.parts[..] {
-            [part] if !self.pattern(job, part.1.chosen.placement.len()).edges().is_empty() => {
-                Some(self.sound_bandwidth(job, part))
-            }
-            _ => None,
-        };
-        let (mut candidates, mut optimal, mut ideal) = (1_u64, true, 0);
+        let sound_bandwidth = self.sound_bandwidth_of(job, &choice);
+        let ideal = self.ideal(job, scheduler)?;
+        let (mut candidates, mut optimal) = (1_u64, true);
         let mut parts = Vec::with_capacity(choice.parts.len());
         for (server, selection) in choice.parts {
             self.servers[server].1.allocate(&key(job), &selection.chosen.placement)?;
-            let size = selection.chosen.placement.len();
-            ideal += self.ideal((job, size), server, scheduler)?.0;
             candidates = candidates.saturating_mul(selection.candidates);
             optimal &= selection.optimal;
             parts.push(Part { server: server as u32, chosen: selection.chosen });
@@ -440,39 +507,19 @@ impl<'a> Queue<'a> {
             finish,
             parts,
             sound_bandwidth,
-            ideal_aggregated_bandwidth: Bandwidth(ideal),
+            ideal_aggregated_bandwidth: ideal,
             candidates,
             optimal,
         });
         Ok(())
     }
+}
 
-    /// The most aggregated bandwidth that a pattern can have on an idle server.
-    fn ideal<E>(
-        &mut self,
-        (job, size): (usize, usize),
-        server: usize,
-        scheduler: &mut impl Scheduler<E>,
-    ) -> Result<Bandwidth, SimulationError> {
-        let (machine, _) = &self.servers[server];
-        let of = pattern_key(self.jobs, job, size);
-        let key = (machine.name().to_owned(), of);
-        if let Some(known) = self.ideal.get(&key) {
-            return Ok(*known);
-        }
-        let idle = GpuSet::first(machine.gpu_count());
-        let done = self.done();
-        let mut go_on = || scheduler.ask(done);
-        let mut effort = Effort::interruptible(&mut go_on);
-        let pattern = &self.patterns[&of];
-        let best = machine.best(pattern, idle, Objective::Aggregated, &mut effort);
-        if effort.is_stopped() {
-            return Err(self.interrupted());
-        }
-        let most = best.map_or(Bandwidth(0), |selection| selection.chosen.aggregated_bandwidth);
-        self.ideal.insert(key, most);
-        Ok(most)
-    }
+/// On how many servers a job wants an even share each, where the largest has so many GPUs.
+fn wanted_servers(job: &Job, choice: ServerChoice, largest: usize) -> Option<usize> {
+    let own = job.servers_wanted.map(|wanted| wanted as usize);
+    let is_whole = choice == ServerChoice::Whole && job.gpus as usize >= largest;
+    own.or_else(|| is_whole.then(|| (job.gpus as usize).div_ceil(largest.max(1))))
 }
 
 /// What the narrowest of a system's servers can send to others.

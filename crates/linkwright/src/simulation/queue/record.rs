@@ -26,10 +26,11 @@ pub struct JobRecord {
     pub finish: Picoseconds,
     /// What it held of each of its servers, at least one, in the order of the servers.
     pub parts: Vec<Part>,
-    /// Bandwidth of its pattern by the sound model, GB/s, which a run time by the formula followed; `None`
-    /// for one GPU, and for GPUs of several servers, of which the model knows nothing.
+    /// Bandwidth of its pattern by the sound model, GB/s, which a run time by the formula followed; on several servers
+    /// that of its slowest part or, where that is less, what the narrowest server can send. `None` for one GPU.
     pub sound_bandwidth: Option<f64>,
-    /// The most aggregated bandwidth that its pattern could have on idle servers, split as it is.
+    /// The most aggregated bandwidth that its pattern could have on the idle system: in one server, and else in as few as
+    /// it fits in.
     pub ideal_aggregated_bandwidth: Bandwidth,
     /// How many sets of GPUs competed.
     pub candidates: u64,

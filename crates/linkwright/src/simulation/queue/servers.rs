@@ -21,12 +21,19 @@ pub enum ServerChoice {
     /// The one with the most free GPUs, so that jobs share servers with few others. A job that none has
     /// room for takes GPU by GPU where the most are free.
     Spread,
+    /// As clusters are run: a job of a server's size or more takes servers that nobody else is on, as few as can be, and
+    /// shares them with nobody. Any other takes the one server with the fewest free GPUs that has room. Both wait for it.
+    Whole,
 }
 
 impl Named for ServerChoice {
     const WHAT: &'static str = "choice of servers";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("first-fit", Self::FirstFit), ("pack", Self::Pack), ("spread", Self::Spread)];
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("first-fit", Self::FirstFit),
+        ("pack", Self::Pack),
+        ("spread", Self::Spread),
+        ("whole", Self::Whole),
+    ];
 }
 
 impl ServerChoice {
@@ -37,7 +44,7 @@ impl ServerChoice {
         let mut servers: Vec<(usize, usize)> = fitting.collect();
         match self {
             Self::FirstFit => {}
-            Self::Pack => servers.sort_by_key(|(_, free)| *free),
+            Self::Pack | Self::Whole => servers.sort_by_key(|(_, free)| *free),
             Self::Spread => servers.sort_by_key(|(_, free)| Reverse(*free)),
         }
         servers.into_iter().map(|(server, _)| server).collect()
@@ -45,14 +52,15 @@ impl ServerChoice {
 
     /// Whether a job that a server could have room for takes GPUs of several rather than wait.
     pub(super) const fn may_split(self) -> bool {
-        !matches!(self, Self::FirstFit)
+        matches!(self, Self::Pack | Self::Spread)
     }
 
     /// How many of `size` GPUs to take of which servers, of all by how many they have free, in their order;
-    /// none where too few are free.
+    /// none where too few are free. Of servers that are equal those are taken that are on a leaf with the others.
     pub(super) fn split(
         self,
         free: impl Iterator<Item = usize>,
+        leaves: &[u32],
         size: usize,
     ) -> Vec<(usize, usize)> {
         let mut left: Vec<usize> = free.collect();
@@ -61,10 +69,11 @@ impl ServerChoice {
         }
         let mut taken = vec![0; left.len()];
         let mut needed = size;
-        let most = |left: &[usize]| (0..left.len()).max_by_key(|at| (left[*at], Reverse(*at)));
-        while needed > 0
-            && let Some(largest) = most(&left)
-        {
+        while needed > 0 {
+            let is_near =
+                |at: usize| (0..taken.len()).any(|it| taken[it] > 0 && leaves[it] == leaves[at]);
+            let most = (0..left.len()).max_by_key(|at| (left[*at], is_near(*at), Reverse(*at)));
+            let Some(largest) = most else { break };
             let (server, count) = match self {
                 Self::FirstFit => {
                     let first = left.iter().position(|left| *left > 0).unwrap_or(largest);
@@ -72,10 +81,11 @@ impl ServerChoice {
                 }
                 Self::Pack => {
                     let fitting = (0..left.len()).filter(|server| left[*server] >= needed);
-                    let tightest = fitting.min_by_key(|server| left[*server]);
+                    let tightest = fitting.min_by_key(|at| (left[*at], !is_near(*at)));
                     tightest.map_or((largest, left[largest]), |server| (server, needed))
                 }
-                Self::Spread => (largest, 1),
+                // Jobs that take whole servers are shared out evenly, and never come here.
+                Self::Spread | Self::Whole => (largest, 1),
             };
             left[server] -= count;
             taken[server] += count;
@@ -100,7 +110,8 @@ mod tests {
 
     #[test]
     fn jobs_of_several_servers_are_split_by_what_is_free() {
-        let split = |choice: ServerChoice, size| choice.split([3, 8, 0, 2, 8].into_iter(), size);
+        let split =
+            |choice: ServerChoice, size| choice.split([3, 8, 0, 2, 8].into_iter(), &[0; 5], size);
         assert_eq!(split(ServerChoice::FirstFit, 12), [(0, 3), (1, 8), (3, 1)]);
         assert_eq!(split(ServerChoice::Pack, 10), [(1, 8), (3, 2)]);
         assert_eq!(split(ServerChoice::Pack, 19), [(0, 3), (1, 8), (4, 8)]);
@@ -118,6 +129,7 @@ mod tests {
             free in proptest::collection::vec(0_usize..9, 1..12), size in 1_usize..40,
         ) {
             let there = free.iter().sum::<usize>();
+            let leaves: Vec<u32> = (0..free.len() as u32).map(|server| server / 3).collect();
             let mut descending = free.clone();
             descending.sort_unstable_by_key(|free| Reverse(*free));
             let mut room = 0;
@@ -127,7 +139,7 @@ mod tests {
                 needs
             }).count();
             for (_, choice) in ServerChoice::NAMED {
-                let split = choice.split(free.iter().copied(), size);
+                let split = choice.split(free.iter().copied(), &leaves, size);
                 let taken: usize = split.iter().map(|(_, count)| count).sum();
                 prop_assert_eq!(taken, if there < size { 0 } else { size });
                 prop_assert!(split.iter().all(|(server, count)| (1..=free[*server]).contains(count)));

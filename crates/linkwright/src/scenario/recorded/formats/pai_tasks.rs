@@ -251,6 +251,8 @@ impl<'a> Job<'a> {
             duration: Picoseconds(lasted),
             lasted: at.position,
             workload: None,
+            servers: None,
+            exclusive: false,
             row: self.line.written(),
         })))
     }

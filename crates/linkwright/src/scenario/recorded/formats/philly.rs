@@ -281,6 +281,8 @@ impl<'a> Jobs<'a> {
             duration: Picoseconds(duration),
             lasted: at.position,
             workload: None,
+            servers: None,
+            exclusive: false,
             row: self.written(&job.jobid),
         })))
     }

@@ -129,6 +129,8 @@ fn entry(line: Line<'_>) -> Result<AccountEntry<'_>, InputError> {
         duration: lasted,
         lasted: line.position(fields[RUN_TIME].column),
         workload: None,
+        servers: None,
+        exclusive: false,
         row: line.written(),
     })))
 }
