@@ -2767,6 +2767,7 @@ class Scenario:
         policy: PolicyName,
         *,
         progress: Callable[[int, int, float], object] | None = None,
+        attribute: bool = False,
     ) -> SimulationResult:
         """Plays jobs of GPUs on an idle system under one policy, by all of the scenario's other choices.
 
@@ -2775,6 +2776,7 @@ class Scenario:
             jobs: Those of `build`, or others.
             policy: One of `policy_names`.
             progress: As for `simulate`.
+            attribute: As for `simulate`.
 
         Raises:
             AllocationError: If a policy or a GPU is unknown.
@@ -3186,6 +3188,15 @@ class SimulationResult:
         """Counts by GPUs in a server the jobs that had no others, and the parts of jobs that had.
 
         Columns: gpu_count, whole, parts, share. Rows go up to the most that was held. Jobs of one GPU do not count.
+        """
+
+    def attribution(self) -> Table | None:
+        """Says what slowed each job, in the jobs' order; None unless that was asked for.
+
+        Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, slowdown, exposed. `alone` is
+        the time that it takes alone on its GPUs, and `best` that on the best GPUs of the idle system, `best_gpus`; both in
+        seconds. `slowdown` is its time from arrival to end over `best`, and the product of `waiting`, `placement` and
+        `neighbours`. `exposed` is the share of its run time that was communication which no computing hid.
         """
 
     def time_parts(self, gpus: int) -> dict[str, Any]:
@@ -5200,6 +5211,7 @@ def simulate(
     bucket: int | str | None = None,
     progress: Callable[[int, int, float], object] | None = None,
     nccl: str | None = None,
+    attribute: bool = False,
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
 
@@ -5232,6 +5244,8 @@ def simulate(
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
         nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
             known where None.
+        attribute: Whether to say what slowed each job. Then jobs are played alone, too, on their GPUs and on the best, once
+            for each class of job and place.
 
     Raises:
         AllocationError: If a policy, a choice or a GPU is unknown.

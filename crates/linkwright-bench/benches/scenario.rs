@@ -55,6 +55,7 @@ fn played(cluster: &Cluster, planner: &str, jobs: &[Job]) -> PlayedOutcome {
         servers: ServerChoice::Pack,
         discipline: QueueDiscipline::Fifo,
         unhealthy: &[],
+        alone: None,
     };
     let planner = PlannerChoice::named(planner, &planners()).expect("a planner");
     play(cluster, (planner, IterationSettings::default()), sharing, jobs, &mut |_| {

@@ -502,6 +502,7 @@ impl Scenario {
     ///     jobs: Those of `build`, or others.
     ///     policy: One of `policy_names`.
     ///     progress: As for `simulate`.
+    ///     attribute: As for `simulate`.
     ///
     /// Raises:
     ///     AllocationError: If a policy or a GPU is unknown.
@@ -509,8 +510,9 @@ impl Scenario {
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
         system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
-        progress: "Callable[[int, int, float], object] | None" = None
+        progress: "Callable[[int, int, float], object] | None" = None, attribute: "bool" = false
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn simulate(
         &self,
         py: Python<'_>,
@@ -518,12 +520,14 @@ impl Scenario {
         #[pyo3(from_py_with = given)] jobs: Vec<Job>,
         #[pyo3(from_py_with = given)] policy: &str,
         #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
+        #[pyo3(from_py_with = given)] attribute: bool,
     ) -> PyResult<SimulationResult> {
         let Some(mix) = self.mix() else {
             let problem = Diagnosis::of("the scenario runs programs, which no policy places");
             return Err(errors::range(problem.remedy("give it to `replay_scenario`")));
         };
         let policy = self.policy(policy)?;
+        let jobs = (jobs, attribute);
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }
 

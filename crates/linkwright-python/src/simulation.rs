@@ -10,8 +10,8 @@ use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice,
 use linkwright::simulation::sensitivity::measure;
 use linkwright::simulation::summary::{JobTimes, PolicySummary, Quartiles, TimeParts};
 use linkwright::simulation::{
-    self, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice, play_day,
-    tables,
+    self, Attribution, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice,
+    attribute, attribution, play_day, tables,
 };
 use linkwright::system::{self, BandwidthProfile};
 use linkwright::units::{Bytes, Picoseconds};
@@ -50,6 +50,7 @@ pub struct SimulationResult {
     first_gpus: Vec<u32>,
     run_time: RunTime,
     plans: Option<usize>,
+    attributions: Option<Vec<Attribution>>,
 }
 
 #[pymethods]
@@ -107,6 +108,17 @@ impl SimulationResult {
     /// Columns: gpu_count, whole, parts, share. Rows go up to the most that was held. Jobs of one GPU do not count.
     fn fragments(&self) -> PyResult<Table> {
         Table::new(tables::fragments(&self.records))
+    }
+
+    /// Says what slowed each job, in the jobs' order; None unless that was asked for.
+    ///
+    /// Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, slowdown, exposed. `alone` is
+    /// the time that it takes alone on its GPUs, and `best` that on the best GPUs of the idle system, `best_gpus`; both in
+    /// seconds. `slowdown` is its time from arrival to end over `best`, and the product of `waiting`, `placement` and
+    /// `neighbours`. `exposed` is the share of its run time that was communication which no computing hid.
+    fn attribution(&self) -> PyResult<Option<Table>> {
+        let found = self.attributions.as_deref();
+        found.map(|found| Table::new(attribution::table(&self.jobs, found))).transpose()
     }
 
     /// Gives where the time of the jobs goes, by the names of `TimeParts`.
@@ -238,7 +250,7 @@ impl SimulationResult {
         system: &System,
         choices: &DayChoices,
         policy: &dyn Policy,
-        jobs: Vec<Job>,
+        (jobs, attributes): (Vec<Job>, bool),
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<Self> {
         let core = system.core();
@@ -249,12 +261,16 @@ impl SimulationResult {
             None => Ok(()),
         };
         let played = worker::watched(py, report, |hook| {
-            play_day(system.cluster(), choices, policy, &jobs, hook)
+            let cluster = system.cluster();
+            let day = play_day(cluster, choices, policy, &jobs, hook)?;
+            let found = attributes.then(|| attribute(cluster, choices, policy, (&jobs, &day), hook));
+            Ok((found.transpose()?, day))
         })?;
-        let DayOutcome { records, plans } = played.map_err(errors::simulation)?;
+        let (attributions, day) = played.map_err(errors::simulation)?;
+        let DayOutcome { records, plans, .. } = day;
         let first_gpus = core.first_gpus();
         let (policy, run_time) = (policy.name().to_owned(), choices.run_time);
-        Ok(Self { policy, jobs, records, first_gpus, run_time, plans })
+        Ok(Self { policy, jobs, records, first_gpus, run_time, plans, attributions })
     }
 
     /// Whether a system has the GPUs that the jobs held.
@@ -307,6 +323,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 ///     nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
 ///         known where None.
+///     attribute: Whether to say what slowed each job. Then jobs are played alone, too, on their GPUs and on the best, once
+///         for each class of job and place.
 ///
 /// Raises:
 ///     AllocationError: If a policy, a choice or a GPU is unknown.
@@ -323,7 +341,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
     run_time: "RunTimeName" = "formula", planner: "PlannerName" = "packing",
     fidelity: "FidelityName" = "flow", host_copies: "bool" = false,
     gpu_speed: "GpuSpeedName" = "reference", bucket: "int | str | None" = None,
-    progress: "Callable[[int, int, float], object] | None" = None, nccl: "str | None" = None
+    progress: "Callable[[int, int, float], object] | None" = None, nccl: "str | None" = None,
+    attribute: "bool" = false
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
@@ -345,6 +364,7 @@ pub fn simulate(
     #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
     #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     #[pyo3(from_py_with = given)] nccl: Option<&str>,
+    #[pyo3(from_py_with = given)] attribute: bool,
 ) -> PyResult<SimulationResult> {
     let unhealthy = unhealthy.unwrap_or_default().into_iter();
     let id = |gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX);
@@ -365,6 +385,7 @@ pub fn simulate(
         },
     };
     let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
+    let jobs = (jobs, attribute);
     SimulationResult::play(py, system, &choices, policy, jobs, progress.as_ref())
 }
 

@@ -46,6 +46,15 @@ Settings = Annotated[
     ),
 ]
 
+Attribute = Annotated[
+    bool,
+    typer.Option(
+        "--attribute",
+        help="Of jobs of GPUs: say what slowed each one, waiting, placement or neighbours. Each is "
+        "played alone, too.",
+    ),
+]
+
 
 def run(
     scenario: ScenarioFile,
@@ -58,6 +67,7 @@ def run(
     trace_from: traces.Since = 0.0,
     trace_until: traces.Until = None,
     trace_window: traces.Window = None,
+    attribute: Attribute = False,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -78,6 +88,10 @@ def run(
             raise typer.BadParameter(
                 f"`{scenario}` runs programs, and no policy places them; leave out --policy."
             )
+        if loaded.scenario.kind == "programs" and attribute:
+            raise typer.BadParameter(
+                f"`{scenario}` runs programs, and --attribute is of jobs of GPUs."
+            )
         if loaded.scenario.kind != "programs" and traced.what:
             raise typer.BadParameter(
                 f"`{scenario}` has jobs of GPUs, and --trace is of programs with [[job]]."
@@ -95,6 +109,7 @@ def run(
                 policies=picked(policy, policy_names()),
                 timeline=wanted.spans,
                 progress=watch.progress,
+                attribute=attribute,
             )
         )
     if isinstance(played, Replay):

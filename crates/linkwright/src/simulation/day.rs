@@ -5,10 +5,12 @@ use super::cluster::{Cluster, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
 use super::offers::PlannedBy;
-use super::played::{IterationSettings, PlannerChoice, play};
+use super::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
 use super::queue::formula::simulate_on;
-use super::queue::{JobRecord, QueueDiscipline, ServerChoice, Sharing};
-use crate::allocation::{AllocationError, BandwidthModel, Policy, PreparedMachine, Ties};
+use super::queue::{JobRecord, Part, Place, QueueDiscipline, ServerChoice, Sharing};
+use crate::allocation::{
+    AllocationError, BandwidthModel, GpuSet, Policy, PreparedMachine, Ties,
+};
 use crate::collectives::plan::Packing;
 use crate::engine::Hook;
 use crate::system::{BandwidthProfile, Server, System};
@@ -62,6 +64,9 @@ pub struct DayOutcome {
     pub records: Vec<JobRecord>,
     /// Counts the collectives that were planned for played jobs; None where a formula said how long jobs ran.
     pub plans: Option<usize>,
+    /// The share of each job's run time that was communication which no computing hid, in the order of the
+    /// records; None where nobody knows.
+    pub exposed: Vec<Option<f64>>,
 }
 
 /// Plays jobs on an idle system under a policy.
@@ -78,24 +83,87 @@ pub fn play_day(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<DayOutcome, SimulationError> {
-    let system = &cluster.system;
-    let unhealthy = places(system, &choices.unhealthy)?;
-    let machines = machines(system, choices)?;
-    let sharing = Sharing {
-        machines: &machines,
-        policy,
-        servers: choices.server_choice,
-        discipline: choices.discipline,
-        unhealthy: &unhealthy,
-    };
-    if choices.run_time.is_formula() {
-        let model = choices.run_time.bandwidth_model();
-        let records = simulate_on(system, sharing, model, jobs, hook)?;
-        return Ok(DayOutcome { records, plans: None });
+    SharedSystem::of(&cluster.system, choices)?.play(cluster, choices, (policy, None), jobs, hook)
+}
+
+/// What jobs of a day share: a machine for each kind of server, and the GPUs that are in order.
+pub(super) struct SharedSystem {
+    machines: Vec<PreparedMachine>,
+    unhealthy: Vec<(usize, usize)>,
+}
+
+impl SharedSystem {
+    /// Prepares a system.
+    pub(super) fn of(system: &System, choices: &DayChoices) -> Result<Self, SimulationError> {
+        let unhealthy = places(system, &choices.unhealthy)?;
+        Ok(Self { machines: machines(system, choices)?, unhealthy })
     }
-    let cluster = Cluster { fidelity: choices.fidelity, ..cluster.clone() };
-    let outcome = play(&cluster, (choices.planner, choices.iteration), sharing, jobs, hook)?;
-    Ok(DayOutcome { records: outcome.records, plans: Some(outcome.plans) })
+
+    /// The machine of a server.
+    pub(super) fn machine(&self, system: &System, server: u32) -> &PreparedMachine {
+        &self.machines[system.kind_index_of(server)]
+    }
+
+    /// The GPUs of a server that are in order.
+    pub(super) fn healthy(&self, system: &System, server: u32) -> GpuSet {
+        let broken = self.unhealthy.iter().filter(|(at, _)| *at == server as usize);
+        let broken: GpuSet = broken.map(|(_, gpu)| *gpu).collect();
+        GpuSet::first(self.machine(system, server).gpu_count()).without(broken)
+    }
+
+    /// A place with its scores.
+    pub(super) fn scored(
+        &self,
+        system: &System,
+        job: &Job,
+        place: &Place,
+    ) -> Result<Vec<Part>, SimulationError> {
+        let of = |(server, gpus): &(usize, Vec<usize>)| {
+            let server = *server as u32;
+            let (pattern, free) = (job.pattern_on(gpus.len())?, self.healthy(system, server));
+            let chosen = self.machine(system, server).score(&pattern, gpus.clone(), free);
+            Ok(Part { server, chosen })
+        };
+        place.iter().map(of).collect()
+    }
+
+    /// Plays jobs under a policy, or one after another where each is alone.
+    pub(super) fn play(
+        &self,
+        cluster: &Cluster,
+        choices: &DayChoices,
+        (policy, alone): (&dyn Policy, Option<&[Place]>),
+        jobs: &[Job],
+        hook: Hook<'_>,
+    ) -> Result<DayOutcome, SimulationError> {
+        let discipline =
+            if alone.is_some() { QueueDiscipline::Fifo } else { choices.discipline };
+        let sharing = Sharing {
+            machines: &self.machines,
+            policy,
+            servers: choices.server_choice,
+            discipline,
+            unhealthy: &self.unhealthy,
+            alone,
+        };
+        if choices.run_time.is_formula() {
+            let model = choices.run_time.bandwidth_model();
+            let records = simulate_on(&cluster.system, sharing, model, jobs, hook)?;
+            let exposed = records.iter().map(|it| exposed_by_formula(&jobs[it.job], it)).collect();
+            return Ok(DayOutcome { records, plans: None, exposed });
+        }
+        let cluster = Cluster { fidelity: choices.fidelity, ..cluster.clone() };
+        let played = play(&cluster, (choices.planner, choices.iteration), sharing, jobs, hook)?;
+        let PlayedOutcome { records, plans, exposed } = played;
+        Ok(DayOutcome { records, plans: Some(plans), exposed })
+    }
+}
+
+/// The share of a job's run time that is communication, where a formula says how long it ran: all but computing.
+fn exposed_by_formula(job: &Job, record: &JobRecord) -> Option<f64> {
+    let computed = job.work().ok()?.compute_per_iteration().0 as f64 * job.iterations as f64;
+    let run_time = (record.finish.0 - record.start.0) as f64;
+    (run_time > 0.0).then(|| (1.0 - computed / run_time).max(0.0))
 }
 
 /// Prepares a machine for each kind of server.

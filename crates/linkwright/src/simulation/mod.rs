@@ -3,6 +3,7 @@
 //! A [`Job`] runs one of the published [`Workload`](crate::training::Workload)s on some GPUs. Jobs come from a
 //! [`job_file`] or from [`generate()`], which draws the mix of MAPA's evaluation.
 
+pub mod attribution;
 pub mod cluster;
 mod day;
 pub mod error;
@@ -21,6 +22,7 @@ pub mod summary;
 pub mod tables;
 mod written;
 
+pub use attribution::{Attribution, Slowdown, attribute};
 pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
 pub use generate::{MOST_JOBS, MixOptions, generate, generate_from};

@@ -1,5 +1,6 @@
 //! Integration tests: contracts, brute force, schedules, determinism, layer order, names.
 
+mod attribution;
 mod brute_force;
 mod collective_timing;
 mod collectives;

@@ -86,7 +86,7 @@ fn equal_servers_share_a_plan_and_jobs_wait_for_gpus_of_several() {
         let jobs: Vec<Job> = (0..3).map(|it| job(&format!("{it}"), "vgg-16", 8, 2)).collect();
         let packing = PlannerChoice::named("packing", &planners()).unwrap();
         let (choice, cluster) = (ServerChoice::FirstFit, trees(4, fidelity));
-        let PlayedOutcome { records, plans } =
+        let PlayedOutcome { records, plans, .. } =
             played_in(choice, &cluster, packing, "preserve", &jobs).unwrap();
         assert_eq!(plans, 1);
         assert_eq!(held(&records[0]), [(0, 4), (1, 4)]);
@@ -106,7 +106,7 @@ fn a_day_plans_a_pattern_of_gpus_over_servers_once() {
         .collect();
     let packing = PlannerChoice::named("packing", &planners()).unwrap();
     let (choice, cluster) = (ServerChoice::FirstFit, cluster(text, Fidelity::Fluid));
-    let PlayedOutcome { records, plans } =
+    let PlayedOutcome { records, plans, .. } =
         played_in(choice, &cluster, packing, "preserve", &jobs).unwrap();
     let pattern = |record: &JobRecord| {
         let mut counts: Vec<usize> = held(record).into_iter().map(|(_, count)| count).collect();

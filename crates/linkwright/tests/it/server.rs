@@ -188,6 +188,7 @@ fn run_times_at_the_regression_s_bandwidth_follow_the_links_that_are_used() {
         servers: ServerChoice::FirstFit,
         discipline: QueueDiscipline::Fifo,
         unhealthy: &[],
+        alone: None,
     };
     let play = |jobs: &[Job]| {
         let hook = &mut |_| ControlFlow::Continue(());

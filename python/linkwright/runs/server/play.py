@@ -13,7 +13,7 @@ from linkwright import (
     System,
     policy_names,
 )
-from linkwright.arguments import callback, mapping_of, taking, texts, whole
+from linkwright.arguments import callback, mapping_of, taking, texts, truth, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, reading_once
 from linkwright.hardware import Prices
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-@taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback)
+@taking(policies=texts, settings=mapping_of, timeline=whole, progress=callback, attribute=truth)
 @reading_once()
 def run_scenario(
     path: PathOrName,
@@ -54,6 +54,7 @@ def run_scenario(
     settings: Mapping[str, object] | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
+    attribute: bool = False,
 ) -> ScenarioRun:
     """Reads a scenario of jobs of GPUs and plays them under each policy.
 
@@ -64,6 +65,7 @@ def run_scenario(
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called about every 100 ms with a policy, its jobs done, its jobs in all, the
             simulated seconds and the events of the network, which are none here.
+        attribute: Whether to say what slowed each job, as for `simulate`.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -75,7 +77,9 @@ def run_scenario(
     """
     loaded = load_scenario(path, settings)
     check_policies(loaded.scenario, policies)
-    return run_loaded(loaded, policies=policies, timeline=timeline, progress=progress)
+    return run_loaded(
+        loaded, policies=policies, timeline=timeline, progress=progress, attribute=attribute
+    )
 
 
 def check_policies(scenario: Scenario, policies: Sequence[str] | None) -> None:
@@ -97,6 +101,7 @@ def run_loaded(
     timeline: int = 0,
     progress: Progress | None = None,
     prices: Prices | None = None,
+    attribute: bool = False,
 ) -> ScenarioRun:
     """Plays the jobs of a scenario that was read, under these policies instead of its own.
 
@@ -112,7 +117,10 @@ def run_loaded(
         )
     system, jobs, notes = loaded.build()
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
-    results = [simulated(scenario, system, jobs, policy, progress) for policy in chosen]
+    results = [
+        simulated(scenario, system, jobs, policy, progress, attribute=attribute)
+        for policy in chosen
+    ]
     manifest = manifest_of(loaded, system, jobs, chosen)
     errors = known_errors([(system, scenario, jobs)])
     kept = {"jobs": (min(timeline, len(jobs)), len(jobs))}
@@ -181,6 +189,8 @@ def simulated(
     jobs: Sequence[Job],
     policy: PolicyName,
     progress: Progress | None = None,
+    *,
+    attribute: bool = False,
 ) -> SimulationResult:
     """Plays jobs under one policy, as a scenario says.
 
@@ -194,6 +204,8 @@ def simulated(
             progress(policy, done, total, time, 0)
 
     report(0, len(jobs), 0.0)
-    result = scenario.simulate(system, list(jobs), policy, progress=report)
+    result = scenario.simulate(
+        system, list(jobs), policy, progress=report, attribute=attribute
+    )
     report(len(jobs), len(jobs), result.makespan)
     return result

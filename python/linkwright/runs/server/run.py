@@ -23,6 +23,12 @@ from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
 from linkwright.runs.speeds import warnings_of
+from linkwright.runs.server.attribution import (
+    attribution_sections,
+    attribution_sheets,
+    attribution_summary,
+    attribution_table,
+)
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.energy import Energy, energy_note
 from linkwright.summaries.fragments import Fragments, fragments
@@ -210,6 +216,7 @@ class ScenarioRun(Run):
         return {
             "jobs": pa.concat_tables(tables),
             "fragments": arrow_table(held, FRAGMENTS),
+            **attribution_table(self.results),
             **heat_table(self.heats),
         }
 
@@ -227,6 +234,7 @@ class ScenarioRun(Run):
             "parts": self.named_parts,
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
+            **attribution_summary(self.results),
             **heat_summary(self.heats),
         }
 
@@ -234,7 +242,7 @@ class ScenarioRun(Run):
         """The parts and the speed-ups of a comparison, or what each policy came to."""
         bills = [] if self.bills is None else [self.bills.sheet()]
         told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
-        return [*told, *heat_sheets(self.heats), *bills]
+        return [*told, *attribution_sheets(self.results), *heat_sheets(self.heats), *bills]
 
     def _parts(self) -> Sheet:
         parts = self.parts
@@ -356,6 +364,7 @@ class ScenarioRun(Run):
             Section(what, sheets=[self._parts(), self._summary(), *self._bandwidths(sound)]),
             Section("What the jobs got", sheets=self._in_servers(), charts=drawn),
             Section("Job times and waiting", charts=spread),
+            *attribution_sections(self.results),
             *heat_section(self.heats),
             Section("How much of each link was used", [OF_HEAT], charts=heat),
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),

@@ -235,6 +235,7 @@ impl Lengths<'_> {
             servers: ServerChoice::default(),
             discipline: QueueDiscipline::default(),
             unhealthy: &[],
+            alone: None,
         };
         let mut hook = |_| ControlFlow::Continue(());
         let jobs = [job];

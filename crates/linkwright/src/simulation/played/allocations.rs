@@ -36,7 +36,14 @@ pub(super) struct Ranks {
 }
 
 /// What an allocation is to a plan: its parts in order.
-type AllocationClass = Arc<[PartClass]>;
+pub(super) type AllocationClass = Arc<[PartClass]>;
+
+impl Ranks {
+    /// What the allocation is to a plan.
+    pub(super) fn class(self) -> AllocationClass {
+        self.class
+    }
+}
 
 /// Something that was found for the first job of a class, and the servers of that job.
 type OnFirst<T> = (T, Vec<ServerOfClass>);

@@ -24,6 +24,7 @@ mod fluid;
 mod iteration;
 mod lowering;
 mod near;
+mod place_class;
 mod plans;
 mod relocation;
 mod repeats;
@@ -36,6 +37,7 @@ pub use plans::{PlannerChoice, PlanningFault};
 
 pub use carried::{LinkTraffic, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
+pub(in crate::simulation) use place_class::{PlaceClass, PlaceClasses};
 
 use self::deadlines::CopyDeadline;
 use self::iteration::ProgramsBySettings;
@@ -51,7 +53,7 @@ use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
 use crate::network::{Connections, GpuSite, PacketNetwork, Route, RouteClass, Routes, gpu_sites};
-use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
+use crate::runtime::{self, JobOutcome, Runtime, RuntimeError, RuntimeEvent};
 use crate::system::views::wiring::WiredId;
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
@@ -66,6 +68,9 @@ pub struct PlayedOutcome {
     pub records: Vec<JobRecord>,
     /// How many collectives were planned; allocations of one class share a plan.
     pub plans: usize,
+    /// The share of each job's run time that was communication which no computing hid, in the order of the
+    /// records; None of a job that took no time.
+    pub exposed: Vec<Option<f64>>,
 }
 
 /// Plays the jobs on an idle system, iteration by iteration. As flows, an iteration that begins as one before did,
@@ -193,6 +198,7 @@ fn play_on<'r, T: Carries<'r>>(
         routes,
         repeats,
         running: Vec::new(),
+        exposed: vec![None; jobs.len()],
         changed: false,
     };
     let mut engine = Engine::new(hook);
@@ -202,7 +208,15 @@ fn play_on<'r, T: Carries<'r>>(
     engine.run(&mut shared)?;
     let plans = shared.runtime.lowering_mut().plans.made();
     let records = shared.queue.into_records();
-    Ok(PlayedOutcome { records, plans })
+    let exposed = records.iter().map(|record| shared.exposed[record.job]).collect();
+    Ok(PlayedOutcome { records, plans, exposed })
+}
+
+/// The share of a job's time in which its ranks, in the mean, communicated and did not compute.
+fn exposed_share(outcome: &JobOutcome) -> Option<f64> {
+    let whole = outcome.time().0 as f64 * outcome.ranks.len() as f64;
+    let exposed = outcome.ranks.iter().map(|rank| rank.exposed_communication.0 as f64).sum::<f64>();
+    (whole > 0.0).then(|| exposed / whole)
 }
 
 /// Says what happens to shared servers, and to the programs `R` of their jobs.
@@ -227,6 +241,8 @@ struct Shared<'a, 'n, 'r, T> {
     repeats: Option<Repeats>,
     /// The job of each that was admitted.
     running: Vec<usize>,
+    /// The share of each job's run time that was communication which no computing hid, once it has ended.
+    exposed: Vec<Option<f64>>,
     /// Whether a job has arrived or ended since the queue was looked at.
     changed: bool,
 }
@@ -294,8 +310,9 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
     /// Takes up which programs have ended.
     fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
         while let Some(index) = self.runtime.next_end() {
-            self.runtime.take_outcome(index);
-            self.queue.finish(self.running[index as usize], now)?;
+            let job = self.running[index as usize];
+            self.exposed[job] = exposed_share(&self.runtime.take_outcome(index));
+            self.queue.finish(job, now)?;
             if let Some(repeats) = &mut self.repeats {
                 repeats.end(index, &self.runtime, now);
             }

@@ -195,6 +195,7 @@ mod tests {
             servers: ServerChoice::FirstFit,
             discipline: QueueDiscipline::Backfill,
             unhealthy: &[],
+            alone: None,
         };
         let queue = Queue::new(vec![&machine], jobs, sharing, Ends::Played).unwrap();
         let mut once = Once { queue, started: Vec::new() };

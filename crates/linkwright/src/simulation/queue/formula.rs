@@ -36,7 +36,8 @@ pub fn simulate(
 ) -> Result<Vec<JobRecord>, SimulationError> {
     let unhealthy: Vec<_> = unhealthy.iter().map(|gpu| (0, gpu)).collect();
     let (servers, machines) = (ServerChoice::FirstFit, std::slice::from_ref(machine));
-    let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &unhealthy };
+    let unhealthy = &unhealthy;
+    let sharing = Sharing { machines, policy, servers, discipline, unhealthy, alone: None };
     let ends = Ends::ByFormula(BandwidthModel::Sound);
     run(Queue::new(vec![machine], jobs, sharing, ends)?, jobs, hook)
 }

@@ -73,7 +73,12 @@ pub struct Sharing<'a> {
     pub discipline: QueueDiscipline,
     /// Servers and their GPUs that are out of order.
     pub unhealthy: &'a [(usize, usize)],
+    /// Where each job runs, in place of what the policy says: then jobs run one after another, each alone.
+    pub alone: Option<&'a [Place]>,
 }
+
+/// A job's GPUs in each of its servers, in the order of its ranks.
+pub type Place = Vec<(usize, Vec<usize>)>;
 
 /// A pattern by its shape, its size, and the job whose own it is, if its edges are.
 type PatternKey = (PatternShape, usize, Option<usize>);
@@ -133,6 +138,10 @@ pub(super) struct Queue<'a> {
     named: NamedGpus,
     /// The leaf of the fabric that each server is on.
     leaves: Vec<u32>,
+    /// Whether one job runs at a time.
+    is_alone: bool,
+    /// How many jobs run now.
+    running: usize,
 }
 
 impl<'a> Queue<'a> {
@@ -145,7 +154,10 @@ impl<'a> Queue<'a> {
     ) -> Result<Self, SimulationError> {
         let machine = |server| &sharing.machines[system.kind_index_of(server)];
         let machines = (0..system.servers()).map(machine).collect();
-        let named = NamedGpus::of(system, jobs)?;
+        let named = match sharing.alone {
+            Some(places) => NamedGpus::at(places),
+            None => NamedGpus::of(system, jobs)?,
+        };
         if let Some((job, place)) = named.hopeless(sharing.unhealthy) {
             let gpu = system.gpu_at(place.0 as u32, place.1 as u32);
             return Err(SimulationError::UnhealthyGpu { job: jobs[job].name.clone(), gpu });
@@ -163,7 +175,7 @@ impl<'a> Queue<'a> {
     fn new(
         machines: Vec<&'a PreparedMachine>,
         jobs: &'a [Job],
-        Sharing { policy, servers: choice, discipline, unhealthy, .. }: Sharing<'a>,
+        Sharing { policy, servers: choice, discipline, unhealthy, alone, .. }: Sharing<'a>,
         ends: Ends,
     ) -> Result<Self, SimulationError> {
         let state = |machine: &'a PreparedMachine| {
@@ -234,6 +246,8 @@ impl<'a> Queue<'a> {
             between: Bandwidth(0),
             named: NamedGpus::default(),
             leaves,
+            is_alone: alone.is_some(),
+            running: 0,
         })
     }
 
@@ -250,6 +264,7 @@ impl<'a> Queue<'a> {
                 self.servers[server as usize].1.release(&key(job))?;
             }
             self.finished += 1;
+            self.running -= 1;
         }
         Ok(())
     }
@@ -282,6 +297,9 @@ impl<'a> Queue<'a> {
     ) -> Result<Vec<usize>, SimulationError> {
         let mut started = Vec::new();
         while let Some(job) = self.waiting.front().copied() {
+            if self.is_alone && self.running > 0 {
+                return Ok(started);
+            }
             let Some(choice) = self.choose(job, scheduler)? else { break };
             self.waiting.pop_front();
             self.start(job, choice, scheduler)?;
@@ -501,6 +519,7 @@ impl<'a> Queue<'a> {
             optimal &= selection.optimal;
             parts.push(Part { server: server as u32, chosen: selection.chosen });
         }
+        self.running += 1;
         self.records[job] = Some(JobRecord {
             job,
             start,

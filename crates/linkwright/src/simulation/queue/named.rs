@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Choice;
+use super::{Choice, Place};
 use crate::allocation::{
     AllocationError, GpuSet, Pattern, PreparedMachine, Selection, ServerState,
 };
@@ -38,6 +38,11 @@ impl NamedGpus {
             all.insert(index, wanted.into_iter().collect());
         }
         Ok(Self(all))
+    }
+
+    /// Gives each job the place that was found for it.
+    pub(super) fn at(places: &[Place]) -> Self {
+        Self(places.iter().cloned().enumerate().collect())
     }
 
     /// Gives what a job asks for; None where a policy chooses.

@@ -75,6 +75,7 @@ pub(super) fn play(
         channels: HostChannels::new(&routes, bus),
         routes: &routes,
         running: BTreeMap::new(),
+        computed: vec![0.0; jobs.len()],
         ends: BTreeSet::new(),
     };
     let mut engine = Engine::new(hook);
@@ -83,7 +84,12 @@ pub(super) fn play(
     }
     engine.run(&mut fluid)?;
     let plans = fluid.plans.made();
-    Ok(PlayedOutcome { records: fluid.queue.into_records(), plans })
+    let records = fluid.queue.into_records();
+    let exposed = records.iter().map(|record| {
+        let run_time = (record.finish.0 - record.start.0) as f64;
+        (run_time > 0.0).then(|| (1.0 - fluid.computed[record.job] / run_time).max(0.0))
+    });
+    Ok(PlayedOutcome { exposed: exposed.collect(), records, plans })
 }
 
 /// A job arrives.
@@ -139,6 +145,8 @@ struct Fluid<'a, 'r> {
     /// What they carry.
     channels: HostChannels,
     running: BTreeMap<usize, Running>,
+    /// What each job that has started computes until its end, in picoseconds.
+    computed: Vec<f64>,
     /// The jobs that use each resource.
     users: Vec<Vec<usize>>,
     /// Whether these want more of it than it has.
@@ -221,6 +229,9 @@ impl Fluid<'_, '_> {
         let steps = self.programs.steps(&self.jobs[job], self.system, &gpus)?;
         // All wait for the slowest.
         let slowest = self.programs.of(&self.jobs[job]).slowest(self.system, &steps, &gpus);
+        let computed = steps.buckets.iter().map(|(compute, _)| *compute).chain([steps.update]);
+        let computed = computed.map(|compute| at_rate(compute, slowest).0 as f64).sum::<f64>();
+        self.computed[job] = computed * self.jobs[job].iterations as f64;
         let mut phases = Vec::new();
         if steps.copied.0 > 0 {
             phases.push(self.copying(job, steps.copied, &gpus)?);

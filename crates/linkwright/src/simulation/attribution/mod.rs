@@ -1,0 +1,155 @@
+//! Who suffered on a shared system, and from what.
+//!
+//! What it represents: a job's slowdown is its time from arrival to end over the time that it takes alone on the best GPUs of
+//! the idle system. It has three parts, whose product is the whole. *Waiting* is the time from arrival to end over the run
+//! time. *Neighbours* is the run time over that alone on the same GPUs. *Placement* is that over the time alone on the best
+//! GPUs. Both times alone are played as the day was, once for each class of job and place ([`alone`]).
+//!
+//! What it leaves out: sets of GPUs beside those that [`best`] tries. A job is on the best place that is known where none of
+//! these is faster.
+
+mod alone;
+mod best;
+
+use serde::{Deserialize, Serialize};
+
+use self::alone::LonePlays;
+use self::best::BestPlaces;
+use super::cluster::Cluster;
+use super::day::{DayChoices, DayOutcome, SharedSystem};
+use super::error::SimulationError;
+use super::job::Job;
+use super::queue::{JobRecord, Place};
+use crate::allocation::Policy;
+use crate::engine::Hook;
+use crate::table::Table;
+use crate::units::Picoseconds;
+
+/// Says how long a job takes alone, and what slowed it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// The job's index in the list.
+    pub job: usize,
+    /// How long it takes alone on the GPUs that it had.
+    pub alone: Picoseconds,
+    /// How long it takes alone on the best GPUs of the idle system.
+    pub best: Picoseconds,
+    /// These GPUs, by their ids in the system, ascending.
+    pub best_gpus: Vec<u32>,
+    /// What slowed it.
+    pub slowdown: Slowdown,
+    /// The share of its run time that was communication which no computing hid; None where nobody knows.
+    pub exposed: Option<f64>,
+}
+
+/// Holds the parts of a slowdown. Their product is the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Slowdown {
+    /// Its time from arrival to end over its run time.
+    pub waiting: f64,
+    /// Its time alone on its GPUs over that on the best.
+    pub placement: f64,
+    /// Its run time over its time alone on its GPUs.
+    pub neighbours: f64,
+    /// Its time from arrival to end over its time alone on the best GPUs.
+    pub whole: f64,
+}
+
+impl Slowdown {
+    /// Splits the slowdown of a job.
+    #[must_use]
+    pub fn of(job: &Job, record: &JobRecord, alone: Picoseconds, best: Picoseconds) -> Self {
+        let run_time = record.finish.0 - record.start.0;
+        let job_time = record.finish.0 - job.arrival.0;
+        Self {
+            waiting: ratio(job_time, run_time),
+            placement: ratio(alone.0, best.0),
+            neighbours: ratio(run_time, alone.0),
+            whole: ratio(job_time, best.0),
+        }
+    }
+}
+
+/// How many times as long one time is; 1 of two that take none.
+fn ratio(time: u64, of: u64) -> f64 {
+    if time == of { 1.0 } else { time as f64 / of.max(1) as f64 }
+}
+
+/// Plays each job of a day alone, on its GPUs and on the best, and says what slowed it.
+///
+/// # Errors
+/// As [`play_day`](super::play_day), of the jobs alone.
+pub fn attribute(
+    cluster: &Cluster,
+    choices: &DayChoices,
+    policy: &dyn Policy,
+    (jobs, day): (&[Job], &DayOutcome),
+    hook: Hook<'_>,
+) -> Result<Vec<Attribution>, SimulationError> {
+    let shared = SharedSystem::of(&cluster.system, choices)?;
+    let mut plays = LonePlays::new(&cluster.system, choices);
+    let mut best = BestPlaces::new(&cluster.system, &shared);
+    let mut asked = Vec::with_capacity(day.records.len());
+    for record in &day.records {
+        let job = &jobs[record.job];
+        let run_time = Picoseconds(record.finish.0 - record.start.0);
+        let own = plays.ask(job, &record.parts, run_time, true);
+        let mut tried = vec![(own, place_of(record))];
+        for place in best.of(jobs, record.job, hook)? {
+            let parts = shared.scored(&cluster.system, job, place)?;
+            tried.push((plays.ask(job, &parts, run_time, false), place.clone()));
+        }
+        asked.push(tried);
+    }
+    let times = plays.played(cluster, choices, (&shared, policy), hook)?;
+    let first_gpus = cluster.system.first_gpus();
+    let each = day.records.iter().zip(&day.exposed).zip(asked);
+    let found = each.map(|((record, exposed), tried)| {
+        let alone = times[tried[0].0];
+        // Of equal ones its own.
+        let (best, place) = tried.iter().min_by_key(|(play, _)| times[*play]).expect("it has its own");
+        let (best, best_gpus) = (times[*best], gpus_of(place, &first_gpus));
+        let slowdown = Slowdown::of(&jobs[record.job], record, alone, best);
+        Attribution { job: record.job, alone, best, best_gpus, slowdown, exposed: *exposed }
+    });
+    Ok(found.collect())
+}
+
+/// The GPUs of a job in each of its servers.
+fn place_of(record: &JobRecord) -> Place {
+    let of = |part: &super::queue::Part| (part.server as usize, part.chosen.placement.to_vec());
+    record.parts.iter().map(of).collect()
+}
+
+fn gpus_of(place: &Place, first_gpus: &[u32]) -> Vec<u32> {
+    let of = |(server, gpus): &(usize, Vec<usize>)| {
+        let first = first_gpus[*server];
+        gpus.iter().map(move |gpu| first + *gpu as u32).collect::<Vec<u32>>()
+    };
+    let mut gpus: Vec<u32> = place.iter().flat_map(of).collect();
+    gpus.sort_unstable();
+    gpus
+}
+
+/// One row per job that ran: its times alone, and what slowed it.
+///
+/// # Panics
+/// If an attribution's job is not in the list.
+#[must_use]
+pub fn table(jobs: &[Job], attributions: &[Attribution]) -> Table {
+    let number = |of: fn(&Attribution) -> f64| attributions.iter().map(of).collect::<Vec<f64>>();
+    let of_job = |it: &Attribution| jobs[it.job].name.clone();
+    let best_gpus = attributions.iter().map(|it| it.best_gpus.clone()).collect::<Vec<_>>();
+    let gpus = attributions.iter().map(|it| u64::from(jobs[it.job].gpus)).collect::<Vec<_>>();
+    Table::new()
+        .with("job", "", attributions.iter().map(of_job).collect::<Vec<_>>())
+        .with("gpu_count", "", gpus)
+        .with("alone", "s", number(|it| it.alone.as_seconds()))
+        .with("best", "s", number(|it| it.best.as_seconds()))
+        .with("best_gpus", "", best_gpus)
+        .with("waiting", "", number(|it| it.slowdown.waiting))
+        .with("placement", "", number(|it| it.slowdown.placement))
+        .with("neighbours", "", number(|it| it.slowdown.neighbours))
+        .with("slowdown", "", number(|it| it.slowdown.whole))
+        .with("exposed", "", attributions.iter().map(|it| it.exposed).collect::<Vec<_>>())
+}
