@@ -681,7 +681,8 @@ class ClusterRun:
         of `levels`), at (the device that it is counted at: the lower of two switches, else where
         it starts), at_level (what `at` is called in its level, `device` within a server), group
         and member (of a dragonfly's switch: its group and its number there; else null). The flow
-        model counts messages instead of packets, there and in the queue.
+        model counts messages instead of packets, there and in the queue. What is not counted is null: of links between
+        switches, where collectives are kernels, packets and the queue, and in a dragonfly the data, too.
 
         Args:
             alike: The servers that do as one that was played, for each of these; it comes first. The
@@ -698,6 +699,18 @@ class ClusterRun:
         Columns: level (`injection`, `leaf to aggregate` and the like between levels of switches,
         `local` and `global` in a dragonfly, elsewhere `between switches`, the kind of a link
         within servers, `ejection`), links (its channels), mean and most (of their utilisation).
+        """
+
+    def device_loads(self) -> Table:
+        """What entered and left every network interface, NVSwitch and switch of the network.
+
+        Columns: as those of `SimulationResult.device_loads`.
+        """
+
+    def link_times(self) -> Table:
+        """What each direction of each link carried in each span of time in which it carried something.
+
+        Columns: as those of `SimulationResult.link_times`.
         """
 
     def latencies(self) -> Table:
@@ -3199,6 +3212,14 @@ class SimulationResult:
         `neighbours`. `exposed` is the share of its run time that was communication which no computing hid.
         """
 
+    def neighbours(self) -> Table | None:
+        """The neighbours that cost each job most, by the links that they share; None unless that was asked for.
+
+        Columns: job, neighbour, cost (in seconds). What a job took longer than alone is divided among those that ran beside
+        it; the ten that cost it most have rows. A job has none where nothing slowed it, and where nobody knows, as among
+        packets.
+        """
+
     def time_parts(self, gpus: int) -> dict[str, Any]:
         """Gives where the time of the jobs goes, by the names of `TimeParts`.
 
@@ -3216,29 +3237,58 @@ class SimulationResult:
             SimulationError: If no job ran.
         """
 
-    def links(
-        self,
-        system: System,
-        *,
-        planner: PlannerName = "packing",
-        host_copies: bool = False,
-        bucket: int | str | None = None,
-        nccl: str | None = None,
-    ) -> Table:
-        """What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
+    def links(self, system: System) -> Table:
+        """What each direction of each link carried until all jobs had ended.
 
-        Columns: from, to, kind, bytes. Links that carried nothing have no row, and jobs by a formula send nothing.
+        Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation (the share of
+        the makespan in which it would carry its data at its full bandwidth), level, at, at_level, group, member, as those of
+        `ClusterRun.links`. Every link of the network has rows; of links within servers those that carried nothing have none.
+        What is not counted is null: between the switches of a dragonfly, whose paths depend on its load, unless packets are
+        played. Empty where a formula said how long jobs ran, and nothing was sent.
 
         Args:
             system: As told to `simulate`.
-            planner: As told.
-            host_copies: As told.
-            bucket: As told.
-            nccl: As told.
 
         Raises:
-            SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
-                makes no plan, or a plan cannot be had.
+            SimulationError: If the jobs were played on another system.
+        """
+
+    def levels(self, system: System) -> Table:
+        """One row per level of links, from where messages enter the network to where they leave it.
+
+        Columns: level, links, mean and most, as those of `ClusterRun.levels`.
+
+        Args:
+            system: As told to `simulate`.
+
+        Raises:
+            SimulationError: If the jobs were played on another system.
+        """
+
+    def device_loads(self, system: System) -> Table:
+        """What entered and left every network interface, NVSwitch and switch of the network.
+
+        Columns: device, kind, received and sent (bytes), utilisation (the share of the makespan in which its links would
+        carry this at their full bandwidth, by the fuller way). What is not counted is null.
+
+        Args:
+            system: As told to `simulate`.
+
+        Raises:
+            SimulationError: If the jobs were played on another system.
+        """
+
+    def link_times(self, system: System) -> Table:
+        """What each direction of each link carried in each span of time in which it carried something.
+
+        Columns: link, from, to, begin and end (of the span, in seconds), data (bytes), utilisation (the share of the span in
+        which it would carry this at its full bandwidth).
+
+        Args:
+            system: As told to `simulate`.
+
+        Raises:
+            SimulationError: If the jobs were played on another system.
         """
 
     def named(self, name: str) -> SimulationResult:

@@ -56,6 +56,7 @@ fn played(cluster: &Cluster, planner: &str, jobs: &[Job]) -> PlayedOutcome {
         discipline: QueueDiscipline::Fifo,
         unhealthy: &[],
         alone: None,
+        keeps_loads: false,
     };
     let planner = PlannerChoice::named(planner, &planners()).expect("a planner");
     play(cluster, (planner, IterationSettings::default()), sharing, jobs, &mut |_| {

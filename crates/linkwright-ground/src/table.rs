@@ -116,6 +116,23 @@ impl Table {
         self
     }
 
+    /// The same columns without a row.
+    #[must_use]
+    pub fn emptied(mut self) -> Self {
+        for column in &mut self.columns {
+            match &mut column.values {
+                Column::Float64(values) => values.clear(),
+                Column::OptionalFloat64(values) => values.clear(),
+                Column::UInt64(values) => values.clear(),
+                Column::OptionalUInt64(values) => values.clear(),
+                Column::UInt32List(values) => values.clear(),
+                Column::Utf8(values) => values.clear(),
+                Column::Boolean(values) => values.clear(),
+            }
+        }
+        self
+    }
+
     /// Every column, from the left.
     #[must_use]
     pub fn columns(&self) -> &[NamedColumn] {

@@ -9,7 +9,7 @@ use linkwright::network::packet::PacketTrace;
 use linkwright::runtime;
 use linkwright::scenario::read_network;
 use linkwright::simulation::cluster::{
-    Cluster, ClusterJob, ClusterOutcome, StandIns, Watch, links, tables,
+    Cluster, ClusterJob, ClusterOutcome, StandIns, Watch, links, parts, tables,
 };
 use linkwright::simulation::summary::{CollectiveParts, StepParts};
 use linkwright::units::Picoseconds;
@@ -305,7 +305,8 @@ impl ClusterRun {
     /// of `levels`), at (the device that it is counted at: the lower of two switches, else where
     /// it starts), at_level (what `at` is called in its level, `device` within a server), group
     /// and member (of a dragonfly's switch: its group and its number there; else null). The flow
-    /// model counts messages instead of packets, there and in the queue.
+    /// model counts messages instead of packets, there and in the queue. What is not counted is null: of links between
+    /// switches, where collectives are kernels, packets and the queue, and in a dragonfly the data, too.
     ///
     /// Args:
     ///     alike: The servers that do as one that was played, for each of these; it comes first. The
@@ -348,6 +349,20 @@ impl ClusterRun {
     /// within servers, `ejection`), links (its channels), mean and most (of their utilisation).
     fn levels(&self) -> PyResult<Table> {
         Table::new(links::levels(&self.cluster, &self.outcome))
+    }
+
+    /// What entered and left every network interface, NVSwitch and switch of the network.
+    ///
+    /// Columns: as those of `SimulationResult.device_loads`.
+    fn device_loads(&self) -> PyResult<Table> {
+        Table::new(parts::devices(&self.cluster, &self.outcome))
+    }
+
+    /// What each direction of each link carried in each span of time in which it carried something.
+    ///
+    /// Columns: as those of `SimulationResult.link_times`.
+    fn link_times(&self) -> PyResult<Table> {
+        Table::new(parts::link_times_of(&self.cluster, &self.outcome))
     }
 
     /// How long messages took from their sending to the arrival of their data, by size.

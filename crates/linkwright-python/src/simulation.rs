@@ -5,15 +5,17 @@ use linkwright::collectives::plan::planners;
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::engine::Progress;
 use linkwright::scenario::comparison::ComparisonError;
-use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice, carried};
+use linkwright::network::LinkLoads;
+use linkwright::simulation::cluster::{Fidelity, links, parts};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice};
 use linkwright::simulation::sensitivity::measure;
 use linkwright::simulation::summary::{JobTimes, PolicySummary, Quartiles, TimeParts};
 use linkwright::simulation::{
     self, Attribution, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice,
-    attribute, attribution, play_day, tables,
+    attribution, play_day, tables,
 };
 use linkwright::system::{self, BandwidthProfile};
+use linkwright::table as core_table;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -51,6 +53,7 @@ pub struct SimulationResult {
     run_time: RunTime,
     plans: Option<usize>,
     attributions: Option<Vec<Attribution>>,
+    loads: Option<LinkLoads>,
 }
 
 #[pymethods]
@@ -121,6 +124,16 @@ impl SimulationResult {
         found.map(|found| Table::new(attribution::table(&self.jobs, found))).transpose()
     }
 
+    /// The neighbours that cost each job most, by the links that they share; None unless that was asked for.
+    ///
+    /// Columns: job, neighbour, cost (in seconds). What a job took longer than alone is divided among those that ran beside
+    /// it; the ten that cost it most have rows. A job has none where nothing slowed it, and where nobody knows, as among
+    /// packets.
+    fn neighbours(&self) -> PyResult<Option<Table>> {
+        let found = self.attributions.as_deref();
+        found.map(|found| Table::new(attribution::neighbours_table(&self.jobs, found))).transpose()
+    }
+
     /// Gives where the time of the jobs goes, by the names of `TimeParts`.
     ///
     /// Args:
@@ -166,43 +179,66 @@ impl SimulationResult {
         Ok(made)
     }
 
-    /// What each direction of each link carried until all jobs had ended: samples from hosts, and collectives.
+    /// What each direction of each link carried until all jobs had ended.
     ///
-    /// Columns: from, to, kind, bytes. Links that carried nothing have no row, and jobs by a formula send nothing.
+    /// Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation (the share of
+    /// the makespan in which it would carry its data at its full bandwidth), level, at, at_level, group, member, as those of
+    /// `ClusterRun.links`. Every link of the network has rows; of links within servers those that carried nothing have none.
+    /// What is not counted is null: between the switches of a dragonfly, whose paths depend on its load, unless packets are
+    /// played. Empty where a formula said how long jobs ran, and nothing was sent.
     ///
     /// Args:
     ///     system: As told to `simulate`.
-    ///     planner: As told.
-    ///     host_copies: As told.
-    ///     bucket: As told.
-    ///     nccl: As told.
     ///
     /// Raises:
-    ///     SimulationError: If the jobs were played on another system, the planner is unknown or `mpi`, which
-    ///         makes no plan, or a plan cannot be had.
-    #[pyo3(signature = (
-        system: "System", *, planner: "PlannerName" = "packing", host_copies: "bool" = false,
-        bucket: "int | str | None" = None, nccl: "str | None" = None
-    ))]
-    fn links(
-        &self,
-        #[pyo3(from_py_with = given)] system: &System,
-        #[pyo3(from_py_with = given)] planner: &str,
-        #[pyo3(from_py_with = given)] host_copies: bool,
-        #[pyo3(from_py_with = optional_size)] bucket: Option<i128>,
-        #[pyo3(from_py_with = given)] nccl: Option<&str>,
-    ) -> PyResult<Table> {
-        let core = system.core();
-        let planner = planner_of(planner, nccl)?;
-        let bucket = bucket_of(bucket)?;
-        let settings = IterationSettings { host_copies, bucket, ..IterationSettings::default() };
-        if !self.fits(core) {
-            let problem = "the jobs were not played on this system";
-            return Err(errors::range(Diagnosis::of(problem).remedy("give the one that they had")));
-        }
-        let records = if self.run_time == RunTime::Played { &self.records[..] } else { &[] };
-        let found = carried(core, (planner, settings), &self.jobs, records);
-        Table::new(tables::carried(core, &found.map_err(errors::simulation)?))
+    ///     SimulationError: If the jobs were played on another system.
+    #[pyo3(signature = (system: "System"))]
+    fn links(&self, #[pyo3(from_py_with = given)] system: &System) -> PyResult<Table> {
+        self.table_of_loads(system, links::links_of_day)
+    }
+
+    /// One row per level of links, from where messages enter the network to where they leave it.
+    ///
+    /// Columns: level, links, mean and most, as those of `ClusterRun.levels`.
+    ///
+    /// Args:
+    ///     system: As told to `simulate`.
+    ///
+    /// Raises:
+    ///     SimulationError: If the jobs were played on another system.
+    #[pyo3(signature = (system: "System"))]
+    fn levels(&self, #[pyo3(from_py_with = given)] system: &System) -> PyResult<Table> {
+        self.table_of_loads(system, links::levels_of_day)
+    }
+
+    /// What entered and left every network interface, NVSwitch and switch of the network.
+    ///
+    /// Columns: device, kind, received and sent (bytes), utilisation (the share of the makespan in which its links would
+    /// carry this at their full bandwidth, by the fuller way). What is not counted is null.
+    ///
+    /// Args:
+    ///     system: As told to `simulate`.
+    ///
+    /// Raises:
+    ///     SimulationError: If the jobs were played on another system.
+    #[pyo3(signature = (system: "System"))]
+    fn device_loads(&self, #[pyo3(from_py_with = given)] system: &System) -> PyResult<Table> {
+        self.table_of_loads(system, parts::devices_of_day)
+    }
+
+    /// What each direction of each link carried in each span of time in which it carried something.
+    ///
+    /// Columns: link, from, to, begin and end (of the span, in seconds), data (bytes), utilisation (the share of the span in
+    /// which it would carry this at its full bandwidth).
+    ///
+    /// Args:
+    ///     system: As told to `simulate`.
+    ///
+    /// Raises:
+    ///     SimulationError: If the jobs were played on another system.
+    #[pyo3(signature = (system: "System"))]
+    fn link_times(&self, #[pyo3(from_py_with = given)] system: &System) -> PyResult<Table> {
+        self.table_of_loads(system, parts::link_times)
     }
 
     /// The same under another name in place of the policy's, as one of several that are compared.
@@ -261,16 +297,30 @@ impl SimulationResult {
             None => Ok(()),
         };
         let played = worker::watched(py, report, |hook| {
-            let cluster = system.cluster();
-            let day = play_day(cluster, choices, policy, &jobs, hook)?;
-            let found = attributes.then(|| attribute(cluster, choices, policy, (&jobs, &day), hook));
-            Ok((found.transpose()?, day))
+            let choices = DayChoices { attributes, ..choices.clone() };
+            play_day(system.cluster(), &choices, policy, &jobs, hook)
         })?;
-        let (attributions, day) = played.map_err(errors::simulation)?;
-        let DayOutcome { records, plans, .. } = day;
+        let day = played.map_err(errors::simulation)?;
+        let DayOutcome { records, plans, attributions, loads, .. } = day;
         let first_gpus = core.first_gpus();
         let (policy, run_time) = (policy.name().to_owned(), choices.run_time);
-        Ok(Self { policy, jobs, records, first_gpus, run_time, plans, attributions })
+        Ok(Self { policy, jobs, records, first_gpus, run_time, plans, attributions, loads })
+    }
+
+    /// A table of what channels carried; without rows where nothing was sent.
+    fn table_of_loads(
+        &self,
+        system: &System,
+        table: impl Fn(&system::System, &LinkLoads, Picoseconds) -> core_table::Table,
+    ) -> PyResult<Table> {
+        let core = system.core();
+        if !self.fits(core) {
+            let problem = "the jobs were not played on this system";
+            return Err(errors::range(Diagnosis::of(problem).remedy("give the one that they had")));
+        }
+        let end = self.records.iter().map(|record| record.finish).max().unwrap_or_default();
+        let found = table(core, self.loads.as_ref().unwrap_or(&LinkLoads::default()), end);
+        Table::new(if self.loads.is_some() { found } else { found.emptied() })
     }
 
     /// Whether a system has the GPUs that the jobs held.
@@ -383,6 +433,7 @@ pub fn simulate(
             gpu_speed: GpuSpeed::named(gpu_speed)?,
             bucket: bucket_of(bucket)?,
         },
+        attributes: attribute,
     };
     let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
     let jobs = (jobs, attribute);

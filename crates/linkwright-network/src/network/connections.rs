@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 
+use super::channel_shares::ChannelShares;
 use super::connection_bus::ConnectionBus;
 use super::flow::FlowNetwork;
 use super::pcie::PcieSettings;
@@ -23,6 +24,7 @@ use super::transport::{
 use super::{PathError, ResourceId};
 use crate::engine::{Model, Scheduler};
 use crate::system::System;
+use crate::system::fabric::ChannelId;
 use crate::system::views::wiring::WiredId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -42,6 +44,8 @@ struct Connection {
     latency: Picoseconds,
     sender: Sender,
     carried: Bytes,
+    /// What part of that is data, and no flags of a protocol.
+    data: f64,
 }
 
 /// Says who sends over a connection.
@@ -105,6 +109,8 @@ pub struct Connections<'a> {
     sites: Vec<GpuSite>,
     /// How many transfers use each resource, if they are counted.
     counts: Option<Vec<TransferCount>>,
+    /// Which channels resources are, if what these carry is counted.
+    shares: Option<ChannelShares>,
     /// The host channels of servers, where a PCIe bus has settings.
     bus: Option<ConnectionBus>,
     /// What each flow carries, by its slot.
@@ -134,6 +140,7 @@ impl<'a> Connections<'a> {
             found: BTreeMap::new(),
             sites: Vec::new(),
             counts: None,
+            shares: None,
             bus: None,
             of_flow: Vec::new(),
             occurred: VecDeque::new(),
@@ -174,24 +181,47 @@ impl<'a> Connections<'a> {
         self.counts.as_deref().unwrap_or(&[])
     }
 
-    /// What each resource has been given to carry, in bytes.
+    /// Counts what the channels of its system carry from now on.
     #[must_use]
-    pub fn loads(&self) -> Vec<f64> {
-        let mut loads = vec![0.0; self.routes.capacities().len()];
-        for connection in &self.connections {
-            for taken in self.uses_of(connection) {
-                let (resource, share) = match (&self.bus, connection.sender) {
-                    (Some(bus), Sender::Kernel) => bus.channels().crossing(*taken),
-                    (None, Sender::CopyEngine) => {
-                        let (resource, whole) = self.routes.of_copy((taken.0, 1.0));
-                        (resource, taken.1 / whole)
-                    }
-                    _ => *taken,
-                };
-                loads[resource] += share * connection.carried.0 as f64;
+    pub fn counting_channels(self, system: &System) -> Self {
+        Self { shares: Some(ChannelShares::new(system, self.routes)), ..self }
+    }
+
+    /// Which channels resources are, where what they carry is counted.
+    #[must_use]
+    pub const fn shares(&self) -> Option<&ChannelShares> {
+        self.shares.as_ref()
+    }
+
+    /// Tells the data that channels have been given to carry since the last call; `told` keeps what each connection had
+    /// carried by then.
+    pub(super) fn count_new(
+        &self,
+        told: &mut Vec<u64>,
+        tell: &mut dyn FnMut(ChannelId, f64),
+    ) {
+        let Some(shares) = &self.shares else { return };
+        told.resize(self.connections.len(), 0);
+        for (connection, told) in self.connections.iter().zip(told) {
+            let new = connection.carried.0 - std::mem::replace(told, connection.carried.0);
+            if new > 0 {
+                let data = new as f64 * connection.data;
+                shares.each(self.crossing(connection), |channel, part| tell(channel, part * data));
             }
         }
-        loads
+    }
+
+    /// The resources of a connection, each with the part of what it carries that crosses it.
+    fn crossing(&self, connection: &Connection) -> impl Iterator<Item = (ResourceId, f64)> {
+        let sender = connection.sender;
+        self.uses_of(connection).iter().map(move |taken| match (&self.bus, sender) {
+            (Some(bus), Sender::Kernel) => bus.channels().crossing(*taken),
+            (None, Sender::CopyEngine) => {
+                let (resource, whole) = self.routes.of_copy((taken.0, 1.0));
+                (resource, taken.1 / whole)
+            }
+            _ => *taken,
+        })
     }
 
     fn uses_of(&self, connection: &Connection) -> &[(ResourceId, f64)] {
@@ -254,7 +284,8 @@ impl<'a> Connections<'a> {
             None => self.uses.extend_from_slice(uses),
         }
         let uses = (first as u32, self.uses.len() as u32);
-        self.connections.push(Connection { uses, limit, latency, sender, carried: Bytes(0) });
+        let carried = Bytes(0);
+        self.connections.push(Connection { uses, limit, latency, sender, carried, data: 1.0 });
         (self.connections.len() - 1) as ConnectionIndex
     }
 
@@ -265,6 +296,14 @@ impl<'a> Connections<'a> {
     #[must_use]
     pub fn carried(&self, connection: ConnectionIndex) -> Bytes {
         self.connections[connection as usize].carried
+    }
+
+    /// Says what part of all that a connection carries is data.
+    ///
+    /// # Panics
+    /// If it was not opened.
+    pub fn carries_data(&mut self, connection: ConnectionIndex, part: f64) {
+        self.connections[connection as usize].data = part;
     }
 
     /// When the last byte of all that has arrived did.

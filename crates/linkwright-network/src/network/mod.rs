@@ -9,6 +9,7 @@
 //! resources fairly among the transfers of the moment and tells when each of them ends. [`Connections`]
 //! is the [`Transport`] over them.
 
+mod channel_shares;
 mod connection_bus;
 mod connections;
 pub mod flow;
@@ -16,6 +17,7 @@ mod flow_bus;
 mod flow_classes;
 mod flow_transport;
 mod host_channels;
+mod link_loads;
 mod opened;
 mod outstanding;
 pub mod packet;
@@ -24,21 +26,25 @@ pub mod pcie;
 mod pipes;
 pub mod route;
 pub mod routing;
+mod sampled;
 mod site;
 pub mod synthetic;
 pub mod traffic;
 pub mod transport;
 pub mod wires;
 
+pub use channel_shares::{ChannelShares, InnerCounts};
 pub use connections::{Arrival, Connections, TransferCount};
 pub use flow::{FlowId, FlowNetwork};
 pub use flow_transport::{FlowEvent, FlowTransport};
 pub use host_channels::HostChannels;
+pub use link_loads::{LinkLoads, LoadHistory, SPANS};
 pub use packet::{PacketNetwork, PacketSettings};
 pub use paths::{PathError, gpu_sites};
 pub use pcie::PcieSettings;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
+pub use sampled::{Counts, Sampled};
 pub use site::GpuSite;
 pub use traffic::Traffic;
 pub use transport::{

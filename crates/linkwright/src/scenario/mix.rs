@@ -180,6 +180,7 @@ impl Mix {
             fidelity: fidelity(scenario)?,
             planner,
             iteration,
+            attributes: false,
         };
         let written = scenario.has("job").then(|| Programs::entries(scenario)).transpose()?;
         if let Some(written) = &written {

@@ -1,6 +1,7 @@
 //! Plays a day of jobs on a system under one policy. Its choices are one value, and one place heeds them.
 
 use super::RunTime;
+use super::attribution::{Attribution, attribute};
 use super::cluster::{Cluster, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
@@ -13,6 +14,8 @@ use crate::allocation::{
 };
 use crate::collectives::plan::Packing;
 use crate::engine::Hook;
+use crate::network::LinkLoads;
+use crate::system::fabric::ChannelId;
 use crate::system::{BandwidthProfile, Server, System};
 
 /// Says how jobs share a system, but for the policy.
@@ -38,6 +41,8 @@ pub struct DayChoices {
     pub planner: PlannerChoice,
     /// An iteration of played jobs is made of this.
     pub iteration: IterationSettings,
+    /// Whether it is said what slowed each job; then jobs are played alone, too.
+    pub attributes: bool,
 }
 
 impl Default for DayChoices {
@@ -53,6 +58,7 @@ impl Default for DayChoices {
             fidelity: Fidelity::Flow,
             planner: PlannerChoice::Plan(PlannedBy::Planner(&Packing)),
             iteration: IterationSettings::default(),
+            attributes: false,
         }
     }
 }
@@ -67,6 +73,12 @@ pub struct DayOutcome {
     /// The share of each job's run time that was communication which no computing hid, in the order of the
     /// records; None where nobody knows.
     pub exposed: Vec<Option<f64>>,
+    /// What channels carried; None where a formula said how long jobs ran, and sent nothing.
+    pub loads: Option<LinkLoads>,
+    /// What channels carry of an iteration of each job of the list, if it was asked what slowed them.
+    pub of_iterations: Vec<Box<[(ChannelId, f64)]>>,
+    /// What slowed each job, in the order of the records, if that was asked.
+    pub attributions: Option<Vec<Attribution>>,
 }
 
 /// Plays jobs on an idle system under a policy.
@@ -83,7 +95,13 @@ pub fn play_day(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<DayOutcome, SimulationError> {
-    SharedSystem::of(&cluster.system, choices)?.play(cluster, choices, (policy, None), jobs, hook)
+    let shared = SharedSystem::of(&cluster.system, choices)?;
+    let day = shared.play(cluster, choices, (policy, None), jobs, hook)?;
+    if !choices.attributes {
+        return Ok(day);
+    }
+    let found = attribute((cluster, choices), (&shared, policy), (jobs, &day), hook)?;
+    Ok(DayOutcome { attributions: Some(found), ..day })
 }
 
 /// What jobs of a day share: a machine for each kind of server, and the GPUs that are in order.
@@ -145,17 +163,26 @@ impl SharedSystem {
             discipline,
             unhealthy: &self.unhealthy,
             alone,
+            keeps_loads: choices.attributes && alone.is_none(),
         };
         if choices.run_time.is_formula() {
             let model = choices.run_time.bandwidth_model();
             let records = simulate_on(&cluster.system, sharing, model, jobs, hook)?;
             let exposed = records.iter().map(|it| exposed_by_formula(&jobs[it.job], it)).collect();
-            return Ok(DayOutcome { records, plans: None, exposed });
+            return Ok(DayOutcome {
+                records,
+                plans: None,
+                exposed,
+                loads: None,
+                of_iterations: Vec::new(),
+                attributions: None,
+            });
         }
         let cluster = Cluster { fidelity: choices.fidelity, ..cluster.clone() };
         let played = play(&cluster, (choices.planner, choices.iteration), sharing, jobs, hook)?;
-        let PlayedOutcome { records, plans, exposed } = played;
-        Ok(DayOutcome { records, plans: Some(plans), exposed })
+        let PlayedOutcome { records, plans, exposed, loads, of_iterations } = played;
+        let (plans, loads, attributions) = (Some(plans), Some(loads), None);
+        Ok(DayOutcome { records, plans, exposed, loads, of_iterations, attributions })
     }
 }
 

@@ -22,7 +22,7 @@ pub mod summary;
 pub mod tables;
 mod written;
 
-pub use attribution::{Attribution, Slowdown, attribute};
+pub use attribution::{Attribution, Slowdown};
 pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
 pub use generate::{MOST_JOBS, MixOptions, generate, generate_from};

@@ -1,24 +1,9 @@
 //! Results as columns.
 
 use super::job::Job;
-use super::played::LinkTraffic;
 use super::queue::JobRecord;
-use crate::system::System;
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};
-
-/// One row per direction of a link: its ends, what it is, and what it carried.
-#[must_use]
-pub fn carried(system: &System, links: &[LinkTraffic]) -> Table {
-    let name = |of: fn(&LinkTraffic) -> usize| {
-        links.iter().map(|link| system.device_name(of(link))).collect::<Vec<_>>()
-    };
-    Table::new()
-        .with("from", "", name(|link| link.from))
-        .with("to", "", name(|link| link.to))
-        .with("kind", "", links.iter().map(|it| it.kind.name().to_owned()).collect::<Vec<_>>())
-        .with("bytes", "B", links.iter().map(|link| link.bytes).collect::<Vec<_>>())
-}
 
 /// One row per record: the job, when it waited and ran, its GPUs and their scores.
 ///

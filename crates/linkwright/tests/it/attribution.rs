@@ -6,7 +6,7 @@ use linkwright::allocation::policy;
 use linkwright::collectives::plan::planners;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::{
-    Attribution, DayChoices, Job, RunTime, ServerChoice, attribute, generate, play_day,
+    Attribution, DayChoices, Job, RunTime, ServerChoice, generate, play_day,
 };
 use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{DayOutcome, MixOptions};
@@ -34,8 +34,9 @@ fn attributed(
 ) -> (DayOutcome, Vec<Attribution>) {
     let policy = policy("preserve").unwrap();
     let hook = &mut |_| ControlFlow::Continue(());
-    let day = play_day(cluster, choices, policy, jobs, hook).unwrap();
-    let found = attribute(cluster, choices, policy, (jobs, &day), hook).unwrap();
+    let choices = DayChoices { attributes: true, ..choices.clone() };
+    let mut day = play_day(cluster, &choices, policy, jobs, hook).unwrap();
+    let found = day.attributions.take().unwrap();
     (day, found)
 }
 
@@ -95,11 +96,18 @@ fn jobs_without_a_shared_link_cost_each_other_nothing() {
         let on = cluster(SERVERS, fidelity);
         let (_, apart) = attributed(&on, &choices(fidelity, ServerChoice::FirstFit), &two);
         assert!(apart.iter().all(|it| is_one(it.slowdown.neighbours)), "{apart:?}");
-        // Of three servers both have four GPUs of the second.
-        let wide: Vec<Job> = ["a", "b"].map(|name| job(name, "vgg-16", 12, 20)).to_vec();
-        let on = cluster(&SERVERS.replace('4', "3"), fidelity);
-        let (_, beside) = attributed(&on, &choices(fidelity, ServerChoice::FirstFit), &wide);
+        assert!(apart.iter().all(|it| it.neighbours == Some(Vec::new())), "{apart:?}");
+        // Of three servers both have two GPUs of the second, which has one interface.
+        let wide: Vec<Job> = ["a", "b"].map(|name| job(name, "googlenet", 6, 2)).to_vec();
+        let on = cluster("kind = \"single-switch\"\nmachine = \"pcie-tree-4\"\nservers = 3", fidelity);
+        let (day, beside) = attributed(&on, &choices(fidelity, ServerChoice::FirstFit), &wide);
         assert!(beside.iter().all(|it| it.slowdown.neighbours > 1.02), "{beside:?}");
+        for (it, record) in beside.iter().zip(&day.records) {
+            let lost = Picoseconds(record.finish.0 - record.start.0 - it.alone.0).as_seconds();
+            let costs = it.neighbours.as_ref().unwrap();
+            assert!(costs.len() == 1 && costs[0].0 == 1 - it.job, "{costs:?}");
+            assert!((costs[0].1 / lost - 1.0).abs() < 1e-9, "{costs:?} of {lost}");
+        }
     }
 }
 

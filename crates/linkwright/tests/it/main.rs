@@ -16,6 +16,7 @@ mod fabric;
 mod flow_and_packets;
 mod labels;
 mod layers;
+mod link_loads;
 mod loggp;
 mod messages_of_devices;
 mod mpi_programs;

@@ -189,6 +189,7 @@ fn run_times_at_the_regression_s_bandwidth_follow_the_links_that_are_used() {
         discipline: QueueDiscipline::Fifo,
         unhealthy: &[],
         alone: None,
+        keeps_loads: false,
     };
     let play = |jobs: &[Job]| {
         let hook = &mut |_| ControlFlow::Continue(());

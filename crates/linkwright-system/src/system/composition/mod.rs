@@ -280,6 +280,13 @@ impl System {
         self.fabric.as_ref().is_some_and(|fabric| FabricPaths::of(fabric).is_some())
     }
 
+    /// The shortest paths through the fabric, whether its switches hold something up or not; None of a single switch, of a
+    /// dragonfly, and of a lone server.
+    #[must_use]
+    pub fn shortest_fabric_paths(&self) -> Option<FabricPaths> {
+        self.fabric.as_ref().and_then(FabricPaths::of_shortest)
+    }
+
     /// The same, to be kept beside the system.
     pub(crate) fn shared_fabric(&self) -> Option<&Arc<Fabric>> {
         self.fabric.as_ref()
@@ -472,6 +479,13 @@ impl System {
     #[must_use]
     pub fn channel_at(&self, server: u32, channel: u32) -> ChannelId {
         self.fabric_channels() as u32 + self.numbers.first(server, |it| it.channels) + channel
+    }
+
+    /// Whether a channel joins switches of the fabric.
+    #[must_use]
+    pub fn is_inner(&self, channel: ChannelId) -> bool {
+        let fabric = self.fabric.as_ref().and_then(|it| it.channels().get(channel as usize));
+        fabric.is_some_and(|it| matches!((it.from, it.to), (End::Switch(_), End::Switch(_))))
     }
 
     /// The server of a channel and its number there; None of the fabric's.

@@ -41,8 +41,15 @@ impl FabricPaths {
             FabricShape::FatTree(tree) => is_tapered(fabric, tree),
             FabricShape::Torus(_) | FabricShape::Graph => true,
         };
+        Self::of_shortest(fabric).filter(|_| holds_up)
+    }
+
+    /// Those of a fabric whether its switches hold something up or not; None of a single switch, and of a dragonfly.
+    #[must_use]
+    pub fn of_shortest(fabric: &Arc<Fabric>) -> Option<Self> {
+        let is_told = !matches!(fabric.shape(), FabricShape::Dragonfly(_));
         let has_links = fabric.channels().len() > Self::first(fabric) as usize;
-        (holds_up && has_links).then(|| Self { fabric: Arc::clone(fabric), known: Arc::default() })
+        (is_told && has_links).then(|| Self { fabric: Arc::clone(fabric), known: Arc::default() })
     }
 
     /// The first channel between switches.

@@ -16,7 +16,7 @@ use crate::scenario::read::{Asked, Scenario};
 use crate::simulation::cluster::tables::makespan;
 use crate::simulation::power::{GpuPower, gpu_energy, held_by_programs, powers};
 use crate::simulation::summary::DayMeasures;
-use crate::simulation::{Job, SimulationError};
+use crate::simulation::Job;
 
 /// Holds what a run came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +37,6 @@ pub enum ComparisonError {
     /// A run cannot be played.
     #[error(transparent)]
     Play(Box<PlayError>),
-    /// No plan says what a day's links carry.
-    #[error(transparent)]
-    Day(#[from] SimulationError),
     /// A day has no job that ran.
     NoJobs,
     /// Programs have no seeds and no machines.
@@ -70,7 +67,6 @@ impl Diagnose for ComparisonError {
         match self {
             Self::Input(error) => error.diagnosis(),
             Self::Play(error) => error.diagnosis(),
-            Self::Day(error) => error.diagnosis(),
             Self::NoJobs => {
                 Diagnosis::of("a run without jobs has no summary").remedy("give at least one job")
             }
@@ -112,7 +108,7 @@ pub fn outcome(
     let powers = powers(system, given, &built.powers());
     match (play(scenario, &built, Run::default(), hook)?, &scenario.asked, &built.work) {
         (PlayedScenario::Day(day), Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
-            let found = DayMeasures::of(system, &mix.choices, jobs, &day.records, &powers)?;
+            let found = DayMeasures::of(system, &mix.choices, jobs, &day, &powers);
             found.map(ComparedOutcome::Day).ok_or(ComparisonError::NoJobs)
         }
         (PlayedScenario::Programs(played), ..) => {

@@ -236,6 +236,7 @@ impl Lengths<'_> {
             discipline: QueueDiscipline::default(),
             unhealthy: &[],
             alone: None,
+            keeps_loads: false,
         };
         let mut hook = |_| ControlFlow::Continue(());
         let jobs = [job];

@@ -10,6 +10,7 @@
 
 mod alone;
 mod best;
+mod neighbours;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,9 @@ pub struct Attribution {
     pub slowdown: Slowdown,
     /// The share of its run time that was communication which no computing hid; None where nobody knows.
     pub exposed: Option<f64>,
+    /// The jobs that cost it most, by their indices in the list, each with its seconds; the first ten. None where it was
+    /// slowed and nobody knows by whom, as among packets.
+    pub neighbours: Option<Vec<(usize, f64)>>,
 }
 
 /// Holds the parts of a slowdown. Their product is the whole.
@@ -79,16 +83,14 @@ fn ratio(time: u64, of: u64) -> f64 {
 ///
 /// # Errors
 /// As [`play_day`](super::play_day), of the jobs alone.
-pub fn attribute(
-    cluster: &Cluster,
-    choices: &DayChoices,
-    policy: &dyn Policy,
+pub(super) fn attribute(
+    (cluster, choices): (&Cluster, &DayChoices),
+    (shared, policy): (&SharedSystem, &dyn Policy),
     (jobs, day): (&[Job], &DayOutcome),
     hook: Hook<'_>,
 ) -> Result<Vec<Attribution>, SimulationError> {
-    let shared = SharedSystem::of(&cluster.system, choices)?;
     let mut plays = LonePlays::new(&cluster.system, choices);
-    let mut best = BestPlaces::new(&cluster.system, &shared);
+    let mut best = BestPlaces::new(&cluster.system, shared);
     let mut asked = Vec::with_capacity(day.records.len());
     for record in &day.records {
         let job = &jobs[record.job];
@@ -101,16 +103,20 @@ pub fn attribute(
         }
         asked.push(tried);
     }
-    let times = plays.played(cluster, choices, (&shared, policy), hook)?;
+    let times = plays.played(cluster, choices, (shared, policy), hook)?;
     let first_gpus = cluster.system.first_gpus();
     let each = day.records.iter().zip(&day.exposed).zip(asked);
-    let found = each.map(|((record, exposed), tried)| {
+    let meetings = neighbours::meetings(&cluster.system, jobs, day);
+    let found = each.zip(&meetings).map(|(((record, exposed), tried), meetings)| {
         let alone = times[tried[0].0];
         // Of equal ones its own.
         let (best, place) = tried.iter().min_by_key(|(play, _)| times[*play]).expect("it has its own");
         let (best, best_gpus) = (times[*best], gpus_of(place, &first_gpus));
         let slowdown = Slowdown::of(&jobs[record.job], record, alone, best);
-        Attribution { job: record.job, alone, best, best_gpus, slowdown, exposed: *exposed }
+        let run_time = Picoseconds(record.finish.0 - record.start.0);
+        let neighbours = neighbours::costs(day, meetings, (run_time, alone));
+        let (job, exposed) = (record.job, *exposed);
+        Attribution { job, alone, best, best_gpus, slowdown, exposed, neighbours }
     });
     Ok(found.collect())
 }
@@ -152,4 +158,25 @@ pub fn table(jobs: &[Job], attributions: &[Attribution]) -> Table {
         .with("neighbours", "", number(|it| it.slowdown.neighbours))
         .with("slowdown", "", number(|it| it.slowdown.whole))
         .with("exposed", "", attributions.iter().map(|it| it.exposed).collect::<Vec<_>>())
+}
+
+/// One row per job and neighbour that cost it something, those that cost it most first.
+///
+/// # Panics
+/// If a job is not in the list.
+#[must_use]
+pub fn neighbours_table(jobs: &[Job], attributions: &[Attribution]) -> Table {
+    let of = |it: &Attribution| {
+        let job = it.job;
+        let told = it.neighbours.clone().unwrap_or_default();
+        told.into_iter().map(move |(other, cost)| (job, other, cost)).collect::<Vec<_>>()
+    };
+    let rows: Vec<(usize, usize, f64)> = attributions.iter().flat_map(of).collect();
+    let name = |of: fn(&(usize, usize, f64)) -> usize| {
+        rows.iter().map(|row| jobs[of(row)].name.clone()).collect::<Vec<_>>()
+    };
+    Table::new()
+        .with("job", "", name(|row| row.0))
+        .with("neighbour", "", name(|row| row.1))
+        .with("cost", "s", rows.iter().map(|row| row.2).collect::<Vec<f64>>())
 }

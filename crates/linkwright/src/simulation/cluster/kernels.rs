@@ -9,15 +9,17 @@
 //! What it leaves out: routing, since what crosses the fabric is divided over its shortest paths,
 //! packets, and the turns of interfaces.
 
+use std::collections::BTreeMap;
+
 use super::collectives::{Opening, Planned};
 use super::{Cluster, ClusterError, ClusterOutcome};
 use crate::collectives::time::resources;
 use crate::engine::Hook;
 use crate::network::packet::{ChannelStatistics, SettingsError};
-use crate::network::{Connections, Routes, gpu_sites};
+use crate::network::{Connections, LinkLoads, gpu_sites};
 use crate::runtime::{Observer, ProgramJob};
 use crate::system::Wiring;
-use crate::system::fabric::{ChannelId, Fabric};
+use crate::system::fabric::ChannelId;
 use crate::units::Bytes;
 
 impl Cluster {
@@ -34,47 +36,38 @@ impl Cluster {
         let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
         let sites = gpu_sites(system, &wiring).map_err(SettingsError::from)?;
         let mut network = Connections::over(&routes, &gpus).with_sites(sites).counting();
+        network = network.counting_channels(system);
         if let Some(bus) = &self.settings.pcie {
             network = network.with_bus(system, bus).map_err(SettingsError::from)?;
         }
         let opening = Opening { network: &mut network, routes: &routes };
         let planned = Planned::new(self, jobs, Some(opening), hook)?;
-        let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;
-        let carried = carried(&network, &routes, &planned);
+        let (jobs, loads) = self.play(&mut network, jobs, &planned, observer, hook)?;
+        let carried = carried(&network, &loads);
         let of_fabric = system.fabric_channels();
-        let (across, mut inside): (Vec<_>, Vec<_>) =
+        let (across, inside): (Vec<_>, Vec<_>) =
             carried.into_iter().partition(|(channel, _)| (*channel as usize) < of_fabric);
-        inside.sort_unstable_by_key(|(channel, _)| *channel);
         let mut channels = vec![ChannelStatistics::default(); of_fabric];
         across.into_iter().for_each(|(channel, of)| channels[channel as usize] = of);
         let (planned, events) = (planned.into_list(), jobs.events);
-        Ok(ClusterOutcome { jobs, planned, channels, inside, events, packet_hops: 0 })
+        Ok(ClusterOutcome { jobs, planned, channels, inside, events, packet_hops: 0, loads })
     }
 }
 
 /// What each channel carried that carried something: a kernel's data without its flags.
-fn carried(
-    network: &Connections<'_>,
-    routes: &Routes<'_>,
-    planned: &Planned,
-) -> Vec<(ChannelId, ChannelStatistics)> {
-    let mut data = network.loads();
-    for (first, lowered) in planned.opened() {
-        let carried: Vec<Bytes> =
-            (0..lowered.connections()).map(|at| network.carried(first + at)).collect();
-        lowered.correct_loads(&carried, &mut data);
+fn carried(network: &Connections<'_>, loads: &LinkLoads) -> BTreeMap<ChannelId, ChannelStatistics> {
+    let of_data = |(channel, _): &(ChannelId, Vec<u64>)| {
+        let data = Bytes(loads.of(*channel));
+        (*channel, ChannelStatistics { data, ..ChannelStatistics::default() })
+    };
+    let mut found: BTreeMap<ChannelId, ChannelStatistics> =
+        loads.channels.iter().map(of_data).collect();
+    let Some(shares) = network.shares() else { return found };
+    for (resource, count) in network.counts().iter().enumerate().filter(|(_, it)| it.all > 0) {
+        if let Some(channel) = shares.channel(resource) {
+            let of = found.entry(channel).or_default();
+            (of.packets, of.longest_queue) = (count.all, count.most);
+        }
     }
-    let counts = network.counts();
-    let used = data.into_iter().zip(counts).enumerate().filter(|(_, (_, count))| count.all > 0);
-    used.filter_map(|(resource, (data, count))| {
-        let forwards = routes.wire(resource).0.channel?;
-        let channel = if resource % 2 == 0 { forwards } else { Fabric::reverse(forwards) };
-        let statistics = ChannelStatistics {
-            data: Bytes(data.round() as u64),
-            packets: count.all,
-            longest_queue: count.most,
-        };
-        Some((channel, statistics))
-    })
-    .collect()
+    found
 }

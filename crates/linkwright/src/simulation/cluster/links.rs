@@ -4,18 +4,20 @@
 //! after these, from where its data comes to where it goes; within a level it is `local` or
 //! `global` in a dragonfly, and elsewhere `between switches`. Levels follow the wiring, not names.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::tables::makespan;
 use super::{Cluster, ClusterOutcome};
 use crate::network::packet::ChannelStatistics;
+use crate::network::{InnerCounts, LinkLoads};
 use crate::system::composition::System;
-use crate::system::fabric::{End, Fabric, FabricChannel, FabricShape, SwitchId};
+use crate::system::fabric::{ChannelId, End, Fabric, FabricChannel, FabricShape, SwitchId};
 use crate::system::kinds::LinkKind;
 use crate::system::views::fabric_facts::{heights, level_names};
-use crate::table::Table;
-use crate::units::Bandwidth;
+use crate::table::{Column, Table};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// Where levels stand in a list, from where messages enter the network to where they leave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,20 +146,71 @@ impl Places<'_> {
     }
 }
 
+/// What channels carried until the last job ended.
+pub(super) struct Carried<'a> {
+    pub(super) system: &'a System,
+    /// By the fabric's channels.
+    pub(super) across: Cow<'a, [ChannelStatistics]>,
+    /// By number, of channels within servers that carried something.
+    pub(super) inside: Cow<'a, [(ChannelId, ChannelStatistics)]>,
+    pub(super) inner: InnerCounts,
+    pub(super) seconds: f64,
+}
+
+impl<'a> Carried<'a> {
+    /// What those of programs carried.
+    pub(super) fn of(cluster: &'a Cluster, outcome: &'a ClusterOutcome) -> Self {
+        Self {
+            system: &cluster.system,
+            across: Cow::Borrowed(&outcome.channels),
+            inside: Cow::Borrowed(&outcome.inside),
+            inner: outcome.loads.inner,
+            seconds: makespan(outcome).as_seconds(),
+        }
+    }
+
+    /// What those of a day carried, whose last job ended at a time.
+    pub(super) fn of_day(system: &'a System, loads: &LinkLoads, end: Picoseconds) -> Self {
+        let of = |bytes: u64| ChannelStatistics { data: Bytes(bytes), ..Default::default() };
+        let fabric = system.fabric_channels();
+        let mut across = vec![ChannelStatistics::default(); fabric];
+        let mut inside = Vec::new();
+        for (channel, bytes) in &loads.channels {
+            let carried = of(bytes.iter().sum());
+            match across.get_mut(*channel as usize) {
+                Some(known) => *known = carried,
+                None => inside.push((*channel, carried)),
+            }
+        }
+        let (across, inside) = (Cow::Owned(across), Cow::Owned(inside));
+        Self { system, across, inside, inner: loads.inner, seconds: end.as_seconds() }
+    }
+
+    /// Whether nobody knows what a row's link carried.
+    fn is_unknown(&self, row: &Row) -> bool {
+        self.inner == InnerCounts::Nothing && row.kind == "switch"
+    }
+
+    /// Whether only the data of a row's link is counted.
+    fn is_data_alone(&self, row: &Row) -> bool {
+        self.inner != InnerCounts::All && row.kind == "switch"
+    }
+}
+
 /// Every direction of a link of the fabric, then those within servers that carried something;
 /// those of abstract nodes are nobody's wires and have none.
-fn rows(cluster: &Cluster, outcome: &ClusterOutcome) -> Vec<Row> {
-    let system = &cluster.system;
+fn rows(carried: &Carried<'_>) -> Vec<Row> {
+    let system = carried.system;
     let mut rows = Vec::new();
     if let Some(fabric) = system.fabric() {
         let heights = heights(fabric);
         let levels = level_names(fabric, &heights);
         let listed = !system.kinds()[0].server().nics_meet_gpus();
         let places = Places { system, fabric, heights, levels, listed };
-        let channels = (0..).zip(fabric.channels()).zip(&outcome.channels);
+        let channels = (0..).zip(fabric.channels()).zip(carried.across.iter());
         rows.extend(channels.map(|((at, channel), carried)| places.row(at, channel, *carried)));
     }
-    let inside = outcome.inside.iter().map(|(at, carried)| (*at, system.channel(*at), *carried));
+    let inside = carried.inside.iter().map(|(at, carried)| (*at, system.channel(*at), *carried));
     rows.extend(inside.filter(|(_, channel, _)| channel.kind != LinkKind::Direct).map(
         |(number, channel, carried)| Row {
             number: u64::from(number),
@@ -182,28 +235,76 @@ fn rows(cluster: &Cluster, outcome: &ClusterOutcome) -> Vec<Row> {
 /// `utilisation` is the share of the makespan in which the channel would carry its data at its
 /// full bandwidth. `level` is one of [`levels`]; `at` is the device that the link is counted at,
 /// the lower of two switches or else where it starts, and `at_level` what that is called in its
-/// level, `device` within a server; `group` and `member` are those of a dragonfly's switch.
+/// level, `device` within a server; `group` and `member` are those of a dragonfly's switch. What is not counted of links
+/// between switches is null.
 #[must_use]
 pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
-    let rows = rows(cluster, outcome);
-    let seconds = makespan(outcome).as_seconds();
-    let text = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).to_owned()).collect::<Vec<_>>();
-    let count = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<_>>();
-    let bandwidths = rows.iter().map(|row| row.bandwidth.as_gigabytes_per_second());
-    let utilisation = rows.iter().map(|row| row.utilisation(seconds));
-    let group = |of: fn((u64, u64)) -> u64| {
-        rows.iter().map(|row| row.group.map(of)).collect::<Vec<Option<u64>>>()
+    let carried = Carried::of(cluster, outcome);
+    let rows = rows(&carried);
+    let transfers = |of: fn(&Row) -> u64| -> Column {
+        if carried.inner == InnerCounts::All {
+            return rows.iter().map(of).collect::<Vec<_>>().into();
+        }
+        let of = |row: &Row| (!carried.is_data_alone(row)).then(|| of(row));
+        rows.iter().map(of).collect::<Vec<Option<u64>>>().into()
     };
+    let table = with_data(with_ends(&rows), &carried, &rows, &[("packets", transfers(|row| row.carried.packets))]);
+    let longest = transfers(|row| u64::from(row.carried.longest_queue));
+    with_places(table.with("longest_queue", "", longest), &rows)
+}
+
+/// The same of a day, whose last job ended at a time, without packets and queues.
+#[must_use]
+pub fn links_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
+    let carried = Carried::of_day(system, loads, end);
+    let rows = rows(&carried);
+    with_places(with_data(with_ends(&rows), &carried, &rows, &[]), &rows)
+}
+
+/// Columns of what each link joins.
+fn with_ends(rows: &[Row]) -> Table {
+    let text = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).to_owned()).collect::<Vec<_>>();
+    let bandwidths = rows.iter().map(|row| row.bandwidth.as_gigabytes_per_second());
     Table::new()
-        .with("link", "", count(|row| row.number))
+        .with("link", "", rows.iter().map(|row| row.number).collect::<Vec<_>>())
         .with("from", "", text(|row| &row.from))
         .with("to", "", text(|row| &row.to))
         .with("kind", "", text(|row| row.kind))
         .with("bandwidth", "GB/s", bandwidths.collect::<Vec<_>>())
-        .with("data", "B", count(|row| row.carried.data.0))
-        .with("packets", "", count(|row| row.carried.packets))
-        .with("utilisation", "", utilisation.collect::<Vec<_>>())
-        .with("longest_queue", "", count(|row| u64::from(row.carried.longest_queue)))
+}
+
+/// Columns of what each carried; null where nobody knows.
+fn with_data(
+    table: Table,
+    carried: &Carried<'_>,
+    rows: &[Row],
+    between: &[(&'static str, Column)],
+) -> Table {
+    let is_known = |row: &&Row| !carried.is_unknown(row);
+    let (data, utilisation): (Column, Column) = if rows.iter().all(|row| is_known(&row)) {
+        let used = rows.iter().map(|row| row.utilisation(carried.seconds));
+        let data = rows.iter().map(|row| row.carried.data.0);
+        (data.collect::<Vec<_>>().into(), used.collect::<Vec<_>>().into())
+    } else {
+        let known = || rows.iter().map(|row| Some(row).filter(is_known));
+        let used = known().map(|row| Some(row?.utilisation(carried.seconds)));
+        let data = known().map(|row| Some(row?.carried.data.0));
+        (data.collect::<Vec<_>>().into(), used.collect::<Vec<_>>().into())
+    };
+    let table = table.with("data", "B", data);
+    let with = |table: Table, (name, column): &(&'static str, Column)| {
+        table.with(name, "", column.clone())
+    };
+    between.iter().fold(table, with).with("utilisation", "", utilisation)
+}
+
+/// Columns of where each is in the network.
+fn with_places(table: Table, rows: &[Row]) -> Table {
+    let text = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).to_owned()).collect::<Vec<_>>();
+    let group = |of: fn((u64, u64)) -> u64| {
+        rows.iter().map(|row| row.group.map(of)).collect::<Vec<Option<u64>>>()
+    };
+    table
         .with("level", "", text(|row| &row.level))
         .with("at", "", text(|row| &row.at))
         .with("at_level", "", text(|row| &row.at_level))
@@ -213,20 +314,36 @@ pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
 
 /// One row for each level of links, from where messages enter the network to where they leave it.
 ///
-/// Columns: `level`, `links` (its channels), `mean` and `most` (of their utilisation).
+/// Columns: `level`, `links` (its channels), `mean` and `most` (of their utilisation; null where nobody knows it).
 #[must_use]
 pub fn levels(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
-    let seconds = makespan(outcome).as_seconds();
-    let mut found: BTreeMap<(Rank, String), (u64, f64, f64)> = BTreeMap::new();
-    for row in rows(cluster, outcome) {
-        let utilisation = row.utilisation(seconds);
-        let (links, sum, most) = found.entry((row.rank, row.level)).or_default();
+    levels_of(&Carried::of(cluster, outcome))
+}
+
+/// The same of a day, whose last job ended at a time.
+#[must_use]
+pub fn levels_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
+    levels_of(&Carried::of_day(system, loads, end))
+}
+
+fn levels_of(carried: &Carried<'_>) -> Table {
+    let mut found: BTreeMap<(Rank, String), (u64, f64, f64, bool)> = BTreeMap::new();
+    for row in rows(carried) {
+        let (utilisation, is_unknown) = (row.utilisation(carried.seconds), carried.is_unknown(&row));
+        let (links, sum, most, unknown) = found.entry((row.rank, row.level)).or_default();
         (*links, *sum, *most) = (*links + 1, *sum + utilisation, most.max(utilisation));
+        *unknown |= is_unknown;
     }
-    let column = |of: fn(&(u64, f64, f64)) -> f64| found.values().map(of).collect::<Vec<_>>();
+    let column = |of: fn(&(u64, f64, f64, bool)) -> f64| -> Column {
+        if found.values().all(|level| !level.3) {
+            return found.values().map(of).collect::<Vec<f64>>().into();
+        }
+        let known = found.values().map(|level| (!level.3).then(|| of(level)));
+        known.collect::<Vec<Option<f64>>>().into()
+    };
     Table::new()
         .with("level", "", found.keys().map(|(_, level)| level.clone()).collect::<Vec<_>>())
         .with("links", "", found.values().map(|(links, ..)| *links).collect::<Vec<_>>())
-        .with("mean", "", column(|(links, sum, _)| sum / *links as f64))
-        .with("most", "", column(|(.., most)| *most))
+        .with("mean", "", column(|(links, sum, ..)| sum / *links as f64))
+        .with("most", "", column(|(_, _, most, _)| *most))
 }

@@ -12,6 +12,7 @@ mod latencies;
 pub mod links;
 mod load;
 mod notes;
+pub mod parts;
 mod placement;
 mod stand_ins;
 mod stays;
@@ -31,7 +32,9 @@ use crate::network::packet::{
     Arbitration, ChannelStatistics, NicPolicy, PacketTrace, SettingsError,
 };
 use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, TableRouting};
-use crate::network::{FlowTransport, PacketNetwork, PacketSettings, Transport};
+use crate::network::{
+    Counts, FlowTransport, LinkLoads, PacketNetwork, PacketSettings, Sampled,
+};
 use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
@@ -108,6 +111,8 @@ pub struct ClusterOutcome {
     pub events: u64,
     /// How many times a packet crossed a channel; zero in the flow model.
     pub packet_hops: u64,
+    /// What each channel carried over time, and what is not counted.
+    pub loads: LinkLoads,
 }
 
 /// A run that cannot be had.
@@ -218,7 +223,7 @@ impl Cluster {
                 if let Some(trace) = trace.take() {
                     network = network.with_trace(trace);
                 }
-                let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;
+                let (jobs, loads) = self.play(&mut network, jobs, &planned, observer, hook)?;
                 *trace = network.take_trace();
                 Ok(ClusterOutcome {
                     events: jobs.events,
@@ -227,13 +232,14 @@ impl Cluster {
                     channels: network.statistics(),
                     inside: network.inside_statistics(),
                     packet_hops: network.packet_hops(),
+                    loads,
                 })
             }
             Fidelity::Fluid => Err(ClusterError::NotFluid),
             Fidelity::Flow => {
                 let mut network =
                     FlowTransport::new(&self.system, self.settings, routing, self.nic)?;
-                let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;
+                let (jobs, loads) = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     events: jobs.events,
                     jobs,
@@ -241,25 +247,29 @@ impl Cluster {
                     channels: network.statistics(),
                     inside: network.inside_statistics(),
                     packet_hops: 0,
+                    loads,
                 })
             }
         }
     }
 
-    fn play<T: Transport>(
+    fn play<T: Counts>(
         &self,
         network: &mut T,
         jobs: &[ProgramJob],
         planned: &Planned,
         observer: &mut impl Observer,
         hook: Hook<'_>,
-    ) -> Result<Outcome, RuntimeError> {
+    ) -> Result<(Outcome, LinkLoads), RuntimeError> {
+        let mut network = Sampled::new(network);
         let lowering = ClusterLowering { choices: &self.collectives, planned };
         let gpus = self.gpus();
-        let runtime = Runtime::observed(network, gpus, jobs, self.protocol, lowering, observer)?;
-        match self.collectives.own_protocol {
+        let runtime = Runtime::observed(&mut network, gpus, jobs, self.protocol, lowering, observer)?;
+        let outcome = match self.collectives.own_protocol {
             Some(Chosen(own)) => runtime.with_protocol(own.begin()).run(hook),
             None => runtime.run(hook),
-        }
+        }?;
+        let end = outcome.jobs.iter().map(|job| job.end).max().unwrap_or_default();
+        Ok((outcome, network.finished(end)))
     }
 }

@@ -16,12 +16,12 @@
 //! gradients in buckets while others are computed are [`IterationSettings`].
 
 mod allocations;
-mod carried;
 mod classes;
 mod deadlines;
 mod exchange;
 mod fluid;
 mod iteration;
+mod loads;
 mod lowering;
 mod near;
 mod place_class;
@@ -29,18 +29,19 @@ mod plans;
 mod relocation;
 mod repeats;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use plans::{PlannerChoice, PlanningFault};
 
-pub use carried::{LinkTraffic, carried};
 pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 pub(in crate::simulation) use place_class::{PlaceClass, PlaceClasses};
 
 use self::deadlines::CopyDeadline;
-use self::iteration::ProgramsBySettings;
+use self::iteration::{ProgramsBySettings, Steps};
+use self::loads::ChannelLoads;
 use self::lowering::DayLowering;
 use self::plans::{Carries, Plans, as_placed, unplanned};
 use self::repeats::Repeats;
@@ -52,8 +53,12 @@ use super::written::Task;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
-use crate::network::{Connections, GpuSite, PacketNetwork, Route, RouteClass, Routes, gpu_sites};
+use crate::network::{
+    Connections, Counts, GpuSite, LinkLoads, PacketNetwork, Route, RouteClass, Routes, Sampled,
+    Transport as _, gpu_sites,
+};
 use crate::runtime::{self, JobOutcome, Runtime, RuntimeError, RuntimeEvent};
+use crate::system::fabric::ChannelId;
 use crate::system::views::wiring::WiredId;
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
@@ -71,6 +76,11 @@ pub struct PlayedOutcome {
     /// The share of each job's run time that was communication which no computing hid, in the order of the
     /// records; None of a job that took no time.
     pub exposed: Vec<Option<f64>>,
+    /// What channels carried.
+    pub loads: LinkLoads,
+    /// What channels carry of an iteration of each job, in the order of the list, if that was to be kept; nothing of jobs
+    /// of which nobody knows.
+    pub of_iterations: Vec<Box<[(ChannelId, f64)]>>,
 }
 
 /// Plays the jobs on an idle system, iteration by iteration. As flows, an iteration that begins as one before did,
@@ -125,6 +135,7 @@ pub fn play_iterations(
             let needs_sites = programs.copies() || jobs.iter().any(needs_sites);
             let sites = if needs_sites { sites(system, &wiring)? } else { Vec::new() };
             let mut network = Connections::over(&routes, &gpus).with_sites(sites);
+            network = network.counting_channels(system);
             if let Some(bus) = bus {
                 let with_bus = network.with_bus(system, bus).map_err(SettingsError::from);
                 network = with_bus.map_err(ClusterError::from)?;
@@ -168,7 +179,7 @@ fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
     }
 }
 
-fn play_on<'r, T: Carries<'r>>(
+fn play_on<'r, T: Carries<'r> + Counts>(
     network: &mut T,
     cluster: &'r Cluster,
     (plans, programs, repeats): (Plans<'r>, ProgramsBySettings, Option<Repeats>),
@@ -181,7 +192,8 @@ fn play_on<'r, T: Carries<'r>>(
     let queue = Queue::on(system, jobs, sharing, Ends::Played)?;
     let routes = plans.routes();
     let lowering = DayLowering::new(plans, cluster);
-    let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, lowering);
+    let mut network = Sampled::new(network);
+    let runtime = Runtime::new(&mut network, system.gpus(), &[], cluster.protocol, lowering);
     let mut runtime = runtime.map_err(ClusterError::from)?;
     if repeats.is_some() {
         runtime.watch_rest();
@@ -198,6 +210,8 @@ fn play_on<'r, T: Carries<'r>>(
         routes,
         repeats,
         running: Vec::new(),
+        loads: BTreeMap::new(),
+        kept: sharing.keeps_loads.then(|| vec![ChannelLoads::default(); jobs.len()]),
         exposed: vec![None; jobs.len()],
         changed: false,
     };
@@ -207,9 +221,38 @@ fn play_on<'r, T: Carries<'r>>(
     }
     engine.run(&mut shared)?;
     let plans = shared.runtime.lowering_mut().plans.made();
-    let records = shared.queue.into_records();
-    let exposed = records.iter().map(|record| shared.exposed[record.job]).collect();
-    Ok(PlayedOutcome { records, plans, exposed })
+    let Shared { queue, runtime, exposed, kept, .. } = shared;
+    drop(runtime);
+    let records = queue.into_records();
+    let exposed = records.iter().map(|record| exposed[record.job]).collect();
+    let end = records.iter().map(|record| record.finish).max().unwrap_or_default();
+    let loads = network.finished(end);
+    Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations: kept.unwrap_or_default() })
+}
+
+/// What channels carry of an iteration of a job of a variant.
+fn iteration_loads<'r>(
+    (network, lowering): (&impl Carries<'r>, &DayLowering<'r>),
+    (steps, variant, gpus): (&Steps, u32, &[usize]),
+    routes: &Routes<'_>,
+) -> ChannelLoads {
+    let mut loads = BTreeMap::new();
+    let Some(shares) = network.channel_shares() else { return ChannelLoads::default() };
+    if steps.copied.0 > 0 {
+        let sites = gpus.iter().map(|gpu| network.gpu_site(*gpu as u32));
+        let ways = host_ways(sites, routes).unwrap_or_default();
+        loads::add_ways(&ways, steps.copied, shares, &mut loads);
+    }
+    let sizes = steps.buckets.iter().map(|(_, size)| *size);
+    if let Some(exchange) = &steps.exchange {
+        let device = |rank: u32| network.gpu_device(gpus[rank as usize] as u32) as WiredId;
+        for size in sizes {
+            loads::add_exchange((exchange, size), routes, device, shares, &mut loads);
+        }
+    } else {
+        lowering.plans.add_loads(variant, sizes, &mut loads);
+    }
+    loads.into_iter().collect()
 }
 
 /// The share of a job's time in which its ranks, in the mean, communicated and did not compute.
@@ -227,11 +270,11 @@ enum Event<R> {
 }
 
 /// Shared servers: the queue, and the programs of the jobs that run.
-struct Shared<'a, 'n, 'r, T> {
+struct Shared<'a, 'n, 't, 'r, T: Counts> {
     system: &'a System,
     jobs: &'a [Job],
     queue: Queue<'a>,
-    runtime: Runtime<'n, T, DayLowering<'r>>,
+    runtime: Runtime<'n, Sampled<'t, T>, DayLowering<'r>>,
     programs: ProgramsBySettings,
     /// The deadline of copies, if a PCIe bus heeds any.
     deadline: Option<CopyDeadline>,
@@ -241,13 +284,17 @@ struct Shared<'a, 'n, 'r, T> {
     repeats: Option<Repeats>,
     /// The job of each that was admitted.
     running: Vec<usize>,
+    /// What channels carry of an iteration of each that runs, by their indices in the runtime, if iterations may pass.
+    loads: BTreeMap<u32, ChannelLoads>,
+    /// The same of each job that has ended, if that is kept.
+    kept: Option<Vec<ChannelLoads>>,
     /// The share of each job's run time that was communication which no computing hid, once it has ended.
     exposed: Vec<Option<f64>>,
     /// Whether a job has arrived or ended since the queue was looked at.
     changed: bool,
 }
 
-impl<'r, T: Carries<'r>> Model for Shared<'_, '_, 'r, T> {
+impl<'r, T: Carries<'r> + Counts> Model for Shared<'_, '_, '_, 'r, T> {
     type Event = Event<RuntimeEvent<T::Event>>;
     type Error = SimulationError;
     const SETTLES: bool = true;
@@ -306,11 +353,15 @@ impl<'r, T: Carries<'r>> Model for Shared<'_, '_, 'r, T> {
     }
 }
 
-impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
+impl<'r, T: Carries<'r> + Counts> Shared<'_, '_, '_, 'r, T> {
     /// Takes up which programs have ended.
     fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
         while let Some(index) = self.runtime.next_end() {
             let job = self.running[index as usize];
+            let loads = self.loads.remove(&index);
+            if let (Some(kept), Some(loads)) = (&mut self.kept, loads) {
+                kept[job] = loads;
+            }
             self.exposed[job] = exposed_share(&self.runtime.take_outcome(index));
             self.queue.finish(job, now)?;
             if let Some(repeats) = &mut self.repeats {
@@ -325,7 +376,13 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
     fn repeat(&mut self, now: Picoseconds) {
         let Some(repeats) = &mut self.repeats else { return };
         while let Some(job) = self.runtime.next_rested() {
-            repeats.rested(job, &mut self.runtime, now);
+            let Some(passed) = repeats.rested(job, &mut self.runtime, now) else { continue };
+            let (network, _) = self.runtime.planning();
+            for (job, iterations) in passed.iterations {
+                for (channel, bytes) in self.loads.get(&job).into_iter().flatten() {
+                    network.add(*channel, passed.span, bytes * iterations as f64);
+                }
+            }
         }
     }
 
@@ -384,6 +441,12 @@ impl<'r, T: Carries<'r>> Shared<'_, '_, 'r, T> {
             if let (Some(exchange), Some(routes)) = (&steps.exchange, self.routes) {
                 links.extend(exchange.links(network, routes, &gpus));
             }
+            let loads = iteration_loads(
+                (network, lowering),
+                (&steps, variant, &gpus),
+                self.routes.expect("what repeats goes over routes"),
+            );
+            self.loads.insert(index, loads);
             let least = self.programs.of(of).least(self.system, &steps, &gpus);
             repeats.start((index, links, least), &self.runtime, scheduler.now());
         }

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::allocations::{AllocationPlan, AllocationPlans};
 use super::host_ways;
+use super::loads::{ChannelLoads, add, of_schedule};
 use crate::collectives::baselines::Version;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
@@ -16,7 +17,8 @@ use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::{Diagnose, Diagnosis, Registry, UnknownName, instead_of};
 use crate::network::routing::Routing;
 use crate::network::{
-    ConnectionIndex, Connections, GpuSite, PacketNetwork, ResourceId, Routes, Transport,
+    ChannelShares, ConnectionIndex, Connections, Counts, GpuSite, PacketNetwork, ResourceId,
+    Routes, Sampled, Transport,
 };
 use crate::program::kernel::{Kernel, KernelCall};
 use crate::program::lowering::{CollectiveCall, Lowering};
@@ -25,6 +27,7 @@ use crate::simulation::cluster::Opening;
 use crate::simulation::offers::PlannedBy;
 use crate::simulation::queue::Part;
 use crate::system::System;
+use crate::system::fabric::ChannelId;
 use crate::units::Bytes;
 
 /// The variant of a job whose collectives take no plan.
@@ -118,6 +121,23 @@ pub(super) trait Carries<'r>: Transport {
 
     /// Where kernels of programs open theirs; None where the network takes messages alone.
     fn opening(&mut self, routes: &'r Routes<'r>) -> Option<Opening<'_, 'r>>;
+
+    /// Which channels resources are; None where the network takes messages alone.
+    fn channel_shares(&self) -> Option<&ChannelShares>;
+}
+
+impl<'r, T: Carries<'r> + Counts> Carries<'r> for Sampled<'_, T> {
+    fn open(&mut self, schedule: &LoweredSchedule) -> Option<ConnectionIndex> {
+        self.network.open(schedule)
+    }
+
+    fn opening(&mut self, routes: &'r Routes<'r>) -> Option<Opening<'_, 'r>> {
+        self.network.opening(routes)
+    }
+
+    fn channel_shares(&self) -> Option<&ChannelShares> {
+        self.network.channel_shares()
+    }
 }
 
 impl<'r> Carries<'r> for Connections<'r> {
@@ -127,6 +147,10 @@ impl<'r> Carries<'r> for Connections<'r> {
 
     fn opening(&mut self, routes: &'r Routes<'r>) -> Option<Opening<'_, 'r>> {
         Some(Opening { network: self, routes })
+    }
+
+    fn channel_shares(&self) -> Option<&ChannelShares> {
+        self.shares()
     }
 }
 
@@ -138,12 +162,16 @@ impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
     fn opening(&mut self, _: &'r Routes<'r>) -> Option<Opening<'_, 'r>> {
         None
     }
+
+    fn channel_shares(&self) -> Option<&ChannelShares> {
+        None
+    }
 }
 
 /// A plan as a job's ranks play it.
 enum Form {
-    /// Under NCCL's protocol, over these links, ascending.
-    Kernel(KernelCall, Box<[ResourceId]>),
+    /// Under NCCL's protocol, over these links, ascending, and what channels carry of it.
+    Kernel(KernelCall, Box<[ResourceId]>, ChannelLoads),
     /// Under MPI's.
     Messages(MessageSchedule),
 }
@@ -264,7 +292,10 @@ impl<'r> Plans<'r> {
             if let Some(first) = network.open(&lowered) {
                 let call = self.shared(lowered.call_in_pieces(size, pieces, first));
                 let links: BTreeSet<ResourceId> = lowered.links().collect();
-                return Ok(Form::Kernel(call, links.into_iter().collect()));
+                let shares = network.channel_shares();
+                let loads = shares.map(|shares| of_schedule(&lowered, size, shares));
+                let (links, loads) = (links.into_iter().collect(), loads.unwrap_or_default());
+                return Ok(Form::Kernel(call, links, loads));
             }
         }
         Ok(Form::Messages(MessageSchedule::new(schedule)?.on_its_ways(system)))
@@ -280,13 +311,27 @@ impl<'r> Plans<'r> {
     ) -> Option<BTreeSet<ResourceId>> {
         let mut links = BTreeSet::new();
         for size in sizes {
-            if let Some(Form::Kernel(_, used)) = self.form_of(variant, size) {
+            if let Some(Form::Kernel(_, used, _)) = self.form_of(variant, size) {
                 links.extend(used.iter().copied());
             }
         }
         let ways = host_ways(sites, self.routes?)?;
         links.extend(ways.iter().flat_map(|way| way.uses.iter().map(|(link, _)| *link)));
         Some(links)
+    }
+
+    /// What channels carry of buckets that a job of a variant reduces by kernels.
+    pub(super) fn add_loads(
+        &self,
+        variant: u32,
+        sizes: impl Iterator<Item = Bytes>,
+        loads: &mut BTreeMap<ChannelId, f64>,
+    ) {
+        for size in sizes {
+            if let Some(Form::Kernel(.., of_size)) = self.form_of(variant, size) {
+                add(of_size, loads);
+            }
+        }
     }
 
     /// The next job that is admitted has this variant.
@@ -313,7 +358,7 @@ impl Lowering for Plans<'_> {
     }
 
     fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
-        let Form::Kernel(kernel, _) = self.form_of(call.variant, call.size)? else { return None };
+        let Form::Kernel(kernel, ..) = self.form_of(call.variant, call.size)? else { return None };
         Some(kernel.clone())
     }
 

@@ -56,6 +56,14 @@ impl State {
     }
 }
 
+/// Iterations that are not played.
+pub(super) struct Passed {
+    /// How many of each job.
+    pub(super) iterations: Vec<(u32, u64)>,
+    /// From when until when.
+    pub(super) span: (Picoseconds, Picoseconds),
+}
+
 /// The jobs that run, by their indices in the runtime, and who shares links with whom.
 #[derive(Debug)]
 pub(super) struct Repeats {
@@ -166,9 +174,9 @@ impl Repeats {
         job: u32,
         runtime: &mut Runtime<'_, T, L>,
         now: Picoseconds,
-    ) {
+    ) -> Option<Passed> {
         if !self.running.contains_key(&job) {
-            return;
+            return None;
         }
         let group = self.group(job);
         let state = |runtime: &Runtime<'_, T, L>, time| -> Option<State> {
@@ -180,16 +188,16 @@ impl Repeats {
         let seen = &mut self.running.get_mut(&first).expect("it runs").seen;
         if seen.last().is_some_and(|last| last.time >= now) {
             // Another of its ranks has said so, or its iterations pass.
-            return;
+            return None;
         }
-        let Some(current) = state(runtime, now) else { return };
+        let current = state(runtime, now)?;
         let before = seen.iter().rev().find(|earlier| current.is_like(earlier)).cloned();
         let Some(before) = before else {
             if seen.len() == REMEMBERED {
                 seen.remove(0);
             }
             seen.push(current);
-            return;
+            return None;
         };
         seen.clear();
         let span = now.0 - before.time.0;
@@ -205,12 +213,15 @@ impl Repeats {
         let until = self.nothing_until().0.min(u64::MAX - span);
         times = times.min(until.saturating_sub(now.0) / span);
         let passed = Picoseconds(span * times);
+        let mut iterations = Vec::with_capacity(group.len());
         for (job, (rest, then)) in group.iter().zip(current.jobs.iter().zip(&before.jobs)) {
             runtime.pass(*job, (then, rest), times as u32, passed);
+            iterations.push((*job, u64::from(rest.iterations_since(then)) * times));
         }
         let later = state(runtime, Picoseconds(now.0 + passed.0));
         let seen = &mut self.running.get_mut(&first).expect("it runs").seen;
         seen.extend(later);
+        Some(Passed { iterations, span: (now, Picoseconds(now.0 + passed.0)) })
     }
 
     /// No job comes or goes before.

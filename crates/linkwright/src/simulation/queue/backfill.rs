@@ -196,6 +196,7 @@ mod tests {
             discipline: QueueDiscipline::Backfill,
             unhealthy: &[],
             alone: None,
+            keeps_loads: false,
         };
         let queue = Queue::new(vec![&machine], jobs, sharing, Ends::Played).unwrap();
         let mut once = Once { queue, started: Vec::new() };

@@ -37,7 +37,9 @@ pub fn simulate(
     let unhealthy: Vec<_> = unhealthy.iter().map(|gpu| (0, gpu)).collect();
     let (servers, machines) = (ServerChoice::FirstFit, std::slice::from_ref(machine));
     let unhealthy = &unhealthy;
-    let sharing = Sharing { machines, policy, servers, discipline, unhealthy, alone: None };
+    let alone = None;
+    let keeps_loads = false;
+    let sharing = Sharing { machines, policy, servers, discipline, unhealthy, alone, keeps_loads };
     let ends = Ends::ByFormula(BandwidthModel::Sound);
     run(Queue::new(vec![machine], jobs, sharing, ends)?, jobs, hook)
 }

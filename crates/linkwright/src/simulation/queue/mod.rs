@@ -75,6 +75,8 @@ pub struct Sharing<'a> {
     pub unhealthy: &'a [(usize, usize)],
     /// Where each job runs, in place of what the policy says: then jobs run one after another, each alone.
     pub alone: Option<&'a [Place]>,
+    /// Whether what channels carry of each job is kept.
+    pub keeps_loads: bool,
 }
 
 /// A job's GPUs in each of its servers, in the order of its ranks.

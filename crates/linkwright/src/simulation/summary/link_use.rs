@@ -1,23 +1,16 @@
 //! Tells how much of each family of links the jobs of a day took.
 //!
-//! It leaves out jobs by a formula and MPI's algorithms: they have no plans that say what links carry.
+//! It leaves out jobs by a formula, which send nothing.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::simulation::day::DayChoices;
-use crate::simulation::error::SimulationError;
-use crate::simulation::job::Job;
-use crate::simulation::played::{IterationSettings, PlannerChoice, carried};
+use crate::network::{InnerCounts, LinkLoads};
 use crate::simulation::queue::JobRecord;
 use crate::system::System;
-use crate::system::views::tables::links;
-use crate::table::{Column, Table};
+use crate::system::fabric::ChannelId;
 use crate::units::Picoseconds;
-
-/// One direction of a link: where it begins, where it ends, and its kind.
-type Direction = (String, String, String);
 
 /// Holds the mean use of each family of links, weighted by bandwidth, as shares of what they could have carried until
 /// the last job ended. None of a family that the system does not have, and of days without plans.
@@ -39,71 +32,26 @@ fn family(kind: &str) -> Option<usize> {
 }
 
 impl LinkUse {
-    /// Gives what a day's jobs took of a system's links until the last one ended.
-    ///
-    /// # Errors
-    /// As [`carried`].
-    pub fn of(
-        system: &System,
-        choices: &DayChoices,
-        jobs: &[Job],
-        records: &[JobRecord],
-    ) -> Result<Self, SimulationError> {
+    /// Gives what a day's jobs took of a system's links until the last one ended, by what channels carried.
+    #[must_use]
+    pub fn of(system: &System, loads: Option<&LinkLoads>, records: &[JobRecord]) -> Self {
         let makespan = records.iter().map(|record| record.finish).max().unwrap_or_default();
-        if choices.run_time.is_formula()
-            || choices.planner == PlannerChoice::Mpi
-            || makespan == Picoseconds(0)
-        {
-            return Ok(Self::default());
-        }
-        let IterationSettings { host_copies, bucket, .. } = choices.iteration;
-        let settings = IterationSettings { host_copies, bucket, ..IterationSettings::default() };
-        let of_links = carried(system, (choices.planner, settings), jobs, records)?;
-        let data: BTreeMap<Direction, f64> = of_links
-            .iter()
-            .map(|link| {
-                let name = |device| system.device_name(device);
-                ((name(link.from), name(link.to), link.kind.name().to_owned()), link.bytes)
-            })
-            .collect();
+        let Some(loads) = loads.filter(|_| makespan > Picoseconds(0)) else {
+            return Self::default();
+        };
         let (mut moved, mut whole) = ([0.0; 3], [0.0; 3]);
-        for (direction, could) in could_carry(system) {
-            if let Some(family) = family(&direction.2) {
-                let bytes = data.get(&direction).copied().unwrap_or_default();
-                moved[family] += bytes / (could * makespan.as_seconds()) * could;
-                whole[family] += could;
+        let counted = loads.channels.iter().map(|(channel, bytes)| (*channel, bytes.iter().sum()));
+        let data: BTreeMap<ChannelId, u64> = counted.collect();
+        for channel in 0..system.channels() as ChannelId {
+            let link = system.channel(channel);
+            let is_unknown = loads.inner == InnerCounts::Nothing && system.is_inner(channel);
+            if let Some(family) = family(link.kind.name()).filter(|_| !is_unknown) {
+                let bytes = data.get(&channel).copied().unwrap_or(0);
+                moved[family] += bytes as f64 / makespan.as_seconds();
+                whole[family] += link.bandwidth.0 as f64;
             }
         }
         let share = |family: usize| (whole[family] > 0.0).then(|| moved[family] / whole[family]);
-        Ok(Self { nvlink_use: share(0), pcie_use: share(1), network_use: share(2) })
-    }
-}
-
-/// Gives the bandwidth of each direction of a system's links, in bytes per second.
-fn could_carry(system: &System) -> BTreeMap<Direction, f64> {
-    let table = links(system);
-    let (begins, ends, kinds) = (texts(&table, "a"), texts(&table, "b"), texts(&table, "kind"));
-    let (counts, bandwidths) = (wholes(&table, "count"), wholes(&table, "bandwidth"));
-    let mut could: BTreeMap<Direction, u64> = BTreeMap::new();
-    for row in 0..table.row_count() {
-        let most = counts[row] * bandwidths[row];
-        for (begin, end) in [(&begins[row], &ends[row]), (&ends[row], &begins[row])] {
-            *could.entry((begin.clone(), end.clone(), kinds[row].clone())).or_default() += most;
-        }
-    }
-    could.into_iter().map(|(direction, most)| (direction, most as f64)).collect()
-}
-
-fn texts<'a>(table: &'a Table, name: &str) -> &'a [String] {
-    match table.column(name).map(|column| &column.values) {
-        Some(Column::Utf8(values)) => values,
-        _ => unreachable!("links have names and kinds"),
-    }
-}
-
-fn wholes<'a>(table: &'a Table, name: &str) -> &'a [u64] {
-    match table.column(name).map(|column| &column.values) {
-        Some(Column::UInt64(values)) => values,
-        _ => unreachable!("links have counts and bandwidths"),
+        Self { nvlink_use: share(0), pcie_use: share(1), network_use: share(2) }
     }
 }

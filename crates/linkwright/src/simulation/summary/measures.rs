@@ -9,11 +9,9 @@ use super::link_use::LinkUse;
 use super::quartiles::at_fraction;
 use super::sorted;
 use super::time_parts::{JobTimes, TimeParts};
-use crate::simulation::day::DayChoices;
-use crate::simulation::error::SimulationError;
+use crate::simulation::day::{DayChoices, DayOutcome};
 use crate::simulation::job::Job;
 use crate::simulation::power::{GpuPower, gpu_energy, held_by_day};
-use crate::simulation::queue::JobRecord;
 use crate::system::System;
 
 /// Curves of distributions have as many points, the first at none of the jobs, the last at all.
@@ -50,23 +48,22 @@ pub struct DayMeasures {
 
 impl DayMeasures {
     /// Sums up a day on GPUs with these powers; None of a day without jobs.
-    ///
-    /// # Errors
-    /// As [`carried`](crate::simulation::played::carried).
+    #[must_use]
     pub fn of(
         system: &System,
         choices: &DayChoices,
         jobs: &[Job],
-        records: &[JobRecord],
+        day: &DayOutcome,
         powers: &[GpuPower],
-    ) -> Result<Option<Self>, SimulationError> {
+    ) -> Option<Self> {
+        let records = &day.records[..];
         let each = records.iter().map(|record| JobTimes::of(&jobs[record.job], record));
         let each: Vec<JobTimes> = each.collect();
         let gpus = system.gpus() as usize;
         let mut out_of_order = choices.unhealthy.clone();
         out_of_order.sort_unstable();
         out_of_order.dedup();
-        let Some(parts) = TimeParts::of(&each, gpus - out_of_order.len()) else { return Ok(None) };
+        let parts = TimeParts::of(&each, gpus - out_of_order.len())?;
         let times = sorted(each.iter().map(JobTimes::job_time));
         let waits = sorted(each.iter().map(|job| job.wait));
         let makespan = each.iter().map(|job| job.finish).fold(0.0, f64::max);
@@ -82,19 +79,19 @@ impl DayMeasures {
             let last = (SHARES - 1) as f64;
             (0..SHARES).map(|step| at_fraction(ordered, step as f64 / last)).collect()
         };
-        Ok(Some(Self {
+        Some(Self {
             parts,
             job_time_95: at_fraction(&times, 0.95),
             wait_95: at_fraction(&waits, 0.95),
             makespan,
             gpu_use: (whole > 0.0).then(|| parts.gpu_seconds / whole),
-            links: LinkUse::of(system, choices, jobs, records)?,
+            links: LinkUse::of(system, day.loads.as_ref(), records),
             gpu_energy: energy.whole,
             has_rest: energy.has_rest,
             held,
             job_times: curve(&times),
             waits: curve(&waits),
-        }))
+        })
     }
 
     /// Gives the values of [`MEASURES`], in their order.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use linkwright::program::{CollectiveKind, Operation, Program, RankBuilder, WORLD};
 use linkwright::scenario::{
-    Asked, Built, Given, PlayedScenario, ReadyJobs, Run, Scenario, play as play_scenario,
+    Built, Given, PlayedScenario, ReadyJobs, Run, Scenario, play as play_scenario,
 };
 use linkwright::simulation::cluster::{links, tables as of_programs};
-use linkwright::simulation::played::{PlannerChoice, carried};
 use linkwright::simulation::power::{held_by_day, held_by_programs, powers};
 use linkwright::simulation::tables as of_days;
 use linkwright::table::Table;
@@ -66,7 +65,7 @@ pub fn played(
     let run = Run { policy: None, intervals: 10_000 };
     let found = play_scenario(&scenario, &built, run, &mut |_| ControlFlow::Continue(()));
     let found = found.map_err(|error| error.to_string())?;
-    let mut tables = tables(&scenario, &built, &found);
+    let mut tables = tables(&built, &found);
     tables.extend(heat(&built, &found));
     Ok(Played { tables, notes: built.notes })
 }
@@ -84,7 +83,6 @@ fn heat(Built { cluster, package, .. }: &Built, played: &PlayedScenario) -> Opti
 
 /// The tables that a run of this kind writes.
 fn tables(
-    scenario: &Scenario,
     Built { cluster, work, .. }: &Built,
     played: &PlayedScenario,
 ) -> Vec<Table> {
@@ -95,12 +93,9 @@ fn tables(
                 of_days::jobs(jobs, &day.records, &system.first_gpus()),
                 of_days::gpus_per_server(&day.records),
             ];
-            if let (Some(_), Asked::Mix(mix)) = (day.plans, &scenario.asked)
-                && mix.choices.planner != PlannerChoice::Mpi
-            {
-                let choices = (mix.choices.planner, mix.choices.iteration);
-                let links = carried(system, choices, jobs, &day.records);
-                found.push(of_days::carried(system, &links.expect("what was played")));
+            if let Some(loads) = &day.loads {
+                let end = day.records.iter().map(|record| record.finish).max().unwrap_or_default();
+                found.push(links::links_of_day(system, loads, end));
             }
             found
         }

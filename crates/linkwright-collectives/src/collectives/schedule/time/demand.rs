@@ -50,20 +50,14 @@ impl LoweredSchedule {
         carried
     }
 
-    /// What data a run over `size` bytes, as nccl-tests counts them, moves over each resource that it uses: without the
-    /// protocol's flags, and without the part of a switch's capacity that goes unused.
-    #[must_use]
-    pub fn data(&self, size: Bytes) -> BTreeMap<ResourceId, f64> {
-        let mut of_resource = BTreeMap::new();
+    /// Tells what data a run over `size` bytes, as nccl-tests counts them, moves over which resources, each with its part of
+    /// the data: without the protocol's flags, and without the part of a switch's capacity that goes unused.
+    pub fn each_data(&self, size: Bytes, mut tell: impl FnMut(&[(ResourceId, f64)], f64)) {
         let chunk = size.0 as f64 / self.chunks_of_longest() as f64;
         for (connection, sent) in self.sent() {
             let path = &self.paths[connection as usize];
-            for (resource, share) in &path.uses {
-                *of_resource.entry(*resource).or_default() +=
-                    share * sent * chunk * path.efficiency;
-            }
+            tell(&path.uses, sent * chunk * path.efficiency);
         }
-        of_resource
     }
 
     /// What a run over `size` bytes, as nccl-tests counts them, asks of each resource that it uses, by

@@ -193,7 +193,11 @@ impl LoweredSchedule {
 
     /// Opens its connections on a network over the same links; returns the first.
     pub fn open(&self, network: &mut Connections<'_>) -> ConnectionIndex {
-        let open = |path: &OpenPath| network.open_limited(&path.uses, path.latency, path.limit);
+        let open = |path: &OpenPath| {
+            let opened = network.open_limited(&path.uses, path.latency, path.limit);
+            network.carries_data(opened, self.protocol.data_share * path.efficiency);
+            opened
+        };
         let opened = self.paths.iter().map(open);
         opened.reduce(|first, _| first).unwrap_or(0)
     }
@@ -253,22 +257,10 @@ impl LoweredSchedule {
 
     /// Adds to each resource the data of what its connections carried.
     pub(super) fn add_loads(&self, carried: &[Bytes], loads: &mut [f64]) {
-        self.add(carried, loads, |path, bytes| bytes * self.protocol.data_share * path.efficiency);
-    }
-
-    /// Takes from what each resource carried, counted as the connections did, what was no data: flags,
-    /// and the part of a switch's capacity that goes unused.
-    pub fn correct_loads(&self, carried: &[Bytes], loads: &mut [f64]) {
-        self.add(carried, loads, |path, bytes| {
-            bytes * self.protocol.data_share * path.efficiency - bytes
-        });
-    }
-
-    fn add(&self, carried: &[Bytes], loads: &mut [f64], data_of: impl Fn(&OpenPath, f64) -> f64) {
         for (carried, path) in carried.iter().zip(&self.paths) {
-            let carried = data_of(path, carried.0 as f64);
+            let data = carried.0 as f64 * self.protocol.data_share * path.efficiency;
             for (resource, share) in &path.uses {
-                loads[*resource] += share * carried;
+                loads[*resource] += share * data;
             }
         }
     }

@@ -34,8 +34,6 @@ pub(super) struct Taken {
 pub(super) struct Kernels {
     pub(super) calls: BTreeMap<Bytes, KernelCall>,
     pub(super) taken: Vec<Taken>,
-    /// What was opened, with its first connection.
-    pub(super) opened: Vec<(ConnectionIndex, LoweredSchedule)>,
 }
 
 impl Kernels {
@@ -51,8 +49,10 @@ impl Kernels {
         let ids: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
         let question = Question::new(system, &ids, ground.collective());
         let (mut offers, mut times) = (Offers::new(by, &question)?, KnownTimes::default());
-        let mut kernels = Self { calls: BTreeMap::new(), taken: Vec::new(), opened: Vec::new() };
+        let mut kernels = Self { calls: BTreeMap::new(), taken: Vec::new() };
         let mut known: Vec<Schedule> = Vec::new();
+        // What was opened for each, with its first connection.
+        let mut opened: Vec<(ConnectionIndex, LoweredSchedule)> = Vec::new();
         for size in sizes {
             let whole = whole_buffer(kind, *size, gpus.len());
             let (plan, timing) = offers.fastest(&question, whole, &mut times)?;
@@ -66,12 +66,12 @@ impl Kernels {
                 None => {
                     let protocol = protocol_of(&Schedule { pacing, ..schedule.clone() }, system)?;
                     let lowered = LoweredSchedule::new(&schedule, opening.routes, &protocol)?;
-                    kernels.opened.push((lowered.open(opening.network), lowered));
+                    opened.push((lowered.open(opening.network), lowered));
                     known.push(schedule);
                     known.len() - 1
                 }
             };
-            let (first, lowered) = &kernels.opened[at];
+            let (first, lowered) = &opened[at];
             let call = match pacing {
                 Pacing::SideBySide { chunk, .. } => lowered.call(whole, chunk, *first)?,
                 Pacing::InTurns | Pacing::InParallel => {

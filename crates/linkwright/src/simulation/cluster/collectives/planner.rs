@@ -13,9 +13,7 @@ use crate::collectives::messages::MessageSchedule;
 use crate::collectives::plan::{
     OneHop, Packing, Plan, PlanError, Planner, Question, ThreePhase, plan,
 };
-use crate::collectives::time::LoweredSchedule;
 use crate::engine::{Hook, Progress};
-use crate::network::ConnectionIndex;
 use crate::program::kernel::KernelCall;
 use crate::program::{CollectiveKind, CommunicatorId, Operation, Rank};
 use crate::runtime::{ProgramJob, RuntimeError, validate};
@@ -109,8 +107,6 @@ pub(in crate::simulation) struct Planned {
     /// The plan of a job's communicator for a collective with that place of the root.
     of: BTreeMap<(u32, CommunicatorId, CollectiveKind, u32), u32>,
     list: Vec<PlannedCollective>,
-    /// What was opened for kernels, with its first connection.
-    opened: Vec<(ConnectionIndex, LoweredSchedule)>,
     /// The form of each plan that was made.
     known: BTreeMap<Same, u32>,
     /// Says what took each form.
@@ -187,7 +183,6 @@ impl Planned {
                             let by = cluster.collectives.kernels_by();
                             let made = Kernels::new(&cluster.system, by, &ground, &sizes, opening);
                             let made = made.map_err(|error| refuse(error.into()))?;
-                            self.opened.extend(made.opened);
                             (Form::Kernels(made.calls), made.taken)
                         }
                         None => {
@@ -247,11 +242,6 @@ impl Planned {
             Form::Messages(_) => None,
             Form::Kernels(calls) => calls.get(&size),
         }
-    }
-
-    /// What was opened for kernels, with its first connection.
-    pub(in crate::simulation::cluster) fn opened(&self) -> &[(ConnectionIndex, LoweredSchedule)] {
-        &self.opened
     }
 
     /// What was planned.

@@ -103,17 +103,21 @@ impl Phase {
     /// Computing and reducing by a plan for each bucket, which is ready when so much has been computed since the
     /// one before, and reduced after that.
     ///
+    /// `tell` hears of the schedule of each size of buckets.
+    ///
     /// From the first bucket on its way to the end of the last, all are one: what they move in that time.
     pub(super) fn reducing(
         buckets: &[(Picoseconds, Bytes, AllocationPlan)],
         (system, channels): (&System, &HostChannels),
         routes: &Routes<'_>,
+        mut tell: impl FnMut(Bytes, &LoweredSchedule),
     ) -> Result<Self, PlanningFault> {
         let mut known: BTreeMap<Bytes, Load> = BTreeMap::new();
         for (_, size, plan) in buckets {
             if !known.contains_key(size) {
                 let protocol = protocol_of(&plan.schedule, system)?;
                 let lowered = LoweredSchedule::new(&plan.schedule, routes, &protocol)?;
+                tell(*size, &lowered);
                 let launch = protocol.launch.min(plan.time);
                 let time = Picoseconds(plan.time.0 - launch.0);
                 known.insert(*size, Load { time, launch, demand: lowered.demand(*size) });

@@ -34,14 +34,19 @@ use super::allocations::{AllocationPlans, Ranks};
 use super::deadlines::CopyDeadline;
 use super::exchange::Exchange;
 use super::iteration::{ProgramsBySettings, at_rate};
+use super::loads::{ChannelLoads, add, add_exchange, add_ways, of_schedule};
 use super::plans::{PlannerChoice, PlanningFault, as_placed};
 use super::{host_ways, sites};
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
-use crate::network::{GpuSite, HostChannels, PcieSettings, ResourceId, Route, RouteClass, Routes};
+use crate::network::{
+    ChannelShares, GpuSite, HostChannels, LoadHistory, PcieSettings, ResourceId, Route, RouteClass,
+    Routes,
+};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
+use crate::system::fabric::ChannelId;
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
@@ -73,6 +78,9 @@ pub(super) fn play(
         users: vec![Vec::new(); routes.capacities().len()],
         tight: vec![false; routes.capacities().len()],
         channels: HostChannels::new(&routes, bus),
+        shares: ChannelShares::new(system, &routes),
+        history: LoadHistory::default(),
+        kept: sharing.keeps_loads.then(|| vec![ChannelLoads::default(); jobs.len()]),
         routes: &routes,
         running: BTreeMap::new(),
         computed: vec![0.0; jobs.len()],
@@ -89,7 +97,10 @@ pub(super) fn play(
         let run_time = (record.finish.0 - record.start.0) as f64;
         (run_time > 0.0).then(|| (1.0 - fluid.computed[record.job] / run_time).max(0.0))
     });
-    Ok(PlayedOutcome { exposed: exposed.collect(), records, plans })
+    let exposed = exposed.collect();
+    let loads = fluid.history.finished(fluid.shares.inner());
+    let of_iterations = fluid.kept.unwrap_or_default();
+    Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations })
 }
 
 /// A job arrives.
@@ -99,6 +110,8 @@ struct Arrival(usize);
 /// A job that runs.
 struct Running {
     iteration: Iteration,
+    /// What channels carry of one.
+    loads: ChannelLoads,
     /// What was left at `since`, in parts of an iteration of [`WHOLE`].
     left: u128,
     since: Picoseconds,
@@ -109,10 +122,21 @@ struct Running {
 
 impl Running {
     /// Takes up what has been done until now.
-    fn settle(&mut self, now: Picoseconds) {
+    fn settle(&mut self, now: Picoseconds, history: &mut LoadHistory) {
         let elapsed = u128::from(now.0 - self.since.0);
         let done = elapsed * u128::from(WHOLE) / u128::from(self.length.0);
-        self.left = self.left.saturating_sub(done);
+        self.advance(done.min(self.left), now, history);
+    }
+
+    /// So much more of it is done, in parts of an iteration.
+    fn advance(&mut self, done: u128, now: Picoseconds, history: &mut LoadHistory) {
+        if done > 0 {
+            let iterations = done as f64 / WHOLE as f64;
+            for (channel, bytes) in &self.loads {
+                history.add(*channel, (self.since, now), bytes * iterations);
+            }
+        }
+        self.left -= done;
         self.since = now;
     }
 
@@ -144,6 +168,11 @@ struct Fluid<'a, 'r> {
     routes: &'a Routes<'r>,
     /// What they carry.
     channels: HostChannels,
+    /// Which channels they are.
+    shares: ChannelShares,
+    history: LoadHistory,
+    /// What channels carry of an iteration of each job that has ended, if that is kept.
+    kept: Option<Vec<ChannelLoads>>,
     running: BTreeMap<usize, Running>,
     /// What each job that has started computes until its end, in picoseconds.
     computed: Vec<f64>,
@@ -204,10 +233,12 @@ impl Fluid<'_, '_> {
         let of = &self.jobs[job];
         let planning =
             |fault| SimulationError::Planning { job: of.name.clone(), fault: Box::new(fault) };
-        let iteration = self.iteration(job)?.map_err(planning)?;
+        let mut loads = BTreeMap::new();
+        let iteration = self.iteration(job, &mut loads)?.map_err(planning)?;
+        let loads: ChannelLoads = loads.into_iter().collect();
         let left = u128::from(of.iterations) * u128::from(WHOLE);
         let length = iteration.alone();
-        let started = Running { iteration, left, since: now, length, end: now };
+        let started = Running { iteration, loads, left, since: now, length, end: now };
         self.running.insert(job, started);
         for index in 0..self.running[&job].iteration.peaks.len() {
             let (resource, _) = self.running[&job].iteration.peaks[index];
@@ -220,6 +251,7 @@ impl Fluid<'_, '_> {
     fn iteration(
         &mut self,
         job: usize,
+        loads: &mut BTreeMap<ChannelId, f64>,
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let is_exchange = self.jobs[job].is_exchange();
@@ -234,14 +266,22 @@ impl Fluid<'_, '_> {
         self.computed[job] = computed * self.jobs[job].iterations as f64;
         let mut phases = Vec::new();
         if steps.copied.0 > 0 {
-            phases.push(self.copying(job, steps.copied, &gpus)?);
+            phases.push(self.copying(job, steps.copied, &gpus, loads)?);
         }
         let computed =
             steps.buckets.iter().map(|(compute, size)| (at_rate(*compute, slowest), *size));
         let computed: Vec<(Picoseconds, Bytes)> = computed.collect();
         match (&steps.exchange, &ranks) {
-            (Some(exchange), _) => phases.push(self.exchanging(&computed, exchange, &gpus)),
-            (None, Some(ranks)) if gpus.len() > 1 => match self.reducing(&computed, ranks) {
+            (Some(exchange), _) => {
+                let device = |rank: u32| self.routes.wiring().gpu(gpus[rank as usize]);
+                for (_, size) in &computed {
+                    let moved = (exchange, *size);
+                    add_exchange(moved, self.routes, device, &self.shares, loads);
+                }
+                phases.push(self.exchanging(&computed, exchange, &gpus));
+            }
+            (None, Some(ranks)) if gpus.len() > 1 => match self.reducing(&computed, ranks, loads)
+            {
                 Ok(phase) => phases.push(phase),
                 Err(fault) => return Ok(Err(fault)),
             },
@@ -258,13 +298,27 @@ impl Fluid<'_, '_> {
         &mut self,
         computed: &[(Picoseconds, Bytes)],
         ranks: &Ranks,
+        loads: &mut BTreeMap<ChannelId, f64>,
     ) -> Result<Phase, PlanningFault> {
         let mut buckets = Vec::with_capacity(computed.len());
         for (compute, size) in computed {
             let plan = self.plans.of(self.system, ranks, *size)?;
             buckets.push((*compute, *size, plan));
         }
-        Phase::reducing(&buckets, (self.system, &self.channels), self.routes)
+        let mut known: BTreeMap<Bytes, ChannelLoads> = BTreeMap::new();
+        let shares = &self.shares;
+        let phase = Phase::reducing(
+            &buckets,
+            (self.system, &self.channels),
+            self.routes,
+            |size, lowered| {
+                known.insert(size, of_schedule(lowered, size, shares));
+            },
+        )?;
+        for (_, size) in computed {
+            add(&known[size], loads);
+        }
+        Ok(phase)
     }
 
     /// Gives the phase in which these GPUs compute and exchange along the edges of a pattern.
@@ -288,10 +342,17 @@ impl Fluid<'_, '_> {
     }
 
     /// Images on their way to all GPUs of a job.
-    fn copying(&self, index: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
+    fn copying(
+        &self,
+        index: usize,
+        size: Bytes,
+        gpus: &[usize],
+        loads: &mut BTreeMap<ChannelId, f64>,
+    ) -> Result<Phase, SimulationError> {
         let job = || self.jobs[index].name.clone();
         let ways = host_ways(gpus.iter().map(|gpu| self.sites[*gpu]), self.routes);
         let mut ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
+        add_ways(&ways, size, &self.shares, loads);
         for part in ways.iter_mut().flat_map(|way| &mut way.uses) {
             *part = self.channels.of_copy(*part);
         }
@@ -303,7 +364,11 @@ impl Fluid<'_, '_> {
 
     /// A job gives its links back.
     fn end(&mut self, job: usize) {
-        let Some(ended) = self.running.remove(&job) else { return };
+        let Some(mut ended) = self.running.remove(&job) else { return };
+        ended.advance(ended.left, ended.end, &mut self.history);
+        if let Some(kept) = &mut self.kept {
+            kept[job] = std::mem::take(&mut ended.loads);
+        }
         self.ends.remove(&(ended.end, job));
         for (resource, _) in ended.iteration.peaks {
             self.users[resource].retain(|user| *user != job);
@@ -370,7 +435,8 @@ impl Fluid<'_, '_> {
             }
             let (looked_at, others) = self.together(job, &reached);
             for job in looked_at.iter().chain(&others) {
-                self.running.get_mut(job).expect("it runs").settle(now);
+                let running = self.running.get_mut(job).expect("it runs");
+                running.settle(now, &mut self.history);
             }
             let own = |job: &usize| {
                 let running = &self.running[job];
