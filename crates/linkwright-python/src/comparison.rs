@@ -184,7 +184,6 @@ pub fn refused(
 ) -> PyErr {
     match error {
         ComparisonError::Input(error) => input(*error),
-        ComparisonError::Day(error) => errors::simulation(error),
         ComparisonError::Play(error) => match *error {
             PlayError::Day(error) => errors::simulation(error),
             PlayError::Policy(error) => errors::allocation_choice(error),

@@ -25,6 +25,7 @@ from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_summary
 from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.server.attribution import attribution_summary
 from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
 
@@ -156,6 +157,7 @@ def compare(
         typer.Option(metavar="FILE", help="Keep every finished run here, and go on from there."),
     ] = None,
     prices: Prices = None,
+    attribute: Attribute = False,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -165,6 +167,8 @@ def compare(
     the mean, throughput, GPU-seconds and the load. Speed-ups are ratios of the run times of the
     sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
     of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
+
+    With --attribute, the gain of each variant is told in three parts: waiting, placement and neighbours.
 
     With --seeds, jobs of GPUs tell what each choice is worth: each key in which the baseline
     differs alone, all together, and what is left over, with 95 % intervals.
@@ -195,6 +199,7 @@ def compare(
             seeds=seeds,
             machines=machine or (),
             prices=prices,
+            attribute=attribute,
         )
     if not isinstance(played, ScenarioRun):
         runs.show(played, wanted, watch)
@@ -209,6 +214,7 @@ def compare(
         "parts": played.named_parts,
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
+        **attribution_summary(played.results, played.compared_with),
         **heat_summary(played.heats),
         **({} if played.bills is None else {"hardware": played.bills.summary()}),
     }

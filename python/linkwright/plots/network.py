@@ -1,4 +1,4 @@
-"""Charts of programs on a system: their times, their messages, and the load of every link."""
+"""Charts of a system's network: messages, the load of every link, and the times of programs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import altair as alt
 from linkwright import ClusterRun
 from linkwright.plot import BLUE, GREY, ORANGE, chart_title, inline_chart, rounded
 from linkwright.plots.shapes import by_name, parts_of_times
+from linkwright.summaries.links import LinkLoads
 from linkwright.summaries.programs import busiest_links, job_summaries
 
 __all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
@@ -87,12 +88,17 @@ def message_latencies(run: ClusterRun, *, title: str = "How long messages took")
     return chart
 
 
-def link_loads(run: ClusterRun, *, title: str = "Load of the links, by level") -> alt.Chart:
-    """How many links of each level were how busy: the share at or above each utilisation."""
+def link_loads(of: LinkLoads, *, title: str = "Load of the links, by level") -> alt.Chart:
+    """How many links of each level were how busy: the share at or above each utilisation.
+
+    A level of which nobody knows is left out.
+    """
     rows: list[dict[str, Any]] = []
-    by_level: dict[str, list[float]] = {row["level"]: [] for row in run.levels()}
-    for row in run.links():
-        by_level[row["level"]].append(row["utilisation"])
+    known = (row["level"] for row in of.levels if row["mean"] is not None)
+    by_level: dict[str, list[float]] = {level: [] for level in known}
+    for row in of.links:
+        if row["level"] in by_level:
+            by_level[row["level"]].append(row["utilisation"])
     for level, loads in by_level.items():
         loads.sort(reverse=True)
         # A hundred steps draw the same line as ten thousand links.
@@ -119,22 +125,22 @@ def link_loads(run: ClusterRun, *, title: str = "Load of the links, by level") -
     return chart
 
 
-def link_heat_map(run: ClusterRun, *, title: str = "How busy every link was") -> alt.TopLevelMixin:
+def link_heat_map(of: LinkLoads, *, title: str = "How busy every link was") -> alt.TopLevelMixin:
     """The utilisation of every link: a map for each level, a cell for each direction of a link.
 
     A map holds the switches of which a link carried data, or a dragonfly's groups; a level that
-    carried none has no map.
+    carried none has no map, nor has one of which nobody knows.
 
     A column of a map is a switch, and its cells are that switch's links of the level; links
     between two tiers stand at the lower switch, so that the way up and the way down compare.
     In a dragonfly a column is a link of a group, and a row is a switch in its group.
     """
-    rows = list(run.links())
+    rows = [row for row in of.links if row["data"] is not None]
     most = max((row["utilisation"] for row in rows), default=0.0)
     # Where nothing was carried, all is as empty as it looks.
     scale = alt.Scale(scheme=SCHEME, domain=[0, most or 1.0])
     maps = []
-    for summary in run.levels():
+    for summary in of.levels:
         level = [row for row in rows if row["level"] == summary["level"]]
         shown = _carrying(level)
         if not shown:
@@ -171,17 +177,18 @@ def link_heat_map(run: ClusterRun, *, title: str = "How busy every link was") ->
                     scale=scale,
                     legend=alt.Legend(format=".0%", orient="right"),
                 ),
-                tooltip=["link:N", alt.Tooltip("utilisation:Q", format=".2%"), "queue:Q"],
+                tooltip=["link:N", alt.Tooltip("utilisation:Q", format=".2%")]
+                + (["queue:Q"] if "queue" in cells[0] else []),
             )
             .properties(width=width, height=height)
         )
     if not maps:
         empty = inline_chart([{"text": "No link carried data."}], "Links", "")
         maps.append(empty.mark_text(align="left").encode(text="text:N").properties(width=WIDTH))
-    found = busiest_links(run.links(), 1)
+    found = busiest_links(of.links, 1)
     busiest = (
         f"Busiest: {found[0]['from']} to {found[0]['to']}, {found[0]['utilisation']:.1%} of "
-        f"the {run.makespan * 1e3:.4g} ms."
+        f"the {of.makespan * 1e3:.4g} ms."
         if found
         else "No message left its node."
     )
@@ -230,7 +237,7 @@ def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, s
                 "top": top,
                 "bottom": bottom,
                 "utilisation": rounded(row["utilisation"]),
-                "queue": row["longest_queue"],
+                **({"queue": row["longest_queue"]} if "longest_queue" in row else {}),
             }
         )
     if in_groups:

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 
 from linkwright import SimulationResult, System
-from linkwright.arguments import callback, mapping_of, path_or_name, taking, text, texts, whole
+from linkwright.arguments import callback, mapping_of, path_or_name, taking, text, texts, truth, whole
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, path_of, reading_once
 from linkwright.hardware import Prices, bill_of, read_prices
@@ -46,6 +46,7 @@ def play_variant(
     variant: str,
     settings: Mapping[str, object],
     watts: Watts | None = None,
+    attribute: bool = False,
 ) -> dict[str, object]:
     """Plays one variant of a scenario: the run of a sweep, whose result JSON can hold.
 
@@ -54,12 +55,14 @@ def play_variant(
         variant: The variant's name.
         settings: What is put over the scenario.
         watts: Stand in place of data sheets.
+        attribute: Whether it is said what slowed each job.
     """
     loaded = load_scenario(scenario, settings).variant(variant)
     if loaded.scenario.kind == "mix":
         system, jobs, _ = loaded.build()
         policy = loaded.scenario.policies[0]
-        return {"result": simulated(loaded.scenario, system, jobs, policy).to_json()}
+        result = simulated(loaded.scenario, system, jobs, policy, attribute=attribute)
+        return {"result": result.to_json()}
     return dict(loaded.outcome(watts=watts))
 
 
@@ -75,6 +78,7 @@ def play_variant(
     seeds=whole,
     machines=texts,
     prices=path_or_name,
+    attribute=truth,
 )
 @reading_once()
 def compare_scenario(
@@ -91,6 +95,7 @@ def compare_scenario(
     seeds: int | None = None,
     machines: Sequence[str] = (),
     prices: PathOrName | None = None,
+    attribute: bool = False,
 ) -> ScenarioRun | Comparison | Worth:
     """Plays the variants of a scenario and sets them against one of them.
 
@@ -118,6 +123,8 @@ def compare_scenario(
             reference: names of presets, or files.
         prices: A file of prices and watts, as for `read_prices`. It tells the price of each
             variant's system, and energy and cost of a job.
+        attribute: Of jobs of GPUs, whether to say what slowed each one, and where each variant's gain comes from, as for
+            `simulate`.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -157,6 +164,16 @@ def compare_scenario(
             "say what differs below [compare.NAME]",
         )
     counted_seeds = seeds or scenario.seeds
+    if attribute and not is_mix:
+        raise SimulationError(
+            f"`{loaded.path.name}` runs programs, and what slows jobs is told of jobs of GPUs",
+            "leave it out",
+        )
+    if attribute and (counted_seeds or machines):
+        raise SimulationError(
+            "what slows jobs is told of one seed and of one machine",
+            "leave out seeds and machines, or do not ask for it",
+        )
     if chosen not in scenario.variants:
         names = ", ".join(scenario.variants)
         raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
@@ -180,7 +197,9 @@ def compare_scenario(
         )
     if is_mix and not others and workers is None and checkpoint is None:
         followed = _policy_by_policy(progress, Forecast(forecast, 1), len(set(scenario.policies)))
-        played = run_loaded(loaded, timeline=timeline, progress=followed, prices=priced)
+        played = run_loaded(
+            loaded, timeline=timeline, progress=followed, prices=priced, attribute=attribute
+        )
         return _billed_day(replace(played, compared_with=chosen), [played.system], priced)
     built, found = play_variants(
         play_variant,
@@ -193,6 +212,7 @@ def compare_scenario(
         forecast=forecast,
         what="variants",
         watts=watts,
+        attribute=attribute,
     )
     system, jobs, _ = built[chosen]
     notes, errors = notes_of(built), errors_of(built, loaded)
@@ -224,6 +244,7 @@ def compare_scenario(
             energies=[each.energy for each in seen],
             heats=heats_of(results, seen),
             watts_source=watts_source(priced),
+            systems=[built[name][0] for name in scenario.variants],
         )
         if run.warnings:
             manifest["warnings"] = run.warnings

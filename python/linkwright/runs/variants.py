@@ -84,6 +84,7 @@ def play_variants(
     forecast: Told | None = None,
     what: str,
     watts: Watts | None = None,
+    attribute: bool = False,
 ) -> tuple[dict[str, Built], list[dict[str, Any]]]:
     """What each variant is built of, and what each run came to, in the order of the list.
 
@@ -102,6 +103,7 @@ def play_variants(
             single draw, as soon as one has.
         what: What the runs are, in the words of their progress.
         watts: Stand in place of data sheets.
+        attribute: Whether it is said what slowed each job.
 
     Raises:
         InputError: If a variant is not as it should be, or a job does not fit, with the place.
@@ -116,6 +118,7 @@ def play_variants(
         {"variant": variants[at], "settings": dict(settings)}
         | ({} if seed is None else {"seed": seed, "draw": draw})
         | ({} if watts is None else {"watts": {name: list(it) for name, it in watts.items()}})
+        | ({"attribute": True} if attribute else {})
         for at, seed, draw in listed["runs"]
     ]
     inputs = [loaded.path, *(loaded.path.parent / name for name in files)]

@@ -1,15 +1,15 @@
-"""How much of each link the jobs of servers took."""
+"""How much of each link jobs took."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from linkwright import Job, Scenario, SimulationResult, System
+from linkwright import ClusterRun, Job, Scenario, SimulationResult, System
 
-__all__ = ["Day", "Direction", "could_carry", "gpus_by_server", "link_use"]
+__all__ = ["Day", "Direction", "LinkLoads", "could_carry", "gpus_by_server", "link_use"]
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,53 @@ class Direction(NamedTuple):
     kind: str
 
 
+@dataclass(frozen=True)
+class LinkLoads:
+    """What links carried until the last job of a run had ended, as charts and tables show it.
+
+    Attributes:
+        links: Has a row for each direction of a link, with the columns of `ClusterRun.links` that both kinds of runs have.
+        levels: Has a row for each level of links.
+        makespan: Is in seconds.
+    """
+
+    links: Sequence[Mapping[str, Any]]
+    levels: Sequence[Mapping[str, Any]]
+    makespan: float
+
+    @classmethod
+    def of_programs(cls, run: ClusterRun) -> LinkLoads:
+        """Those of programs."""
+        return cls(list(run.links()), list(run.levels()), run.makespan)
+
+    @classmethod
+    def of_day(cls, result: SimulationResult, system: System) -> LinkLoads:
+        """Those of jobs of GPUs; without rows where a formula said how long they ran."""
+        return cls(list(result.links(system)), list(result.levels(system)), result.makespan)
+
+
 def link_use(day: Day) -> dict[Direction, float]:
     """What share of what a link could have carried until the last job ended the jobs took.
 
     Each direction of a link is by itself. Devices of several servers have their server's name
-    before theirs. Empty where the run has no plans: run times by the formula, and MPI's algorithms.
+    before theirs. Empty where a formula said how long jobs ran; a link of which nobody knows is left out.
     """
-    scenario, system, result = day.scenario, day.system, day.result
-    if scenario.run_time != "played" or scenario.planner == "mpi" or not result.makespan:
+    system, result = day.system, day.result
+    rows = list(result.links(system))
+    if not rows or not result.makespan:
         return {}
-    carried = result.links(
-        system,
-        planner=scenario.planner,
-        host_copies=scenario.host_copies,
-        bucket=scenario.bucket,
-    )
-    data = {Direction(row["from"], row["to"], row["kind"]): row["bytes"] for row in carried}
+    data: dict[tuple[str, str], float | None] = {}
+    for row in rows:
+        ends = (row["from"], row["to"])
+        known = data.get(ends, 0.0)
+        unknown = known is None or row["data"] is None
+        data[ends] = None if unknown else known + row["data"]
     could = could_carry(system)
-    return {of: data.get(of, 0.0) / (could[of] * result.makespan) for of in sorted(could)}
+    return {
+        of: carried / (could[of] * result.makespan)
+        for of in sorted(could)
+        if (carried := data.get((of.begin, of.end), 0.0)) is not None
+    }
 
 
 def could_carry(system: System) -> dict[Direction, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from linkwright import ClusterJob, ClusterRun, System, Table
 from linkwright.files import portable_name
-from linkwright.runs.busiest import busiest_sheet
+from linkwright.runs.busiest import busiest_sheet, levels_sheet
 from linkwright.runs.heat import (
     PackageHeat,
     heat_section,
@@ -21,6 +21,7 @@ from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.known_error import KnownError, error_of_programs
+from linkwright.summaries.links import LinkLoads
 from linkwright.summaries.programs import busiest_links, job_summaries
 from linkwright.texts import counted, data, duration, percent
 
@@ -141,6 +142,8 @@ class Replay(Run):
             "jobs": run.jobs(),
             "ranks": run.ranks(),
             "links": run.links(),
+            "devices": run.device_loads(),
+            "link_times": run.link_times(),
             "latencies": run.latencies(),
             **heat_table(self._heats, "run"),
         }
@@ -234,28 +237,21 @@ class Replay(Run):
         ]
         return Sheet(["messages up to", "path", "count", *shown], rows, ["path"])
 
-    def _levels(self) -> Sheet:
-        columns = {
-            "level": lambda row: row["level"],
-            "links": lambda row: f"{row['links']:,}",
-            "load\nin the mean": lambda row: percent(row["mean"]),
-            "load\nat most": lambda row: percent(row["most"]),
-        }
-        return Sheet.of(self.run.levels(), columns)
-
     def sections(self) -> Sequence[Section]:
         """What was played, its jobs, messages and links, and what the model leaves out."""
         from linkwright.plots import network
+        from linkwright.plots.fabric import fabric_charts
 
         error, kernels = self.known_error, self.run.collective_protocol == "nccl"
         left_out = [*OF_PROGRAMS, *([OF_FLOWS, OF_KERNELS] if kernels else [])]
         left_out += [f"{OF_FLOWS} The {error}."] if error is not None else []
         messages = len(self.run.latencies()) > 0
         took = {"How long messages took": network.message_latencies(self.run)} if messages else {}
+        loads = LinkLoads.of_programs(self.run)
         planned, busiest, levels = (
             self._planned(),
-            busiest_sheet(self.run.links(), REPORTED),
-            self._levels(),
+            busiest_sheet(loads.links, REPORTED),
+            levels_sheet(loads.levels),
         )
         return [
             Section(
@@ -278,7 +274,8 @@ class Replay(Run):
                 note="Load: the share of the whole time in which a link would carry its data at "
                 "its full bandwidth.",
                 charts={
-                    "Load of the links, by level": network.link_loads(self.run),
+                    "Load of the links, by level": network.link_loads(loads),
+                    **fabric_charts(loads),
                     "How busy every link was": self.link_heat_map(),
                 },
             ),
@@ -293,7 +290,7 @@ class Replay(Run):
         from linkwright.plots.network import link_heat_map
 
         title = f"How busy the links of {self.machine} were: {self.name}"
-        return link_heat_map(self.run, title=title)
+        return link_heat_map(LinkLoads.of_programs(self.run), title=title)
 
     def _facts(self) -> list[tuple[str, str]]:
         system, run = self.system, self.run

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwright import SimulationResult
 from linkwright.runs.run import Section, Sheet
+from linkwright.runs.server.links import of_policies
 from linkwright.summaries.attribution import (
     PARTS,
+    Gain,
+    SlowdownParts,
     attribution_rows,
+    gains,
     most_slowed,
+    neighbour_costs,
     slowdown_parts,
 )
 from linkwright.texts import duration, percent
@@ -19,10 +24,18 @@ from linkwright.texts import duration, percent
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["attribution_sections", "attribution_sheets", "attribution_summary", "attribution_table"]
+__all__ = [
+    "attribution_sections",
+    "attribution_sheets",
+    "attribution_summary",
+    "attribution_tables",
+]
 
 # As many jobs are told that suffered most.
 WORST = 10
+
+# As many neighbours are named of each.
+NAMED = 3
 
 NOTE = (
     "Times as long as alone on the best GPUs of the idle system: waiting, placement and neighbours "
@@ -30,54 +43,93 @@ NOTE = (
     "which no computing hid."
 )
 
-
-def attribution_table(results: Sequence[SimulationResult]) -> dict[str, pa.Table]:
-    """Gives a row for each policy and job; nothing where it was not asked for."""
-    import pyarrow as pa
-
-    tables = []
-    for result in results:
-        found = result.attribution()
-        if found is None:
-            return {}
-        table = pa.table(found)
-        policy = pa.array([result.policy] * table.num_rows, pa.string())
-        named = pa.field("policy", pa.string(), nullable=False, metadata={"unit": ""})
-        tables.append(table.add_column(0, named, policy))
-    return {"attribution": pa.concat_tables(tables)} if tables else {}
+GAINS_NOTE = "Above 1 is faster: the parts multiply to the gain in job time, in the geometric mean."
 
 
-def attribution_summary(results: Sequence[SimulationResult]) -> dict[str, object]:
-    """Gives each policy's parts and its jobs, as JSON holds them; nothing where it was not asked for."""
-    told = [
-        {**asdict(parts), "of_jobs": attribution_rows(result)}
-        for result in results
-        if (parts := slowdown_parts(result)) is not None
+def _told(results: Sequence[SimulationResult]) -> list[tuple[SimulationResult, SlowdownParts]]:
+    each = [(result, slowdown_parts(result)) for result in results]
+    return [(result, parts) for result, parts in each if parts is not None]
+
+
+def attribution_tables(results: Sequence[SimulationResult]) -> dict[str, pa.Table]:
+    """Gives what slowed each job, and by whom, under each policy; nothing where it was not asked for."""
+    told = [result for result, _ in _told(results)]
+    if not told:
+        return {}
+    return {
+        "attribution": of_policies(told, SimulationResult.attribution),
+        "neighbours": of_policies(told, SimulationResult.neighbours),
+    }
+
+
+def attribution_summary(
+    results: Sequence[SimulationResult], reference: str | None
+) -> dict[str, object]:
+    """Gives each policy's parts and its jobs, as JSON holds them; nothing where it was not asked for.
+
+    Of a comparison with a reference, it also gives what each policy gains, in the same parts.
+    """
+    told = [{**asdict(parts), "of_jobs": _with_costs(result)} for result, parts in _told(results)]
+    if not told:
+        return {}
+    gained = _gains(results, reference)
+    return {
+        "attribution": told,
+        **({"gains": [asdict(gain) for gain in gained]} if gained else {}),
+    }
+
+
+def _with_costs(result: SimulationResult) -> list[dict[str, Any]]:
+    costs = neighbour_costs(result)
+    return [
+        {
+            **row,
+            "cost_by": [
+                {"job": name, "seconds": cost} for name, cost in costs.get(row["job"], [])
+            ],
+        }
+        for row in attribution_rows(result)
     ]
-    return {"attribution": told} if told else {}
 
 
-def attribution_sheets(results: Sequence[SimulationResult]) -> list[Sheet]:
-    """Shows what slowed the jobs under each policy."""
-    told = [parts for result in results if (parts := slowdown_parts(result)) is not None]
+def _gains(results: Sequence[SimulationResult], reference: str | None) -> list[Gain]:
+    return [] if reference is None else gains([parts for _, parts in _told(results)], reference)
+
+
+def attribution_sheets(
+    results: Sequence[SimulationResult], reference: str | None
+) -> list[Sheet]:
+    """Shows what slowed the jobs under each policy, and of a comparison what each policy gains."""
+    told = _told(results)
     if not told:
         return []
-    heads = [*PARTS, "slowdown"]
     rows = [
-        [it.policy, *(f"{getattr(it, head):.3f}" for head in heads), _share(it.exposed)]
-        for it in told
+        [it.policy, *(f"{getattr(it, head):.3f}" for head in (*PARTS, "slowdown")), _share(it.exposed)]
+        for _, it in told
     ]
-    heads = ["policy", *heads, "exposed"]
-    return [Sheet(heads, rows, ["policy"], title="What slowed jobs", note=NOTE)]
+    heads = ["policy", *PARTS, "slowdown", "exposed"]
+    sheets = [Sheet(heads, rows, ["policy"], title="What slowed jobs", note=NOTE)]
+    gained = _gains(results, reference)
+    if gained:
+        rows = [[it.policy, *(f"{getattr(it, head):.3f}" for head in (*PARTS, "whole"))] for it in gained]
+        heads = ["policy", *PARTS, "whole"]
+        title = f"Where the gain over {reference} comes from"
+        sheets.append(Sheet(heads, rows, ["policy"], title=title, note=GAINS_NOTE))
+    return sheets
 
 
-def attribution_sections(results: Sequence[SimulationResult]) -> list[Section]:
-    """Shows it in the report, with the jobs that suffered most."""
-    sheets = attribution_sheets(results)
+def attribution_sections(
+    results: Sequence[SimulationResult], reference: str | None
+) -> list[Section]:
+    """Shows it in the report: charts by size and by cause, and the jobs that suffered most."""
+    from linkwright.plots.slowdown import slowdown_by_cause, slowdown_by_size
+
+    sheets = attribution_sheets(results, reference)
     if not sheets:
         return []
-    for result in results:
-        worst = most_slowed(attribution_rows(result), WORST)
+    told = _told(results)
+    for result, _ in told:
+        costs = neighbour_costs(result)
         rows = [
             [
                 row["job"],
@@ -85,13 +137,25 @@ def attribution_sections(results: Sequence[SimulationResult]) -> list[Section]:
                 *(f"{row[part]:.3f}" for part in (*PARTS, "slowdown")),
                 _share(row["exposed"]),
                 duration(row["best"]),
+                _named(costs.get(row["job"], [])),
             ]
-            for row in worst
+            for row in most_slowed(attribution_rows(result), WORST)
         ]
-        heads = ["job", "GPUs", *PARTS, "slowdown", "exposed", "alone on\nthe best"]
+        heads = ["job", "GPUs", *PARTS, "slowdown", "exposed", "alone on\nthe best", "cost by"]
         title = f"The jobs that suffered most under {result.policy}"
-        sheets.append(Sheet(heads, rows, ["job"], title=title))
-    return [Section("Who suffered, and from what", sheets=sheets)]
+        sheets.append(Sheet(heads, rows, ["job", "cost by"], title=title))
+    charts = {
+        "Slowdown by cause": slowdown_by_cause([parts for _, parts in told]),
+        "Slowdown by size": slowdown_by_size([result for result, _ in told]),
+    }
+    note = (
+        "What neighbours cost is divided among those that run beside a job, by the links that both use."
+    )
+    return [Section("Who suffered, and from what", sheets=sheets, charts=charts, note=note)]
+
+
+def _named(costs: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} {duration(cost)}" for name, cost in costs[:NAMED]) or "nobody"
 
 
 def _share(value: float | None) -> str:

@@ -22,13 +22,14 @@ from linkwright.runs.heat import (
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet, marked
-from linkwright.runs.speeds import warnings_of
 from linkwright.runs.server.attribution import (
     attribution_sections,
     attribution_sheets,
     attribution_summary,
-    attribution_table,
+    attribution_tables,
 )
+from linkwright.runs.server.links import link_sections, link_summary, link_tables
+from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.energy import Energy, energy_note
 from linkwright.summaries.fragments import Fragments, fragments
@@ -96,6 +97,7 @@ class ScenarioRun(Run):
         energies: What the jobs take of GPUs, under each policy.
         heats: The heat of the scenario's package by policy; empty where it observes none.
         watts_source: Whose power a busy GPU draws.
+        systems: The system of each result; that of the run where nothing is said.
     """
 
     scenario: Scenario
@@ -113,6 +115,11 @@ class ScenarioRun(Run):
     energies: Sequence[Energy] = ()
     heats: Mapping[str, PackageHeat] = field(default_factory=dict, repr=False)
     watts_source: str = ""
+    systems: Sequence[System] = ()
+
+    @property
+    def _systems(self) -> Sequence[System]:
+        return self.systems or [self.system] * len(self.results)
 
     @property
     def warnings(self) -> list[str]:
@@ -216,7 +223,8 @@ class ScenarioRun(Run):
         return {
             "jobs": pa.concat_tables(tables),
             "fragments": arrow_table(held, FRAGMENTS),
-            **attribution_table(self.results),
+            **link_tables(self.results, self._systems),
+            **attribution_tables(self.results),
             **heat_table(self.heats),
         }
 
@@ -234,7 +242,8 @@ class ScenarioRun(Run):
             "parts": self.named_parts,
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
-            **attribution_summary(self.results),
+            **link_summary(self.results, self._systems),
+            **attribution_summary(self.results, self.compared_with),
             **heat_summary(self.heats),
         }
 
@@ -242,7 +251,8 @@ class ScenarioRun(Run):
         """The parts and the speed-ups of a comparison, or what each policy came to."""
         bills = [] if self.bills is None else [self.bills.sheet()]
         told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
-        return [*told, *attribution_sheets(self.results), *heat_sheets(self.heats), *bills]
+        slowed = attribution_sheets(self.results, self.compared_with)
+        return [*told, *slowed, *heat_sheets(self.heats), *bills]
 
     def _parts(self) -> Sheet:
         parts = self.parts
@@ -364,9 +374,10 @@ class ScenarioRun(Run):
             Section(what, sheets=[self._parts(), self._summary(), *self._bandwidths(sound)]),
             Section("What the jobs got", sheets=self._in_servers(), charts=drawn),
             Section("Job times and waiting", charts=spread),
-            *attribution_sections(self.results),
+            *attribution_sections(self.results, self.compared_with),
             *heat_section(self.heats),
             Section("How much of each link was used", [OF_HEAT], charts=heat),
+            *link_sections(self.results, self._systems),
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
             Section("What was run", facts=self._facts(), points=self.notes),
             machine_section(self.system),
