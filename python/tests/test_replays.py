@@ -24,6 +24,7 @@ from linkwright.plots.network import (
 )
 from linkwright.runs.timeline import _microseconds, timeline_text
 from linkwright.specification import chart_specification
+from linkwright.summaries.links import LinkLoads
 from linkwright.summaries.programs import busiest_links, job_summaries
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -256,8 +257,9 @@ def test_levels_need_no_names(tmp_path: Path) -> None:
 
 
 def test_charts_hold_what_they_say(mix: Replay, tmp_path: Path) -> None:
-    for draw in (job_times, message_latencies, link_loads, link_heat_map):
-        chart = draw(mix.run)
+    loads = LinkLoads.of_programs(mix.run)
+    drawn = [draw(mix.run) for draw in (job_times, message_latencies)]
+    for chart in [*drawn, link_loads(loads), link_heat_map(loads)]:
         save_chart(chart, tmp_path / "chart.svg")
         assert (tmp_path / "chart.svg").read_text(encoding="utf-8").startswith("<svg")
     cells = cells_of(mix)
@@ -268,7 +270,7 @@ def test_charts_hold_what_they_say(mix: Replay, tmp_path: Path) -> None:
 
 
 def cells_of(replay: Replay) -> list[list[dict[str, Any]]]:
-    drawn = chart_specification(link_heat_map(replay.run))
+    drawn = chart_specification(link_heat_map(LinkLoads.of_programs(replay.run)))
     return [drawn["datasets"][each["data"]["name"]] for each in drawn["vconcat"]]
 
 
@@ -305,7 +307,7 @@ def test_a_map_shows_what_carried_data() -> None:
     assert sum(map(len, levels)) < rows_count(replay) / 10
     assert all(any(cell["utilisation"] > 0 for cell in level) for level in levels)
     alone = replay_trace("laghos", System({"gpus": 4}, network="fat-tree"), ranks=4)
-    drawn = str(chart_specification(link_heat_map(alone.run)))
+    drawn = str(chart_specification(link_heat_map(LinkLoads.of_programs(alone.run))))
     assert "No link carried data." in drawn
     assert "injection" not in drawn
 
@@ -383,7 +385,7 @@ def test_every_reader_of_a_timeline_gets_the_same_nanoseconds(digits: int) -> No
 def test_a_map_of_links_within_servers_calls_no_device_a_switch() -> None:
     system = System("dgx1-v100", 4, network="fat-tree")
     replay = replay_trace("stencil4d", system, ranks=32, fidelity="flow")
-    charts = chart_specification(link_heat_map(replay.run))["vconcat"]
+    charts = chart_specification(link_heat_map(LinkLoads.of_programs(replay.run)))["vconcat"]
     columns = {
         chart["title"]["text"]: chart["encoding"]["x"]["title"]
         for chart in charts

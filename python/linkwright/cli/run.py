@@ -168,7 +168,7 @@ def compare(
     sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
     of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
 
-    With --attribute, the gain of each variant is told in three parts: waiting, placement and neighbours.
+    With --attribute, each variant's gain is told in parts: waiting, placement and neighbours.
 
     With --seeds, jobs of GPUs tell what each choice is worth: each key in which the baseline
     differs alone, all together, and what is left over, with 95 % intervals.

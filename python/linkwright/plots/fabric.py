@@ -1,4 +1,4 @@
-"""A map of a network: its switches and interfaces, and each link in the colour of its load."""
+"""Draws a network: its switches and interfaces, and each link in the colour of its load."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Ends = tuple[str, str]
 
 
 def fabric_charts(of: LinkLoads) -> dict[str, alt.TopLevelMixin]:
-    """The map by what it shows; nothing of a lone server, and of a network of too many links."""
+    """Gives the map by its title; nothing of a lone server, and of a network of too many links."""
     found = fabric_map(of, title="The network, by the load of its links")
     return {} if found is None else {"Map of the network": found}
 
 
 def fabric_map(of: LinkLoads, *, title: str) -> alt.TopLevelMixin | None:
-    """Switches in rows, those of interfaces below; a link has the colour of its fuller direction.
+    """Draws switches in rows, interfaces below; a link has the colour of its fuller direction.
 
-    Switches that stand in one row alone stand in a circle. A link of which nobody knows is grey and broken. None
-    where there is no network, and where it has more than `MOST_LINKS` links.
+    Switches of one row stand in a circle. A link that is not counted is grey and broken. There is
+    no map where there is no network, or where it has more than `MOST_LINKS` links.
     """
     rows = [row for row in of.links if row["kind"] in ("injection", "ejection", "switch")]
     loads = _loads(rows)
@@ -42,9 +42,13 @@ def fabric_map(of: LinkLoads, *, title: str) -> alt.TopLevelMixin | None:
         return None
     places = _places(rows)
     lines = [_line(ends, places, load) for ends, load in loads.items()]
-    devices = [{"x": rounded(x), "y": rounded(y), "device": name} for name, (x, y) in places.items()]
+    devices = [
+        {"x": rounded(x), "y": rounded(y), "device": name} for name, (x, y) in places.items()
+    ]
     most = max((line["load"] for line in lines if line["load"] is not None), default=0.0)
-    height = ROW * (1 + round(max(y for _, y in places.values()))) if _is_rows(places) else WIDTH // 2
+    height = (
+        ROW * (1 + round(max(y for _, y in places.values()))) if _is_rows(places) else WIDTH // 2
+    )
     axes = {
         "x": alt.X("x:Q", axis=None, scale=alt.Scale(nice=False, padding=12)),
         "y": alt.Y("y:Q", axis=None, scale=alt.Scale(nice=False, padding=12)),
@@ -65,11 +69,13 @@ def fabric_map(of: LinkLoads, *, title: str) -> alt.TopLevelMixin | None:
     if unknown:
         broken = inline_chart(unknown, "", "").mark_rule(strokeDash=[3, 3], color=GREY)
         layers.insert(0, broken.encode(**axes, x2="x2:Q", y2="y2:Q", tooltip=["link:N"]))
-    points = inline_chart(devices, "", "").mark_point(filled=True, size=40, color="black", opacity=1)
+    points = inline_chart(devices, "", "").mark_point(
+        filled=True, size=40, color="black", opacity=1
+    )
     layers.append(points.encode(**axes, tooltip=["device:N"]))
     subtitle = "Each link in the colour of its fuller direction; interfaces below, switches above."
     if unknown:
-        subtitle += " What is not counted is broken."
+        subtitle += " Broken lines are not counted."
     chart: alt.TopLevelMixin = alt.layer(*layers).properties(
         width=WIDTH, height=height, title=chart_title(title, subtitle)
     )
@@ -82,7 +88,7 @@ def _ends(row: Mapping[str, Any]) -> Ends:
 
 
 def _loads(rows: Sequence[Mapping[str, Any]]) -> dict[Ends, list[tuple[str, float | None]]]:
-    """The directions of each pair of devices, each with its load; parallel links are as full as the fullest."""
+    """Lists the directions of links between each pair of devices, each with its load."""
     found: dict[Ends, list[tuple[str, float | None]]] = {}
     for row in rows:
         found.setdefault(_ends(row), []).append((row["from"], row["utilisation"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -91,7 +91,7 @@ def message_latencies(run: ClusterRun, *, title: str = "How long messages took")
 def link_loads(of: LinkLoads, *, title: str = "Load of the links, by level") -> alt.Chart:
     """How many links of each level were how busy: the share at or above each utilisation.
 
-    A level of which nobody knows is left out.
+    A level that is not counted is left out.
     """
     rows: list[dict[str, Any]] = []
     known = (row["level"] for row in of.levels if row["mean"] is not None)
@@ -128,8 +128,8 @@ def link_loads(of: LinkLoads, *, title: str = "Load of the links, by level") -> 
 def link_heat_map(of: LinkLoads, *, title: str = "How busy every link was") -> alt.TopLevelMixin:
     """The utilisation of every link: a map for each level, a cell for each direction of a link.
 
-    A map holds the switches of which a link carried data, or a dragonfly's groups; a level that
-    carried none has no map, nor has one of which nobody knows.
+    A map holds the switches of which a link carried data, or a dragonfly's groups. A level that
+    carried none, or is not counted, has no map.
 
     A column of a map is a switch, and its cells are that switch's links of the level; links
     between two tiers stand at the lower switch, so that the way up and the way down compare.
@@ -198,17 +198,17 @@ def link_heat_map(of: LinkLoads, *, title: str = "How busy every link was") -> a
     return chart
 
 
-def _carrying(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _carrying(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The links at switches, or in groups, of which a link carried data."""
 
-    def place(row: dict[str, Any]) -> object:
+    def place(row: Mapping[str, Any]) -> object:
         return row["at"] if row["group"] is None else row["group"]
 
     busy = {place(row) for row in rows if row["data"] > 0}
     return [row for row in rows if place(row) in busy]
 
 
-def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, str]:
+def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], str, str]:
     """A rectangle for each link of a level, and what its columns and its rows are."""
     in_groups = all(row["group"] is not None for row in rows)
     # Where not all are shown, the others leave no gap.

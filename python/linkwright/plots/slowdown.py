@@ -20,7 +20,7 @@ COLOURS = dict(zip(PARTS, (GREY, BLUE, ORANGE), strict=True))
 def slowdown_by_cause(
     parts: Sequence[SlowdownParts], *, title: str = "Slowdown by cause"
 ) -> alt.TopLevelMixin:
-    """A bar for each policy, of its parts one behind another on a logarithmic axis: there factors add up."""
+    """Draws a bar for each policy; on its logarithmic axis the parts add up to the whole."""
     rows = []
     for of in parts:
         begin = 1.0
@@ -36,7 +36,7 @@ def slowdown_by_cause(
                 }
             )
             begin *= factor
-    subtitle = "Times as long as alone on the best GPUs of the idle system; geometric means of the jobs."
+    subtitle = "Times as long as alone on the best GPUs of the idle system, in the geometric mean."
     chart: alt.TopLevelMixin = (
         inline_chart(rows, title, subtitle)
         .mark_bar()
@@ -55,7 +55,7 @@ def slowdown_by_cause(
 def slowdown_by_size(
     results: Sequence[SimulationResult], *, title: str = "Slowdown by size"
 ) -> alt.TopLevelMixin:
-    """A point for each number of GPUs and cause: the geometric mean over the jobs that have as many."""
+    """Draws a point for each number of GPUs and cause: the geometric mean over its jobs."""
     rows = []
     for result in results:
         of_size: dict[int, list[dict[str, float]]] = {}

@@ -27,7 +27,7 @@ LEVELS = {
 
 
 def busiest_sheet(links: Iterable[Mapping[str, Any]], count: int, title: str = "") -> Sheet:
-    """So many links, the busiest first; none that carried nothing, and none of which nobody knows."""
+    """Shows the busiest links; none that carried nothing, or is not counted."""
     return Sheet.of(busiest_links(links, count), COLUMNS, words=2, title=title)
 
 

@@ -11,7 +11,16 @@ from concurrent.futures import Executor
 from dataclasses import replace
 
 from linkwright import SimulationResult, System
-from linkwright.arguments import callback, mapping_of, path_or_name, taking, text, texts, truth, whole
+from linkwright.arguments import (
+    callback,
+    mapping_of,
+    path_or_name,
+    taking,
+    text,
+    texts,
+    truth,
+    whole,
+)
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, path_of, reading_once
 from linkwright.hardware import Prices, bill_of, read_prices
@@ -51,11 +60,11 @@ def play_variant(
     """Plays one variant of a scenario: the run of a sweep, whose result JSON can hold.
 
     Args:
-        scenario: The scenario's file.
-        variant: The variant's name.
+        scenario: Its file.
+        variant: Its name.
         settings: What is put over the scenario.
         watts: Stand in place of data sheets.
-        attribute: Whether it is said what slowed each job.
+        attribute: As for `simulate`.
     """
     loaded = load_scenario(scenario, settings).variant(variant)
     if loaded.scenario.kind == "mix":
@@ -121,10 +130,9 @@ def compare_scenario(
             given. Then what each choice is worth is told, with its interval.
         machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
             reference: names of presets, or files.
+        attribute: Whether to say what slowed each job of GPUs, as for `simulate`.
         prices: A file of prices and watts, as for `read_prices`. It tells the price of each
             variant's system, and energy and cost of a job.
-        attribute: Of jobs of GPUs, whether to say what slowed each one, and where each variant's gain comes from, as for
-            `simulate`.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -166,12 +174,12 @@ def compare_scenario(
     counted_seeds = seeds or scenario.seeds
     if attribute and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` runs programs, and what slows jobs is told of jobs of GPUs",
+            f"`{loaded.path.name}` runs programs, and `attribute` is of jobs of GPUs",
             "leave it out",
         )
     if attribute and (counted_seeds or machines):
         raise SimulationError(
-            "what slows jobs is told of one seed and of one machine",
+            "`attribute` is of one seed and of one machine",
             "leave out seeds and machines, or do not ask for it",
         )
     if chosen not in scenario.variants:

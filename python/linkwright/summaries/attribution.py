@@ -1,4 +1,4 @@
-"""What slowed jobs: waiting, placement and neighbours, whose product is the whole."""
+"""Tells why jobs were slow: waiting, placement and neighbours, whose product is the whole."""
 
 from __future__ import annotations
 
@@ -26,48 +26,36 @@ PARTS = ("waiting", "placement", "neighbours")
 
 @dataclass(frozen=True)
 class SlowdownParts:
-    """Says what slowed the jobs of a run, in the geometric mean: then the parts multiply to the whole.
+    """Says why the jobs of a run were slow, in the geometric mean: the parts give the whole."""
 
-    Attributes:
-        policy: Names the policy or the variant.
-        jobs: Counts the jobs.
-        waiting: Is the time from arrival to end over the run time.
-        placement: Is the time alone on the job's GPUs over that on the best of the idle system.
-        neighbours: Is the run time over the time alone on the job's GPUs.
-        slowdown: Is the time from arrival to end over the time alone on the best GPUs.
-        best: Is the time alone on the best GPUs, in seconds.
-        exposed: Is the share of the jobs' run time that was communication which no computing hid, in the mean;
-            None where nobody knows.
-    """
-
+    # The policy or the variant.
     policy: str
     jobs: int
+    # Job time over run time.
     waiting: float
+    # The time alone on the job's GPUs over that on the best.
     placement: float
+    # Run time over the time alone on the job's GPUs.
     neighbours: float
+    # Job time over the time alone on the best GPUs.
     slowdown: float
+    # The time alone on the best GPUs of the idle system, in seconds.
     best: float
+    # The share of run time in which jobs only communicated, in the mean; None if unknown.
     exposed: float | None
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Says by how much jobs end sooner under a policy than under a reference, in the geometric mean: above 1 is faster.
-
-    Attributes:
-        policy: Names the policy or the variant.
-        waiting: Is the part of waiting.
-        placement: Is that of better GPUs.
-        neighbours: Is that of jobs that cost one another less.
-        ideal: Is that of a system on which jobs alone are faster; 1 on the same system.
-        whole: Is the product of all.
-    """
+    """Says how many times as soon jobs end as under a reference, in the geometric mean."""
 
     policy: str
     waiting: float
     placement: float
     neighbours: float
+    # The part of a system on which jobs alone are faster; 1 on the same.
     ideal: float
+    # The product of all.
     whole: float
 
 
@@ -101,18 +89,14 @@ def slowdown_parts(result: SimulationResult) -> SlowdownParts | None:
     if not rows:
         return None
     exposed = [row["exposed"] for row in rows if row["exposed"] is not None]
-    return SlowdownParts(
-        result.policy,
-        len(rows),
-        *(_geometric_mean(row[part] for row in rows) for part in PARTS),
-        slowdown=_geometric_mean(row["slowdown"] for row in rows),
-        best=_geometric_mean(row["best"] for row in rows),
-        exposed=math.fsum(exposed) / len(exposed) if exposed else None,
-    )
+    names = (*PARTS, "slowdown", "best")
+    means = {name: _geometric_mean(row[name] for row in rows) for name in names}
+    known = math.fsum(exposed) / len(exposed) if exposed else None
+    return SlowdownParts(policy=result.policy, jobs=len(rows), exposed=known, **means)
 
 
 def neighbour_costs(result: SimulationResult) -> dict[str, list[tuple[str, float]]]:
-    """The neighbours that cost each job most, by the job's name, each with its seconds; the dearest first.
+    """Lists by each job's name the neighbours that cost it most, with their seconds.
 
     Empty where the run was not asked for it.
     """
@@ -123,7 +107,7 @@ def neighbour_costs(result: SimulationResult) -> dict[str, list[tuple[str, float
 
 
 def most_slowed(rows: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """The jobs that suffered most, the worst first; of equal ones the first."""
+    """Lists the jobs that suffered most, the worst first; of equal ones the first."""
     return sorted(rows, key=lambda row: -row["slowdown"])[:count]
 
 

@@ -1,4 +1,4 @@
-"""How much of each link jobs took."""
+"""Tells how much of each link jobs took."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkLoads:
-    """What links carried until the last job of a run had ended, as charts and tables show it.
+    """Holds the loads of links, as charts and tables show them.
 
     Attributes:
-        links: Has a row for each direction of a link, with the columns of `ClusterRun.links` that both kinds of runs have.
+        links: Has a row for each direction of a link.
         levels: Has a row for each level of links.
         makespan: Is in seconds.
     """
@@ -58,12 +58,12 @@ class LinkLoads:
 
     @classmethod
     def of_programs(cls, run: ClusterRun) -> LinkLoads:
-        """Those of programs."""
+        """Gives those of programs."""
         return cls(list(run.links()), list(run.levels()), run.makespan)
 
     @classmethod
     def of_day(cls, result: SimulationResult, system: System) -> LinkLoads:
-        """Those of jobs of GPUs; without rows where a formula said how long they ran."""
+        """Gives those of jobs of GPUs; no rows where a formula said how long they ran."""
         return cls(list(result.links(system)), list(result.levels(system)), result.makespan)
 
 
@@ -71,7 +71,8 @@ def link_use(day: Day) -> dict[Direction, float]:
     """What share of what a link could have carried until the last job ended the jobs took.
 
     Each direction of a link is by itself. Devices of several servers have their server's name
-    before theirs. Empty where a formula said how long jobs ran; a link of which nobody knows is left out.
+    before theirs. Empty where a formula said how long jobs ran; links that are not counted are
+    left out.
     """
     system, result = day.system, day.result
     rows = list(result.links(system))

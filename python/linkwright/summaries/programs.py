@@ -67,7 +67,7 @@ def job_summaries(run: ClusterRun) -> list[JobSummary]:
 def busiest_links(links: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
     """Lists as many rows of `ClusterRun.links`: those of the highest utilisation, busiest first.
 
-    A link that carried nothing is not among them, nor one of which nobody knows.
+    A link that carried nothing, or is not counted, is not among them.
     """
     used = [row for row in links if row["data"]]
     return sorted(used, key=lambda row: (-row["utilisation"], row["link"]))[:count]

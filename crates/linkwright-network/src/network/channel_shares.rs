@@ -11,9 +11,7 @@ use crate::system::System;
 use crate::system::fabric::{ChannelId, Fabric, FabricPaths, NodeId};
 
 /// What is counted of the links between a fabric's switches.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum InnerCounts {
     /// Data, packets and queues.
     #[default]
@@ -55,7 +53,8 @@ impl ChannelShares {
         };
         let are_resources = wiring.fabric_paths().is_some();
         let paths = system.shortest_fabric_paths();
-        let has_inner = system.fabric().is_some_and(|it| it.channels().len() as u32 > 2 * it.nodes());
+        let has_inner =
+            system.fabric().is_some_and(|it| it.channels().len() as u32 > 2 * it.nodes());
         let inner = match (has_inner, are_resources, &paths) {
             (false, ..) | (_, true, _) => InnerCounts::All,
             (_, _, Some(_)) => InnerCounts::Data,

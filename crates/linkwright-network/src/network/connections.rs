@@ -195,11 +195,7 @@ impl<'a> Connections<'a> {
 
     /// Tells the data that channels have been given to carry since the last call; `told` keeps what each connection had
     /// carried by then.
-    pub(super) fn count_new(
-        &self,
-        told: &mut Vec<u64>,
-        tell: &mut dyn FnMut(ChannelId, f64),
-    ) {
+    pub(super) fn count_new(&self, told: &mut Vec<u64>, tell: &mut dyn FnMut(ChannelId, f64)) {
         let Some(shares) = &self.shares else { return };
         told.resize(self.connections.len(), 0);
         for (connection, told) in self.connections.iter().zip(told) {

@@ -4,9 +4,7 @@ use super::link_loads::{LinkLoads, LoadHistory};
 use super::transport::{
     ConnectionIndex, DeviceIndex, GpuIndex, Message, Occurrence, Transport, TransportError,
 };
-use super::{
-    Connections, FlowTransport, GpuSite, InnerCounts, PacketNetwork, Routing,
-};
+use super::{Connections, FlowTransport, GpuSite, InnerCounts, PacketNetwork, Routing};
 use crate::engine::{Model, Scheduler};
 use crate::system::fabric::ChannelId;
 use crate::units::{Bytes, Picoseconds};

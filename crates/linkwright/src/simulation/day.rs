@@ -9,9 +9,7 @@ use super::offers::PlannedBy;
 use super::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
 use super::queue::formula::simulate_on;
 use super::queue::{JobRecord, Part, Place, QueueDiscipline, ServerChoice, Sharing};
-use crate::allocation::{
-    AllocationError, BandwidthModel, GpuSet, Policy, PreparedMachine, Ties,
-};
+use crate::allocation::{AllocationError, BandwidthModel, GpuSet, Policy, PreparedMachine, Ties};
 use crate::collectives::plan::Packing;
 use crate::engine::Hook;
 use crate::network::LinkLoads;
@@ -154,8 +152,7 @@ impl SharedSystem {
         jobs: &[Job],
         hook: Hook<'_>,
     ) -> Result<DayOutcome, SimulationError> {
-        let discipline =
-            if alone.is_some() { QueueDiscipline::Fifo } else { choices.discipline };
+        let discipline = if alone.is_some() { QueueDiscipline::Fifo } else { choices.discipline };
         let sharing = Sharing {
             machines: &self.machines,
             policy,

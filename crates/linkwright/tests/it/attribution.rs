@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use linkwright::allocation::policy;
 use linkwright::collectives::plan::planners;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
+use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{
     Attribution, DayChoices, Job, RunTime, ServerChoice, generate, play_day,
 };
-use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{DayOutcome, MixOptions};
 use linkwright::units::Picoseconds;
 use proptest::prelude::*;
@@ -99,7 +99,8 @@ fn jobs_without_a_shared_link_cost_each_other_nothing() {
         assert!(apart.iter().all(|it| it.neighbours == Some(Vec::new())), "{apart:?}");
         // Of three servers both have two GPUs of the second, which has one interface.
         let wide: Vec<Job> = ["a", "b"].map(|name| job(name, "googlenet", 6, 2)).to_vec();
-        let on = cluster("kind = \"single-switch\"\nmachine = \"pcie-tree-4\"\nservers = 3", fidelity);
+        let on =
+            cluster("kind = \"single-switch\"\nmachine = \"pcie-tree-4\"\nservers = 3", fidelity);
         let (day, beside) = attributed(&on, &choices(fidelity, ServerChoice::FirstFit), &wide);
         assert!(beside.iter().all(|it| it.slowdown.neighbours > 1.02), "{beside:?}");
         for (it, record) in beside.iter().zip(&day.records) {
@@ -116,7 +117,8 @@ fn jobs_without_a_shared_link_cost_each_other_nothing() {
 fn jobs_by_a_formula_are_slowed_by_waiting_and_placement() {
     let formula = DayChoices::default();
     let jobs: Vec<Job> = (0..6).map(|at| job(&at.to_string(), "vgg-16", 3, 100)).collect();
-    let (_, found) = attributed(&cluster("machine = \"dgx1-v100\"", Fidelity::Flow), &formula, &jobs);
+    let (_, found) =
+        attributed(&cluster("machine = \"dgx1-v100\"", Fidelity::Flow), &formula, &jobs);
     assert!(found.iter().all(|it| is_one(it.slowdown.neighbours)), "{found:?}");
     assert!(found.iter().any(|it| it.slowdown.waiting > 1.5), "{found:?}");
     assert!(found.iter().all(|it| it.exposed.is_some_and(|it| (0.0..1.0).contains(&it))));

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use linkwright::collectives::plan::planners;
 use linkwright::network::{InnerCounts, LinkLoads};
 use linkwright::simulation::cluster::Fidelity;
-use linkwright::simulation::played::{
-    IterationSettings, Iterations, PlannerChoice, PlayedOutcome,
-};
+use linkwright::simulation::played::{IterationSettings, Iterations, PlannerChoice, PlayedOutcome};
 use linkwright::simulation::{Job, QueueDiscipline, ServerChoice};
 use linkwright::system::{DeviceKind, System};
 
@@ -57,11 +55,15 @@ fn what_enters_a_switch_leaves_it() {
                 let kind = system.device_kind(device);
                 if matches!(kind, DeviceKind::Nic | DeviceKind::NetworkSwitch) {
                     let name = system.device_name(device);
-                    assert!(entered.abs_diff(left) <= links, "{name}: {entered} and {left} {fabric} {fidelity:?}");
+                    assert!(
+                        entered.abs_diff(left) <= links,
+                        "{name}: {entered} and {left} {fabric} {fidelity:?}"
+                    );
                     *passed.entry(kind).or_default() += entered;
                 }
             }
-            let [nics, switches] = [DeviceKind::Nic, DeviceKind::NetworkSwitch].map(|it| passed[&it]);
+            let [nics, switches] =
+                [DeviceKind::Nic, DeviceKind::NetworkSwitch].map(|it| passed[&it]);
             // All crosses a leaf, and some a spine and another leaf.
             assert!(switches > nics / 2 * 11 / 10, "{nics} and {switches}: {fabric} {fidelity:?}");
         }

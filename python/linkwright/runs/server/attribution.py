@@ -39,8 +39,8 @@ NAMED = 3
 
 NOTE = (
     "Times as long as alone on the best GPUs of the idle system: waiting, placement and neighbours "
-    "multiply to the whole. Means are geometric. Exposed: the share of run time that was communication "
-    "which no computing hid."
+    "multiply to the whole. Means are geometric. Exposed: the share of run time in which jobs only "
+    "communicated."
 )
 
 GAINS_NOTE = "Above 1 is faster: the parts multiply to the gain in job time, in the geometric mean."
@@ -52,7 +52,7 @@ def _told(results: Sequence[SimulationResult]) -> list[tuple[SimulationResult, S
 
 
 def attribution_tables(results: Sequence[SimulationResult]) -> dict[str, pa.Table]:
-    """Gives what slowed each job, and by whom, under each policy; nothing where it was not asked for."""
+    """Gives what slowed each job, and by whom, under each policy; nothing unless it was asked."""
     told = [result for result, _ in _told(results)]
     if not told:
         return {}
@@ -65,7 +65,7 @@ def attribution_tables(results: Sequence[SimulationResult]) -> dict[str, pa.Tabl
 def attribution_summary(
     results: Sequence[SimulationResult], reference: str | None
 ) -> dict[str, object]:
-    """Gives each policy's parts and its jobs, as JSON holds them; nothing where it was not asked for.
+    """Gives each policy's parts and its jobs, as JSON holds them; nothing unless it was asked.
 
     Of a comparison with a reference, it also gives what each policy gains, in the same parts.
     """
@@ -84,9 +84,7 @@ def _with_costs(result: SimulationResult) -> list[dict[str, Any]]:
     return [
         {
             **row,
-            "cost_by": [
-                {"job": name, "seconds": cost} for name, cost in costs.get(row["job"], [])
-            ],
+            "cost_by": [{"job": name, "seconds": cost} for name, cost in costs.get(row["job"], [])],
         }
         for row in attribution_rows(result)
     ]
@@ -96,22 +94,27 @@ def _gains(results: Sequence[SimulationResult], reference: str | None) -> list[G
     return [] if reference is None else gains([parts for _, parts in _told(results)], reference)
 
 
-def attribution_sheets(
-    results: Sequence[SimulationResult], reference: str | None
-) -> list[Sheet]:
+def attribution_sheets(results: Sequence[SimulationResult], reference: str | None) -> list[Sheet]:
     """Shows what slowed the jobs under each policy, and of a comparison what each policy gains."""
     told = _told(results)
     if not told:
         return []
     rows = [
-        [it.policy, *(f"{getattr(it, head):.3f}" for head in (*PARTS, "slowdown")), _share(it.exposed)]
+        [
+            it.policy,
+            *(f"{getattr(it, head):.3f}" for head in (*PARTS, "slowdown")),
+            _share(it.exposed),
+        ]
         for _, it in told
     ]
     heads = ["policy", *PARTS, "slowdown", "exposed"]
     sheets = [Sheet(heads, rows, ["policy"], title="What slowed jobs", note=NOTE)]
     gained = _gains(results, reference)
     if gained:
-        rows = [[it.policy, *(f"{getattr(it, head):.3f}" for head in (*PARTS, "whole"))] for it in gained]
+        rows = [
+            [it.policy, *(f"{getattr(it, head):.3f}" for head in (*PARTS, "whole"))]
+            for it in gained
+        ]
         heads = ["policy", *PARTS, "whole"]
         title = f"Where the gain over {reference} comes from"
         sheets.append(Sheet(heads, rows, ["policy"], title=title, note=GAINS_NOTE))
@@ -148,9 +151,7 @@ def attribution_sections(
         "Slowdown by cause": slowdown_by_cause([parts for _, parts in told]),
         "Slowdown by size": slowdown_by_size([result for result, _ in told]),
     }
-    note = (
-        "What neighbours cost is divided among those that run beside a job, by the links that both use."
-    )
+    note = "Those that run beside a job share its loss to neighbours, by the links that both use."
     return [Section("Who suffered, and from what", sheets=sheets, charts=charts, note=note)]
 
 

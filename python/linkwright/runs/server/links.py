@@ -22,14 +22,14 @@ REPORTED = 12
 
 NOTE = (
     "Load: the share of the whole time in which a link would carry its data at its full bandwidth. "
-    "What is not counted is no zero: between the switches of a dragonfly, flows do not know which way data takes."
+    "Flows do not count the links between the switches of a dragonfly."
 )
 
 
 def of_policies(
     results: Sequence[SimulationResult], table: Callable[[SimulationResult], Table | None]
 ) -> pa.Table:
-    """Gives the tables that results have as one, below the names of their policies; at least one has it."""
+    """Joins the tables of the results that have them; at least one has."""
     import pyarrow as pa
 
     tables = []
@@ -47,7 +47,7 @@ def of_policies(
 def link_tables(
     results: Sequence[SimulationResult], systems: Sequence[System]
 ) -> dict[str, pa.Table]:
-    """Gives every link, what devices passed on, and links over time; nothing where nothing was sent."""
+    """Gives every link, all devices, and links over time; nothing where nothing was sent."""
     of = {result.policy: system for result, system in zip(results, systems, strict=True)}
     tables = {
         "links": of_policies(results, lambda result: result.links(of[result.policy])),
@@ -60,7 +60,7 @@ def link_tables(
 def link_summary(
     results: Sequence[SimulationResult], systems: Sequence[System]
 ) -> dict[str, object]:
-    """Gives the busiest links of each policy, as JSON holds them; nothing where nothing was sent."""
+    """Gives the busiest links under each policy; nothing where nothing was sent."""
     found = []
     for loads, result in _each(results, systems):
         rows: list[Mapping[str, Any]] = busiest_links(loads.links, REPORTED)
@@ -70,9 +70,7 @@ def link_summary(
     return {"links": found} if found else {}
 
 
-def link_sections(
-    results: Sequence[SimulationResult], systems: Sequence[System]
-) -> list[Section]:
+def link_sections(results: Sequence[SimulationResult], systems: Sequence[System]) -> list[Section]:
     """Shows levels, the busiest links, and maps in the report."""
     from linkwright.plots.fabric import fabric_map
     from linkwright.plots.network import link_heat_map

@@ -204,8 +204,6 @@ def simulated(
             progress(policy, done, total, time, 0)
 
     report(0, len(jobs), 0.0)
-    result = scenario.simulate(
-        system, list(jobs), policy, progress=report, attribute=attribute
-    )
+    result = scenario.simulate(system, list(jobs), policy, progress=report, attribute=attribute)
     report(len(jobs), len(jobs), result.makespan)
     return result

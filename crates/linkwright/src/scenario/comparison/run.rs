@@ -13,10 +13,10 @@ use crate::scenario::files::Files;
 use crate::scenario::mix::JobSource;
 use crate::scenario::play::{PlayError, PlayedScenario, Run, play};
 use crate::scenario::read::{Asked, Scenario};
+use crate::simulation::Job;
 use crate::simulation::cluster::tables::makespan;
 use crate::simulation::power::{GpuPower, gpu_energy, held_by_programs, powers};
 use crate::simulation::summary::DayMeasures;
-use crate::simulation::Job;
 
 /// Holds what a run came to.
 #[derive(Debug, Clone, PartialEq)]

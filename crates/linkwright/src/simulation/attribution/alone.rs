@@ -72,12 +72,8 @@ impl<'a> LonePlays<'a> {
         expected: Picoseconds,
         is_own: bool,
     ) -> usize {
-        let mut bare = Job {
-            name: String::new(),
-            arrival: Picoseconds(0),
-            time_limit: None,
-            ..job.clone()
-        };
+        let mut bare =
+            Job { name: String::new(), arrival: Picoseconds(0), time_limit: None, ..job.clone() };
         if let Some(written) = bare.written.as_mut() {
             written.policy = None;
             if !is_own {
@@ -144,7 +140,8 @@ impl<'a> LonePlays<'a> {
             });
             let until = first + more.count();
             let (jobs, places) = (&self.jobs[first..until], &self.places[first..until]);
-            let records = shared.play(cluster, choices, (policy, Some(places)), jobs, hook)?.records;
+            let records =
+                shared.play(cluster, choices, (policy, Some(places)), jobs, hook)?.records;
             times.extend(records.iter().map(|it| Picoseconds(it.finish.0 - it.start.0)));
         }
         Ok(times)

@@ -110,7 +110,8 @@ pub(super) fn attribute(
     let found = each.zip(&meetings).map(|(((record, exposed), tried), meetings)| {
         let alone = times[tried[0].0];
         // Of equal ones its own.
-        let (best, place) = tried.iter().min_by_key(|(play, _)| times[*play]).expect("it has its own");
+        let (best, place) =
+            tried.iter().min_by_key(|(play, _)| times[*play]).expect("it has its own");
         let (best, best_gpus) = (times[*best], gpus_of(place, &first_gpus));
         let slowdown = Slowdown::of(&jobs[record.job], record, alone, best);
         let run_time = Picoseconds(record.finish.0 - record.start.0);
@@ -175,8 +176,9 @@ pub fn neighbours_table(jobs: &[Job], attributions: &[Attribution]) -> Table {
     let name = |of: fn(&(usize, usize, f64)) -> usize| {
         rows.iter().map(|row| jobs[of(row)].name.clone()).collect::<Vec<_>>()
     };
-    Table::new()
-        .with("job", "", name(|row| row.0))
-        .with("neighbour", "", name(|row| row.1))
-        .with("cost", "s", rows.iter().map(|row| row.2).collect::<Vec<f64>>())
+    Table::new().with("job", "", name(|row| row.0)).with("neighbour", "", name(|row| row.1)).with(
+        "cost",
+        "s",
+        rows.iter().map(|row| row.2).collect::<Vec<f64>>(),
+    )
 }

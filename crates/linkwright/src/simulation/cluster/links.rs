@@ -248,7 +248,12 @@ pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
         let of = |row: &Row| (!carried.is_data_alone(row)).then(|| of(row));
         rows.iter().map(of).collect::<Vec<Option<u64>>>().into()
     };
-    let table = with_data(with_ends(&rows), &carried, &rows, &[("packets", transfers(|row| row.carried.packets))]);
+    let table = with_data(
+        with_ends(&rows),
+        &carried,
+        &rows,
+        &[("packets", transfers(|row| row.carried.packets))],
+    );
     let longest = transfers(|row| u64::from(row.carried.longest_queue));
     with_places(table.with("longest_queue", "", longest), &rows)
 }
@@ -329,7 +334,8 @@ pub fn levels_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Ta
 fn levels_of(carried: &Carried<'_>) -> Table {
     let mut found: BTreeMap<(Rank, String), (u64, f64, f64, bool)> = BTreeMap::new();
     for row in rows(carried) {
-        let (utilisation, is_unknown) = (row.utilisation(carried.seconds), carried.is_unknown(&row));
+        let (utilisation, is_unknown) =
+            (row.utilisation(carried.seconds), carried.is_unknown(&row));
         let (links, sum, most, unknown) = found.entry((row.rank, row.level)).or_default();
         (*links, *sum, *most) = (*links + 1, *sum + utilisation, most.max(utilisation));
         *unknown |= is_unknown;

@@ -32,9 +32,7 @@ use crate::network::packet::{
     Arbitration, ChannelStatistics, NicPolicy, PacketTrace, SettingsError,
 };
 use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, TableRouting};
-use crate::network::{
-    Counts, FlowTransport, LinkLoads, PacketNetwork, PacketSettings, Sampled,
-};
+use crate::network::{Counts, FlowTransport, LinkLoads, PacketNetwork, PacketSettings, Sampled};
 use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
@@ -264,7 +262,8 @@ impl Cluster {
         let mut network = Sampled::new(network);
         let lowering = ClusterLowering { choices: &self.collectives, planned };
         let gpus = self.gpus();
-        let runtime = Runtime::observed(&mut network, gpus, jobs, self.protocol, lowering, observer)?;
+        let runtime =
+            Runtime::observed(&mut network, gpus, jobs, self.protocol, lowering, observer)?;
         let outcome = match self.collectives.own_protocol {
             Some(Chosen(own)) => runtime.with_protocol(own.begin()).run(hook),
             None => runtime.run(hook),

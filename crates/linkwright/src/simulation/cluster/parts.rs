@@ -44,7 +44,8 @@ const TOLD: [DeviceKind; 3] = [DeviceKind::Nic, DeviceKind::NvSwitch, DeviceKind
 fn through(carried: &Carried<'_>) -> BTreeMap<DeviceId, Through> {
     let system = carried.system;
     let mut found: BTreeMap<DeviceId, Through> = BTreeMap::new();
-    let mut data: BTreeMap<ChannelId, u64> = carried.inside.iter().map(|(at, it)| (*at, it.data.0)).collect();
+    let mut data: BTreeMap<ChannelId, u64> =
+        carried.inside.iter().map(|(at, it)| (*at, it.data.0)).collect();
     data.extend((0..).zip(carried.across.iter()).map(|(at, it)| (at, it.data.0)));
     for channel in 0..system.channels() as ChannelId {
         let link = system.channel(channel);
@@ -93,7 +94,11 @@ fn devices_of(carried: &Carried<'_>) -> Table {
     let used = found.values().map(|it| (!it.is_unknown).then(|| it.utilisation(carried.seconds)));
     let kind = |device: &DeviceId| carried.system.device_kind(*device).name().to_owned();
     Table::new()
-        .with("device", "", found.keys().map(|at| carried.system.device_name(*at)).collect::<Vec<_>>())
+        .with(
+            "device",
+            "",
+            found.keys().map(|at| carried.system.device_name(*at)).collect::<Vec<_>>(),
+        )
         .with("kind", "", found.keys().map(kind).collect::<Vec<_>>())
         .with("received", "B", known(&|it| it.received))
         .with("sent", "B", known(&|it| it.sent))

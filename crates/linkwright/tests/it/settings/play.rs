@@ -82,10 +82,7 @@ fn heat(Built { cluster, package, .. }: &Built, played: &PlayedScenario) -> Opti
 }
 
 /// The tables that a run of this kind writes.
-fn tables(
-    Built { cluster, work, .. }: &Built,
-    played: &PlayedScenario,
-) -> Vec<Table> {
+fn tables(Built { cluster, work, .. }: &Built, played: &PlayedScenario) -> Vec<Table> {
     match (played, work) {
         (PlayedScenario::Day(day), ReadyJobs::Mix(jobs)) => {
             let system = &cluster.system;

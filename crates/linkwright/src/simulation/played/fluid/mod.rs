@@ -280,8 +280,7 @@ impl Fluid<'_, '_> {
                 }
                 phases.push(self.exchanging(&computed, exchange, &gpus));
             }
-            (None, Some(ranks)) if gpus.len() > 1 => match self.reducing(&computed, ranks, loads)
-            {
+            (None, Some(ranks)) if gpus.len() > 1 => match self.reducing(&computed, ranks, loads) {
                 Ok(phase) => phases.push(phase),
                 Err(fault) => return Ok(Err(fault)),
             },
