@@ -116,7 +116,7 @@ impl Table {
         self
     }
 
-    /// The same columns without a row.
+    /// Removes all rows.
     #[must_use]
     pub fn emptied(mut self) -> Self {
         for column in &mut self.columns {

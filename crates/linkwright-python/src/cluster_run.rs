@@ -305,8 +305,8 @@ impl ClusterRun {
     /// of `levels`), at (the device that it is counted at: the lower of two switches, else where
     /// it starts), at_level (what `at` is called in its level, `device` within a server), group
     /// and member (of a dragonfly's switch: its group and its number there; else null). The flow
-    /// model counts messages instead of packets, there and in the queue. What is not counted is null: of links between
-    /// switches, where collectives are kernels, packets and the queue, and in a dragonfly the data, too.
+    /// model counts messages instead of packets, there and in the queue. Where collectives are
+    /// kernels, packets and the queue of links between switches are null, and in a dragonfly the data, too.
     ///
     /// Args:
     ///     alike: The servers that do as one that was played, for each of these; it comes first. The
@@ -351,16 +351,16 @@ impl ClusterRun {
         Table::new(links::levels(&self.cluster, &self.outcome))
     }
 
-    /// What entered and left every network interface, NVSwitch and switch of the network.
+    /// Counts the bytes that entered and left every network interface, NVSwitch and switch of the network.
     ///
-    /// Columns: as those of `SimulationResult.device_loads`.
+    /// It has the columns of `SimulationResult.device_loads`.
     fn device_loads(&self) -> PyResult<Table> {
         Table::new(parts::devices(&self.cluster, &self.outcome))
     }
 
-    /// What each direction of each link carried in each span of time in which it carried something.
+    /// Counts the bytes of each direction of each link in each span of time in which it carried something.
     ///
-    /// Columns: as those of `SimulationResult.link_times`.
+    /// It has the columns of `SimulationResult.link_times`.
     fn link_times(&self) -> PyResult<Table> {
         Table::new(parts::link_times_of(&self.cluster, &self.outcome))
     }

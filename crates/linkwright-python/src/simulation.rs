@@ -113,22 +113,21 @@ impl SimulationResult {
         Table::new(tables::fragments(&self.records))
     }
 
-    /// Says what slowed each job, in the jobs' order; None unless that was asked for.
+    /// Splits the slowdown of each job, in the jobs' order; None unless that was asked for.
     ///
-    /// Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, slowdown, exposed. `alone` is
-    /// the time that it takes alone on its GPUs, and `best` that on the best GPUs of the idle system, `best_gpus`; both in
-    /// seconds. `slowdown` is its time from arrival to end over `best`, and the product of `waiting`, `placement` and
-    /// `neighbours`. `exposed` is the share of its run time that was communication which no computing hid.
+    /// Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, slowdown, exposed. `alone` is the
+    /// time alone on its GPUs, and `best` that on the best GPUs of the idle system, `best_gpus`. Both are in seconds.
+    /// `slowdown` is its time from arrival to end over `best`. It is the product of `waiting`, `placement` and `neighbours`.
+    /// `exposed` is the share of its run time in which it only communicated.
     fn attribution(&self) -> PyResult<Option<Table>> {
         let found = self.attributions.as_deref();
         found.map(|found| Table::new(attribution::table(&self.jobs, found))).transpose()
     }
 
-    /// The neighbours that cost each job most, by the links that they share; None unless that was asked for.
+    /// Lists the neighbours that cost each job most, by the links that they share; None unless that was asked for.
     ///
-    /// Columns: job, neighbour, cost (in seconds). What a job took longer than alone is divided among those that ran beside
-    /// it; the ten that cost it most have rows. A job has none where nothing slowed it, and where nobody knows, as among
-    /// packets.
+    /// Columns: job, neighbour, cost (in seconds). The time that a job lost is divided among those that ran beside it. The ten
+    /// dearest have rows. A job has none where it lost nothing, and where nobody knows, as among packets.
     fn neighbours(&self) -> PyResult<Option<Table>> {
         let found = self.attributions.as_deref();
         found.map(|found| Table::new(attribution::neighbours_table(&self.jobs, found))).transpose()
@@ -179,13 +178,12 @@ impl SimulationResult {
         Ok(made)
     }
 
-    /// What each direction of each link carried until all jobs had ended.
+    /// Counts the bytes of each direction of each link until all jobs had ended.
     ///
-    /// Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation (the share of
-    /// the makespan in which it would carry its data at its full bandwidth), level, at, at_level, group, member, as those of
-    /// `ClusterRun.links`. Every link of the network has rows; of links within servers those that carried nothing have none.
-    /// What is not counted is null: between the switches of a dragonfly, whose paths depend on its load, unless packets are
-    /// played. Empty where a formula said how long jobs ran, and nothing was sent.
+    /// Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation, level, at,
+    /// at_level, group and member, as `ClusterRun.links` has them. Links of the network have a row each. Links within servers
+    /// have one if they carried something. Flows do not know the way through a dragonfly: there links between switches have
+    /// null, unless packets are played. There is no row where a formula said how long jobs ran, and nothing was sent.
     ///
     /// Args:
     ///     system: As told to `simulate`.
@@ -197,9 +195,9 @@ impl SimulationResult {
         self.table_of_loads(system, links::links_of_day)
     }
 
-    /// One row per level of links, from where messages enter the network to where they leave it.
+    /// Gives one row per level of links, from where messages enter the network to where they leave it.
     ///
-    /// Columns: level, links, mean and most, as those of `ClusterRun.levels`.
+    /// Columns: level, links, mean and most, as `ClusterRun.levels` has them.
     ///
     /// Args:
     ///     system: As told to `simulate`.
@@ -211,10 +209,10 @@ impl SimulationResult {
         self.table_of_loads(system, links::levels_of_day)
     }
 
-    /// What entered and left every network interface, NVSwitch and switch of the network.
+    /// Counts the bytes that entered and left every network interface, NVSwitch and switch of the network.
     ///
-    /// Columns: device, kind, received and sent (bytes), utilisation (the share of the makespan in which its links would
-    /// carry this at their full bandwidth, by the fuller way). What is not counted is null.
+    /// Columns: device, kind, received and sent (bytes), and utilisation. That is the share of the makespan in which its
+    /// links would carry this at their full bandwidth, by the fuller way. Loads that are not counted are null.
     ///
     /// Args:
     ///     system: As told to `simulate`.
@@ -226,10 +224,10 @@ impl SimulationResult {
         self.table_of_loads(system, parts::devices_of_day)
     }
 
-    /// What each direction of each link carried in each span of time in which it carried something.
+    /// Counts the bytes of each direction of each link in each span of time in which it carried something.
     ///
-    /// Columns: link, from, to, begin and end (of the span, in seconds), data (bytes), utilisation (the share of the span in
-    /// which it would carry this at its full bandwidth).
+    /// Columns: link, from, to, begin and end (of the span, in seconds), data (bytes), and utilisation. That is the share of
+    /// the span in which it would carry this at its full bandwidth.
     ///
     /// Args:
     ///     system: As told to `simulate`.
@@ -307,7 +305,7 @@ impl SimulationResult {
         Ok(Self { policy, jobs, records, first_gpus, run_time, plans, attributions, loads })
     }
 
-    /// A table of what channels carried; without rows where nothing was sent.
+    /// Makes a table of the loads of channels; without rows where nothing was sent.
     fn table_of_loads(
         &self,
         system: &System,
@@ -373,8 +371,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 ///     nccl: With the planner `nccl`, the release by whose rules it chooses, such as 2.21.5; the newest that is
 ///         known where None.
-///     attribute: Whether to say what slowed each job. Then jobs are played alone, too, on their GPUs and on the best, once
-///         for each class of job and place.
+///     attribute: Whether to split the slowdown of each job. Then jobs are played alone, too, on their GPUs and on
+///         the best, once for each class of job and place.
 ///
 /// Raises:
 ///     AllocationError: If a policy, a choice or a GPU is unknown.

@@ -1,24 +1,24 @@
-//! Which channels of a system carry what goes over resources of routes.
+//! Finds the channels of a system that carry the data of routes.
 //!
-//! What it represents: a resource is a direction of a link, which is a channel of the system. What enters the fabric at ports
-//! leaves it at others, each with its part of the whole, and is divided over the shortest paths between their switches. That
-//! also holds where these hold nothing up, and so are no resources.
+//! It represents a resource as a direction of a link, which is a channel of the system. Data enters the fabric at ports and
+//! leaves it at others. It is divided over the shortest paths between their switches, also where these hold nothing up, and so
+//! are no resources.
 //!
-//! What it leaves out: dragonflies, whose paths depend on all that is under way. Nobody knows what their switches' links carry.
+//! It leaves out dragonflies, whose paths depend on all that is under way. Nobody knows the loads of their switches' links.
 
 use super::{ResourceId, Routes};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, Fabric, FabricPaths, NodeId};
 
-/// What is counted of the links between a fabric's switches.
+/// Says how much is counted of the links between a fabric's switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum InnerCounts {
-    /// Data, packets and queues.
+    /// Counts data, packets and queues.
     #[default]
     All,
-    /// Data alone.
+    /// Counts data alone.
     Data,
-    /// Nothing.
+    /// Counts nothing.
     Nothing,
 }
 
@@ -35,7 +35,7 @@ pub struct ChannelShares {
 }
 
 impl ChannelShares {
-    /// Those of routes over a whole system.
+    /// Finds those of routes over a whole system.
     #[must_use]
     pub fn new(system: &System, routes: &Routes<'_>) -> Self {
         let wiring = routes.wiring();
@@ -68,13 +68,13 @@ impl ChannelShares {
         }
     }
 
-    /// What is counted of the links between the fabric's switches.
+    /// Says how much is counted of the links between the fabric's switches.
     #[must_use]
     pub const fn inner(&self) -> InnerCounts {
         self.inner
     }
 
-    /// The channel of a resource; None of what is none, as the memory of a CPU.
+    /// Gives the channel of a resource; None of the memory of a CPU.
     ///
     /// # Panics
     /// If there is no such resource.
@@ -83,7 +83,7 @@ impl ChannelShares {
         self.channels[resource]
     }
 
-    /// Tells each channel, with what it carries of what is divided over resources so; some of them several times.
+    /// Tells each channel with its part of data that is divided over resources; some channels several times.
     pub fn each(
         &self,
         uses: impl Iterator<Item = (ResourceId, f64)>,

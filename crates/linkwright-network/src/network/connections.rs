@@ -44,7 +44,7 @@ struct Connection {
     latency: Picoseconds,
     sender: Sender,
     carried: Bytes,
-    /// What part of that is data, and no flags of a protocol.
+    /// Is the part of that which is data, and no flags of a protocol.
     data: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What channels carried over time.
+//! Counts the bytes of channels over time.
 //!
 //! It represents time in [`SPANS`] equal spans, which become twice as long whenever a run outlasts them.
 
@@ -13,10 +13,10 @@ use crate::units::Picoseconds;
 /// Time is told in as many spans at most.
 pub const SPANS: usize = 48;
 
-/// The shortest span: a microsecond.
+/// The shortest span is a microsecond.
 const SHORTEST: u64 = 1_000_000;
 
-/// What each channel carries while a run goes on.
+/// Holds the bytes of channels while a run goes on.
 #[derive(Debug, Clone)]
 pub struct LoadHistory {
     /// How long a span is, in picoseconds.
@@ -24,15 +24,14 @@ pub struct LoadHistory {
     rows: BTreeMap<ChannelId, Box<[f64; SPANS]>>,
 }
 
-/// What each channel carried that carried something.
+/// Holds the bytes of each channel that carried something.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkLoads {
     /// How long each span of time is.
     pub span: Picoseconds,
-    /// What is counted of the links between the fabric's switches.
+    /// It says how much is counted of the links between the fabric's switches.
     pub inner: InnerCounts,
-    /// The channels by their numbers in the system, each with its bytes in every span from time zero on, up to the last in
-    /// which it carried something.
+    /// Lists channels by their numbers in the system. Each has its bytes in every span from time zero on, up to its last.
     pub channels: Vec<(ChannelId, Vec<u64>)>,
 }
 
@@ -49,7 +48,7 @@ impl LoadHistory {
         Picoseconds(self.span)
     }
 
-    /// A channel carries so many bytes, evenly from a time to another.
+    /// Lets a channel carry some bytes, evenly from a time to another.
     pub fn add(&mut self, channel: ChannelId, (from, to): (Picoseconds, Picoseconds), bytes: f64) {
         while to.0 > self.span.saturating_mul(SPANS as u64) {
             self.double();
@@ -103,7 +102,7 @@ impl LoadHistory {
 }
 
 impl LinkLoads {
-    /// What a channel carried in all.
+    /// Gives the bytes of a channel in all.
     #[must_use]
     pub fn of(&self, channel: ChannelId) -> u64 {
         let found = self.channels.binary_search_by_key(&channel, |(of, _)| *of);

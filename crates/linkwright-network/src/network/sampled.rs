@@ -1,4 +1,4 @@
-//! A model of the network that is looked at now and then, so that what its channels carry is known over time.
+//! Looks at a model of the network now and then, so that the loads of its channels are known over time.
 
 use super::link_loads::{LinkLoads, LoadHistory};
 use super::transport::{
@@ -11,17 +11,17 @@ use crate::units::{Bytes, Picoseconds};
 
 /// Counts what its channels carry.
 pub trait Counts: Transport {
-    /// Tells what channels have carried since the last call, by their numbers in the system. `told` keeps between calls
-    /// what was told, and is empty before the first.
+    /// Tells the bytes of channels since the last call, by their numbers in the system. `told` keeps between calls all
+    /// that was told, and is empty before the first.
     fn count(&mut self, told: &mut Vec<u64>, tell: &mut dyn FnMut(ChannelId, f64));
 
-    /// What is counted of the links between the fabric's switches.
+    /// Says how much is counted of the links between the fabric's switches.
     fn inner(&self) -> InnerCounts {
         InnerCounts::All
     }
 }
 
-/// Tells what is new of sums that are kept.
+/// Tells by how much sums have grown.
 fn tell_new(
     told: &mut Vec<u64>,
     sums: impl Iterator<Item = (ChannelId, u64)>,
@@ -65,9 +65,9 @@ impl<R: Routing> Counts for PacketNetwork<'_, R> {
     }
 }
 
-/// A network, and what its channels have carried over time.
+/// Keeps the loads of a network's channels over time.
 pub struct Sampled<'n, T> {
-    /// The network.
+    /// It is the network.
     pub network: &'n mut T,
     history: LoadHistory,
     told: Vec<u64>,
@@ -83,7 +83,7 @@ impl<'n, T: Counts> Sampled<'n, T> {
         Self { network, history, told: Vec::new(), last: Picoseconds(0), next }
     }
 
-    /// A channel carries what the network was not told of, evenly from a time to another.
+    /// Lets a channel carry bytes that the network was not told of, evenly from a time to another.
     pub fn add(&mut self, channel: ChannelId, span: (Picoseconds, Picoseconds), bytes: f64) {
         self.history.add(channel, span, bytes);
     }
@@ -104,7 +104,7 @@ impl<'n, T: Counts> Sampled<'n, T> {
         self.next = Picoseconds(now.0.saturating_add(self.history.span().0));
     }
 
-    /// What the channels carried until now.
+    /// Gives the loads of channels until now.
     #[must_use]
     pub fn finished(mut self, now: Picoseconds) -> LinkLoads {
         self.sample(now.max(self.last));

@@ -39,7 +39,7 @@ pub struct DayChoices {
     pub planner: PlannerChoice,
     /// An iteration of played jobs is made of this.
     pub iteration: IterationSettings,
-    /// Whether it is said what slowed each job; then jobs are played alone, too.
+    /// Asks for the slowdown of each job; then jobs are played alone, too.
     pub attributes: bool,
 }
 
@@ -68,14 +68,14 @@ pub struct DayOutcome {
     pub records: Vec<JobRecord>,
     /// Counts the collectives that were planned for played jobs; None where a formula said how long jobs ran.
     pub plans: Option<usize>,
-    /// The share of each job's run time that was communication which no computing hid, in the order of the
-    /// records; None where nobody knows.
+    /// Is the share of each job's run time in which it only communicated, in the order of the records; None where
+    /// nobody knows.
     pub exposed: Vec<Option<f64>>,
-    /// What channels carried; None where a formula said how long jobs ran, and sent nothing.
+    /// Holds the loads of channels; None where a formula said how long jobs ran, and sent nothing.
     pub loads: Option<LinkLoads>,
-    /// What channels carry of an iteration of each job of the list, if it was asked what slowed them.
+    /// Holds the loads of an iteration of each job of the list, if slowdowns were asked for.
     pub of_iterations: Vec<Box<[(ChannelId, f64)]>>,
-    /// What slowed each job, in the order of the records, if that was asked.
+    /// Holds the slowdown of each job, in the order of the records, if that was asked for.
     pub attributions: Option<Vec<Attribution>>,
 }
 
@@ -102,7 +102,7 @@ pub fn play_day(
     Ok(DayOutcome { attributions: Some(found), ..day })
 }
 
-/// What jobs of a day share: a machine for each kind of server, and the GPUs that are in order.
+/// Holds a machine for each kind of server, and the GPUs that are out of order.
 pub(super) struct SharedSystem {
     machines: Vec<PreparedMachine>,
     unhealthy: Vec<(usize, usize)>,
@@ -115,19 +115,19 @@ impl SharedSystem {
         Ok(Self { machines: machines(system, choices)?, unhealthy })
     }
 
-    /// The machine of a server.
+    /// Gives the machine of a server.
     pub(super) fn machine(&self, system: &System, server: u32) -> &PreparedMachine {
         &self.machines[system.kind_index_of(server)]
     }
 
-    /// The GPUs of a server that are in order.
+    /// Gives the GPUs of a server that are in order.
     pub(super) fn healthy(&self, system: &System, server: u32) -> GpuSet {
         let broken = self.unhealthy.iter().filter(|(at, _)| *at == server as usize);
         let broken: GpuSet = broken.map(|(_, gpu)| *gpu).collect();
         GpuSet::first(self.machine(system, server).gpu_count()).without(broken)
     }
 
-    /// A place with its scores.
+    /// Scores a place.
     pub(super) fn scored(
         &self,
         system: &System,
@@ -183,7 +183,7 @@ impl SharedSystem {
     }
 }
 
-/// The share of a job's run time that is communication, where a formula says how long it ran: all but computing.
+/// Gives the share of a job's run time in which it does not compute, where a formula says how long it ran.
 fn exposed_by_formula(job: &Job, record: &JobRecord) -> Option<f64> {
     let computed = job.work().ok()?.compute_per_iteration().0 as f64 * job.iterations as f64;
     let run_time = (record.finish.0 - record.start.0) as f64;

@@ -1,4 +1,4 @@
-//! What slowed jobs: waiting, placement and neighbours.
+//! Splits the slowdown of jobs: waiting, placement and neighbours.
 
 use std::ops::ControlFlow;
 

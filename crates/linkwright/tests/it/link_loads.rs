@@ -1,4 +1,4 @@
-//! What links carry of days: all that enters a switch leaves it, at every fidelity.
+//! Adds up the loads of links: all that enters a switch leaves it, at every fidelity.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use linkwright::system::{DeviceKind, System};
 
 use crate::played::{cluster, job, played_by};
 
-/// Fat-trees, one of which is narrow above its leaves, and a ring of rings.
+/// Lists a fat-tree, another that is narrow above its leaves, and a ring of rings.
 const FABRICS: [&str; 3] = [
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 6",
     "kind = \"fat-tree\"\nradix = 8\nlevels = 2\nleaves = 4\ntapering = 3",
@@ -30,7 +30,7 @@ fn of_jobs(fabric: &str, fidelity: Fidelity, iterations: Iterations) -> (System,
     ((*cluster.system).clone(), played.unwrap())
 }
 
-/// What enters each device and leaves it.
+/// Counts the bytes that enter each device and leave it, and its links.
 fn through(system: &System, loads: &LinkLoads) -> BTreeMap<usize, (u64, u64, u64)> {
     let mut found: BTreeMap<usize, (u64, u64, u64)> = BTreeMap::new();
     for (channel, bytes) in &loads.channels {

@@ -280,8 +280,8 @@ impl System {
         self.fabric.as_ref().is_some_and(|fabric| FabricPaths::of(fabric).is_some())
     }
 
-    /// The shortest paths through the fabric, whether its switches hold something up or not; None of a single switch, of a
-    /// dragonfly, and of a lone server.
+    /// Gives the shortest paths through the fabric, even where its switches hold nothing up. There are none of a single
+    /// switch, of a dragonfly, and of a lone server.
     #[must_use]
     pub fn shortest_fabric_paths(&self) -> Option<FabricPaths> {
         self.fabric.as_ref().and_then(FabricPaths::of_shortest)

@@ -44,7 +44,7 @@ impl FabricPaths {
         Self::of_shortest(fabric).filter(|_| holds_up)
     }
 
-    /// Those of a fabric whether its switches hold something up or not; None of a single switch, and of a dragonfly.
+    /// Gives those of a fabric, even where its switches hold nothing up; None of a single switch, and of a dragonfly.
     #[must_use]
     pub fn of_shortest(fabric: &Arc<Fabric>) -> Option<Self> {
         let is_told = !matches!(fabric.shape(), FabricShape::Dragonfly(_));

@@ -19,12 +19,12 @@ use crate::units::Picoseconds;
 /// Plays that follow one another take no longer, as far as is known before: time ends after 213 days.
 const MOST_TIME: u64 = 50 * 86_400 * 1_000_000_000_000;
 
-/// What tells places apart.
+/// Tells places apart.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Where {
-    /// GPUs in the order of ranks, by the kind of their only server or else by their server.
+    /// Lists GPUs in the order of ranks, by the kind of their only server or else by their server.
     Exact(bool, Vec<(usize, Vec<usize>)>),
-    /// GPUs that are joined so.
+    /// Says how GPUs are joined.
     Alike(PlaceClass),
 }
 
@@ -36,7 +36,7 @@ pub(super) struct LonePlays<'a> {
     copies: bool,
     is_planned: bool,
     classes: PlaceClasses,
-    /// The jobs that differ, by their workload, their GPUs and their iterations.
+    /// Holds the jobs that differ, by their workload, their GPUs and their iterations.
     kinds: BTreeMap<(String, u32, u64), Vec<(Job, usize)>>,
     kind_count: usize,
     known: BTreeMap<(usize, Where), usize>,

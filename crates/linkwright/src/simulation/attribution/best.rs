@@ -1,10 +1,10 @@
-//! Places on an idle system on which a job may be the fastest.
+//! Finds places on an idle system on which a job may be the fastest.
 //!
-//! What it represents: within a server, the match with the most effective bandwidth and that with the most aggregated
-//! bandwidth, of each kind of server. A job that no server has room for takes as few servers as it can, those at the fewest
-//! switches: whole ones, or equal parts of them.
+//! Within a server it takes the match with the most effective bandwidth and that with the most aggregated bandwidth, of each
+//! kind of server. A job that no server has room for takes the fewest servers, at the fewest switches. It takes whole ones, or
+//! equal parts of them.
 //!
-//! What it leaves out: other matches, and servers that stand apart.
+//! It leaves out other matches, and servers that stand apart.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ use crate::system::System;
 use crate::system::fabric::SwitchId;
 use crate::units::Picoseconds;
 
-/// What a job asks for: its pattern, how many GPUs, and which job where the edges are its own.
+/// Names a request by its pattern and its GPUs, and by its job where the edges are its own.
 type Asked = (PatternShape, u32, Option<usize>);
 
 /// The places that were found.
 pub(super) struct BestPlaces<'a> {
     system: &'a System,
     shared: &'a SharedSystem,
-    /// The GPUs of each server that are in order.
+    /// Holds the GPUs of each server that are in order.
     healthy: Vec<GpuSet>,
     known: BTreeMap<Asked, Vec<Place>>,
 }
@@ -37,7 +37,7 @@ impl<'a> BestPlaces<'a> {
         Self { system, shared, healthy, known: BTreeMap::new() }
     }
 
-    /// Those for a job.
+    /// Gives those for a job.
     pub(super) fn of(
         &mut self,
         jobs: &[Job],
@@ -82,7 +82,7 @@ impl<'a> BestPlaces<'a> {
         Ok(found)
     }
 
-    /// The best match on GPUs of a server.
+    /// Finds the best match on GPUs of a server.
     fn best(
         &self,
         job: &Job,
@@ -102,7 +102,7 @@ impl<'a> BestPlaces<'a> {
         Ok(found.map(|selection| selection.chosen.placement.to_vec()))
     }
 
-    /// How many GPUs of which servers: filled one after another, and in equal parts.
+    /// Counts the GPUs of servers that are filled one after another, and of servers with equal parts.
     fn across(&self, size: usize) -> Vec<Vec<(usize, usize)>> {
         let room = |server: usize| self.healthy[server].len();
         let switch = |server: usize| -> Option<SwitchId> {

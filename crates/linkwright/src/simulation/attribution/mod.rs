@@ -1,12 +1,16 @@
-//! Who suffered on a shared system, and from what.
+//! Tells who suffered on a shared system, and why.
 //!
-//! What it represents: a job's slowdown is its time from arrival to end over the time that it takes alone on the best GPUs of
-//! the idle system. It has three parts, whose product is the whole. *Waiting* is the time from arrival to end over the run
-//! time. *Neighbours* is the run time over that alone on the same GPUs. *Placement* is that over the time alone on the best
-//! GPUs. Both times alone are played as the day was, once for each class of job and place ([`alone`]).
+//! A job's slowdown is its time from arrival to end over its time alone on the best GPUs of the idle system. It has three
+//! parts:
 //!
-//! What it leaves out: sets of GPUs beside those that [`best`] tries. A job is on the best place that is known where none of
-//! these is faster.
+//! - Waiting is the time from arrival to end over the run time.
+//! - Neighbours is the run time over the time alone on the same GPUs.
+//! - Placement is the time alone on the same GPUs over that on the best.
+//!
+//! The product of the parts is the whole. Both times alone are played as the day was, once for each class of job and place
+//! ([`alone`]).
+//!
+//! It leaves out sets of GPUs beside those that [`best`] tries. Where none of these is faster, a job's own place is the best.
 
 mod alone;
 mod best;
@@ -26,18 +30,18 @@ use crate::engine::Hook;
 use crate::table::Table;
 use crate::units::Picoseconds;
 
-/// Says how long a job takes alone, and what slowed it.
+/// Says how long a job takes alone, and why it took longer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
-    /// The job's index in the list.
+    /// Is the job's index in the list.
     pub job: usize,
     /// How long it takes alone on the GPUs that it had.
     pub alone: Picoseconds,
     /// How long it takes alone on the best GPUs of the idle system.
     pub best: Picoseconds,
-    /// These GPUs, by their ids in the system, ascending.
+    /// Lists these GPUs by their ids in the system, ascending.
     pub best_gpus: Vec<u32>,
-    /// What slowed it.
+    /// Splits its slowdown.
     pub slowdown: Slowdown,
     /// The share of its run time that was communication which no computing hid; None where nobody knows.
     pub exposed: Option<f64>,
@@ -49,13 +53,13 @@ pub struct Attribution {
 /// Holds the parts of a slowdown. Their product is the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Slowdown {
-    /// Its time from arrival to end over its run time.
+    /// Is its time from arrival to end over its run time.
     pub waiting: f64,
-    /// Its time alone on its GPUs over that on the best.
+    /// Is its time alone on its GPUs over that on the best.
     pub placement: f64,
-    /// Its run time over its time alone on its GPUs.
+    /// Is its run time over its time alone on its GPUs.
     pub neighbours: f64,
-    /// Its time from arrival to end over its time alone on the best GPUs.
+    /// Is its time from arrival to end over its time alone on the best GPUs.
     pub whole: f64,
 }
 
@@ -79,7 +83,7 @@ fn ratio(time: u64, of: u64) -> f64 {
     if time == of { 1.0 } else { time as f64 / of.max(1) as f64 }
 }
 
-/// Plays each job of a day alone, on its GPUs and on the best, and says what slowed it.
+/// Plays each job of a day alone, on its GPUs and on the best, and splits its slowdown.
 ///
 /// # Errors
 /// As [`play_day`](super::play_day), of the jobs alone.
@@ -122,7 +126,7 @@ pub(super) fn attribute(
     Ok(found.collect())
 }
 
-/// The GPUs of a job in each of its servers.
+/// Lists the GPUs of a job in each of its servers.
 fn place_of(record: &JobRecord) -> Place {
     let of = |part: &super::queue::Part| (part.server as usize, part.chosen.placement.to_vec());
     record.parts.iter().map(of).collect()
@@ -138,7 +142,7 @@ fn gpus_of(place: &Place, first_gpus: &[u32]) -> Vec<u32> {
     gpus
 }
 
-/// One row per job that ran: its times alone, and what slowed it.
+/// Gives one row per job that ran: its times alone, and the parts of its slowdown.
 ///
 /// # Panics
 /// If an attribution's job is not in the list.
@@ -161,7 +165,7 @@ pub fn table(jobs: &[Job], attributions: &[Attribution]) -> Table {
         .with("exposed", "", attributions.iter().map(|it| it.exposed).collect::<Vec<_>>())
 }
 
-/// One row per job and neighbour that cost it something, those that cost it most first.
+/// Gives one row per job and neighbour that cost it something, the dearest first.
 ///
 /// # Panics
 /// If a job is not in the list.

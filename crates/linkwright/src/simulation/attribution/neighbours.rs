@@ -1,10 +1,10 @@
-//! Which jobs cost another one its time, by the links that they share.
+//! Tells which jobs cost another one its time, by the links that they share.
 //!
-//! What it represents: what a job takes longer than alone is divided among those that run beside it. Each has a part by how long
-//! both run at one time, and by how much both carry over each link that they share: the product of the shares of its
-//! bandwidth that they take in the mean. Jobs without a shared link cost each other nothing.
+//! It divides the time that a job lost among those that ran beside it. Each has a part by how long both run at one time, and by
+//! how much both carry over each link that they share. That is the product of the shares of its bandwidth that they take in
+//! the mean. Jobs without a shared link cost each other nothing.
 //!
-//! What it leaves out: when in their iterations jobs send, and who slows a job by slowing another.
+//! It leaves out when in their iterations jobs send, and who slows a job by slowing another.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::units::Picoseconds;
 /// As many are told of each job at most.
 const TOLD: usize = 10;
 
-/// How much two jobs meet, by the first one's record and the other's.
+/// Says how much a job meets others, by their records.
 type Meetings = BTreeMap<usize, f64>;
 
-/// What jobs took of each channel, by the indices of their records.
+/// Finds how much the jobs of a day meet one another, by the indices of their records.
 pub(super) fn meetings(system: &System, jobs: &[Job], day: &DayOutcome) -> Vec<Meetings> {
     let records = &day.records;
     let mut found = vec![Meetings::new(); records.len()];
@@ -55,8 +55,8 @@ pub(super) fn meetings(system: &System, jobs: &[Job], day: &DayOutcome) -> Vec<M
     found
 }
 
-/// Divides what a job took longer than alone among those that it met, by their indices in the list; those that cost it most
-/// first. None where it met nobody that is known, and took longer nevertheless.
+/// Divides the time that a job lost among those that it met, by their indices in the list, the dearest first. None where it
+/// met nobody that is known, and lost time nevertheless.
 pub(super) fn costs(
     day: &DayOutcome,
     meetings: &Meetings,

@@ -146,19 +146,19 @@ impl Places<'_> {
     }
 }
 
-/// What channels carried until the last job ended.
+/// Holds the loads of channels until the last job ended.
 pub(super) struct Carried<'a> {
     pub(super) system: &'a System,
-    /// By the fabric's channels.
+    /// Is by the fabric's channels.
     pub(super) across: Cow<'a, [ChannelStatistics]>,
-    /// By number, of channels within servers that carried something.
+    /// Is by number, of channels within servers that carried something.
     pub(super) inside: Cow<'a, [(ChannelId, ChannelStatistics)]>,
     pub(super) inner: InnerCounts,
     pub(super) seconds: f64,
 }
 
 impl<'a> Carried<'a> {
-    /// What those of programs carried.
+    /// Gives those of programs.
     pub(super) fn of(cluster: &'a Cluster, outcome: &'a ClusterOutcome) -> Self {
         Self {
             system: &cluster.system,
@@ -169,7 +169,7 @@ impl<'a> Carried<'a> {
         }
     }
 
-    /// What those of a day carried, whose last job ended at a time.
+    /// Gives those of a day, whose last job ended at a time.
     pub(super) fn of_day(system: &'a System, loads: &LinkLoads, end: Picoseconds) -> Self {
         let of = |bytes: u64| ChannelStatistics { data: Bytes(bytes), ..Default::default() };
         let fabric = system.fabric_channels();
@@ -186,12 +186,12 @@ impl<'a> Carried<'a> {
         Self { system, across, inside, inner: loads.inner, seconds: end.as_seconds() }
     }
 
-    /// Whether nobody knows what a row's link carried.
+    /// Tells whether nobody knows the load of a row's link.
     fn is_unknown(&self, row: &Row) -> bool {
         self.inner == InnerCounts::Nothing && row.kind == "switch"
     }
 
-    /// Whether only the data of a row's link is counted.
+    /// Tells whether only the data of a row's link is counted.
     fn is_data_alone(&self, row: &Row) -> bool {
         self.inner != InnerCounts::All && row.kind == "switch"
     }
@@ -235,8 +235,8 @@ fn rows(carried: &Carried<'_>) -> Vec<Row> {
 /// `utilisation` is the share of the makespan in which the channel would carry its data at its
 /// full bandwidth. `level` is one of [`levels`]; `at` is the device that the link is counted at,
 /// the lower of two switches or else where it starts, and `at_level` what that is called in its
-/// level, `device` within a server; `group` and `member` are those of a dragonfly's switch. What is not counted of links
-/// between switches is null.
+/// level, `device` within a server; `group` and `member` are those of a dragonfly's switch. Counts of links between switches that
+/// nobody knows are null.
 #[must_use]
 pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
     let carried = Carried::of(cluster, outcome);
@@ -258,7 +258,7 @@ pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
     with_places(table.with("longest_queue", "", longest), &rows)
 }
 
-/// The same of a day, whose last job ended at a time, without packets and queues.
+/// Gives the same of a day, whose last job ended at a time, without packets and queues.
 #[must_use]
 pub fn links_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
     let carried = Carried::of_day(system, loads, end);
@@ -266,7 +266,7 @@ pub fn links_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Tab
     with_places(with_data(with_ends(&rows), &carried, &rows, &[]), &rows)
 }
 
-/// Columns of what each link joins.
+/// Adds columns of the ends of links.
 fn with_ends(rows: &[Row]) -> Table {
     let text = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).to_owned()).collect::<Vec<_>>();
     let bandwidths = rows.iter().map(|row| row.bandwidth.as_gigabytes_per_second());
@@ -278,7 +278,7 @@ fn with_ends(rows: &[Row]) -> Table {
         .with("bandwidth", "GB/s", bandwidths.collect::<Vec<_>>())
 }
 
-/// Columns of what each carried; null where nobody knows.
+/// Adds columns of the data of links; null where nobody knows.
 fn with_data(
     table: Table,
     carried: &Carried<'_>,
@@ -303,7 +303,7 @@ fn with_data(
     between.iter().fold(table, with).with("utilisation", "", utilisation)
 }
 
-/// Columns of where each is in the network.
+/// Adds columns of where links are in the network.
 fn with_places(table: Table, rows: &[Row]) -> Table {
     let text = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).to_owned()).collect::<Vec<_>>();
     let group = |of: fn((u64, u64)) -> u64| {
@@ -325,7 +325,7 @@ pub fn levels(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
     levels_of(&Carried::of(cluster, outcome))
 }
 
-/// The same of a day, whose last job ended at a time.
+/// Gives the same of a day, whose last job ended at a time.
 #[must_use]
 pub fn levels_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
     levels_of(&Carried::of_day(system, loads, end))

@@ -109,7 +109,7 @@ pub struct ClusterOutcome {
     pub events: u64,
     /// How many times a packet crossed a channel; zero in the flow model.
     pub packet_hops: u64,
-    /// What each channel carried over time, and what is not counted.
+    /// Holds the loads of channels over time.
     pub loads: LinkLoads,
 }
 

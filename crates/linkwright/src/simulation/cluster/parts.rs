@@ -1,7 +1,7 @@
-//! What devices and links carried, in sum and over time.
+//! Makes columns of the loads of devices and links, in sum and over time.
 //!
-//! A device's load is what enters it and what leaves it. A network interface, an NVSwitch and a switch of the network pass on
-//! what they get; NVSwitches also reduce and multicast, so that less or more may leave them.
+//! A device's load is all that enters it, and all that leaves it. Network interfaces and switches of the network pass on all
+//! that they get. NVSwitches also reduce and multicast, so that less or more may leave them.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::system::server::DeviceId;
 use crate::table::Table;
 use crate::units::Picoseconds;
 
-/// What enters a device and leaves it.
+/// Counts the bytes that enter a device and leave it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Through {
     received: u64,
     sent: u64,
-    /// What its links could carry either way, in bytes per second.
+    /// Is the bandwidth of its links either way, in bytes per second.
     into: f64,
     out: f64,
     is_unknown: bool,
@@ -38,7 +38,7 @@ impl Through {
     }
 }
 
-/// Kinds of devices whose loads are told.
+/// Lists the kinds of devices whose loads are told.
 const TOLD: [DeviceKind; 3] = [DeviceKind::Nic, DeviceKind::NvSwitch, DeviceKind::NetworkSwitch];
 
 fn through(carried: &Carried<'_>) -> BTreeMap<DeviceId, Through> {
@@ -71,16 +71,16 @@ fn through(carried: &Carried<'_>) -> BTreeMap<DeviceId, Through> {
     found
 }
 
-/// One row per network interface, NVSwitch and switch of the network.
+/// Gives one row per network interface, NVSwitch and switch of the network.
 ///
-/// Columns: `device`, `kind`, `received` and `sent` (bytes), `utilisation` (the share of the makespan in which its links
-/// would carry this at their full bandwidth, by the fuller way). What is not counted is null.
+/// Columns: `device`, `kind`, `received` and `sent` (bytes), and `utilisation`. That is the share of the makespan in which its
+/// links would carry this at their full bandwidth, by the fuller way. Loads that are not counted are null.
 #[must_use]
 pub fn devices(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
     devices_of(&Carried::of(cluster, outcome))
 }
 
-/// The same of a day, whose last job ended at a time.
+/// Gives the same of a day, whose last job ended at a time.
 #[must_use]
 pub fn devices_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
     devices_of(&Carried::of_day(system, loads, end))
@@ -105,10 +105,10 @@ fn devices_of(carried: &Carried<'_>) -> Table {
         .with("utilisation", "", used.collect::<Vec<_>>())
 }
 
-/// One row per channel and span of time in which it carried something.
+/// Gives one row per channel and span of time in which it carried something.
 ///
-/// Columns: `link` (its number), `from`, `to`, `begin` and `end` (of the span, seconds), `data` (bytes), `utilisation` (the
-/// share of the span in which it would carry this at its full bandwidth).
+/// Columns: `link` (its number), `from`, `to`, `begin` and `end` (of the span, seconds), `data` (bytes), and `utilisation`.
+/// That is the share of the span in which it would carry this at its full bandwidth.
 #[must_use]
 pub fn link_times(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
     let (mut links, mut from, mut to) = (Vec::new(), Vec::new(), Vec::new());
@@ -143,7 +143,7 @@ pub fn link_times(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table
         .with("utilisation", "", used)
 }
 
-/// The same of programs.
+/// Gives the same of programs.
 #[must_use]
 pub fn link_times_of(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
     link_times(&cluster.system, &outcome.loads, makespan(outcome))

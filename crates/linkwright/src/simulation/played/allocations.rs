@@ -39,7 +39,7 @@ pub(super) struct Ranks {
 pub(super) type AllocationClass = Arc<[PartClass]>;
 
 impl Ranks {
-    /// What the allocation is to a plan.
+    /// Gives the class of the allocation.
     pub(super) fn class(self) -> AllocationClass {
         self.class
     }

@@ -1,7 +1,7 @@
-//! What channels carry of one iteration of a job.
+//! Counts the loads of channels in one iteration of a job.
 //!
-//! An iteration moves the same data however fast it is: samples that each GPU copies from its host, the all-reduce of every
-//! bucket by its plan, or what GPUs exchange along the edges of a pattern.
+//! An iteration moves the same data however fast it is. GPUs copy samples from their hosts, and reduce every bucket by its plan
+//! or exchange it along the edges of a pattern.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::system::fabric::ChannelId;
 use crate::system::views::wiring::WiredId;
 use crate::units::Bytes;
 
-/// Channels of the system, ascending, each with its bytes.
+/// Lists channels of the system, ascending, each with its bytes.
 pub(super) type ChannelLoads = Box<[(ChannelId, f64)]>;
 
 /// Adds loads to others.
@@ -22,7 +22,7 @@ pub(super) fn add(more: &[(ChannelId, f64)], loads: &mut BTreeMap<ChannelId, f64
     }
 }
 
-/// What one run of a schedule over so many bytes moves.
+/// Gives the loads of one run of a schedule over a buffer of a size.
 pub(super) fn of_schedule(
     lowered: &LoweredSchedule,
     size: Bytes,
@@ -37,7 +37,7 @@ pub(super) fn of_schedule(
     loads.into_iter().collect()
 }
 
-/// Adds what so many bytes over each of these routes move.
+/// Adds the loads of copies of a size over each of these routes.
 pub(super) fn add_ways(
     ways: &[Route],
     size: Bytes,
@@ -50,7 +50,7 @@ pub(super) fn add_ways(
     }
 }
 
-/// Adds what an exchange of a buffer of this size moves between devices of its ranks.
+/// Adds the loads of an exchange of a buffer of this size between devices of its ranks.
 pub(super) fn add_exchange(
     (exchange, size): (&Exchange, Bytes),
     routes: &Routes<'_>,

@@ -73,13 +73,12 @@ pub struct PlayedOutcome {
     pub records: Vec<JobRecord>,
     /// How many collectives were planned; allocations of one class share a plan.
     pub plans: usize,
-    /// The share of each job's run time that was communication which no computing hid, in the order of the
-    /// records; None of a job that took no time.
+    /// Is the share of each job's run time in which it only communicated, by record. A job without time has none.
     pub exposed: Vec<Option<f64>>,
-    /// What channels carried.
+    /// Holds the loads of channels.
     pub loads: LinkLoads,
-    /// What channels carry of an iteration of each job, in the order of the list, if that was to be kept; nothing of jobs
-    /// of which nobody knows.
+    /// Holds the loads of an iteration of each job, in the order of the list, if these were to be kept. Jobs that nobody
+    /// knows them of have none.
     pub of_iterations: Vec<Box<[(ChannelId, f64)]>>,
 }
 
@@ -230,7 +229,7 @@ fn play_on<'r, T: Carries<'r> + Counts>(
     Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations: kept.unwrap_or_default() })
 }
 
-/// What channels carry of an iteration of a job of a variant.
+/// Gives the loads of an iteration of a job of a variant.
 fn iteration_loads<'r>(
     (network, lowering): (&impl Carries<'r>, &DayLowering<'r>),
     (steps, variant, gpus): (&Steps, u32, &[usize]),
@@ -255,7 +254,7 @@ fn iteration_loads<'r>(
     loads.into_iter().collect()
 }
 
-/// The share of a job's time in which its ranks, in the mean, communicated and did not compute.
+/// Gives the share of a job's time in which its ranks, in the mean, only communicated.
 fn exposed_share(outcome: &JobOutcome) -> Option<f64> {
     let whole = outcome.time().0 as f64 * outcome.ranks.len() as f64;
     let exposed = outcome.ranks.iter().map(|rank| rank.exposed_communication.0 as f64).sum::<f64>();
@@ -284,11 +283,11 @@ struct Shared<'a, 'n, 't, 'r, T: Counts> {
     repeats: Option<Repeats>,
     /// The job of each that was admitted.
     running: Vec<usize>,
-    /// What channels carry of an iteration of each that runs, by their indices in the runtime, if iterations may pass.
+    /// Holds the loads of an iteration of each that runs, by its index in the runtime, if iterations may pass.
     loads: BTreeMap<u32, ChannelLoads>,
-    /// The same of each job that has ended, if that is kept.
+    /// Holds the same of each job that has ended, if that is kept.
     kept: Option<Vec<ChannelLoads>>,
-    /// The share of each job's run time that was communication which no computing hid, once it has ended.
+    /// Holds the share of each job's run time in which it only communicated, once it has ended.
     exposed: Vec<Option<f64>>,
     /// Whether a job has arrived or ended since the queue was looked at.
     changed: bool,

@@ -1,4 +1,4 @@
-//! What tells apart the places of jobs that follow their plans.
+//! Tells apart the places of jobs that follow their plans.
 
 use super::allocations::{AllocationClass, AllocationPlans};
 use super::plans::PlannerChoice;
@@ -6,7 +6,7 @@ use crate::simulation::offers::PlannedBy;
 use crate::simulation::queue::Part;
 use crate::system::System;
 
-/// What joins the GPUs of a place, as far as plans look.
+/// Names how the GPUs of a place are joined, as far as plans look.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::simulation) struct PlaceClass(AllocationClass);
 

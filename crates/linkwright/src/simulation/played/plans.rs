@@ -122,7 +122,7 @@ pub(super) trait Carries<'r>: Transport {
     /// Where kernels of programs open theirs; None where the network takes messages alone.
     fn opening(&mut self, routes: &'r Routes<'r>) -> Option<Opening<'_, 'r>>;
 
-    /// Which channels resources are; None where the network takes messages alone.
+    /// Finds the channels of resources; None where the network takes messages alone.
     fn channel_shares(&self) -> Option<&ChannelShares>;
 }
 
@@ -170,7 +170,7 @@ impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
 
 /// A plan as a job's ranks play it.
 enum Form {
-    /// Under NCCL's protocol, over these links, ascending, and what channels carry of it.
+    /// Under NCCL's protocol, over these links, ascending, with the loads of channels.
     Kernel(KernelCall, Box<[ResourceId]>, ChannelLoads),
     /// Under MPI's.
     Messages(MessageSchedule),
@@ -320,7 +320,7 @@ impl<'r> Plans<'r> {
         Some(links)
     }
 
-    /// What channels carry of buckets that a job of a variant reduces by kernels.
+    /// Adds the loads of buckets that a job of a variant reduces by kernels.
     pub(super) fn add_loads(
         &self,
         variant: u32,

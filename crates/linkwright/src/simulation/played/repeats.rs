@@ -56,11 +56,11 @@ impl State {
     }
 }
 
-/// Iterations that are not played.
+/// Counts iterations that are not played.
 pub(super) struct Passed {
-    /// How many of each job.
+    /// Counts those of each job.
     pub(super) iterations: Vec<(u32, u64)>,
-    /// From when until when.
+    /// Is the time in which they pass.
     pub(super) span: (Picoseconds, Picoseconds),
 }
 

@@ -73,13 +73,13 @@ pub struct Sharing<'a> {
     pub discipline: QueueDiscipline,
     /// Servers and their GPUs that are out of order.
     pub unhealthy: &'a [(usize, usize)],
-    /// Where each job runs, in place of what the policy says: then jobs run one after another, each alone.
+    /// Gives each job its place, as no policy does; then jobs run one after another, each alone.
     pub alone: Option<&'a [Place]>,
-    /// Whether what channels carry of each job is kept.
+    /// Keeps the loads of each job's iterations.
     pub keeps_loads: bool,
 }
 
-/// A job's GPUs in each of its servers, in the order of its ranks.
+/// Lists a job's GPUs in each of its servers, in the order of its ranks.
 pub type Place = Vec<(usize, Vec<usize>)>;
 
 /// A pattern by its shape, its size, and the job whose own it is, if its edges are.
@@ -140,9 +140,9 @@ pub(super) struct Queue<'a> {
     named: NamedGpus,
     /// The leaf of the fabric that each server is on.
     leaves: Vec<u32>,
-    /// Whether one job runs at a time.
+    /// Lets one job run at a time.
     is_alone: bool,
-    /// How many jobs run now.
+    /// Counts the jobs that run.
     running: usize,
 }
 

@@ -50,8 +50,8 @@ impl LoweredSchedule {
         carried
     }
 
-    /// Tells what data a run over `size` bytes, as nccl-tests counts them, moves over which resources, each with its part of
-    /// the data: without the protocol's flags, and without the part of a switch's capacity that goes unused.
+    /// Tells how much data a run over `size` bytes, as nccl-tests counts them, moves over resources. Each has its part of the
+    /// data, without the protocol's flags, and without the part of a switch's capacity that goes unused.
     pub fn each_data(&self, size: Bytes, mut tell: impl FnMut(&[(ResourceId, f64)], f64)) {
         let chunk = size.0 as f64 / self.chunks_of_longest() as f64;
         for (connection, sent) in self.sent() {

@@ -110,7 +110,7 @@ struct Arrival(usize);
 /// A job that runs.
 struct Running {
     iteration: Iteration,
-    /// What channels carry of one.
+    /// Holds the loads of one.
     loads: ChannelLoads,
     /// What was left at `since`, in parts of an iteration of [`WHOLE`].
     left: u128,
@@ -128,7 +128,7 @@ impl Running {
         self.advance(done.min(self.left), now, history);
     }
 
-    /// So much more of it is done, in parts of an iteration.
+    /// Does more of it, in parts of an iteration.
     fn advance(&mut self, done: u128, now: Picoseconds, history: &mut LoadHistory) {
         if done > 0 {
             let iterations = done as f64 / WHOLE as f64;
@@ -168,13 +168,13 @@ struct Fluid<'a, 'r> {
     routes: &'a Routes<'r>,
     /// What they carry.
     channels: HostChannels,
-    /// Which channels they are.
+    /// Finds their channels.
     shares: ChannelShares,
     history: LoadHistory,
-    /// What channels carry of an iteration of each job that has ended, if that is kept.
+    /// Holds the loads of an iteration of each job that has ended, if these are kept.
     kept: Option<Vec<ChannelLoads>>,
     running: BTreeMap<usize, Running>,
-    /// What each job that has started computes until its end, in picoseconds.
+    /// Says how long each job that has started computes in all, in picoseconds.
     computed: Vec<f64>,
     /// The jobs that use each resource.
     users: Vec<Vec<usize>>,
