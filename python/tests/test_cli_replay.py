@@ -378,8 +378,10 @@ def test_more_ranks_than_gpus() -> None:
 
 
 FILES = [
+    "devices.parquet",
     "jobs.parquet",
     "latencies.parquet",
+    "link_times.parquet",
     "links.parquet",
     "manifest.json",
     "ranks.parquet",

@@ -237,13 +237,13 @@ def test_ctrl_c_ends_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> No
 import pathlib, sys
 import linkwright, linkwright.runs.server.play as runs
 simulated = runs.simulated
-def telling(*words):
+def telling(*words, **named):
     *words, progress = words
     def report(policy, done, total, time, events):
         if time > 0:
             pathlib.Path({str(sign)!r}).touch()
         progress(policy, done, total, time, events)
-    return simulated(*words, report)
+    return simulated(*words, report, **named)
 runs.simulated = telling
 from linkwright.cli import main
 main()

@@ -51,8 +51,8 @@ Attribute = Annotated[
     bool,
     typer.Option(
         "--attribute",
-        help="Of jobs of GPUs: say what slowed each one, waiting, placement or neighbours. Each is "
-        "played alone, too.",
+        help="Say what slowed each job: waiting, placement or neighbours. Each is played alone, "
+        "too.",
     ),
 ]
 
@@ -89,10 +89,6 @@ def run(
             raise typer.BadParameter(
                 f"`{scenario}` runs programs, and no policy places them; leave out --policy."
             )
-        if loaded.scenario.kind == "programs" and attribute:
-            raise typer.BadParameter(
-                f"`{scenario}` runs programs, and --attribute is of jobs of GPUs."
-            )
         if loaded.scenario.kind != "programs" and traced.what:
             raise typer.BadParameter(
                 f"`{scenario}` has jobs of GPUs, and --trace is of programs with [[job]]."
@@ -103,6 +99,7 @@ def run(
                 timeline=max(wanted.spans, traced.spans),
                 events=traced.keywords(),
                 progress=watch.progress,
+                attribute=attribute,
             )
             if loaded.scenario.kind == "programs"
             else run_loaded(

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from linkwright import SimulationResult
 from linkwright.plot import BLUE, GREY, ORANGE, inline_chart, rounded
 from linkwright.plots.shapes import WIDTH, by_name
-from linkwright.summaries.attribution import PARTS, SlowdownParts, attribution_rows
+from linkwright.summaries.attribution import PARTS, Attributed, SlowdownParts, attribution_rows
 
 __all__ = ["slowdown_by_cause", "slowdown_by_size"]
 
@@ -53,7 +52,7 @@ def slowdown_by_cause(
 
 
 def slowdown_by_size(
-    results: Sequence[SimulationResult], *, title: str = "Slowdown by size"
+    results: Sequence[Attributed], *, title: str = "Slowdown by size"
 ) -> alt.TopLevelMixin:
     """Draws a point for each number of GPUs and cause: the geometric mean over its jobs."""
     rows = []

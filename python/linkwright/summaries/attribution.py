@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from linkwright import SimulationResult
+from typing import Any, Protocol
 
 __all__ = [
     "PARTS",
+    "Attributed",
     "Gain",
     "SlowdownParts",
     "attribution_rows",
@@ -22,6 +21,20 @@ __all__ = [
 
 # The parts of a slowdown, in the order in which they are told.
 PARTS = ("waiting", "placement", "neighbours")
+
+
+class Attributed(Protocol):
+    """Is a result that may tell why its jobs were slow, as `SimulationResult` does."""
+
+    @property
+    def policy(self) -> str:
+        """Names the policy, the variant or the run."""
+
+    def attribution(self) -> Iterable[dict[str, Any]] | None:
+        """Gives a row for each job; None unless that was asked."""
+
+    def neighbours(self) -> Iterable[dict[str, Any]] | None:
+        """Gives a row for each job and neighbour that cost it something; else as `attribution`."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ def gains(parts: Sequence[SlowdownParts], reference: str) -> list[Gain]:
     return found
 
 
-def attribution_rows(result: SimulationResult) -> list[dict[str, Any]]:
+def attribution_rows(result: Attributed) -> list[dict[str, Any]]:
     """Gives a dictionary for each job, with the columns of `SimulationResult.attribution` as keys.
 
     Empty where the run was not asked for it.
@@ -83,7 +96,7 @@ def attribution_rows(result: SimulationResult) -> list[dict[str, Any]]:
     return [] if found is None else list(found)
 
 
-def slowdown_parts(result: SimulationResult) -> SlowdownParts | None:
+def slowdown_parts(result: Attributed) -> SlowdownParts | None:
     """Sums up what slowed the jobs of a run; None where it was not asked for, or no job ran."""
     rows = attribution_rows(result)
     if not rows:
@@ -95,7 +108,7 @@ def slowdown_parts(result: SimulationResult) -> SlowdownParts | None:
     return SlowdownParts(policy=result.policy, jobs=len(rows), exposed=known, **means)
 
 
-def neighbour_costs(result: SimulationResult) -> dict[str, list[tuple[str, float]]]:
+def neighbour_costs(result: Attributed) -> dict[str, list[tuple[str, float]]]:
     """Lists by each job's name the neighbours that cost it most, with their seconds.
 
     Empty where the run was not asked for it.

@@ -15,11 +15,13 @@ from linkwright.arguments import (
     real,
     taking,
     text,
+    truth,
     whole,
 )
 from linkwright.errors import ArgumentError, SimulationError, given, printable
 from linkwright.files import PathOrName, portable_name, reading_once
 from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
+from linkwright.runs.cluster.attribution import attribute_programs
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_of
 from linkwright.runs.manifest import of_programs, of_trace
@@ -181,7 +183,7 @@ def replay_trace(
     return Replay(job.name, system, [job], run, manifest, notes)
 
 
-@taking(settings=mapping_of, timeline=whole, events=mapping_of, progress=callback)
+@taking(settings=mapping_of, timeline=whole, events=mapping_of, progress=callback, attribute=truth)
 @reading_once()
 def replay_scenario(
     path: PathOrName,
@@ -190,6 +192,7 @@ def replay_scenario(
     timeline: int = 0,
     events: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    attribute: bool = False,
 ) -> Replay:
     """Reads a scenario of programs and plays its jobs.
 
@@ -202,6 +205,8 @@ def replay_scenario(
             to them, as for `System.replay`.
         progress: Called about every 100 ms with the scenario's name, operations done, operations
             in all, simulated seconds, and events of the network.
+        attribute: Whether to split the slowdown of each job. Then each is played alone, too, on its
+            GPUs and on the first of the system.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -211,7 +216,11 @@ def replay_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     return replay_loaded(
-        load_scenario(path, settings), timeline=timeline, events=events, progress=progress
+        load_scenario(path, settings),
+        timeline=timeline,
+        events=events,
+        progress=progress,
+        attribute=attribute,
     )
 
 
@@ -221,6 +230,7 @@ def replay_loaded(
     timeline: int = 0,
     events: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    attribute: bool = False,
 ) -> Replay:
     """Plays the jobs of a scenario of programs that was read.
 
@@ -251,7 +261,9 @@ def replay_loaded(
     notes = [*notes, *told_of(system), *run.notes, *unused_network(system, run.mapping), *_cut(run)]
     rows = zip(run.mapping, run.jobs(), strict=True)
     spans = [(sorted(set(gpus)), row["start"], row["end"]) for gpus, row in rows]
-    return Replay(name, system, jobs, run, manifest, notes, heat_of(loaded, system, spans))
+    slowdowns = attribute_programs(name, system, jobs, run, scenario.play) if attribute else None
+    heat = heat_of(loaded, system, spans)
+    return Replay(name, system, jobs, run, manifest, notes, heat, slowdowns)
 
 
 def _cut(run: ClusterRun) -> list[str]:

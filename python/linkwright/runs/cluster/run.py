@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from linkwright import ClusterJob, ClusterRun, System, Table
 from linkwright.files import portable_name
 from linkwright.runs.busiest import busiest_sheet, levels_sheet
+from linkwright.runs.cluster.attribution import ProgramsAttribution
 from linkwright.runs.heat import (
     PackageHeat,
     heat_section,
@@ -19,6 +20,11 @@ from linkwright.runs.heat import (
 )
 from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.runs.server.attribution import (
+    attribution_sections,
+    attribution_sheets,
+    attribution_summary,
+)
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.known_error import KnownError, error_of_programs
 from linkwright.summaries.links import LinkLoads
@@ -53,6 +59,7 @@ class Replay(Run):
         manifest: What repeats the replay: the version, the settings, the hash of every input.
         notes: What was left out of traces or could not be told, in sentences.
         heat: That of the scenario's package; None where none is observed.
+        slowdowns: Why each job took longer beside the others; None unless that was asked.
     """
 
     name: str
@@ -62,6 +69,11 @@ class Replay(Run):
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
     heat: PackageHeat | None = None
+    slowdowns: ProgramsAttribution | None = None
+
+    @property
+    def _slowdowns(self) -> list[ProgramsAttribution]:
+        return [] if self.slowdowns is None else [self.slowdowns]
 
     @property
     def known_error(self) -> KnownError | None:
@@ -145,6 +157,7 @@ class Replay(Run):
             "devices": run.device_loads(),
             "link_times": run.link_times(),
             "latencies": run.latencies(),
+            **({} if self.slowdowns is None else self.slowdowns.tables()),
             **heat_table(self._heats, "run"),
         }
 
@@ -180,13 +193,16 @@ class Replay(Run):
             "packet_hops": run.packet_hops,
             "operations": run.operations,
             "notes": list(self.notes),
+            **attribution_summary(self._slowdowns, None),
             **heat_summary(self._heats, "run"),
         }
 
     def sheets(self) -> Sequence[Sheet]:
         """Jobs, plans of collectives, latencies, and the busiest links."""
         sheets = [self._jobs(), self._planned(), self._latencies(PERCENTILES)]
-        sheets += [busiest_sheet(self.run.links(), PRINTED), *heat_sheets(self._heats, "run")]
+        sheets += [busiest_sheet(self.run.links(), PRINTED)]
+        sheets += attribution_sheets(self._slowdowns, None)
+        sheets += heat_sheets(self._heats, "run")
         return [sheet for sheet in sheets if sheet is not None]
 
     def _jobs(self) -> Sheet:
@@ -279,6 +295,7 @@ class Replay(Run):
                     "How busy every link was": self.link_heat_map(),
                 },
             ),
+            *attribution_sections(self._slowdowns, None),
             *heat_section(self._heats, "run"),
             Section("What was played", facts=self._facts()),
             Section("What the inputs did not say", points=self.notes),

@@ -11,6 +11,7 @@ from linkwright.runs.run import Section, Sheet
 from linkwright.runs.server.links import of_policies
 from linkwright.summaries.attribution import (
     PARTS,
+    Attributed,
     Gain,
     SlowdownParts,
     attribution_rows,
@@ -46,14 +47,14 @@ NOTE = (
 GAINS_NOTE = "Above 1 is faster: the parts multiply to the gain in job time, in the geometric mean."
 
 
-def _told(results: Sequence[SimulationResult]) -> list[tuple[SimulationResult, SlowdownParts]]:
+def _told(results: Sequence[Attributed]) -> list[tuple[Attributed, SlowdownParts]]:
     each = [(result, slowdown_parts(result)) for result in results]
     return [(result, parts) for result, parts in each if parts is not None]
 
 
 def attribution_tables(results: Sequence[SimulationResult]) -> dict[str, pa.Table]:
     """Gives what slowed each job, and by whom, under each policy; nothing unless it was asked."""
-    told = [result for result, _ in _told(results)]
+    told = [result for result in results if result.attribution() is not None]
     if not told:
         return {}
     return {
@@ -62,9 +63,7 @@ def attribution_tables(results: Sequence[SimulationResult]) -> dict[str, pa.Tabl
     }
 
 
-def attribution_summary(
-    results: Sequence[SimulationResult], reference: str | None
-) -> dict[str, object]:
+def attribution_summary(results: Sequence[Attributed], reference: str | None) -> dict[str, object]:
     """Gives each policy's parts and its jobs, as JSON holds them; nothing unless it was asked.
 
     Of a comparison with a reference, it also gives what each policy gains, in the same parts.
@@ -79,7 +78,7 @@ def attribution_summary(
     }
 
 
-def _with_costs(result: SimulationResult) -> list[dict[str, Any]]:
+def _with_costs(result: Attributed) -> list[dict[str, Any]]:
     costs = neighbour_costs(result)
     return [
         {
@@ -90,11 +89,11 @@ def _with_costs(result: SimulationResult) -> list[dict[str, Any]]:
     ]
 
 
-def _gains(results: Sequence[SimulationResult], reference: str | None) -> list[Gain]:
+def _gains(results: Sequence[Attributed], reference: str | None) -> list[Gain]:
     return [] if reference is None else gains([parts for _, parts in _told(results)], reference)
 
 
-def attribution_sheets(results: Sequence[SimulationResult], reference: str | None) -> list[Sheet]:
+def attribution_sheets(results: Sequence[Attributed], reference: str | None) -> list[Sheet]:
     """Shows what slowed the jobs under each policy, and of a comparison what each policy gains."""
     told = _told(results)
     if not told:
@@ -121,9 +120,7 @@ def attribution_sheets(results: Sequence[SimulationResult], reference: str | Non
     return sheets
 
 
-def attribution_sections(
-    results: Sequence[SimulationResult], reference: str | None
-) -> list[Section]:
+def attribution_sections(results: Sequence[Attributed], reference: str | None) -> list[Section]:
     """Shows it in the report: charts by size and by cause, and the jobs that suffered most."""
     from linkwright.plots.slowdown import slowdown_by_cause, slowdown_by_size
 
