@@ -97,6 +97,8 @@ def test_interfaces_leaves_and_spines_pass_on_what_they_get(
 ) -> None:
     text = DAY.replace('kind = "fat-tree", levels = 2, radix = 4, leaves = 4', network)
     text = text.replace('fidelity = "fluid"', f'fidelity = "{fidelity}"')
+    # Jobs of four servers cross leaves.
+    text = text.replace("max_gpus = 7", "max_gpus = 16")
     run = run_scenario(written(tmp_path, text))
     write_run(run, tmp_path / "out")
     devices = pq.read_table(tmp_path / "out" / "devices.parquet").to_pylist()

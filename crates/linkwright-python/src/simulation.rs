@@ -181,7 +181,7 @@ impl SimulationResult {
     /// Counts the bytes of each direction of each link until all jobs had ended.
     ///
     /// Columns: link (its number in the system), from, to, kind, bandwidth (GB/s), data (bytes), utilisation, level, at,
-    /// at_level, group and member, as `ClusterRun.links` has them. Links of the network have a row each. Links within servers
+    /// at_level, group and member, as `ClusterRun.links` has them, and link_kind. Links of the network have a row each. Links within servers
     /// have one if they carried something. Flows do not know the way through a dragonfly: there links between switches have
     /// null, unless packets are played. There is no row where a formula said how long jobs ran, and nothing was sent.
     ///

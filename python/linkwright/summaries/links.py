@@ -78,17 +78,17 @@ def link_use(day: Day) -> dict[Direction, float]:
     rows = list(result.links(system))
     if not rows or not result.makespan:
         return {}
-    data: dict[tuple[str, str], float | None] = {}
+    data: dict[Direction, float | None] = {}
     for row in rows:
-        ends = (row["from"], row["to"])
-        known = data.get(ends, 0.0)
+        of = Direction(row["from"], row["to"], row["link_kind"])
+        known = data.get(of, 0.0)
         unknown = known is None or row["data"] is None
-        data[ends] = None if unknown else known + row["data"]
+        data[of] = None if unknown else known + row["data"]
     could = could_carry(system)
     return {
         of: carried / (could[of] * result.makespan)
         for of in sorted(could)
-        if (carried := data.get((of.begin, of.end), 0.0)) is not None
+        if (carried := data.get(of, 0.0)) is not None
     }
 
 

@@ -44,7 +44,7 @@ pub use paths::{PathError, gpu_sites};
 pub use pcie::PcieSettings;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
-pub use sampled::{Counts, Sampled};
+pub use sampled::{CountsLoads, Sampled};
 pub use site::GpuSite;
 pub use traffic::Traffic;
 pub use transport::{

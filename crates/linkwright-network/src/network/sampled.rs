@@ -9,8 +9,8 @@ use crate::engine::{Model, Scheduler};
 use crate::system::fabric::ChannelId;
 use crate::units::{Bytes, Picoseconds};
 
-/// Counts what its channels carry.
-pub trait Counts: Transport {
+/// CountsLoads what its channels carry.
+pub trait CountsLoads: Transport {
     /// Tells the bytes of channels since the last call, by their numbers in the system. `told` keeps between calls all
     /// that was told, and is empty before the first.
     fn count(&mut self, told: &mut Vec<u64>, tell: &mut dyn FnMut(ChannelId, f64));
@@ -39,7 +39,7 @@ fn tell_new(
     }
 }
 
-impl Counts for Connections<'_> {
+impl CountsLoads for Connections<'_> {
     fn count(&mut self, told: &mut Vec<u64>, tell: &mut dyn FnMut(ChannelId, f64)) {
         self.count_new(told, tell);
     }
@@ -49,7 +49,7 @@ impl Counts for Connections<'_> {
     }
 }
 
-impl<R: Routing> Counts for FlowTransport<'_, R> {
+impl<R: Routing> CountsLoads for FlowTransport<'_, R> {
     fn count(&mut self, told: &mut Vec<u64>, tell: &mut dyn FnMut(ChannelId, f64)) {
         let across = (0..).zip(self.statistics()).map(|(at, of)| (at, of.data.0));
         let inside = self.inside_statistics().into_iter().map(|(at, of)| (at, of.data.0));
@@ -57,7 +57,7 @@ impl<R: Routing> Counts for FlowTransport<'_, R> {
     }
 }
 
-impl<R: Routing> Counts for PacketNetwork<'_, R> {
+impl<R: Routing> CountsLoads for PacketNetwork<'_, R> {
     fn count(&mut self, told: &mut Vec<u64>, tell: &mut dyn FnMut(ChannelId, f64)) {
         let across = (0..).zip(self.statistics()).map(|(at, of)| (at, of.data.0));
         let inside = self.inside_statistics().into_iter().map(|(at, of)| (at, of.data.0));
@@ -75,7 +75,7 @@ pub struct Sampled<'n, T> {
     next: Picoseconds,
 }
 
-impl<'n, T: Counts> Sampled<'n, T> {
+impl<'n, T: CountsLoads> Sampled<'n, T> {
     /// Looks at a network from time zero on.
     pub fn new(network: &'n mut T) -> Self {
         let history = LoadHistory::default();
@@ -112,7 +112,7 @@ impl<'n, T: Counts> Sampled<'n, T> {
     }
 }
 
-impl<T: Counts> Model for Sampled<'_, T> {
+impl<T: CountsLoads> Model for Sampled<'_, T> {
     type Event = T::Event;
     type Error = TransportError;
     const SETTLES: bool = T::SETTLES;
@@ -141,7 +141,7 @@ impl<T: Counts> Model for Sampled<'_, T> {
     }
 }
 
-impl<T: Counts> Transport for Sampled<'_, T> {
+impl<T: CountsLoads> Transport for Sampled<'_, T> {
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
         self.network.gpu_device(gpu)
     }

@@ -8,7 +8,7 @@ use super::job::Job;
 use super::offers::PlannedBy;
 use super::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
 use super::queue::formula::simulate_on;
-use super::queue::{JobRecord, Part, Place, QueueDiscipline, ServerChoice, Sharing};
+use super::queue::{JobRecord, Part, JobPlace, QueueDiscipline, ServerChoice, Sharing};
 use crate::allocation::{AllocationError, BandwidthModel, GpuSet, Policy, PreparedMachine, Ties};
 use crate::collectives::plan::Packing;
 use crate::engine::Hook;
@@ -132,7 +132,7 @@ impl SharedSystem {
         &self,
         system: &System,
         job: &Job,
-        place: &Place,
+        place: &JobPlace,
     ) -> Result<Vec<Part>, SimulationError> {
         let of = |(server, gpus): &(usize, Vec<usize>)| {
             let server = *server as u32;
@@ -148,7 +148,7 @@ impl SharedSystem {
         &self,
         cluster: &Cluster,
         choices: &DayChoices,
-        (policy, alone): (&dyn Policy, Option<&[Place]>),
+        (policy, alone): (&dyn Policy, Option<&[JobPlace]>),
         jobs: &[Job],
         hook: Hook<'_>,
     ) -> Result<DayOutcome, SimulationError> {

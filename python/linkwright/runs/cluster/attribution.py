@@ -76,13 +76,6 @@ def attribute_programs(
 ) -> ProgramsAttribution:
     """Plays each job alone, on its GPUs and on the first of the system, and compares.
 
-    Args:
-        name: Names the run.
-        system: Ran the jobs.
-        jobs: Are in the order of the run.
-        run: Has them beside one another.
-        play: Says how they were played, as for `System.replay`.
-
     Raises:
         SimulationError: If a job does not come to an end alone.
         KeyboardInterrupt: Within a second of Ctrl-C.

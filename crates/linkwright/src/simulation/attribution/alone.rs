@@ -12,7 +12,7 @@ use crate::simulation::day::{DayChoices, SharedSystem};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::played::{PlaceClass, PlaceClasses, PlannerChoice};
-use crate::simulation::queue::{Part, Place};
+use crate::simulation::queue::{Part, JobPlace};
 use crate::system::System;
 use crate::units::Picoseconds;
 
@@ -41,7 +41,7 @@ pub(super) struct LonePlays<'a> {
     kind_count: usize,
     known: BTreeMap<(usize, Where), usize>,
     jobs: Vec<Job>,
-    places: Vec<Place>,
+    places: Vec<JobPlace>,
     expected: Vec<Picoseconds>,
 }
 

@@ -13,7 +13,7 @@ use crate::engine::{Hook, Progress};
 use crate::simulation::day::SharedSystem;
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
-use crate::simulation::queue::Place;
+use crate::simulation::queue::JobPlace;
 use crate::system::System;
 use crate::system::fabric::SwitchId;
 use crate::units::Picoseconds;
@@ -27,7 +27,7 @@ pub(super) struct BestPlaces<'a> {
     shared: &'a SharedSystem,
     /// Holds the GPUs of each server that are in order.
     healthy: Vec<GpuSet>,
-    known: BTreeMap<Asked, Vec<Place>>,
+    known: BTreeMap<Asked, Vec<JobPlace>>,
 }
 
 impl<'a> BestPlaces<'a> {
@@ -43,7 +43,7 @@ impl<'a> BestPlaces<'a> {
         jobs: &[Job],
         job: usize,
         hook: Hook<'_>,
-    ) -> Result<&[Place], SimulationError> {
+    ) -> Result<&[JobPlace], SimulationError> {
         let of = &jobs[job];
         let key = (of.pattern, of.gpus, of.edges.is_some().then_some(job));
         if !self.known.contains_key(&key) {
@@ -53,9 +53,9 @@ impl<'a> BestPlaces<'a> {
         Ok(&self.known[&key])
     }
 
-    fn find(&self, job: &Job, hook: Hook<'_>) -> Result<Vec<Place>, SimulationError> {
+    fn find(&self, job: &Job, hook: Hook<'_>) -> Result<Vec<JobPlace>, SimulationError> {
         let size = job.gpus as usize;
-        let mut found: Vec<Place> = Vec::new();
+        let mut found: Vec<JobPlace> = Vec::new();
         for kind in 0..self.system.kinds().len() {
             let of_kind = |server: &usize| self.system.kind_index_of(*server as u32) == kind;
             let servers = (0..self.healthy.len()).filter(of_kind);
@@ -70,7 +70,7 @@ impl<'a> BestPlaces<'a> {
         }
         if found.is_empty() {
             for parts in self.across(size) {
-                let mut place = Place::new();
+                let mut place = JobPlace::new();
                 for (server, count) in parts {
                     let gpus = self.best(job, (server, count), Objective::Effective, hook)?;
                     place.extend(gpus.map(|gpus| (server, gpus)));

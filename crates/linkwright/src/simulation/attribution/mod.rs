@@ -24,7 +24,7 @@ use super::cluster::Cluster;
 use super::day::{DayChoices, DayOutcome, SharedSystem};
 use super::error::SimulationError;
 use super::job::Job;
-use super::queue::{JobRecord, Place};
+use super::queue::{JobRecord, JobPlace};
 use crate::allocation::Policy;
 use crate::engine::Hook;
 use crate::table::Table;
@@ -127,12 +127,12 @@ pub(super) fn attribute(
 }
 
 /// Lists the GPUs of a job in each of its servers.
-fn place_of(record: &JobRecord) -> Place {
+fn place_of(record: &JobRecord) -> JobPlace {
     let of = |part: &super::queue::Part| (part.server as usize, part.chosen.placement.to_vec());
     record.parts.iter().map(of).collect()
 }
 
-fn gpus_of(place: &Place, first_gpus: &[u32]) -> Vec<u32> {
+fn gpus_of(place: &JobPlace, first_gpus: &[u32]) -> Vec<u32> {
     let of = |(server, gpus): &(usize, Vec<usize>)| {
         let first = first_gpus[*server];
         gpus.iter().map(move |gpu| first + *gpu as u32).collect::<Vec<u32>>()

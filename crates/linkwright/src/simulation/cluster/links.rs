@@ -259,11 +259,16 @@ pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
 }
 
 /// Gives the same of a day, whose last job ended at a time, without packets and queues.
+///
+/// `link_kind` is the kind of link, as InfiniBand, also of the network's.
 #[must_use]
 pub fn links_of_day(system: &System, loads: &LinkLoads, end: Picoseconds) -> Table {
     let carried = Carried::of_day(system, loads, end);
     let rows = rows(&carried);
-    with_places(with_data(with_ends(&rows), &carried, &rows, &[]), &rows)
+    let kind = |row: &Row| system.channel(row.number as ChannelId).kind.name().to_owned();
+    let kinds: Vec<String> = rows.iter().map(kind).collect();
+    let table = with_places(with_data(with_ends(&rows), &carried, &rows, &[]), &rows);
+    table.with("link_kind", "", kinds)
 }
 
 /// Adds columns of the ends of links.

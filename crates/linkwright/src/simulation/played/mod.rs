@@ -54,7 +54,7 @@ use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
 use crate::network::{
-    Connections, Counts, GpuSite, LinkLoads, PacketNetwork, Route, RouteClass, Routes, Sampled,
+    Connections, CountsLoads, GpuSite, LinkLoads, PacketNetwork, Route, RouteClass, Routes, Sampled,
     Transport as _, gpu_sites,
 };
 use crate::runtime::{self, JobOutcome, Runtime, RuntimeError, RuntimeEvent};
@@ -178,7 +178,7 @@ fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
     }
 }
 
-fn play_on<'r, T: Carries<'r> + Counts>(
+fn play_on<'r, T: Carries<'r> + CountsLoads>(
     network: &mut T,
     cluster: &'r Cluster,
     (plans, programs, repeats): (Plans<'r>, ProgramsBySettings, Option<Repeats>),
@@ -269,7 +269,7 @@ enum Event<R> {
 }
 
 /// Shared servers: the queue, and the programs of the jobs that run.
-struct Shared<'a, 'n, 't, 'r, T: Counts> {
+struct Shared<'a, 'n, 't, 'r, T: CountsLoads> {
     system: &'a System,
     jobs: &'a [Job],
     queue: Queue<'a>,
@@ -293,7 +293,7 @@ struct Shared<'a, 'n, 't, 'r, T: Counts> {
     changed: bool,
 }
 
-impl<'r, T: Carries<'r> + Counts> Model for Shared<'_, '_, '_, 'r, T> {
+impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
     type Event = Event<RuntimeEvent<T::Event>>;
     type Error = SimulationError;
     const SETTLES: bool = true;
@@ -352,7 +352,7 @@ impl<'r, T: Carries<'r> + Counts> Model for Shared<'_, '_, '_, 'r, T> {
     }
 }
 
-impl<'r, T: Carries<'r> + Counts> Shared<'_, '_, '_, 'r, T> {
+impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
     /// Takes up which programs have ended.
     fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
         while let Some(index) = self.runtime.next_end() {

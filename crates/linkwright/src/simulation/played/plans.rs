@@ -17,7 +17,7 @@ use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::{Diagnose, Diagnosis, Registry, UnknownName, instead_of};
 use crate::network::routing::Routing;
 use crate::network::{
-    ChannelShares, ConnectionIndex, Connections, Counts, GpuSite, PacketNetwork, ResourceId,
+    ChannelShares, ConnectionIndex, Connections, CountsLoads, GpuSite, PacketNetwork, ResourceId,
     Routes, Sampled, Transport,
 };
 use crate::program::kernel::{Kernel, KernelCall};
@@ -126,7 +126,7 @@ pub(super) trait Carries<'r>: Transport {
     fn channel_shares(&self) -> Option<&ChannelShares>;
 }
 
-impl<'r, T: Carries<'r> + Counts> Carries<'r> for Sampled<'_, T> {
+impl<'r, T: Carries<'r> + CountsLoads> Carries<'r> for Sampled<'_, T> {
     fn open(&mut self, schedule: &LoweredSchedule) -> Option<ConnectionIndex> {
         self.network.open(schedule)
     }

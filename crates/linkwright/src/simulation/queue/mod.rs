@@ -74,13 +74,13 @@ pub struct Sharing<'a> {
     /// Servers and their GPUs that are out of order.
     pub unhealthy: &'a [(usize, usize)],
     /// Gives each job its place, as no policy does; then jobs run one after another, each alone.
-    pub alone: Option<&'a [Place]>,
+    pub alone: Option<&'a [JobPlace]>,
     /// Keeps the loads of each job's iterations.
     pub keeps_loads: bool,
 }
 
 /// Lists a job's GPUs in each of its servers, in the order of its ranks.
-pub type Place = Vec<(usize, Vec<usize>)>;
+pub type JobPlace = Vec<(usize, Vec<usize>)>;
 
 /// A pattern by its shape, its size, and the job whose own it is, if its edges are.
 type PatternKey = (PatternShape, usize, Option<usize>);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Choice, Place};
+use super::{Choice, JobPlace};
 use crate::allocation::{
     AllocationError, GpuSet, Pattern, PreparedMachine, Selection, ServerState,
 };
@@ -41,7 +41,7 @@ impl NamedGpus {
     }
 
     /// Gives each job the place that was found for it.
-    pub(super) fn at(places: &[Place]) -> Self {
+    pub(super) fn at(places: &[JobPlace]) -> Self {
         Self(places.iter().cloned().enumerate().collect())
     }
 
