@@ -512,7 +512,6 @@ impl Scenario {
         system: "System", jobs: "Sequence[Job]", policy: "PolicyName", *,
         progress: "Callable[[int, int, float], object] | None" = None, attribute: "bool" = false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn simulate(
         &self,
         py: Python<'_>,

@@ -87,7 +87,7 @@ impl LoadHistory {
                 .iter()
                 .map(|part| {
                     sum += part;
-                    let until = (sum as f64).round() as u64;
+                    let until = f64::round(sum) as u64;
                     let more = until.saturating_sub(told);
                     told = until;
                     more

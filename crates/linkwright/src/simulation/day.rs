@@ -8,7 +8,7 @@ use super::job::Job;
 use super::offers::PlannedBy;
 use super::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
 use super::queue::formula::simulate_on;
-use super::queue::{JobRecord, Part, JobPlace, QueueDiscipline, ServerChoice, Sharing};
+use super::queue::{JobPlace, JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
 use crate::allocation::{AllocationError, BandwidthModel, GpuSet, Policy, PreparedMachine, Ties};
 use crate::collectives::plan::Packing;
 use crate::engine::Hook;

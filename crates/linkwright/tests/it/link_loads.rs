@@ -49,7 +49,7 @@ fn what_enters_a_switch_leaves_it() {
     for fabric in FABRICS {
         for fidelity in [Fidelity::Fluid, Fidelity::Flow, Fidelity::Packet] {
             let (system, played) = of_jobs(fabric, fidelity, Iterations::Unlike);
-            assert_eq!(played.loads.inner == InnerCounts::Nothing, false);
+            assert_ne!(played.loads.inner, InnerCounts::Nothing);
             let mut passed: BTreeMap<DeviceKind, u64> = BTreeMap::new();
             for (device, (entered, left, links)) in through(&system, &played.loads) {
                 let kind = system.device_kind(device);

@@ -12,7 +12,7 @@ use crate::simulation::day::{DayChoices, SharedSystem};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::played::{PlaceClass, PlaceClasses, PlannerChoice};
-use crate::simulation::queue::{Part, JobPlace};
+use crate::simulation::queue::{JobPlace, Part};
 use crate::system::System;
 use crate::units::Picoseconds;
 

@@ -134,8 +134,8 @@ impl<'a> BestPlaces<'a> {
         });
         let mut found = vec![filled.collect::<Vec<_>>()];
         let part = size / servers.len();
-        let is_even =
-            size % servers.len() == 0 && servers.iter().all(|server| room(*server) >= part);
+        let is_even = size.is_multiple_of(servers.len())
+            && servers.iter().all(|server| room(*server) >= part);
         if is_even {
             found.push(servers.iter().map(|server| (*server, part)).collect());
         }

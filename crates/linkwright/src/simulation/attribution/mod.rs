@@ -24,7 +24,7 @@ use super::cluster::Cluster;
 use super::day::{DayChoices, DayOutcome, SharedSystem};
 use super::error::SimulationError;
 use super::job::Job;
-use super::queue::{JobRecord, JobPlace};
+use super::queue::{JobPlace, JobRecord};
 use crate::allocation::Policy;
 use crate::engine::Hook;
 use crate::table::Table;

@@ -32,7 +32,9 @@ use crate::network::packet::{
     Arbitration, ChannelStatistics, NicPolicy, PacketTrace, SettingsError,
 };
 use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, TableRouting};
-use crate::network::{CountsLoads, FlowTransport, LinkLoads, PacketNetwork, PacketSettings, Sampled};
+use crate::network::{
+    CountsLoads, FlowTransport, LinkLoads, PacketNetwork, PacketSettings, Sampled,
+};
 use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};

@@ -54,8 +54,8 @@ use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
 use crate::network::{
-    Connections, CountsLoads, GpuSite, LinkLoads, PacketNetwork, Route, RouteClass, Routes, Sampled,
-    Transport as _, gpu_sites,
+    Connections, CountsLoads, GpuSite, LinkLoads, PacketNetwork, Route, RouteClass, Routes,
+    Sampled, Transport as _, gpu_sites,
 };
 use crate::runtime::{self, JobOutcome, Runtime, RuntimeError, RuntimeEvent};
 use crate::system::fabric::ChannelId;
