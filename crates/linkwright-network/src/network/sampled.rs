@@ -9,7 +9,7 @@ use crate::engine::{Model, Scheduler};
 use crate::system::fabric::ChannelId;
 use crate::units::{Bytes, Picoseconds};
 
-/// CountsLoads what its channels carry.
+/// Counts the loads of its channels.
 pub trait CountsLoads: Transport {
     /// Tells the bytes of channels since the last call, by their numbers in the system. `told` keeps between calls all
     /// that was told, and is empty before the first.
