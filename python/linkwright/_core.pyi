@@ -2737,7 +2737,8 @@ class Scenario:
 
         Jobs of GPUs have each of `comparison_measures`. `held` counts jobs of several GPUs and their servers, by the
         GPUs there. `job_times` and `waits` are seconds at every fortieth part of the jobs. Programs have a `makespan` in
-        seconds, `jobs` and `energy`. Each job is a name and its seconds. The energy is as `gpu_energy` gives it.
+        seconds, `jobs` and `energy`. Each job is a name and its seconds. The energy is as `gpu_energy` gives it. With a
+        `[thermal]` both have `heat`: the package, its temperatures, and a row for each GPU as `observed_heat` gives it.
 
         Args:
             files: The content of each file that it names, by the name as written.

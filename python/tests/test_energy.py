@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -25,6 +26,8 @@ from linkwright import (
 )
 from linkwright.runs.comparison import compare_scenario
 from linkwright.runs.sizing.play import size_scenario
+from linkwright.runs.worth.run import Worth
+from linkwright.sweeps.workers import local_processes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DAY = EXAMPLES / "package-day.toml"
@@ -179,6 +182,7 @@ def test_a_gpu_that_is_always_busy_is_as_warm_as_its_package(tmp_path: Path) -> 
     package = tmp_path / "package.toml"
     package.write_text(text, encoding="utf-8")
     alone = find_heat(package, cells=24).map
+    assert heat.map is not None
     assert alone.maximum == heat.map.maximum
     assert list(alone.blocks()) == list(heat.map.blocks())
 
@@ -234,3 +238,69 @@ def test_what_is_no_package_is_refused_in_a_line(setting: str, told: str) -> Non
     error = fails(2, "run", DAY, "--set", setting)
     assert told in error
     assert len(error.splitlines()) == 1
+
+
+def test_a_comparison_over_seeds_observes_heat(tmp_path: Path) -> None:
+    settings = {
+        "jobs.generate.count": 8,
+        "thermal.cells": 12,
+        "allocation.policies": ["preserve", "baseline"],
+    }
+    found = compare_scenario(DAY, settings=settings, seeds=3, workers=local_processes(1))
+    assert isinstance(found, Worth)
+    days = [
+        run_scenario(DAY, settings={**settings, "seed": seed, "jobs.generate.seed": seed})
+        for seed in found.seeds
+    ]
+    for told in found.summary()["heat"]:  # type: ignore[attr-defined]
+        heats = [day.heats[told["variant"]] for day in days]
+        assert told["maximum"]["mean"] == pytest.approx(fmean(it.maximum for it in heats))
+        assert told["maximum"]["low"] < told["maximum"]["mean"] < told["maximum"]["high"]
+        assert told["heat"] == pytest.approx(told["energy"], rel=1e-9)
+        for at, row in enumerate(told["gpus"]):
+            means = fmean(list(it.gpus)[at]["mean_power"] for it in heats)
+            assert row["mean_power"] == pytest.approx(means)
+    write_run(found, tmp_path / "seeds")
+    table = pq.read_table(tmp_path / "seeds" / "heat.parquet")
+    assert table.num_rows == 2 * 3 * 4
+    page = (tmp_path / "seeds" / "report.html").read_text(encoding="utf-8")
+    assert "Temperatures of" in page
+    words = [f"--set={key}={json.dumps(value)}" for key, value in settings.items()]
+    told = json.loads(run("compare", DAY, *words, "--seeds", 2, "--json").stdout)
+    assert len(told["heat"]) == 2
+    check(told, "", schema("compare --seeds"))
+
+
+def test_machines_of_a_package_are_compared_and_others_refused(tmp_path: Path) -> None:
+    other = tmp_path / "narrow.toml"
+    text = (EXAMPLES / "mgpu-tsm-server.toml").read_text(encoding="utf-8")
+    other.write_text(text.replace('name = "mgpu-tsm"', 'name = "narrow"', 1), encoding="utf-8")
+    words = ["compare", DAY, "--set", "jobs.generate.count=6", "--set", "thermal.cells=8"]
+    of = ["--machine", EXAMPLES / "mgpu-tsm-server.toml", "--machine"]
+    printed = run(*words, *of, other).stdout
+    assert "Heat of MGPU-TSM: means over 1 seed" in printed
+    assert printed.count("the package") == 2
+    error = fails(2, *words, *of, "dgx1-v100")
+    assert "are boards of their own, and no package holds both" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_compared_programs_observe_heat(tmp_path: Path) -> None:
+    scenario = tmp_path / "programs.toml"
+    scenario.write_text(
+        f'[system]\nserver = "{EXAMPLES}/mgpu-tsm-server.toml"\n'
+        '[[job]]\nname = "a"\nprogram = "laghos"\nranks = 2\n'
+        f'[thermal]\npackage = "{PACKAGE}"\ncells = 12\nbusy = 180\nrest = 20\n'
+        "[compare.warmer]\nthermal.busy = 240\n",
+        encoding="utf-8",
+    )
+    found = json.loads(run("compare", scenario, "--json").stdout)
+    check(found, "", schema("compare of programs"))
+    written, warmer = found["heat"]
+    assert [row["mean_power"] for row in written["gpus"]] == [180, 180, 20, 20]
+    assert [row["mean_power"] for row in warmer["gpus"]] == [240, 240, 20, 20]
+    assert warmer["maximum"] > written["maximum"]
+    alone = json.loads(run("run", scenario, "--json").stdout)["heat"][0]
+    assert alone["maximum"] == written["maximum"]
+    printed = run("compare", scenario).stdout
+    assert "Heat of MGPU-TSM: at most" in printed

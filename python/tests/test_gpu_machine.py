@@ -184,3 +184,27 @@ def test_a_folder_holds_the_load_of_each_link(tmp_path: Path) -> None:
     report = (tmp_path / "run" / "report.html").read_text()
     assert "GPU0 to GPU3" in report
     assert (tmp_path / "run" / "timeline.json").exists()
+
+
+def test_a_comparison_writes_the_load_of_each_link_of_each_run(tmp_path: Path) -> None:
+    words = ("gpu", "compare", "mt", "message", "--memory", "rdma", "--memory", "hmg", *DGX1)
+    result = linkwright(*words, "--on", "0,3", "-o", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {
+        *("comparison.parquet", "links.parquet", "summary.json", "manifest.json", "report.html")
+    }
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["runs"] == rows
+    links = pq.read_table(tmp_path / "out" / "links.parquet").to_pylist()
+    for memory in ("rdma", "hmg"):
+        system = of_machine(0, 3, memory=memory)
+        run = system.run("mt", next(row["size"] for row in rows if row["benchmark"] == "mt"))
+        of = {"benchmark": "mt", "memory": memory}
+        assert [row for row in links if row | of == row] == [of | row for row in run.links()]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert [it["memory"] for it in manifest["systems"]] == ["rdma", "hmg"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "GPU0 to GPU3" in page
+    assert "The fastest with a right answer: mt: " in page

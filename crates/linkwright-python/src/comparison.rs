@@ -171,7 +171,7 @@ pub fn program_speedups(
         return Err(errors::range(problem.remedy("give at least one variant")));
     };
     let reference = number::whole("reference", reference, most)?;
-    let of_variant = |(makespan, jobs)| ProgramTimes { makespan, jobs, energy: None };
+    let of_variant = |(makespan, jobs)| ProgramTimes { makespan, jobs, energy: None, heat: None };
     let found: Vec<ProgramTimes> = found.into_iter().map(of_variant).collect();
     let rows = comparison::compare_programs(&found, reference).into_iter();
     Ok(rows.map(|row| (row.variant, row.job, row.time, row.speedup)).collect())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -55,6 +55,9 @@ from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT, read_text
 from linkwright.runs.gpu.run import between_words, fields_of
 from linkwright.texts import counted, duration, percent
+
+if TYPE_CHECKING:
+    from linkwright.runs.gpu.compared import ComparedKernel
 
 app = typer.Typer(
     help="Run kernels inside GPUs, cycle by cycle: caches, shared memory, coherence.",
@@ -254,6 +257,7 @@ def compare(
     timestamp_bits: TimestampBits = 16,
     no_code: NoCode = False,
     limit: Limit = 0.1,
+    to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Compare memory systems on benchmarks: times, hits, traffic, and whether answers are right.
@@ -262,7 +266,8 @@ def compare(
     lacks, its answer is wrong, or it never ends: that is a column, not an error. A machine has no
     memory that all GPUs share: with --machine the systems that need it are left out.
     """
-    wanted = {name: _what(name) for name in benchmarks or STANDARD}
+    kernels = {name: _what(name) for name in benchmarks or STANDARD}
+    Wanted(to=to).check()
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
     leases = leases_of(read_lease, write_lease, timestamp_bits)
     between = between_of(machine, on, without, gpus)
@@ -273,37 +278,25 @@ def compare(
         for kind in memories_of(memory, between)
     ]
     check_heeded(systems, shared_bandwidth, leases)
-    rows: list[dict[str, Any]] = []
-    for name, what in wanted.items():
-        size = sizes.get(name)
-        found = [_compared(system, name, what, size, limit) for system in systems]
-        base = found[0]["time"]
-        for row in found:
-            row["speedup"] = base / row["time"] if base and row["time"] else None
-        rows += found
-    if json:
-        output.print_json(rows)
-        return
-    heads = ["benchmark", "memory", "time", "speed-up", "L1 hits", "L2 hits", "remote", "DRAM"]
-    made = output.table(
-        [*heads, "answer"], left=["benchmark", "memory", "answer"], whole=["memory"]
+    from linkwright.runs.gpu.compared import KernelComparison
+
+    made = KernelComparison(
+        [
+            _compared(system, name, what, sizes.get(name), limit)
+            for name, what in kernels.items()
+            for system in systems
+        ]
     )
-    for row in rows:
-        if row["time"] is None:
-            made.add_row(row["benchmark"], row["memory"], *[""] * 6, "never ends")
-            continue
-        made.add_row(
-            row["benchmark"],
-            row["memory"],
-            duration(row["time"]),
-            f"{row['speedup']:.2f}" if row["speedup"] else "",
-            percent(row["l1_hit_rate"]),
-            percent(row["l2_hit_rate"]),
-            f"{row['remote_accesses']:,}",
-            f"{row['dram_reads'] + row['dram_writes']:,}",
-            {True: "right", False: "wrong", None: "not asked"}[row["correct"]],
-        )
-    output.print_table(made)
+    if to is not None:
+        write_played(made, to)
+    if json:
+        output.print_json(made.rows())
+        return
+    [sheet] = made.sheets()
+    table = output.table(sheet.heads, left=sheet.words, whole=["memory"])
+    for row in sheet.rows:
+        table.add_row(*row)
+    output.print_table(table)
     if systems[0].machine is not None:
         output.say(between_words(systems[0]))
         if absent := [name for name in MEMORY if not memory and needs_shared(name)]:
@@ -319,27 +312,16 @@ def _compared(
     what: names.BenchmarkName | GpuKernel,
     size: int | None,
     limit: float,
-) -> dict[str, Any]:
-    """One row of a comparison; a kernel that never ends has no time."""
-    row: dict[str, Any] = {"benchmark": name, "size": size, "memory": system.memory}
+) -> ComparedKernel:
+    """One run of a comparison; a kernel that never ends has none."""
+    from linkwright.runs.gpu.compared import ComparedKernel
+
     with shown(f"{name} {system.memory}", system.cycle) as progress:
         try:
             run = system.run(what, size, limit=limit, progress=progress)
         except TimeLimitError as error:
-            return row | {"time": None, "correct": None, "problem": error.problem}
-    fields = fields_of(run)
-    kinds = {cache["cache"]: cache for cache in fields["caches"]}
-    return row | {
-        "time": run.time,
-        "kernel_time": run.kernel_time,
-        "correct": run.correct,
-        "problem": run.mismatch,
-        "l1_hit_rate": kinds["L1 vector"]["hit_rate"],
-        "l2_hit_rate": kinds["L2"]["hit_rate"],
-        "remote_accesses": run.remote_accesses,
-        "dram_reads": fields["dram"]["reads"],
-        "dram_writes": fields["dram"]["writes"],
-    }
+            return ComparedKernel(name, size, system, None, error.problem)
+    return ComparedKernel(name, size, system, run)
 
 
 def _print(run: GpuRun) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright import System, program_speedups
 from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.heat import PackageHeat, heat_section, heat_sheets, heat_summary, heat_table
 from linkwright.runs.left_out import OF_FLOWS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.summaries.energy import Energy, energy_note
@@ -36,6 +37,7 @@ class Outcome:
         jobs: Names the jobs, in order.
         times: Has the seconds that each took.
         energy: Is what GPUs take, in kWh.
+        heat: Is that of the variant's package; None where none is observed.
     """
 
     variant: str
@@ -44,6 +46,7 @@ class Outcome:
     jobs: Sequence[str]
     times: Sequence[float]
     energy: Energy
+    heat: PackageHeat | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,10 @@ class Comparison(Run):
         ]
 
     @property
+    def _heats(self) -> dict[str, PackageHeat]:
+        return {it.variant: it.heat for it in self.outcomes if it.heat is not None}
+
+    @property
     def title(self) -> str:
         """Says for headings which variants were compared."""
         return f"Speed-up over {self.reference}: {self.path.name} on {self.system.name}"
@@ -123,7 +130,8 @@ class Comparison(Run):
             Column("gpu_energy", "number", "kWh"),
         ]
         priced = {} if self.bills is None else {"hardware": self.bills.table()}
-        return {"comparison": arrow_table(self.rows, columns), **priced}
+        told = {"comparison": arrow_table(self.rows, columns)}
+        return {**told, **heat_table(self._heats, "variant"), **priced}
 
     def summary(self) -> dict[str, object]:
         """Gives the document that `summary.json` holds and `--json` prints."""
@@ -143,6 +151,7 @@ class Comparison(Run):
             ],
             "notes": list(self.notes),
             "known_errors": [asdict(error) for error in self.known_errors],
+            **heat_summary(self._heats, "variant"),
             **({} if self.bills is None else {"hardware": self.bills.summary()}),
         }
 
@@ -168,7 +177,8 @@ class Comparison(Run):
             note += f" {energy_note(known, watts_source(prices))}"
         bills = [] if self.bills is None else [self.bills.sheet()]
         heads = ["variant", "job", "time", "speed-up", *(["GPU energy"] if known else [])]
-        return [Sheet(heads, rows, words=["variant", "job"], note=note), *bills]
+        times = Sheet(heads, rows, words=["variant", "job"], note=note)
+        return [times, *heat_sheets(self._heats, "variant"), *bills]
 
     def sections(self) -> Sequence[Section]:
         """Shows the table and its chart, and notes on the inputs."""
@@ -177,7 +187,9 @@ class Comparison(Run):
         systems = [(outcome.variant, outcome.system) for outcome in self.outcomes]
         charts = {"Speed-up of each job": job_speedups(self.rows, self.reference)}
         return [
-            Section("What it came to", sheets=self.sheets(), charts=charts),
+            Section("What it came to", sheets=self.sheets()[:1], charts=charts),
+            *heat_section(self._heats, "variant"),
+            *([] if self.bills is None else [self.bills.section()]),
             Section("Systems", facts=systems),
             Section("Notes", points=self.notes),
             Section(

@@ -27,6 +27,7 @@ from linkwright.hardware import Prices, bill_of, read_prices
 from linkwright.names import PolicyName
 from linkwright.runs.bills import Billed, Bills, watts_source
 from linkwright.runs.compared import Comparison, Outcome
+from linkwright.runs.heat import told_heat
 from linkwright.runs.manifest import manifest_of, of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import load_scenario
@@ -265,6 +266,7 @@ def compare_scenario(
             [job for job, _ in result["jobs"]],
             [time for _, time in result["jobs"]],
             Energy(**result["energy"]),
+            told_heat(result),
         )
         for name, result in zip(scenario.variants, found, strict=True)
     ]

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::power::{GpuPower, Held, KILOWATT_HOUR, busy_times};
 use crate::system::System;
 use crate::table::Table;
@@ -52,6 +54,52 @@ pub struct PackageHeat {
     pub span: Picoseconds,
     /// Has the temperatures of the whole package, under the mean powers.
     pub map: ThermalMap,
+}
+
+/// Holds the heat of a package in numbers and names. Temperatures are in degrees Celsius, energies in kWh, powers in W.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeatSummary {
+    /// It has this name.
+    pub package: String,
+    /// The air has this temperature.
+    pub ambient: f64,
+    /// Its hottest place has this temperature.
+    pub maximum: f64,
+    /// That place lies in this block; None where it lies in none.
+    pub hottest_block: Option<String>,
+    /// It tells what all its blocks took until the last job's end.
+    pub energy: f64,
+    /// It tells what left it in that time.
+    pub heat: f64,
+    /// It has the GPUs in the order of the package.
+    pub gpus: Vec<GpuHeatSummary>,
+    /// It lists the blocks that are no GPU.
+    pub others: Vec<String>,
+}
+
+/// Holds what became of one GPU of a package, in numbers and names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GpuHeatSummary {
+    /// It has this id in the system.
+    pub gpu: u32,
+    /// It has this name in its server.
+    pub name: String,
+    /// Its block has this name.
+    pub block: String,
+    /// It was held for this share of the time until the last job's end.
+    pub busy_share: f64,
+    /// It draws this while a job holds it.
+    pub busy_power: Option<f64>,
+    /// It draws this while none does; None where nobody says it.
+    pub rest_power: Option<f64>,
+    /// It draws this in the mean.
+    pub mean_power: f64,
+    /// It has taken this when the last job ends.
+    pub gpu_energy: f64,
+    /// The hottest place of its block has this temperature.
+    pub maximum: f64,
+    /// Its block has this temperature in the mean.
+    pub mean: f64,
 }
 
 impl Package {
@@ -100,28 +148,61 @@ impl PackageHeat {
         (heat.sink + heat.board) * self.span.as_seconds() / KILOWATT_HOUR
     }
 
+    /// Sums it up in numbers and names, as a comparison of runs keeps it.
+    #[must_use]
+    pub fn summary(&self, system: &System) -> HeatSummary {
+        let hours = self.span.as_seconds() / KILOWATT_HOUR;
+        let plan = self.map.floorplan();
+        let of_gpu = |it: &GpuHeat| GpuHeatSummary {
+            gpu: it.gpu,
+            name: gpu_name(system, it.gpu),
+            block: plan.blocks[it.block].name.clone(),
+            busy_share: it.busy_share,
+            busy_power: it.power.busy,
+            rest_power: it.power.rest,
+            mean_power: it.mean_power,
+            gpu_energy: it.mean_power * hours,
+            maximum: it.temperatures.maximum,
+            mean: it.temperatures.mean,
+        };
+        let is_other = |block: usize| self.gpus.iter().all(|it| it.block != block);
+        let others = plan.blocks.iter().enumerate().filter(|(block, _)| is_other(*block));
+        HeatSummary {
+            package: plan.name.clone(),
+            ambient: plan.ambient,
+            maximum: self.map.maximum(),
+            hottest_block: self.map.hottest_block().map(|block| block.name.clone()),
+            energy: self.energy(),
+            heat: self.heat(),
+            gpus: self.gpus.iter().map(of_gpu).collect(),
+            others: others.map(|(_, block)| block.name.clone()).collect(),
+        }
+    }
+
     /// Gives a row for each GPU: its block, its powers in W, its energy in kWh, and its temperatures in degrees Celsius.
     #[must_use]
     pub fn table(&self, system: &System) -> Table {
-        let of =
-            |value: &dyn Fn(&GpuHeat) -> f64| self.gpus.iter().map(value).collect::<Vec<f64>>();
-        let place = |it: &GpuHeat| system.gpu(it.gpu);
-        let names = self.gpus.iter().map(|it| {
-            let server = system.kind_of(place(it).server).server();
-            server.devices()[server.gpus()[place(it).index as usize]].name.clone()
-        });
-        let blocks = self.gpus.iter().map(|it| self.map.floorplan().blocks[it.block].name.clone());
-        let hours = self.span.as_seconds() / KILOWATT_HOUR;
+        let gpus = self.summary(system).gpus;
+        let of = |value: fn(&GpuHeatSummary) -> f64| gpus.iter().map(value).collect::<Vec<f64>>();
+        let watts =
+            |value: fn(&GpuHeatSummary) -> Option<f64>| gpus.iter().map(value).collect::<Vec<_>>();
         Table::new()
-            .with("gpu", "", self.gpus.iter().map(|it| u64::from(it.gpu)).collect::<Vec<_>>())
-            .with("name", "", names.collect::<Vec<_>>())
-            .with("block", "", blocks.collect::<Vec<_>>())
-            .with("busy_share", "", of(&|it| it.busy_share))
-            .with("busy_power", "W", self.gpus.iter().map(|it| it.power.busy).collect::<Vec<_>>())
-            .with("rest_power", "W", self.gpus.iter().map(|it| it.power.rest).collect::<Vec<_>>())
-            .with("mean_power", "W", of(&|it| it.mean_power))
-            .with("gpu_energy", "kWh", of(&|it| it.mean_power * hours))
-            .with("maximum", "°C", of(&|it| it.temperatures.maximum))
-            .with("mean", "°C", of(&|it| it.temperatures.mean))
+            .with("gpu", "", gpus.iter().map(|it| u64::from(it.gpu)).collect::<Vec<_>>())
+            .with("name", "", gpus.iter().map(|it| it.name.clone()).collect::<Vec<_>>())
+            .with("block", "", gpus.iter().map(|it| it.block.clone()).collect::<Vec<_>>())
+            .with("busy_share", "", of(|it| it.busy_share))
+            .with("busy_power", "W", watts(|it| it.busy_power))
+            .with("rest_power", "W", watts(|it| it.rest_power))
+            .with("mean_power", "W", of(|it| it.mean_power))
+            .with("gpu_energy", "kWh", of(|it| it.gpu_energy))
+            .with("maximum", "°C", of(|it| it.maximum))
+            .with("mean", "°C", of(|it| it.mean))
     }
+}
+
+/// Gives the name of a GPU in its server.
+fn gpu_name(system: &System, gpu: u32) -> String {
+    let place = system.gpu(gpu);
+    let server = system.kind_of(place.server).server();
+    server.devices()[server.gpus()[place.index as usize]].name.clone()
 }

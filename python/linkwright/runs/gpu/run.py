@@ -15,11 +15,25 @@ from linkwright.texts import counted, duration, percent
 if TYPE_CHECKING:
     from linkwright.runs.timeline import Timeline
 
-__all__ = ["KernelRun", "between_words", "fields_of"]
+__all__ = [
+    "LEFT_OUT",
+    "LINKS_NOTE",
+    "KernelRun",
+    "between_words",
+    "fields_of",
+    "links_sheet",
+    "manifest_of_system",
+]
 
 LEFT_OUT = (
     "Left out: credits on links, which hold messages back at their source where a buffer is full; "
     "errors; registers of work-groups."
+)
+
+
+LINKS_NOTE = (
+    "Bytes are those of messages, without what packets add. A link is busy while packets cross it, "
+    "with what they add."
 )
 
 
@@ -36,28 +50,8 @@ class KernelRun(Run):
     @property
     def manifest(self) -> Mapping[str, object]:  # type: ignore[override]
         """Gives the version, the choices, and the hashes of the machine and the model."""
-        system = self.run.system
-        machine: dict[str, object] | None = None
-        if system.machine is not None:
-            text = system.machine.to_toml()
-            machine = {"name": system.machine.name, "toml_sha256": sha256(text.encode())}
-            machine |= {"on": system.on, "without": system.without}
-        model = system.model
-        heeded = {setting: getattr(system, setting) for setting in system.heeds}
-        return {
-            "linkwright": __version__,
-            "kernel": self.run.benchmark,
-            "size": self.run.size,
-            "machine": machine,
-            "model": {"name": model.name, "toml_sha256": sha256(model.to_toml().encode())},
-            "gpus": system.gpus,
-            "memory": system.memory,
-            "distribution": system.distribution,
-            "remote": system.remote,
-            "dram": system.dram,
-            "code": system.code,
-            **heeded,
-        }
+        run = {"kernel": self.run.benchmark, "size": self.run.size}
+        return {"linkwright": __version__, **run, **manifest_of_system(self.run.system)}
 
     @property
     def title(self) -> str:
@@ -115,18 +109,7 @@ class KernelRun(Run):
             },
             words=2,
         )
-        links = Sheet.of(
-            sorted(self.run.links(), key=lambda row: -row["utilisation"]),
-            {
-                "link": lambda row: row["link"],
-                "messages": lambda row: f"{row['messages']:,}",
-                "bytes": lambda row: f"{row['bytes']:,}",
-                "busy": lambda row: percent(row["utilisation"]),
-                "longest wait": lambda row: duration(row["longest_wait"]),
-            },
-            title="Links",
-        )
-        return [steps, links]
+        return [steps, links_sheet(self.run, "Links")]
 
     def sections(self) -> Sequence[Section]:
         """Shows its steps, its links, and the machine."""
@@ -137,8 +120,7 @@ class KernelRun(Run):
             Section(
                 "Links",
                 sheets=[links],
-                note="Bytes are those of messages, without what packets add. A link is busy while "
-                "packets cross it, with what they add.",
+                note=LINKS_NOTE,
             ),
             *([] if machine is None else [machine_section(machine)]),
             Section("What is left out", points=self.notes),
@@ -149,6 +131,48 @@ class KernelRun(Run):
         from linkwright.runs.gpu_timeline import gpu_timeline
 
         return gpu_timeline(self.run) if self.run.group_count else None
+
+
+def manifest_of_system(system: GpuSystem) -> dict[str, object]:
+    """Gives what a manifest says of GPUs: the choices, and the hashes of machine and model."""
+    machine: dict[str, object] | None = None
+    if system.machine is not None:
+        text = system.machine.to_toml()
+        machine = {"name": system.machine.name, "toml_sha256": sha256(text.encode())}
+        machine |= {"on": system.on, "without": system.without}
+    model = system.model
+    return {
+        "machine": machine,
+        "model": {"name": model.name, "toml_sha256": sha256(model.to_toml().encode())},
+        "gpus": system.gpus,
+        "memory": system.memory,
+        "distribution": system.distribution,
+        "remote": system.remote,
+        "dram": system.dram,
+        "code": system.code,
+        **{setting: getattr(system, setting) for setting in system.heeds},
+    }
+
+
+def links_sheet(run: GpuRun, title: str, most: int | None = None) -> Sheet:
+    """Shows the links of a run, the busiest first.
+
+    Args:
+        run: Used them.
+        title: Heads the sheet.
+        most: Limits the rows. All are shown where absent.
+    """
+    return Sheet.of(
+        sorted(run.links(), key=lambda row: -row["utilisation"])[:most],
+        {
+            "link": lambda row: row["link"],
+            "messages": lambda row: f"{row['messages']:,}",
+            "bytes": lambda row: f"{row['bytes']:,}",
+            "busy": lambda row: percent(row["utilisation"]),
+            "longest wait": lambda row: duration(row["longest_wait"]),
+        },
+        title=title,
+    )
 
 
 def between_words(system: GpuSystem) -> str:

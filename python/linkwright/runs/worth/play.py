@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from statistics import fmean
 from typing import Any
 
-from linkwright import Job, Scenario, System
+from linkwright import Job, System
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
 from linkwright.hardware import Prices, bill_of
 from linkwright.runs.bills import Billed, Bills
+from linkwright.runs.heat import heat_of
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
@@ -25,8 +25,8 @@ from linkwright.runs.variants import (
     notes_of,
     play_variants,
 )
-from linkwright.runs.worth.run import Worth
-from linkwright.summaries.energy import Watts, energy_in
+from linkwright.runs.worth.run import FirstDay, Worth
+from linkwright.summaries.energy import Watts, energy_in, spans_of
 from linkwright.summaries.links import Day
 from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Told
@@ -60,22 +60,25 @@ def _seeded(path: str, variant: str, settings: Mapping[str, object], seed: int) 
 
 
 # A scenario with what it plays: the system and the jobs.
-_Ready = tuple[Scenario, System, Sequence[Job]]
+_Ready = tuple[ScenarioFile, System, Sequence[Job]]
 
 
 def _ready(loaded: ScenarioFile) -> _Ready:
     system, jobs, _ = loaded.build()
-    return loaded.scenario, system, jobs
+    return loaded, system, jobs
 
 
-def _played(scenario: Scenario, system: System, jobs: Sequence[Job]) -> Day:
-    return Day(scenario, system, jobs, simulated(scenario, system, jobs, scenario.policies[0]))
+def _first_day(name: str, ready: _Ready, watts: Watts | None) -> FirstDay:
+    """Plays a day under the name that people give it."""
+    loaded, system, jobs = ready
+    scenario = loaded.scenario
+    result = simulated(scenario, system, jobs, scenario.policies[0])
+    heat = heat_of(loaded, system, spans_of(result), watts)
+    return FirstDay(Day(scenario, system, jobs, result.named(name)), heat)
 
 
-def _days(named: Sequence[tuple[str, _Ready]]) -> list[Day]:
-    """Plays days, each under the name that people give it."""
-    days = [(name, _played(*ready)) for name, ready in named]
-    return [replace(day, result=day.result.named(name)) for name, day in days]
+def _first_days(named: Sequence[tuple[str, _Ready]], watts: Watts | None) -> list[FirstDay]:
+    return [_first_day(name, ready, watts) for name, ready in named]
 
 
 def _energy(found: Sequence[Mapping[str, Any]]) -> tuple[float | None, bool]:
@@ -129,6 +132,7 @@ def compare_over_seeds(
         settings = {**settings, **OWN_SPEED}
         loaded = load_scenario(loaded.path, settings)
     scenario = loaded.scenario
+    watts = None if prices is None else prices.gpu_watts
     listed = scenario.comparison(
         reference=reference, seeds=seeds, machines=machines_of(loaded, machines)
     )
@@ -146,7 +150,7 @@ def compare_over_seeds(
         progress=progress,
         forecast=forecast,
         what="runs",
-        watts=None if prices is None else prices.gpu_watts,
+        watts=watts,
     )
     names = [each["name"] for each in variants]
     together, first = names[0], listed["seeds"][0]
@@ -193,7 +197,7 @@ def compare_over_seeds(
         machines=list(machines),
         seeds=listed["seeds"],
         found=by_name,
-        first_days=partial(_days, shown),
+        first_days=partial(_first_days, shown, watts),
         manifest=of_comparison(loaded, settings, {"seeds": listed["seeds"]}, names, reference),
         notes=[*own_speed, *notes_of(built)],
         cautions=list(dict.fromkeys(cautions)),

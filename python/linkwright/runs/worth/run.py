@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from linkwright import Scenario, System, __version__
 from linkwright.runs.bills import Bills, watts_source
 from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.heat import PackageHeat, maps_of
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
+from linkwright.runs.worth.heat import mean_sheets, mean_summary, runs_table
 from linkwright.summaries.energy import energy_in, energy_note
 from linkwright.summaries.intervals import estimate
 from linkwright.summaries.known_error import KnownError
@@ -27,12 +29,25 @@ from linkwright.texts import counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Worth"]
+__all__ = ["FirstDay", "Worth"]
 
 # What is printed of each choice; the report and the tables have all.
 PRINTED = ("job_time", "run_time", "makespan")
 # A comparison of as few has no interval worth its name.
 FEW = 5
+
+
+@dataclass(frozen=True)
+class FirstDay:
+    """Holds a day on the first seed, which a report shows.
+
+    Attributes:
+        day: Holds what was played.
+        heat: Is that of its package; None where none is observed.
+    """
+
+    day: Day
+    heat: PackageHeat | None
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,7 @@ class Worth(OverSeeds, Run):
     scenario: Scenario
     job_count: int
     machines: Sequence[str]
-    first_days: Callable[[], Sequence[Day]] = field(repr=False)
+    first_days: Callable[[], Sequence[FirstDay]] = field(repr=False)
     manifest: Mapping[str, object] = field(repr=False)
     notes: Sequence[str] = ()
     cautions: Sequence[str] = ()
@@ -71,7 +86,7 @@ class Worth(OverSeeds, Run):
     bills: Bills | None = None
 
     @cached_property
-    def days(self) -> Sequence[Day]:
+    def days(self) -> Sequence[FirstDay]:
         """The reference and the scenario as written, or each machine, on the first seed."""
         return self.first_days()
 
@@ -178,6 +193,7 @@ class Worth(OverSeeds, Run):
             "runs": arrow_table(runs, [variant, seed, *measures]),
             "gains": arrow_table(better, [*names, *intervals]),
             "held": arrow_table(held, [variant, *counts]),
+            **runs_table(self),
             **({} if self.bills is None else {"hardware": self.bills.table()}),
         }
 
@@ -198,6 +214,7 @@ class Worth(OverSeeds, Run):
                 {"what": it.what, "measure": it.measure, **mean_and_ends(it.share)}
                 for it in self.gains
             ],
+            **mean_summary(self),
             **({} if self.bills is None else {"hardware": self.bills.summary()}),
         }
 
@@ -205,7 +222,8 @@ class Worth(OverSeeds, Run):
         """What each variant came to, what each choice is worth, and GPUs held by server."""
         bills = [] if self.bills is None else [self.bills.sheet()]
         better = sheets.better_by(self, PRINTED)
-        return [*sheets.came_to(self), better, *sheets.held(self), *bills]
+        heat = mean_sheets(self)
+        return [*sheets.came_to(self), better, *sheets.held(self), *heat, *bills]
 
     def sections(self) -> Sequence[Section]:
         """The answer's tables and charts, then the first seed's, and what the model leaves out."""
@@ -223,7 +241,10 @@ class Worth(OverSeeds, Run):
         held = sheets.held(self)
         of_servers = {"GPUs held per server by jobs of several": charts.held(self)} if held else {}
         first = f"Seed {self.seeds[0]}"
-        days = {self.name_of(day.result.policy): day for day in self.days}
+        shown = {self.name_of(it.day.result.policy): it for it in self.days}
+        days = {name: it.day for name, it in shown.items()}
+        heat = mean_sheets(self)
+        warm = {f"{name}, {first}": it.heat for name, it in shown.items() if it.heat is not None}
         is_formula = self.scenario.run_time != "played"
         facts = {
             "Scenario": self.path.name,
@@ -244,6 +265,7 @@ class Worth(OverSeeds, Run):
             Section("What each comes to", sheets=sheets.came_to(self)),
             Section("Job times and waiting", charts=spread),
             Section("GPUs held per server", sheets=held, charts=of_servers),
+            Section("How hot the package became", sheets=heat, charts=maps_of(warm)),
             Section(f"{first}: who held which GPU when", charts=occupancies(days)),
             Section(f"{first}: how much of each link was used", [OF_HEAT], charts=heats(days)),
             Section("Every measure", sheets=worth),
@@ -264,8 +286,8 @@ class Worth(OverSeeds, Run):
         if not self.timeline_limit:
             return None
         return job_timeline(
-            [day.result for day in self.days],
-            [day.system for day in self.days],
+            [it.day.result for it in self.days],
+            [it.day.system for it in self.days],
             {"scenario": self.path.name, "machine": self.system.name},
             self.timeline_limit,
         )

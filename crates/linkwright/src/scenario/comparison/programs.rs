@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::simulation::heat::HeatSummary;
 use crate::simulation::power::GpuEnergy;
 
 /// Holds the times of programs in seconds.
@@ -13,6 +14,9 @@ pub struct ProgramTimes {
     pub jobs: Vec<(String, f64)>,
     /// It holds what they take of GPUs; None where nobody asks.
     pub energy: Option<GpuEnergy>,
+    /// It holds the heat of the package that is observed; None where none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heat: Option<HeatSummary>,
 }
 
 /// Tells how fast a job is under a variant.
@@ -67,6 +71,7 @@ mod tests {
             makespan,
             jobs: jobs.iter().map(|(name, time)| ((*name).to_owned(), *time)).collect(),
             energy: None,
+            heat: None,
         };
         let found = [
             times(4.0, &[("a", 1.0), ("b", 4.0), ("c", 0.0)]),

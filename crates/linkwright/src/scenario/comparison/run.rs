@@ -15,8 +15,10 @@ use crate::scenario::play::{PlayError, PlayedScenario, Run, play};
 use crate::scenario::read::{Asked, Scenario};
 use crate::simulation::Job;
 use crate::simulation::cluster::tables::makespan;
-use crate::simulation::power::{GpuPower, gpu_energy, held_by_programs, powers};
+use crate::simulation::heat::HeatSummary;
+use crate::simulation::power::{GpuPower, Held, gpu_energy, held_by_day, held_by_programs, powers};
 use crate::simulation::summary::DayMeasures;
+use crate::thermal::ThermalError;
 
 /// Holds what a run came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +39,9 @@ pub enum ComparisonError {
     /// A run cannot be played.
     #[error(transparent)]
     Play(Box<PlayError>),
+    /// The temperatures of its package cannot be told.
+    #[error(transparent)]
+    Heat(#[from] ThermalError),
     /// A day has no job that ran.
     NoJobs,
     /// Programs have no seeds and no machines.
@@ -67,6 +72,7 @@ impl Diagnose for ComparisonError {
         match self {
             Self::Input(error) => error.diagnosis(),
             Self::Play(error) => error.diagnosis(),
+            Self::Heat(error) => error.diagnosis(),
             Self::NoJobs => {
                 Diagnosis::of("a run without jobs has no summary").remedy("give at least one job")
             }
@@ -85,7 +91,7 @@ impl Diagnose for ComparisonError {
 /// Plays a scenario as the run of a comparison, and sums it up. Jobs of GPUs are played under its first policy.
 ///
 /// `draw` is the index of the seed. From the second on the jobs of a file are drawn of them, as many with replacement.
-/// They arrive when the file's jobs do.
+/// They arrive when the file's jobs do. Where the scenario observes a package, its heat is summed up, too.
 ///
 /// `given` says what GPUs draw in place of their data sheets, by model, as [`powers`] takes it.
 ///
@@ -106,10 +112,16 @@ pub fn outcome(
     }
     let system = &built.cluster.system;
     let powers = powers(system, given, &built.powers());
+    let heat = |held: &[Held]| -> Result<Option<HeatSummary>, ThermalError> {
+        let Some(package) = &built.package else { return Ok(None) };
+        Ok(Some(package.observe(&powers, held)?.summary(system)))
+    };
     match (play(scenario, &built, Run::default(), hook)?, &scenario.asked, &built.work) {
         (PlayedScenario::Day(day), Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
             let found = DayMeasures::of(system, &mix.choices, jobs, &day, &powers);
-            found.map(ComparedOutcome::Day).ok_or(ComparisonError::NoJobs)
+            let found = found.ok_or(ComparisonError::NoJobs)?;
+            let heat = heat(&held_by_day(system, &day.records))?;
+            Ok(ComparedOutcome::Day(DayMeasures { heat, ..found }))
         }
         (PlayedScenario::Programs(played), ..) => {
             let names = played.jobs.iter().map(|job| job.name.clone());
@@ -119,6 +131,7 @@ pub fn outcome(
                 makespan: makespan(&played.outcome).as_seconds(),
                 jobs: names.zip(times).collect(),
                 energy: Some(gpu_energy(&powers, &held)),
+                heat: heat(&held)?,
             }))
         }
         _ => unreachable!("a day has jobs of GPUs"),

@@ -10,6 +10,7 @@ use super::quartiles::at_fraction;
 use super::sorted;
 use super::time_parts::{JobTimes, TimeParts};
 use crate::simulation::day::{DayChoices, DayOutcome};
+use crate::simulation::heat::HeatSummary;
 use crate::simulation::job::Job;
 use crate::simulation::power::{GpuPower, gpu_energy, held_by_day};
 use crate::system::System;
@@ -44,10 +45,13 @@ pub struct DayMeasures {
     pub job_times: Vec<f64>,
     /// It has the longest wait of each share of the jobs.
     pub waits: Vec<f64>,
+    /// It holds the heat of the package that is observed; None where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<HeatSummary>,
 }
 
 impl DayMeasures {
-    /// Sums up a day on GPUs with these powers; None of a day without jobs.
+    /// Sums up a day on GPUs with these powers, but for its heat; None of a day without jobs.
     #[must_use]
     pub fn of(
         system: &System,
@@ -91,6 +95,7 @@ impl DayMeasures {
             held,
             job_times: curve(&times),
             waits: curve(&waits),
+            heat: None,
         })
     }
 

@@ -1,15 +1,18 @@
 //! Random litmus runs: classic shapes and random programs, on GPUs whose caches hold four lines.
 //!
 //! A seed draws a program, where and when its wavefronts run, where its addresses lie, and the GPUs.
+//! A package's wiring, PCIe, a DGX-1V's links or an NVSwitch server's join them.
 //! One sequential order must give all reads and the memory at the end.
 
 mod programs;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod wirings;
 
 use std::num::NonZeroU64;
 
+use self::wirings::Wiring;
 use super::played::{Draw, workload};
 use super::sequential::{Point, ends};
 use super::{LitmusStep, Reads};
@@ -38,13 +41,15 @@ fn one_of<T: Copy>(random: &mut Random, values: &[T]) -> T {
 }
 
 /// Holds all that a seed draws for a memory system.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct LitmusRun {
     name: &'static str,
     programs: Vec<Vec<LitmusStep>>,
     hierarchy: Hierarchy,
     options: GpuOptions<'static>,
     draw: Draw,
+    /// Names the machine whose links join the GPUs.
+    machine: Option<&'static str>,
 }
 
 /// Holds what was read, and the end of memory.
@@ -66,7 +71,10 @@ impl LitmusRun {
         let (name, programs) = programs::draw(random, fences);
         let (hierarchy, options) = settings::draw(random, memory);
         let draw = settings::places(random, &programs, (&hierarchy, options.gpus));
-        Self { name, programs, hierarchy, options, draw }
+        let wiring = wirings::draw(random, options.gpus, memory);
+        let options = GpuOptions { between: wiring.map(Wiring::wires), ..options };
+        let machine = wiring.map(|wiring| wiring.machine);
+        Self { name, programs, hierarchy, options, draw, machine }
     }
 
     /// Plays it; gives nothing where it never ends.
@@ -109,7 +117,10 @@ impl LitmusRun {
     fn wrong(&self) -> Option<String> {
         let outcome = self.play().map(|(outcome, _)| outcome);
         let is_right = outcome.as_ref().is_some_and(|outcome| self.allows(outcome));
-        (!is_right).then(|| format!("{outcome:?} of {self:?}"))
+        // The channels of links say nothing that the machine's name does not.
+        let told =
+            || Self { options: GpuOptions { between: None, ..self.options }, ..self.clone() };
+        (!is_right).then(|| format!("{outcome:?} of {:?}", told()))
     }
 }
 

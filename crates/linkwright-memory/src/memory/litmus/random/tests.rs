@@ -96,6 +96,13 @@ fn the_draws_reach_what_they_should() {
         .map(|run| (run.options.gpus, run.hierarchy.wiring.map(|wiring| wiring.shape.name())))
         .collect();
     assert_eq!(kinds.len(), 9, "{kinds:?}");
+    assert!(runs.iter().all(|run| run.options.between.is_none()), "all GPUs share memory");
+    let own = memory_system("hmg").unwrap();
+    let machines: BTreeSet<_> = (0..200)
+        .map(|seed| LitmusRun::new(seed, own))
+        .map(|run| (run.options.gpus, run.machine))
+        .collect();
+    assert_eq!(machines.len(), 9, "{machines:?}");
     let lines = |run: &LitmusRun| {
         let Hierarchy { vector, second, .. } = &run.hierarchy;
         [vector.size.0, second.size.0].map(|size| size / 64)
