@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::system::gpus::Hierarchy;
+pub use crate::system::movement::Pages;
 use crate::units::Bytes;
 
 /// Bytes of a cache line, one for each bit of a mask.
@@ -42,19 +43,6 @@ impl Named for Distribution {
     const WHAT: &'static str = "distribution";
     const NAMED: &'static [(&'static str, Self)] =
         &[("unified", Self::Unified), ("discrete", Self::Discrete), ("first", Self::First)];
-}
-
-/// Whose memory pages lie in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pages {
-    /// Each in that of a GPU, where they stay.
-    Own,
-    /// In one that all GPUs share.
-    Shared,
-    /// In the host's, as large as those of all GPUs together.
-    Pinned,
-    /// In the host's first, then in that of the GPU that touched them last.
-    Migrating,
 }
 
 /// A footprint that the memory does not hold.

@@ -13,10 +13,9 @@ use super::protocol::CoherenceProtocol;
 use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
+use crate::system::gpus::Hierarchy;
+use crate::system::movement::page_moves;
 use crate::units::Picoseconds;
-
-/// Faults that the driver takes in at once.
-const BATCH: usize = 256;
 
 /// Where a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +45,18 @@ pub(super) struct Migration {
     is_busy: bool,
     /// Picoseconds that a batch takes before its first page moves.
     service: u64,
+    /// Faults that the driver takes in at once.
+    batch: usize,
     /// Pages that have come to a GPU.
     moved: u64,
 }
 
 impl Migration {
-    /// So many pages, all on the host.
-    pub(super) fn new(pages: u64, service: u64) -> Self {
+    /// Puts all pages of a memory on the host. A GPU's file may have a time for a batch of faults that is its own.
+    pub(super) fn new(size: u64, hierarchy: &Hierarchy) -> Self {
+        let moves = page_moves();
+        let pages = size / hierarchy.page.0;
+        let own = hierarchy.driver.fault.map(|cycles| u64::from(cycles) * hierarchy.cycle.0);
         Self {
             places: vec![Place::Host; pages as usize],
             under_way: vec![0; pages as usize],
@@ -60,7 +64,8 @@ impl Migration {
             faulted: Vec::new(),
             coming: 0,
             is_busy: false,
-            service,
+            service: own.unwrap_or(moves.service.0),
+            batch: moves.faults(hierarchy.page) as usize,
             moved: 0,
         }
     }
@@ -127,7 +132,7 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// The driver moves the pages of a batch.
     pub(super) fn faults_served(&mut self, scheduler: &mut impl Scheduler<Event>) {
         let Some(migration) = &mut self.migration else { return };
-        let taken = migration.faulted.len().min(BATCH);
+        let taken = migration.faulted.len().min(migration.batch);
         let batch: Vec<u64> = migration.faulted.drain(..taken).collect();
         migration.coming = batch.len();
         for page in batch {

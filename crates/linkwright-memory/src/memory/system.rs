@@ -177,10 +177,8 @@ impl<'w, P: CoherenceProtocol> Gpus<'w, P> {
             return Err(GpuRunError::Data { asked: Bytes(map.size()) });
         }
         let code = Code::new(hierarchy, workload, options, (&mut map, pages))?;
-        let mut migration = (pages == Pages::Migrating).then(|| {
-            let service = u64::from(hierarchy.driver.fault) * counts.cycle;
-            Migration::new(map.size() / hierarchy.page.0, service)
-        });
+        let mut migration =
+            (pages == Pages::Migrating).then(|| Migration::new(map.size(), hierarchy));
         let copies: Vec<_> = match pages {
             Pages::Own | Pages::Shared => Vec::new(),
             Pages::Pinned | Pages::Migrating => code.pages(&map).collect(),

@@ -18,6 +18,7 @@ pub mod identity;
 pub mod import;
 pub mod kinds;
 pub mod locality;
+pub mod movement;
 pub mod packet_format;
 pub mod presets;
 pub mod server;

@@ -3,6 +3,7 @@
 //! Line coding is no part of it: bandwidths are those behind it.
 
 use crate::system::kinds::LinkKind;
+use crate::units::Bandwidth;
 
 /// Says what a packet of a link carries and adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,16 @@ impl PacketFormat {
         let packets = if bytes <= self.payload { 1 } else { bytes.div_ceil(self.payload) };
         // Only the last packet is not full: full ones are whole flits.
         (bytes + packets * self.header).div_ceil(self.flit) * self.flit
+    }
+
+    /// Gives what a link carries, headers with them, where its full packets carry that much data.
+    #[must_use]
+    pub fn line(&self, data: Bandwidth) -> Bandwidth {
+        if self.header == 0 {
+            return data;
+        }
+        let full = self.on_the_wire(self.payload) as f64 / self.payload as f64;
+        Bandwidth((data.0 as f64 * full).round() as u64)
     }
 }
 
@@ -75,6 +86,16 @@ mod tests {
             [0, 68, 4096].map(|bytes| LinkKind::Qpi.packet_format().on_the_wire(bytes)),
             [0, 68, 4096]
         );
+    }
+
+    #[test]
+    fn full_packets_on_a_line_carry_its_data() {
+        for kind in LinkKind::ALL {
+            let (format, data) = (kind.packet_format(), Bandwidth(10_000_000_000));
+            let (line, size) = (format.line(data), format.payload.min(1 << 20));
+            let carried = line.0 as f64 * size as f64 / format.on_the_wire(size) as f64;
+            assert!((carried / data.0 as f64 - 1.0).abs() < 1e-9, "{}", kind.name());
+        }
     }
 
     #[test]

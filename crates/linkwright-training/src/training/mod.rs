@@ -68,7 +68,5 @@ pub use step::{
     collectives_of,
 };
 pub use task::TrainingTask;
-pub use terms::{
-    Bucketing, FrameworkCosts, GenerationReach, KernelReach, MemoryTerms, Terms, UnifiedMemory,
-};
+pub use terms::{Bucketing, FrameworkCosts, GenerationReach, KernelReach, MemoryTerms, Terms};
 pub use workload::{NamedWorkload, UnknownWorkload, Work, Workload, workload_of, workloads};

@@ -201,7 +201,7 @@ impl Training<'_> {
             ranks: &ranks,
             joins: &Joins::of(system, gpus),
             costs: self.costs,
-            pages: self.terms.pages(has_faults),
+            has_faults,
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
         };

@@ -34,7 +34,6 @@ pub struct Terms {
     #[serde(rename = "fitted")]
     _fitted: Vec<String>,
     kernels: BTreeMap<String, Kernel>,
-    pages: Pages,
     framework: BTreeMap<String, FrameworkTerms>,
 }
 
@@ -108,13 +107,6 @@ impl PassesText {
             [0, 1].map(|at| Pass { kernels: self.kernels[at].0, times: self.times[at].0 });
         Passes { forward, backward }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pages {
-    service: Microseconds,
-    batch: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -250,24 +242,6 @@ impl KernelReach {
     }
 }
 
-/// What a driver takes to move pages of unified memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnifiedMemory {
-    /// Of a batch of page faults, before its pages move.
-    pub service: Picoseconds,
-    /// What the pages of a batch hold; none where GPUs have no page faults, and all moves at once.
-    pub batch: Option<Bytes>,
-}
-
-impl UnifiedMemory {
-    /// What serving the faults takes by which so much moves.
-    #[must_use]
-    pub fn faults(&self, size: Bytes) -> Picoseconds {
-        let batches = self.batch.map_or(1, |batch| size.0.div_ceil(batch.0.max(1)));
-        Picoseconds(self.service.0.saturating_mul(batches))
-    }
-}
-
 impl Terms {
     /// The text of those that are compiled in.
     pub const TEXT: &'static str = include_str!("terms.toml");
@@ -284,13 +258,6 @@ impl Terms {
     /// Text that is none, with line and column.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         from_toml(file, text)
-    }
-
-    /// What a driver takes to move pages, of GPUs with page faults or without.
-    #[must_use]
-    pub fn pages(&self, has_faults: bool) -> UnifiedMemory {
-        let Pages { service, batch } = self.pages;
-        UnifiedMemory { service: service.0, batch: has_faults.then_some(Bytes(batch)) }
     }
 
     /// The names of the frameworks.

@@ -19,6 +19,7 @@ mod layers;
 mod link_loads;
 mod loggp;
 mod messages_of_devices;
+mod movement;
 mod mpi_programs;
 mod names;
 mod nearness;

@@ -1,7 +1,8 @@
 //! Builds wires of a system's own channels, between GPUs of one server and to the host's memory.
 //!
 //! Represented: a message takes the way that it takes in any other model of the network, with each
-//! link's latency, bandwidth and packets. The links of a bundle are one channel of their joint
+//! link's latency and packets. Full packets carry what long copies reach of a link
+//! ([`Wire::copied_share`](crate::system::Wire::copied_share)). So a copy takes as long as in the other models. The links of a bundle are one channel of their joint
 //! bandwidth, and so are bundles to parallel switches ([`gangs`](super::gangs)). The host's memory is
 //! that of the CPU nearest to the first GPU, or of a GPU's own where that is out of its reach. Where its
 //! bandwidth is known and can hold something up, it is a channel that both directions share.
@@ -22,6 +23,7 @@ use crate::network::transport::DeviceIndex;
 use crate::system::PacketFormat;
 use crate::system::composition::System;
 use crate::system::server::DeviceId;
+use crate::units::Bandwidth;
 
 /// Holds wires with their ends: GPUs, and the host behind the last of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +89,8 @@ pub fn between(system: &System, gpus: &[u32]) -> Result<WiredEnds, WiresError> {
     // Whether its GPUs reach the network is of no account.
     let template = system.kind_of(server).server();
     let alone = System::of_server(Arc::clone(template));
-    let mut within = Within { system, server, paths: Paths::new(&alone)? };
+    let (paths, lines) = (Paths::new(&alone)?, BTreeMap::new());
+    let mut within = Within { system, server, paths, lines };
     let places: Vec<u32> = gpus.iter().map(|gpu| system.gpu(*gpu).index).collect();
     let device = |at: usize| template.gpus()[places[at] as usize];
     let hosts = within.hosts(&places, &device)?;
@@ -105,15 +108,14 @@ pub fn between(system: &System, gpus: &[u32]) -> Result<WiredEnds, WiresError> {
     }
     let mut channels = BTreeMap::new();
     for channel in routes.iter().flatten().flatten() {
-        let found = system.channel(*channel);
-        let (from, to, bandwidth) = (found.from, found.to, found.bandwidth.0);
-        channels.insert(*channel, ChannelEnds { from, to, bandwidth });
+        let (found, bandwidth) = (system.channel(*channel), within.lines[channel].0);
+        channels.insert(*channel, ChannelEnds { from: found.from, to: found.to, bandwidth });
     }
     let Gangs { gangs, paths } = gangs(&routes, &channels);
 
     let mut wires = Wires::new();
     for gang in &gangs {
-        add(system, &mut wires, gang);
+        add(system, &mut wires, gang, &within.lines);
     }
     let mut memories: BTreeMap<DeviceId, u32> = BTreeMap::new();
     for memory in template.host_memories().filter(|memory| hosts.contains(&memory.cpu)) {
@@ -145,6 +147,8 @@ struct Within<'a> {
     server: u32,
     /// Those of the server alone, whose devices have the ids of the template.
     paths: Paths<'a>,
+    /// Says how fast each channel of the system is that a route crosses, headers of packets with their data.
+    lines: BTreeMap<u32, Bandwidth>,
 }
 
 impl Within<'_> {
@@ -174,7 +178,13 @@ impl Within<'_> {
         let Way::Inside(path) = self.paths.way(from, to, RouteClass::Any)? else {
             return Ok(Hops::new());
         };
-        let at = |channel: &u32| self.system.channel_at(self.server, *channel);
+        let mut at = |channel: &u32| {
+            let place = self.system.channel_at(self.server, *channel);
+            let found = self.system.channel(place);
+            let line = found.kind.packet_format().line(self.paths.copied(0, *channel));
+            self.lines.insert(place, line.min(found.bandwidth));
+            place
+        };
         Ok(match self.paths.path(0, path) {
             Path::Packets(way) => way.iter().map(|channel| vec![at(channel)]).collect(),
             Path::Pipes(hops) => hops
@@ -186,13 +196,13 @@ impl Within<'_> {
 }
 
 /// Adds a gang of channels. It is as late as the latest of them.
-fn add(system: &System, wires: &mut Wires, gang: &[u32]) {
+fn add(system: &System, wires: &mut Wires, gang: &[u32], lines: &BTreeMap<u32, Bandwidth>) {
     let channels: Vec<_> = gang.iter().map(|channel| system.channel(*channel)).collect();
     let named = channels.iter().map(|it| {
         let [from, to] = [it.from, it.to].map(|device| system.device_name(device));
         (format!("{from} to {to}"), it.bandwidth.0)
     });
-    let bandwidth = channels.iter().map(|it| it.bandwidth.0).sum();
+    let bandwidth = gang.iter().map(|channel| lines[channel].0).sum();
     let latency = channels.iter().map(|it| it.latency.0).max().unwrap_or(0);
     let format = channels.first().map_or(PacketFormat::BARE, |it| it.kind.packet_format());
     wires.gang(named.collect(), WireRate::Packets { bandwidth, format }, latency);

@@ -50,10 +50,12 @@ fn gpus_of_a_dgx1_reach_each_other_by_their_nvlinks_or_over_the_host() {
     );
     assert_eq!(path(&ends, 3, 0), ["memory of CPU0", "CPU0 to PCIE0", "PCIE0 to GPU0"]);
     assert_eq!(path(&ends, 1, 3), ["GPU3 to PCIE1", "PCIE1 to CPU0", "memory of CPU0"]);
-    // 68 bytes and a header of 16 make six flits of 16 bytes; two links carry 50 bytes a nanosecond.
-    assert_eq!(alone(&ends, 0, 1, 68), 96 * 20 + 500_000);
-    // On PCIe 3 they make 92 bytes, on each of four links; on two links of QPI they stay 68.
-    let pcie = 92_u64 * 1_000_000 / 15_754 + 1 + 250_000;
+    // 68 bytes and a header of 16 make six flits of 16 bytes. Full packets of 272 on two links carry 91.6 % of 50
+    // bytes a nanosecond.
+    let nvlink = Bandwidth(50_000_000 * 916 / 256 * 272);
+    assert_eq!(alone(&ends, 0, 1, 68), serialisation(96, nvlink) + 500_000);
+    // On PCIe 3 they make 92 bytes, on each of four links, whose copies reach 81 %. On two links of QPI they stay 68.
+    let pcie = serialisation(92, Bandwidth(15_754_000 * 810 / 256 * 280)) + 250_000;
     assert_eq!(alone(&ends, 0, 2, 68), 4 * pcie + (68_u64 * 1_000_000).div_ceil(38_400) + 100_000);
 }
 
@@ -65,8 +67,8 @@ fn nvswitches_in_parallel_are_one_channel_of_their_joint_bandwidth() {
     let to = |gpu: u32| planes.map(|plane| format!("{plane} to GPU{gpu}")).join(" + ");
     assert_eq!(path(&ends, 0, 2), [up.clone(), to(6)]);
     assert_eq!(path(&ends, 0, 3), [up, to(7)]);
-    // 18 links of 25 bytes a nanosecond, twice.
-    let once = (272_u64 * 1_000).div_ceil(450) + 500_000;
+    // 18 links of 25 bytes a nanosecond, twice. Full packets carry 82.4 % of that.
+    let once = serialisation(256, Bandwidth(450_000_000 * 824)) + 500_000;
     assert_eq!(alone(&ends, 0, 2, 256), 2 * once);
 }
 

@@ -33,7 +33,7 @@ pub use writing::FRAMEWORK_REGION;
 
 use super::error::TrainingError;
 use super::joins::Joins;
-use super::terms::{FrameworkCosts, UnifiedMemory};
+use super::terms::FrameworkCosts;
 use crate::diagnostic::Named;
 use crate::program::{PendingOperation, Program};
 
@@ -188,8 +188,8 @@ pub struct Step<'a> {
     pub joins: &'a Joins,
     /// What the framework costs.
     pub costs: FrameworkCosts,
-    /// What a driver takes to move pages.
-    pub pages: UnifiedMemory,
+    /// Whether GPUs have page faults; else all pages move at once, before a kernel starts.
+    pub has_faults: bool,
     /// Whether gradients are reduced while others are still computed.
     pub overlaps: bool,
     /// Parts of the batch that follow one another through a pipeline.

@@ -13,6 +13,7 @@
 use super::Step;
 use super::writing::{Region, Writing};
 use crate::program::{CopyDirection, PendingOperation, Program, Rank};
+use crate::system::movement::page_moves;
 use crate::units::{Bytes, Picoseconds};
 
 /// Pinned in the host's memory.
@@ -63,7 +64,7 @@ pub(super) fn unified_memory(step: &Step<'_>) -> Program {
         all.begin(step, rank);
         all.wait(rank, &turn.into_iter().collect::<Vec<_>>());
         let come = all.within((rank, Region::Forward), |all| {
-            all.compute(rank, step.pages.faults(own.weights()), &[]);
+            all.compute(rank, faults(step, own.weights()), &[]);
             let come = all.host_copy(rank, CopyDirection::HostToDevice, own.weights());
             all.compute(rank, own.forward(), &[]);
             come
@@ -90,13 +91,19 @@ pub(super) fn unified_memory(step: &Step<'_>) -> Program {
         let gradients = Bytes(own.weights().0 * u64::from(ranks - 1));
         all.wait(0, after);
         if gradients.0 > 0 {
-            all.compute(0, step.pages.faults(gradients), &[]);
+            all.compute(0, faults(step, gradients), &[]);
             all.host_copy(0, CopyDirection::HostToDevice, gradients);
         }
         all.compute(0, own.update(), &[]);
         all.host_copy(0, CopyDirection::DeviceToHost, own.weights())
     });
     all.finish(step.name)
+}
+
+/// Gives how long the driver serves the faults of pages of this size together, as under kernels inside GPUs.
+fn faults(step: &Step<'_>, size: Bytes) -> Picoseconds {
+    let moves = page_moves();
+    if step.has_faults { moves.service_of(size) } else { moves.service }
 }
 
 /// In GPU 0's memory.

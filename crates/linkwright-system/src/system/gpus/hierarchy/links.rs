@@ -1,6 +1,6 @@
 //! Describes the driver, PCIe, and messages between caches and memory.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::reader;
 use crate::units::Bytes;
@@ -21,9 +21,14 @@ pub struct Driver {
     /// A copy back.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub copy_out: u32,
-    /// A batch of page faults, before its first page moves.
-    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
-    pub fault: u32,
+    /// A batch of page faults, before its first page moves; as of [`page_moves`](crate::system::movement::page_moves) where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_cycles")]
+    pub fault: Option<u32>,
+}
+
+/// Reads cycles that may be left out.
+fn some_cycles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    reader::between::<D, u32, 0, 1_000_000_000>(deserializer).map(Some)
 }
 
 /// A bus that carries whole flits.

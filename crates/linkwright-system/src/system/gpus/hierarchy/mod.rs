@@ -12,6 +12,7 @@ pub use memory::{Channels, DramBanks, Merging, RequestTracker, TimestampStorage}
 
 use super::reader;
 use super::wiring::{self, PackageWiring};
+use crate::system::movement::usual_page;
 use crate::units::{Bytes, Picoseconds};
 
 /// A GPU's compute units, caches, translation buffers and memory, as they are timed.
@@ -23,8 +24,11 @@ pub struct Hierarchy {
     /// One cycle.
     #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000_000>")]
     pub cycle: Picoseconds,
-    /// Bytes of a page of memory.
-    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
+    /// Bytes of a page of memory; as of [`page_moves`](crate::system::movement::page_moves) where absent.
+    #[serde(
+        default = "usual_page",
+        deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>"
+    )]
     pub page: Bytes,
     /// After how many bytes the next bank of the second level, and its channel, comes.
     #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
