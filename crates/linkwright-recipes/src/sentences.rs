@@ -55,6 +55,8 @@ fn entry<'a>(file: &str, line: &'a str, number: usize) -> Result<AccountEntry<'a
         duration: duration(seconds).filter(|it| it.0 > 0).ok_or_else(refuse)?,
         lasted: written(seconds).position,
         workload: None,
+        servers: None,
+        exclusive: false,
         row: written(line),
     })))
 }

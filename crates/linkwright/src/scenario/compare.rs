@@ -161,7 +161,7 @@ pub(super) fn variants(
     let mut variants: Vec<Variant> =
         known[..own].iter().map(|name| Variant { name: (*name).to_owned(), place: None }).collect();
     for (name, entry) in differences {
-        if known[..own].contains(&name.as_str()) {
+        if known[..own].contains(&name.as_str()) || policies(written).contains(name) {
             let remedy = "give it another name; the scenario itself is played under this one";
             return Err(source.refuse(&entry.key, "a second variant of this name", remedy));
         }

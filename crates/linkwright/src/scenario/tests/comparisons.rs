@@ -31,7 +31,7 @@ fn names(scenario: &Scenario) -> Vec<&str> {
 #[test]
 fn one_format_says_servers_network_jobs_and_what_differs() {
     let scenario = read(SHARED).unwrap();
-    assert_eq!((names(&scenario), scenario.reference), (vec!["preserve", "default"], 0));
+    assert_eq!((names(&scenario), scenario.reference), (vec!["as-written", "default"], 0));
     let Asked::Mix(mix) = &scenario.asked else { panic!("jobs of GPUs") };
     assert_eq!((mix.choices.run_time, mix.choices.fidelity), (RunTime::Played, Fidelity::Flow));
     assert_eq!(mix.choices.planner.name(), "packing");
@@ -140,6 +140,7 @@ fn what_cannot_be_compared_is_refused_at_its_line() {
             "2:23: a variant is pl",
         ),
         ("[compare.preserve]\nseed = 8\n", "1:10: a second variant of this name"),
+        ("[compare.as-written]\nseed = 8\n", "1:10: a second variant of this name"),
         (
             "[compare]\nreference = \"defalt\"\n",
             "2:13: no variant has this name: `\"defalt\"`; did",
@@ -170,7 +171,7 @@ fn what_cannot_be_compared_is_refused_at_its_line() {
 fn what_settings_make_the_same_is_refused_where_it_is_played() {
     let text = format!("{SHARED}[compare.closer]\nfidelity = \"packet\"\n");
     let packet = "fidelity = \"packet\"\n";
-    assert_eq!(names(&with(&text, packet, None).unwrap()), ["preserve", "default", "closer"]);
+    assert_eq!(names(&with(&text, packet, None).unwrap()), ["as-written", "default", "closer"]);
     assert!(with(&text, packet, Some("default")).is_ok());
     let error = with(&text, packet, Some("closer")).unwrap_err().to_string();
     assert!(
@@ -182,7 +183,7 @@ fn what_settings_make_the_same_is_refused_where_it_is_played() {
 #[test]
 fn settings_are_put_over_the_file_and_named_in_errors() {
     let scenario = with(SHARED, "[allocation]\npolicies = [\"greedy\"]\n", None).unwrap();
-    assert_eq!(names(&scenario), ["greedy", "default"]);
+    assert_eq!(names(&scenario), ["as-written", "default"]);
     let error = with(SHARED, "[system.network]\nnic = \"rr5\"\n", None).unwrap_err().to_string();
     assert!(error.starts_with("<settings>:2:7: there is no NIC policy `rr5`"), "{error}");
     let error = with(SHARED, "sytem = 3\n", None).unwrap_err().to_string();

@@ -62,6 +62,11 @@ fn networks_are_played_layer_by_layer() {
         3
     ))));
     assert!(found.iter().all(|(_, samples, _)| samples.is_some()));
+    let own = drawn(
+        "count = 40, train = [\"vgg-16\", \"alexnet\"], samples_per_gpu = 8, samples = { vgg-16 = 2 }",
+    );
+    let samples_of = |job: &(String, Option<u32>, u64)| if job.0.contains("vgg") { 2 } else { 8 };
+    assert!(own.iter().all(|job| job.1 == Some(samples_of(job))), "{own:?}");
     let both = drawn("count = 40, train = [\"lenet\"], workloads = [\"gmm\"]");
     assert!(both.contains(&("lenet:lenet-5".to_owned(), Some(32), 10_000)), "{both:?}");
     assert!(both.contains(&("gmm".to_owned(), None, 3_000)), "{both:?}");
@@ -76,16 +81,20 @@ fn networks_are_played_layer_by_layer() {
             "train = [\"resnet5\"]",
             "s.toml:4:23: unknown network: `\"resnet5\"`; did you mean `resnet-50`?",
         ),
+        (
+            "train = [\"vgg-16\"], samples = { vgg16 = 2 }",
+            "s.toml:4:44: `train` does not name this network: `2`; did you mean `vgg-16`?",
+        ),
         ("train = []", "s.toml:4:22: no network is named: `[]`; name some"),
         ("samples_per_gpu = 0", "s.toml:4:32: this cannot be zero"),
         ("samples_per_gpu = 16777217", "s.toml:4:32: more samples than a step has"),
         (
             "count = 40, train = [\"vgg-16\"], samples_per_gpu = 4096",
-            "s.toml:4:12: 4096 samples at once take ",
+            "s.toml:4:12: job `job-001`, which trains `vgg-16`: 4096 samples at once take ",
         ),
         (
             "count = 4, train = [\"llama3-8b\"], samples_per_gpu = 1",
-            "s.toml:4:12: 1 sample at once takes ",
+            "s.toml:4:12: job `job-001`, which trains `llama3-8b`: 1 sample at once takes ",
         ),
     ] {
         let error = jobs_of(&text(generate)).unwrap_err().to_string();

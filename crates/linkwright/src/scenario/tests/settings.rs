@@ -20,8 +20,15 @@ fn text_of(setting: &Setting, value: &str) -> String {
     let is_mix = ["jobs", "jobs.columns", "jobs.generate", "allocation", "queue"]
         .contains(&setting.table)
         || ["system.unhealthy", "fidelity"].contains(&path.as_str());
-    let asks_policy =
-        ["job.gpus", "job.policy", "job.pattern", "job.edges"].contains(&path.as_str());
+    let asks_policy = [
+        "job.gpus",
+        "job.policy",
+        "job.pattern",
+        "job.edges",
+        "job.servers_wanted",
+        "job.exclusive",
+    ]
+    .contains(&path.as_str());
     let jobs = match (is_mix, setting.key.as_ref()) {
         (true, _) if setting.table == "jobs.generate" => "system.server = \"dgx2\"\n".to_owned(),
         (true, "workload" | "days") if setting.table == "jobs" => {
@@ -37,7 +44,8 @@ fn text_of(setting: &Setting, value: &str) -> String {
             };
             let ranks = match path.as_str() {
                 "job.ranks" | "job.gpus" => "",
-                "job.policy" | "job.pattern" | "job.edges" => "gpus = 16\n",
+                "job.policy" | "job.pattern" | "job.edges" | "job.servers_wanted"
+                | "job.exclusive" => "gpus = 16\n",
                 _ => "ranks = 16\n",
             };
             format!("[[job]]\n{program}{ranks}{line}")
