@@ -339,6 +339,7 @@ pub fn generate_jobs(
         workloads: workloads.unwrap_or(all),
         train: train.unwrap_or_default(),
         samples_per_gpu: samples as u32,
+        samples: default.samples,
         patterns: patterns
             .unwrap_or_default()
             .iter()

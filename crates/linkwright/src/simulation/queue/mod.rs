@@ -38,7 +38,7 @@ use crate::allocation::{
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
 use crate::system::System;
-use crate::system::fabric::Fabric;
+use crate::system::fabric::{Fabric, SwitchId};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// In which order waiting jobs start.
@@ -139,7 +139,7 @@ pub(super) struct Queue<'a> {
     /// Holds the GPUs of jobs that name theirs.
     named: NamedGpus,
     /// The leaf of the fabric that each server is on.
-    leaves: Vec<u32>,
+    leaves: Vec<Option<SwitchId>>,
     /// Lets one job run at a time.
     is_alone: bool,
     /// Counts the jobs that run.
@@ -189,7 +189,7 @@ impl<'a> Queue<'a> {
         }
         let healthy = servers.iter().map(|(_, state)| state.free().len());
         let (largest, all) = (healthy.clone().max().unwrap_or(0), healthy.sum::<usize>());
-        let leaves = vec![0; servers.len()];
+        let leaves = vec![None; servers.len()];
         let mut patterns = BTreeMap::new();
         let mut names = BTreeSet::new();
         for (index, job) in jobs.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
+use crate::system::fabric::SwitchId;
 
 /// Which server a job gets, of those in which its policy finds GPUs, and how a job that is played has its
 /// GPUs in several.
@@ -60,7 +61,7 @@ impl ServerChoice {
     pub(super) fn split(
         self,
         free: impl Iterator<Item = usize>,
-        leaves: &[u32],
+        leaves: &[Option<SwitchId>],
         size: usize,
     ) -> Vec<(usize, usize)> {
         let mut left: Vec<usize> = free.collect();
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn jobs_of_several_servers_are_split_by_what_is_free() {
         let split =
-            |choice: ServerChoice, size| choice.split([3, 8, 0, 2, 8].into_iter(), &[0; 5], size);
+            |choice: ServerChoice, size| choice.split([3, 8, 0, 2, 8].into_iter(), &[None; 5], size);
         assert_eq!(split(ServerChoice::FirstFit, 12), [(0, 3), (1, 8), (3, 1)]);
         assert_eq!(split(ServerChoice::Pack, 10), [(1, 8), (3, 2)]);
         assert_eq!(split(ServerChoice::Pack, 19), [(0, 3), (1, 8), (4, 8)]);
@@ -129,7 +130,7 @@ mod tests {
             free in proptest::collection::vec(0_usize..9, 1..12), size in 1_usize..40,
         ) {
             let there = free.iter().sum::<usize>();
-            let leaves: Vec<u32> = (0..free.len() as u32).map(|server| server / 3).collect();
+            let leaves: Vec<_> = (0..free.len() as u32).map(|server| Some(server / 3)).collect();
             let mut descending = free.clone();
             descending.sort_unstable_by_key(|free| Reverse(*free));
             let mut room = 0;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::system::System;
-use crate::system::fabric::{End, Fabric};
+use crate::system::fabric::SwitchId;
 
 /// Gives even shares of a job's GPUs on so many servers, the largest first.
 pub(super) fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize> {
@@ -12,14 +12,13 @@ pub(super) fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize>
     (0..servers).map(move |at| each + usize::from(at < more))
 }
 
-/// Gives the number of the leaf that each server's first interface is on; one for all where there is no fabric.
-pub(super) fn leaves(system: &System) -> Vec<u32> {
-    let Some(fabric) = system.fabric() else { return vec![0; system.servers() as usize] };
+/// Gives the leaf that each server's first interface is on; None for all where there is no fabric.
+pub(super) fn leaves(system: &System) -> Vec<Option<SwitchId>> {
+    let Some(fabric) = system.fabric() else { return vec![None; system.servers() as usize] };
     let leaf = |server: u32| {
         let has_interface = !system.kind_of(server).nics().is_empty();
-        let port = has_interface.then(|| system.port_of(system.nic_at(server, 0)));
-        let end = port.map(|port| fabric.channels()[Fabric::injection(port) as usize].to);
-        if let Some(End::Switch(leaf)) = end { leaf } else { u32::MAX }
+        let port = || system.port_of(system.nic_at(server, 0));
+        has_interface.then(|| fabric.switch_of(port()))
     };
     (0..system.servers()).map(leaf).collect()
 }
@@ -29,12 +28,12 @@ pub(super) fn leaves(system: &System) -> Vec<u32> {
 /// others, and on each the fullest servers.
 pub(super) fn shared_out(
     free: impl Iterator<Item = usize>,
-    leaves: &[u32],
+    leaves: &[Option<SwitchId>],
     gpus: usize,
     servers: usize,
 ) -> Vec<(usize, usize)> {
     let largest = gpus.div_ceil(servers);
-    let mut of_leaves: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    let mut of_leaves: BTreeMap<Option<SwitchId>, Vec<(usize, usize)>> = BTreeMap::new();
     for (server, free) in free.enumerate().filter(|(_, free)| *free >= largest) {
         of_leaves.entry(leaves[server]).or_default().push((free, server));
     }
@@ -62,7 +61,7 @@ mod tests {
 
     #[test]
     fn servers_of_one_leaf_come_before_those_of_two() {
-        let leaves = [0, 0, 1, 1, 1, 2];
+        let leaves = [0, 0, 1, 1, 1, 2].map(Some);
         let of =
             |free: [usize; 6], servers| shared_out(free.into_iter(), &leaves, 8 * servers, servers);
         assert_eq!(of([8; 6], 1), [(5, 8)]);
@@ -80,7 +79,7 @@ mod tests {
             free in proptest::collection::vec(0_usize..9, 1..12), gpus in 1_usize..40, servers in 1_usize..6,
         ) {
             prop_assume!(servers <= gpus);
-            let leaves: Vec<u32> = (0..free.len() as u32).map(|server| server / 4).collect();
+            let leaves: Vec<_> = (0..free.len() as u32).map(|server| Some(server / 4)).collect();
             let shared = shared_out(free.iter().copied(), &leaves, gpus, servers);
             let with_room = free.iter().filter(|free| **free >= gpus.div_ceil(servers)).count();
             prop_assert_eq!(!shared.is_empty(), with_room >= servers);
@@ -90,11 +89,11 @@ mod tests {
                 prop_assert!(each.clone().max().unwrap() - each.min().unwrap() <= 1);
                 prop_assert_eq!(shared.len(), servers);
                 prop_assert!(shared.iter().all(|(server, count)| free[*server] >= *count));
-                let of = |leaf: u32| (0..free.len()).filter(|at| leaves[*at] == leaf && free[*at] >= gpus.div_ceil(servers)).count();
+                let of = |leaf: u32| (0..free.len()).filter(|at| leaves[*at] == Some(leaf) && free[*at] >= gpus.div_ceil(servers)).count();
                 let mut room: Vec<usize> = (0..3).map(of).collect();
                 room.sort_unstable_by_key(|room| Reverse(*room));
                 let fewest = (1..=3).find(|count| room[..*count].iter().sum::<usize>() >= servers);
-                let mut taken: Vec<u32> = shared.iter().map(|(server, _)| leaves[*server]).collect();
+                let mut taken: Vec<_> = shared.iter().map(|(server, _)| leaves[*server]).collect();
                 taken.dedup();
                 prop_assert_eq!(Some(taken.len()), fewest);
             }
