@@ -57,10 +57,10 @@ class Played:
 
     @property
     def data(self) -> int:
-        """Bytes that links carry, or those that kernels move of memory which all share."""
+        """Counted bytes that links carry, or those that kernels move of memory which all share."""
         if self.step.traffic is not None:
             return sum(self.step.traffic)
-        return sum(row["data"] for row in self.links())
+        return sum(row["data"] or 0 for row in self.links())
 
     @property
     def shared(self) -> int:

@@ -93,7 +93,7 @@ def levels(links: Iterable[Mapping[str, Any]]) -> Sheet:
     """Counts the links that carried something, by where they are in the system."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in links:
-        if row["data"] > 0:
+        if row["data"]:
             found.setdefault(row["level"], []).append(row)
 
     def load(level: str, of: Callable[[list[float]], float]) -> str:
