@@ -137,7 +137,7 @@ def attribution_sections(results: Sequence[Attributed], reference: str | None) -
                 *(f"{row[part]:.3f}" for part in (*PARTS, "slowdown")),
                 _share(row["exposed"]),
                 duration(row["best"]),
-                _named(costs.get(row["job"], [])),
+                _named(row, costs.get(row["job"], [])),
             ]
             for row in most_slowed(attribution_rows(result), WORST)
         ]
@@ -152,8 +152,10 @@ def attribution_sections(results: Sequence[Attributed], reference: str | None) -
     return [Section("Who suffered, and from what", sheets=sheets, charts=charts, note=note)]
 
 
-def _named(costs: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{name} {duration(cost)}" for name, cost in costs[:NAMED]) or "nobody"
+def _named(row: dict[str, Any], costs: Sequence[tuple[str, float]]) -> str:
+    """Names those that cost a job most; among packets nobody knows."""
+    told = ", ".join(f"{name} {duration(cost)}" for name, cost in costs[:NAMED])
+    return told or ("not known" if row["neighbours"] > 1 + 1e-9 else "nobody")
 
 
 def _share(value: float | None) -> str:

@@ -57,10 +57,13 @@ class Played:
 
     @property
     def data(self) -> int:
-        """Counted bytes that links carry, or those that kernels move of memory which all share."""
+        """Bytes that links carry, or those that kernels move of memory which all share.
+
+        Links between switches are left out: servers that stand in for others do not load them.
+        """
         if self.step.traffic is not None:
             return sum(self.step.traffic)
-        return sum(row["data"] or 0 for row in self.links())
+        return sum(row["data"] for row in self.links() if row["kind"] != "switch")
 
     @property
     def shared(self) -> int:

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::ClusterOutcome;
+use crate::network::InnerCounts;
 use crate::network::packet::ChannelStatistics;
 use crate::system::System;
 use crate::system::fabric::ChannelId;
@@ -35,8 +36,11 @@ impl StandIns {
             }
         }
         let mut all = outcome.clone();
-        // Over time only the servers that stand for others are known.
+        // Over time only the servers that stand for others are known, and between switches only what these sent.
         all.loads.channels.clear();
+        if all.loads.inner == InnerCounts::Data {
+            all.loads.inner = InnerCounts::Nothing;
+        }
         let mut loads: BTreeMap<ChannelId, f64> = BTreeMap::new();
         for (channel, bytes) in &self.loads {
             *loads.entry(*channel).or_default() += bytes;
