@@ -40,6 +40,7 @@ from linkwright import (
     NeuralNetwork,
     Pattern,
     Program,
+    SimulationResult,
     System,
     Table,
     generate_jobs,
@@ -239,6 +240,17 @@ def a_result() -> Table:
     return simulate(System("dgx1-v100"), generate_jobs(count=3)).jobs()
 
 
+def a_split_result() -> SimulationResult:
+    """A run whose jobs were played alone, too."""
+    return simulate(System("dgx1-v100"), generate_jobs(count=3), attribute=True)
+
+
+def known(table: Table | None) -> Table:
+    """A table that was asked for."""
+    assert table is not None
+    return table
+
+
 def a_cluster_run() -> ClusterRun:
     system = System(network={"kind": "fat-tree", "radix": 4, "pods": 2})
     return system.replay([ClusterJob(Program.skeleton("laghos", 8))])
@@ -251,6 +263,10 @@ def a_cluster_run() -> ClusterRun:
         ("One row per job of a cluster", lambda: a_cluster_run().jobs()),
         ("One row per rank of a cluster", lambda: a_cluster_run().ranks()),
         ("One row per channel of a cluster", lambda: a_cluster_run().links()),
+        ("One row per device that passes on data", lambda: a_cluster_run().device_loads()),
+        ("One row per channel and span of time", lambda: a_cluster_run().link_times()),
+        ("One row per job that was slowed", lambda: known(a_split_result().attribution())),
+        ("One row per job and neighbour", lambda: known(a_split_result().neighbours())),
         ("One row per class of messages", lambda: a_cluster_run().latencies()),
         ("One row per device", System("dgx1-v100").devices),
         ("One row per bundle of links", System("dgx1-v100").links),
