@@ -1653,7 +1653,7 @@ class GpuSystem:
                 buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
             remote: Under `first`, the names of buffers that lie in the second GPU's memory instead.
             dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
-            shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
+            shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s; a machine says its own.
             read_lease: How long a copy that was read is valid, in logical time, where a memory
                 system leases lines (MGCC, G-TSC).
             write_lease: How long one that was written is, likewise.

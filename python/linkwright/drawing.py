@@ -20,6 +20,8 @@ DEVICE_COLOURS = {
     "nvswitch": ("#c9e29a", "#3f6b00"),
     "nic": ("#fde6c8", "#b8690b"),
     "network-switch": ("#fbd5a5", "#b8690b"),
+    "memory-switch": ("#e8def8", "#6a3fa0"),
+    "memory": ("#e8def8", "#6a3fa0"),
 }
 LINK_COLOURS = {
     "nvlink": "#5b8c00",

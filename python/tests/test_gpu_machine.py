@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from commands import linkwright
 
-from linkwright import GpuSystem, MachineError, SimulationError, System, load_system
+from linkwright import GpuSystem, MachineError, SimulationError, System, load_system, plan
+from linkwright.drawing import machine_drawing
 from linkwright.errors import AllocationError
+from linkwright.specification import chart_specification
 
 DGX1 = ("--machine", "dgx1-v100", "--preset", "r9-nano")
 SMALL = ("gpu", "run", "mt", "--size", "128")
@@ -208,3 +210,54 @@ def test_a_comparison_writes_the_load_of_each_link_of_each_run(tmp_path: Path) -
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "GPU0 to GPU3" in page
     assert "The fastest with a right answer: mt: " in page
+
+
+@pytest.mark.parametrize("machine", ["mgpu-rdma", "mgpu-tsm"])
+@pytest.mark.parametrize("benchmark", ["mt", "relu", "fir"])
+@pytest.mark.parametrize("memory", ["rdma", "hmg", "zero-copy", "unified", "tsm-wt-c-rc", "mesi"])
+def test_the_dissertation_s_systems_are_machines(machine: str, benchmark: str, memory: str) -> None:
+    words = ("gpu", "run", benchmark, "--memory", memory, "--json")
+    result = linkwright(*words, "--machine", machine)
+    if machine == "mgpu-rdma" and memory in ("tsm-wt-c-rc", "mesi"):
+        assert "lead to no memory that GPUs share" in result.stderr
+        return
+    assert result.exit_code == 0, result.stderr
+    # The answer is the same, byte for byte, but that it names the machine.
+    own = linkwright(*words, "--preset", "r9-nano", "--gpus", "4").stdout
+    named = f'"machine": "{machine}",\n  "on": [\n    0,\n    1,\n    2,\n    3\n  ],'
+    assert result.stdout.replace(named, '"machine": null,\n  "on": [],') == own
+
+
+def test_shared_memory_is_drawn_and_no_way_between_others() -> None:
+    shared, plain = load_system("mgpu-tsm"), load_system("mgpu-rdma")
+    kinds = [row["kind"] for row in shared.devices()]
+    assert (kinds.count("memory-switch"), kinds.count("memory")) == (1, 1)
+    assert {row["kind"] for row in plain.devices()} == set(kinds) - {"memory-switch", "memory"}
+    drawn = shared.to_dot()
+    assert "octagon" in drawn
+    assert "cylinder" in drawn
+    page = str(chart_specification(machine_drawing(shared)))
+    assert "'memory'" in page
+    assert System.from_text(shared.to_toml()) == shared
+    gpus = [0, 1, 2, 3]
+    for algorithm in ("packing", "blink", "nccl-ring", "nccl-tree"):
+        both = [plan(system, gpus, "all-reduce", algorithm=algorithm) for system in (shared, plain)]
+        assert both[0].rate == both[1].rate
+        if algorithm != "packing":
+            assert both[0].time("16MiB").time == both[1].time("16MiB").time
+
+
+def test_less_bandwidth_to_shared_memory_takes_longer() -> None:
+    shared = load_system("mgpu-tsm")
+    text = shared.to_toml()
+    assert 'bandwidth = "32 GB/s"' in text
+    narrow = System.from_text(text.replace('bandwidth = "32 GB/s"', 'bandwidth = "8 GB/s"'))
+    times = [
+        GpuSystem(machine=system, memory="tsm-wt-c-rc").run("mt", 128).time
+        for system in (shared, narrow)
+    ]
+    assert times[0] < times[1]
+    system = GpuSystem(machine=shared, memory="tsm-wt-c-rc")
+    assert "shared_bandwidth" not in system.heeds
+    with pytest.raises(SimulationError, match="no memory that GPUs share"):
+        GpuSystem(machine=shared, memory="tsm-wt-c-rc", without=["memory"])

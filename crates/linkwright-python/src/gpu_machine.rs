@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::memory::{self, MemorySystem, Pages};
 use linkwright::network::wires::{self, Wires};
-use linkwright::system::gpus;
+use linkwright::system::gpus::{self, Hierarchy};
 use linkwright::system::{self, SystemPart};
 use pyo3::prelude::*;
 
@@ -85,13 +85,9 @@ impl GpuMachine {
     /// Whether it has what a memory system needs.
     ///
     /// # Errors
-    /// Memory that all GPUs share, and GPUs that links do not join.
-    pub fn joins(&self, memory: &dyn MemorySystem) -> PyResult<()> {
-        if memory.pages() == Pages::Shared {
-            let refused = memory::GpuRunError::NoSharedMemory { memory: memory.name() };
-            return Err(errors::gpus(refused));
-        }
-        self.wires().map(|_| ())
+    /// A memory that all GPUs share, where it has none, and GPUs that links do not join.
+    pub fn joins(&self, memory: &dyn MemorySystem, inside: &Hierarchy) -> PyResult<()> {
+        self.wires(memory, inside).map(|_| ())
     }
 
     /// How many GPUs it has.
@@ -119,13 +115,19 @@ impl GpuMachine {
         self.system.core().name()
     }
 
-    /// Builds the links between its GPUs, and to the host.
+    /// Builds the links between its GPUs, and to the host, or to the memory that all GPUs share.
     ///
     /// # Errors
-    /// GPUs that links do not join.
-    pub fn wires(&self) -> PyResult<Wires> {
+    /// GPUs that links do not join, and no memory that they share.
+    pub fn wires(&self, memory: &dyn MemorySystem, inside: &Hierarchy) -> PyResult<Wires> {
         let core = self.system.core();
         let there = core.without(&self.without).map_err(errors::machine)?;
+        if memory.pages() == Pages::Shared {
+            let ways = wires::shared_ways(&there, &self.gpus).map_err(errors::machine)?;
+            let refused = || memory::GpuRunError::NoSharedMemory { memory: memory.name() };
+            let ways = ways.ok_or_else(|| errors::gpus(refused()))?;
+            return Ok(memory::wiring::shared_of(inside, &ways));
+        }
         let ends = wires::between(&there, &self.gpus).map_err(errors::machine)?;
         Ok(ends.wires)
     }

@@ -65,7 +65,7 @@ impl GpuSystem {
     ///         buffers in equal blocks; or `first`, all in the first GPU's, which alone runs kernels.
     ///     remote: Under `first`, the names of buffers that lie in the second GPU's memory instead.
     ///     dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
-    ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
+    ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s; a machine says its own.
     ///     read_lease: How long a copy that was read is valid, in logical time, where a memory
     ///         system leases lines (MGCC, G-TSC).
     ///     write_lease: How long one that was written is, likewise.
@@ -118,7 +118,7 @@ impl GpuSystem {
             (None, Some(machine)) => machine.inside()?,
             (None, None) => GpuModel::inside("r9-nano")?,
         };
-        model.core().hierarchy().map_err(errors::machine)?;
+        let inside = model.core().hierarchy().map_err(errors::machine)?;
         memory_system(memory)?;
         Distribution::named(distribution)?;
         DramTiming::named(dram)?;
@@ -130,7 +130,7 @@ impl GpuSystem {
             errors::range(refused.remedy(format!("1 to {} are", memory::MOST_GPUS)))
         })?;
         if let Some(machine) = &machine {
-            machine.joins(memory_system(memory)?)?;
+            machine.joins(memory_system(memory)?, inside)?;
         }
         Leases::new(read_lease, write_lease, timestamp_bits).map_err(errors::range)?;
         // None is more than a timestamp holds.
@@ -252,7 +252,10 @@ impl GpuSystem {
     /// something under its memory system; what the others are is of no account.
     #[getter]
     fn heeds(&self) -> PyResult<Vec<&'static str>> {
-        Ok(memory_system(&self.memory)?.heeds())
+        let heeds = memory_system(&self.memory)?.heeds().into_iter();
+        // A machine says itself how fast its links are.
+        let is_its = |it: &&str| *it != "shared_bandwidth" || self.machine.is_none();
+        Ok(heeds.filter(is_its).collect())
     }
 
     /// What its coherence costs before anything runs: messages, and what caches and memory keep.
@@ -381,7 +384,9 @@ impl GpuSystem {
 
     /// Builds the wires of its machine.
     pub fn wires(&self) -> PyResult<Option<Wires>> {
-        self.machine.as_ref().map(GpuMachine::wires).transpose()
+        let memory = memory_system(&self.memory)?;
+        let wires = |it: &GpuMachine| it.wires(memory, self.hierarchy()?);
+        self.machine.as_ref().map(wires).transpose()
     }
 
     /// Gives the options of a run of it, over the wires of its machine.

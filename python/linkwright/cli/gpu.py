@@ -40,9 +40,9 @@ from linkwright.cli.gpu_options import (
     between_of,
     check_heeded,
     choice,
+    has_memory,
     leases_of,
     memories_of,
-    needs_shared,
     shown,
     system_of,
 )
@@ -299,7 +299,7 @@ def compare(
     output.print_table(table)
     if systems[0].machine is not None:
         output.say(between_words(systems[0]))
-        if absent := [name for name in MEMORY if not memory and needs_shared(name)]:
+        if absent := [name for name in MEMORY if not memory and not has_memory(name, between)]:
             output.say(f"left out, since no memory there is shared by all: {', '.join(absent)}")
 
 

@@ -181,8 +181,15 @@ def between_of(
 
 def memories_of(wanted: list[str] | None, between: dict[str, Any]) -> list[str]:
     """The memory systems to compare; of a machine only those for which it has the memory."""
-    known = [name for name in MEMORY if "machine" not in between or not needs_shared(name)]
-    return list(dict.fromkeys(wanted or known))
+    return list(dict.fromkeys(wanted or [name for name in MEMORY if has_memory(name, between)]))
+
+
+def has_memory(memory: str, between: dict[str, Any]) -> bool:
+    """Whether there is the memory that a memory system needs: a machine may have none to share."""
+    machine = between.get("machine")
+    if machine is None or not needs_shared(memory):
+        return True
+    return any(row["kind"] == "memory-switch" for row in machine.devices())
 
 
 def needs_shared(memory: str) -> bool:

@@ -27,12 +27,11 @@ impl Links {
     /// Links that have carried nothing.
     pub(super) fn new(hierarchy: &Hierarchy, options: &GpuOptions) -> Self {
         let (gpus, pages) = (options.gpus, options.memory.pages());
-        let links = match pages {
+        let own = || match pages {
             Pages::Shared => wiring::shared(hierarchy, gpus, options.shared_bandwidth),
-            Pages::Own | Pages::Pinned | Pages::Migrating => {
-                options.between.cloned().unwrap_or_else(|| wiring::pcie(hierarchy, gpus))
-            }
+            Pages::Own | Pages::Pinned | Pages::Migrating => wiring::pcie(hierarchy, gpus),
         };
+        let links = options.between.cloned().unwrap_or_else(own);
         Self { links, pages, gpus, banks: hierarchy.second.banks, remote: 0 }
     }
 

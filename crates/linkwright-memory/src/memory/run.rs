@@ -24,7 +24,8 @@ pub struct GpuOptions<'a> {
     /// How many GPUs.
     pub gpus: u32,
     /// Joins the GPUs and the host, which is the last end
-    /// ([`wires::between`](crate::network::wires::between)). PCIe as their file says does where absent.
+    /// ([`wires::between`](crate::network::wires::between)), or GPUs and a memory that they share
+    /// ([`shared_of`](super::shared_of)). Their file says what joins them where absent.
     pub between: Option<&'a Wires>,
     /// How they share memory: an entry of [`memory_systems`](super::memory_systems), or one of
     /// one's own.
@@ -217,7 +218,10 @@ fn check(
         return Err(GpuRunError::Gpus { gpus: options.gpus });
     }
     options.memory.check()?;
-    if options.between.is_some() && options.memory.pages() == Pages::Shared {
+    let is_shared = options.memory.pages() == Pages::Shared;
+    let (ends, banks) = (u64::from(options.gpus) + 1, u64::from(hierarchy.second.banks));
+    let paths = if is_shared { 2 * u64::from(options.gpus) * banks } else { ends * ends };
+    if options.between.is_some_and(|wires| is_shared && wires.paths() as u64 != paths) {
         return Err(GpuRunError::NoSharedMemory { memory: options.memory.name() });
     }
     placement::check(workload, options)?;

@@ -370,7 +370,11 @@ impl<'a> Routes<'a> {
     }
 
     fn carries(&self, wire: &Wire, class: RouteClass) -> bool {
-        let is_cpu = |id: WiredId| self.wiring.devices()[id].kind == DeviceKind::Cpu;
+        let kind = |id: WiredId| self.wiring.devices()[id].kind;
+        if [wire.a, wire.b].iter().any(|end| kind(*end).is_shared_memory()) {
+            return false;
+        }
+        let is_cpu = |id: WiredId| kind(id) == DeviceKind::Cpu;
         let fabric = wire.is_gpu_fabric();
         let host = !wire.is_network() && (!fabric || is_cpu(wire.a) || is_cpu(wire.b));
         match class {

@@ -29,11 +29,15 @@ pub enum DeviceKind {
     Nic,
     /// A switch of the network between servers.
     NetworkSwitch,
+    /// It is a switch between GPUs and a memory that they share.
+    MemorySwitch,
+    /// It is a memory that GPUs share.
+    Memory,
 }
 
 impl DeviceKind {
     /// Every kind, in the order in which machines list their devices.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Gpu,
         Self::Cpu,
         Self::HostBridge,
@@ -41,6 +45,8 @@ impl DeviceKind {
         Self::NvSwitch,
         Self::Nic,
         Self::NetworkSwitch,
+        Self::MemorySwitch,
+        Self::Memory,
     ];
 
     /// The kind's name in files.
@@ -54,7 +60,21 @@ impl DeviceKind {
             Self::NvSwitch => "nvswitch",
             Self::Nic => "nic",
             Self::NetworkSwitch => "network-switch",
+            Self::MemorySwitch => "memory-switch",
+            Self::Memory => "memory",
         }
+    }
+
+    /// Whether it is of a memory that GPUs share. Messages between other devices take no way over it.
+    #[must_use]
+    pub const fn is_shared_memory(self) -> bool {
+        matches!(self, Self::MemorySwitch | Self::Memory)
+    }
+
+    /// Whether it is a switch or a bridge, which hands on what comes to it.
+    #[must_use]
+    pub const fn hands_on(self) -> bool {
+        !matches!(self, Self::Gpu | Self::Cpu | Self::Nic | Self::Memory)
     }
 }
 

@@ -42,7 +42,7 @@ pub use identity::Identity;
 pub use import::{ImportFormat, ImportOptions, import, importer, importers};
 pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};
-pub use packet_format::PacketFormat;
+pub use packet_format::{LinkFlits, PacketFormat};
 pub use server::{Device, DeviceId, HostMemory, Link, Server, ServerBuilder, ServerError};
 pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use views::in_switch::{NoReducingSwitch, SwitchWire, reducing_switches};

@@ -2,8 +2,11 @@
 //!
 //! Line coding is no part of it: bandwidths are those behind it.
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::system::kinds::LinkKind;
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// Says what a packet of a link carries and adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,34 @@ impl LinkKind {
             PacketFormat::BARE
         }
     }
+}
+
+/// Says how a link carries whole flits by a clock, where a model of its hardware says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkFlits {
+    /// A flit has as many bytes, and takes a cycle.
+    #[serde(deserialize_with = "above_zero")]
+    pub bytes: Bytes,
+    /// Encoding adds as many hundredths.
+    #[serde(default)]
+    pub encoding: u32,
+    /// A cycle takes this.
+    #[serde(deserialize_with = "above_zero")]
+    pub cycle: Picoseconds,
+    /// The switch or bridge at an end takes this for what comes over the link.
+    #[serde(default)]
+    pub switch: Picoseconds,
+}
+
+/// Reads a quantity that is not zero.
+fn above_zero<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default + PartialEq,
+{
+    let value = T::deserialize(deserializer)?;
+    if value == T::default() { Err(D::Error::custom("it must be above zero")) } else { Ok(value) }
 }
 
 #[cfg(test)]

@@ -78,6 +78,8 @@ pub const PRESETS: &[Preset] = table! {
     "k80": "4 Tesla K80, each 2 GPUs behind the board's switch, in a server of two sockets",
     "pcie-tree-4": "4 GPUs in pairs on 2 PCIe switches under one host bridge",
     "pcie4-tree-4": "the same tree at PCIe 4",
+    "mgpu-rdma": "4 R9 Nano on a PCIe tree as in MGPUSim, from the MGPU-TSM dissertation",
+    "mgpu-tsm": "the same, and a memory that all share behind a switch: MGPU-TSM",
 };
 
 /// The name of every preset, in the order of [`PRESETS`].
@@ -141,7 +143,8 @@ mod tests {
         let others = [("dgx2", 16), ("gb200-nvl72", 72), ("gb300-nvl72", 72), ("4x-l40s-pcie", 4)];
         let others = others.into_iter().chain([("summit-node", 6), ("torus2d-16", 16)]);
         let others = others.chain([("cubemesh-16", 16), ("titan-z", 2), ("kepler-pair", 2)]);
-        let others: Vec<_> = others.chain([("pcie-tree-4", 4), ("pcie4-tree-4", 4)]).collect();
+        let others = others.chain([("pcie-tree-4", 4), ("pcie4-tree-4", 4)]);
+        let others: Vec<_> = others.chain([("mgpu-rdma", 4), ("mgpu-tsm", 4)]).collect();
         for machine in all() {
             let other = others.iter().find(|(name, _)| *name == machine.name());
             let count = other.map_or(8, |(_, count)| *count);

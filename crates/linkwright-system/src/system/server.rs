@@ -18,6 +18,7 @@ use crate::system::gpus::{self, GpuFile};
 use crate::system::identity::Identity;
 use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
 use crate::system::locality::{Affinity, Locality};
+use crate::system::packet_format::LinkFlits;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The index of a device in [`Server::devices`].
@@ -128,6 +129,9 @@ pub struct Link {
     /// [`Server::discipline`] tells it of any link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Discipline>,
+    /// How it carries whole flits, where it does so by a clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flits: Option<LinkFlits>,
 }
 
 impl Link {
@@ -302,8 +306,9 @@ impl Server {
         let gpus = gpus as DeviceId;
         let links = (0..gpus).flat_map(|b| (0..b).map(move |a| (a, b)));
         let kind = LinkKind::Direct;
-        let links =
-            links.map(|(a, b)| Link { a, b, kind, count: 1, bandwidth, latency, discipline: None });
+        let (discipline, flits) = (None, None);
+        let of_pair = |(a, b)| Link { a, b, kind, count: 1, bandwidth, latency, discipline, flits };
+        let links = links.map(of_pair);
         Self {
             name: match (gpus, nics) {
                 (1, _) => "node".to_owned(),
@@ -583,7 +588,8 @@ impl ServerBuilder {
     ) -> Result<(), ServerError> {
         let sheet = kind.data_sheet();
         let (bandwidth, latency) = (sheet.bandwidth, sheet.latency);
-        self.link(Link { a, b, kind, count, bandwidth, latency, discipline: None })
+        let (discipline, flits) = (None, None);
+        self.link(Link { a, b, kind, count, bandwidth, latency, discipline, flits })
     }
 
     /// Adds a bundle of links.
@@ -702,7 +708,8 @@ mod tests {
         let (mut builder, a, b) = pair();
         let link = |b, kind, count, bandwidth| {
             let latency = Picoseconds(0);
-            Link { a, b, kind, count, bandwidth: Bandwidth(bandwidth), latency, discipline: None }
+            let (bandwidth, discipline, flits) = (Bandwidth(bandwidth), None, None);
+            Link { a, b, kind, count, bandwidth, latency, discipline, flits }
         };
         let third = MAX_BANDWIDTH.0 / 3;
         let too_wide = [(1, MAX_BANDWIDTH.0 + 1), (4, third), (u32::MAX, u64::MAX)];

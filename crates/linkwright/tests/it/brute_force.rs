@@ -207,7 +207,9 @@ fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Server {
         let sheet = kind.data_sheet();
         let bandwidth = Bandwidth(sheet.bandwidth.0 / narrow[index]);
         let (b, latency) = (bridge, sheet.latency);
-        builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None }).unwrap();
+        builder
+            .link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None, flits: None })
+            .unwrap();
         for other in &ids[..index] {
             let Some((count @ 1..=3, newer)) = direct.next().copied() else { continue };
             let kind = if newer { LinkKind::Nvlink5 } else { LinkKind::Nvlink2 };

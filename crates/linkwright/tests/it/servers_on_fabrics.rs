@@ -174,7 +174,9 @@ fn switched(discipline: Discipline) -> System {
     let (kind, discipline) = (LinkKind::Nvlink4, Some(discipline));
     let DataSheet { bandwidth, latency, .. } = kind.data_sheet();
     for a in gpus {
-        builder.link(Link { a, b, kind, count: 18, bandwidth, latency, discipline }).unwrap();
+        builder
+            .link(Link { a, b, kind, count: 18, bandwidth, latency, discipline, flits: None })
+            .unwrap();
     }
     System::of_server(Arc::new(builder.build().unwrap()))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::memory::wiring::{pcie, shared as shared_of_file, shared_of};
 use crate::network::wires::{self, Wires};
 use crate::system::System;
 use crate::system::presets::preset;
@@ -50,6 +51,40 @@ fn answers_are_right_over_nvlinks_nvswitches_and_pcie() {
             assert!(bytes > 0, "{name} {memory}");
             over(&wires, (Benchmark::BreadthFirstSearch, 256), memory);
         }
+    }
+}
+
+/// A GPU's file and a preset are of the same systems, to the last channel.
+#[test]
+fn the_dissertation_s_systems_are_machines_like_any_other() {
+    for name in ["mgpu-rdma", "mgpu-tsm"] {
+        for gpus in 1..=4 {
+            let all: Vec<u32> = (0..gpus).collect();
+            assert_eq!(wires(&machine(name), &all), pcie(r9_nano(), gpus), "{name} {gpus}");
+        }
+    }
+    let all = [0, 1, 2, 3];
+    assert_eq!(wires::shared_ways(&machine("mgpu-rdma"), &all), Ok(None));
+    let ways = wires::shared_ways(&machine("mgpu-tsm"), &all).unwrap().expect("it has a memory");
+    let bandwidth = GpuOptions::default().shared_bandwidth;
+    assert_eq!(shared_of(r9_nano(), &ways), shared_of_file(r9_nano(), 4, bandwidth));
+}
+
+/// The wires of a machine's shared memory carry what those of a GPU's file do, and no others serve.
+#[test]
+fn shared_memory_of_a_machine_is_played_as_that_of_a_file() {
+    let machine = machine("mgpu-tsm");
+    let ways = wires::shared_ways(&machine, &[0, 1, 2, 3]).unwrap().expect("it has a memory");
+    let shared = shared_of(r9_nano(), &ways);
+    let workload = benchmark_of(TRANSPOSE.0, TRANSPOSE.1);
+    for memory in ["tsm-wt-c-rc", "mesi"] {
+        let own = run(r9_nano(), &workload, &options(memory), None).unwrap();
+        let found = over(&shared, TRANSPOSE, memory);
+        assert_eq!((found.time, found.events, &found.links), (own.time, own.events, &own.links));
+        let pcie = wires(&machine, &[0, 1, 2, 3]);
+        let wrong = GpuOptions { between: Some(&pcie), ..options(memory) };
+        let refused = run(r9_nano(), &workload, &wrong, None).unwrap_err();
+        assert!(matches!(refused, GpuRunError::NoSharedMemory { .. }), "{refused}");
     }
 }
 

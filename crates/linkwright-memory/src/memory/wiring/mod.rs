@@ -7,7 +7,7 @@
 
 mod shared;
 
-pub use shared::{shared, shared_path};
+pub use shared::{shared, shared_of, shared_path};
 
 use crate::network::wires::{WireRate, Wires};
 use crate::system::gpus::Hierarchy;

@@ -11,9 +11,9 @@
 use std::collections::BTreeMap;
 
 use super::of_bank;
-use crate::network::wires::{WirePath, WireRate, Wires};
-use crate::system::gpus::{Hierarchy, WiringShape};
-use crate::units::Bandwidth;
+use crate::network::wires::{SharedWays, WirePath, WireRate, Wires};
+use crate::system::gpus::{Hierarchy, PackageWiring, WiringShape};
+use crate::units::{Bandwidth, Picoseconds};
 
 /// Middle switches of a Clos network where nothing else is said.
 const MIDDLE: u32 = 2;
@@ -96,9 +96,29 @@ impl Layout {
 /// stands with the first link, as it does in a switch: no queue tells the difference.
 #[must_use]
 pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> Wires {
-    let banks = hierarchy.second.banks;
     let cycle = hierarchy.cycle.0;
     let wiring = hierarchy.wiring.as_ref();
+    let latency = Picoseconds(u64::from(hierarchy.pcie.switch) * cycle);
+    let ways = SharedWays {
+        gpus: (0..gpus).map(|gpu| (format!("GPU{gpu}"), bandwidth)).collect(),
+        switch: "switch".to_owned(),
+        memory: Bandwidth(bandwidth.0.saturating_mul(u64::from(gpus))),
+        latency,
+    };
+    wired(hierarchy, &ways, wiring)
+}
+
+/// Builds the same of a machine, whose links lead to one switch whatever a GPU's file says of a wiring.
+#[must_use]
+pub fn shared_of(hierarchy: &Hierarchy, ways: &SharedWays) -> Wires {
+    wired(hierarchy, ways, None)
+}
+
+fn wired(hierarchy: &Hierarchy, ways: &SharedWays, wiring: Option<&PackageWiring>) -> Wires {
+    let (banks, gpus) = (hierarchy.second.banks, ways.gpus.len() as u32);
+    let cycle = hierarchy.cycle.0;
+    // Each GPU has an even part of the way to memory.
+    let bandwidth = Bandwidth(ways.memory.0 / u64::from(gpus));
     let layout = Layout {
         shape: wiring.map_or(WiringShape::Switch, |it| it.shape),
         gpus,
@@ -106,16 +126,21 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> Wires {
         middle: wiring.and_then(|it| it.middle).unwrap_or(MIDDLE),
     };
     let [of_ends, of_others] = match wiring {
-        None => [u64::from(hierarchy.pcie.switch) * cycle, 0],
+        None => [ways.latency.0, 0],
         Some(it) => {
             let link = u64::from(it.link) * cycle;
             [2 * link, it.between.map_or(link, |between| u64::from(between) * cycle)]
         }
     };
     let rate = |bandwidth: u64| WireRate::Bytes { bandwidth, cycle };
-    let of_bank = of_bank(hierarchy, bandwidth);
+    let of_memory = of_bank(hierarchy, bandwidth);
+    let of_gpu = |end: u32| of_bank(hierarchy, ways.gpus[(end / banks) as usize].1);
     let between = rate(wiring.and_then(|it| it.bandwidth).unwrap_or(bandwidth).0.max(1));
-    let ways: Vec<Vec<u32>> =
+    let name = |switch: u32| match layout.shape {
+        WiringShape::Switch => ways.switch.clone(),
+        _ => layout.name(switch),
+    };
+    let routes: Vec<Vec<u32>> =
         (0..gpus * banks).map(|end| layout.way(end / banks, end % banks)).collect();
 
     let mut links = Wires::new();
@@ -126,12 +151,13 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> Wires {
             let latency = if is_first { of_ends } else { 0 };
             links.channel(format!("{from} to {to}"), rate(bandwidth), latency)
         };
-        let bank_of = |end: u32| format!("GPU{} L2 bank {}", end / banks, end % banks);
+        let bank_of =
+            |end: u32| format!("{} L2 bank {}", ways.gpus[(end / banks) as usize].0, end % banks);
         if layout.shape == WiringShape::Crossbar {
             let path = |end: u32| {
                 let of = (bank_of(end), format!("controller {}", end % banks));
                 let (from, to) = if down { of } else { (of.1, of.0) };
-                links.channel(format!("{from} to {to}"), rate(of_bank), of_ends / 2)
+                links.channel(format!("{from} to {to}"), rate(of_gpu(end)), of_ends / 2)
             };
             let paths: Vec<u32> = (0..gpus * banks).map(path).collect();
             paths.iter().for_each(|link| links.path(&[*link]));
@@ -140,21 +166,21 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> Wires {
         let controllers: Vec<u32> = (0..banks)
             .map(|controller| {
                 let tile = (controller * gpus / banks) * banks + controller;
-                let switch = layout.name(ways[tile as usize][0]);
-                let name = format!("controller {controller}");
-                link((name, switch), of_bank * u64::from(gpus), !down)
+                let switch = name(routes[tile as usize][0]);
+                let controller = format!("controller {controller}");
+                link((controller, switch), of_memory * u64::from(gpus), !down)
             })
             .collect();
         let ends: Vec<u32> = (0..gpus * banks)
-            .map(|end| link((bank_of(end), layout.name(ways[end as usize][0])), of_bank, down))
+            .map(|end| link((bank_of(end), name(routes[end as usize][0])), of_gpu(end), down))
             .collect();
-        for (end, way) in ways.iter().enumerate() {
+        for (end, way) in routes.iter().enumerate() {
             let mut path = vec![ends[end]];
             for step in way.windows(2) {
                 let (from, to) = if down { (step[0], step[1]) } else { (step[1], step[0]) };
                 let link = joined.entry((from, to)).or_insert_with(|| {
-                    let name = format!("{} to {}", layout.name(from), layout.name(to));
-                    links.channel(name, between, of_others)
+                    let both = format!("{} to {}", name(from), name(to));
+                    links.channel(both, between, of_others)
                 });
                 path.push(*link);
             }

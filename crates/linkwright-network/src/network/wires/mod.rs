@@ -11,8 +11,10 @@
 //! [`between`] builds it of a system's own channels.
 
 mod gangs;
+mod shared;
 mod system;
 
+pub use shared::{SharedWays, shared_ways};
 pub use system::{WiredEnds, WiresError, between};
 
 use super::packet::serialisation;
@@ -154,6 +156,11 @@ impl Wires {
     pub fn gang(&mut self, links: Vec<(String, u64)>, rate: WireRate, latency: u64) -> u32 {
         let channel = self.channels.len() as u32;
         self.channels.push(Channel { rate, free: 0, latency, carried: Carried::default() });
+        // A link that stands alone has all, whatever its weight.
+        let links = match links.as_slice() {
+            [(name, _)] => vec![(name.clone(), 1)],
+            _ => links,
+        };
         let whole = links.iter().map(|(_, weight)| weight).sum();
         let mut before = 0;
         for (name, weight) in links {
@@ -175,6 +182,12 @@ impl Wires {
     pub fn path(&mut self, channels: &[u32]) {
         self.hops.extend(channels);
         self.starts.push(self.hops.len() as u32);
+    }
+
+    /// Counts the paths.
+    #[must_use]
+    pub fn paths(&self) -> usize {
+        self.starts.len() - 1
     }
 
     /// Gives the channels of a path, in order.

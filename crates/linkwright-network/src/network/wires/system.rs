@@ -20,9 +20,9 @@ use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::network::paths::{Path, PathError, Paths, Way};
 use crate::network::route::RouteClass;
 use crate::network::transport::DeviceIndex;
-use crate::system::PacketFormat;
-use crate::system::composition::System;
+use crate::system::composition::{System, SystemChannel};
 use crate::system::server::DeviceId;
+use crate::system::{LinkFlits, PacketFormat};
 use crate::units::Bandwidth;
 
 /// Holds wires with their ends: GPUs, and the host behind the last of them.
@@ -181,7 +181,10 @@ impl Within<'_> {
         let mut at = |channel: &u32| {
             let place = self.system.channel_at(self.server, *channel);
             let found = self.system.channel(place);
-            let line = found.kind.packet_format().line(self.paths.copied(0, *channel));
+            let line = match found.flits {
+                Some(_) => found.bandwidth,
+                None => found.kind.packet_format().line(self.paths.copied(0, *channel)),
+            };
             self.lines.insert(place, line.min(found.bandwidth));
             place
         };
@@ -205,5 +208,16 @@ fn add(system: &System, wires: &mut Wires, gang: &[u32], lines: &BTreeMap<u32, B
     let bandwidth = gang.iter().map(|channel| lines[channel].0).sum();
     let latency = channels.iter().map(|it| it.latency.0).max().unwrap_or(0);
     let format = channels.first().map_or(PacketFormat::BARE, |it| it.kind.packet_format());
-    wires.gang(named.collect(), WireRate::Packets { bandwidth, format }, latency);
+    // Links of flits stand alone. A switch's time is behind the link that leads to it.
+    let (rate, latency) = match channels.as_slice() {
+        [SystemChannel { flits: Some(flits), to, .. }] => {
+            let LinkFlits { bytes, encoding, cycle, switch } = *flits;
+            let (encoding, cycle) = (u64::from(encoding), cycle.0);
+            let hands_on = system.device_kind(*to).hands_on();
+            let rate = WireRate::Flits { bytes: bytes.0, encoding, cycle };
+            (rate, if hands_on { switch.0 } else { 0 })
+        }
+        _ => (WireRate::Packets { bandwidth, format }, latency),
+    };
+    wires.gang(named.collect(), rate, latency);
 }

@@ -37,6 +37,7 @@ use super::calibration::Calibration;
 use super::error::SystemError;
 use super::fabric::{ChannelId, End, Fabric, FabricPaths, NodeId};
 use super::kinds::{DeviceKind, Discipline, LinkKind};
+use super::packet_format::LinkFlits;
 use super::server::{DeviceId, Server};
 use crate::units::{Bandwidth, Picoseconds};
 use numbers::{Counts, Numbers};
@@ -99,6 +100,8 @@ pub struct SystemChannel {
     pub bandwidth: Bandwidth,
     /// One-way latency.
     pub latency: Picoseconds,
+    /// How it carries whole flits, where it does so by a clock.
+    pub flits: Option<LinkFlits>,
     /// How it carries messages.
     pub discipline: Discipline,
 }
@@ -513,6 +516,7 @@ impl System {
             bandwidth: link.total_bandwidth(),
             latency: link.latency,
             discipline: server.discipline(link),
+            flits: link.flits,
         }
     }
 
@@ -534,6 +538,7 @@ impl System {
             bandwidth: data.bandwidth,
             latency: data.latency,
             discipline: Discipline::Packets,
+            flits: None,
         }
     }
 }

@@ -83,7 +83,7 @@ const ALWAYS: [(ExportFormat, &[Aspect]); 3] = [
 ];
 
 /// Lists what each preset loses besides: exactly that, in each format that can say it.
-const LOST: [(ExportFormat, &str, &[Aspect]); 52] = [
+const LOST: [(ExportFormat, &str, &[Aspect]); 54] = [
     (
         ExportFormat::NvidiaSmi,
         "dgx1-p100",
@@ -247,6 +247,11 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 52] = [
     ),
     (ExportFormat::RocmSmi, "pcie-tree-4", &[Proximity, HostBridges, PcieSwitches, PcieLinks]),
     (ExportFormat::RocmSmi, "pcie4-tree-4", &[Proximity, HostBridges, PcieSwitches]),
+    (
+        ExportFormat::RocmSmi,
+        "mgpu-rdma",
+        &[GpuModels, Proximity, HostBridges, PcieSwitches, PcieLinks],
+    ),
     (ExportFormat::NcclXml, "dgx1-p100", &[OtherModels, OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "dgx1-v100", &[OtherModels, OtherNames, Ids, Sockets]),
     (
@@ -276,6 +281,7 @@ const LOST: [(ExportFormat, &str, &[Aspect]); 52] = [
     (ExportFormat::NcclXml, "k80", &[OtherNames, Ids, Sockets]),
     (ExportFormat::NcclXml, "pcie-tree-4", &[OtherNames, Proximity, HostBridges]),
     (ExportFormat::NcclXml, "pcie4-tree-4", &[OtherNames, Proximity, HostBridges]),
+    (ExportFormat::NcclXml, "mgpu-rdma", &[OtherNames, Ids, Proximity, HostBridges, PcieLinks]),
 ];
 
 /// Lists every fact of a machine, by what it is of. All of a machine is in one of them.

@@ -130,6 +130,7 @@ pub(in crate::system) fn join(
                     bandwidth,
                     latency,
                     discipline: None,
+                    flits: None,
                 })?;
             }
         }

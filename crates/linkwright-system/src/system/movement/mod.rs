@@ -118,7 +118,9 @@ mod tests {
 
     #[test]
     fn names_are_told_once() {
-        for names in [|it: &'static Mechanism| &it.training, |it| &it.kernels] {
+        let of: [fn(&'static Mechanism) -> &'static Vec<String>; 2] =
+            [|it| &it.training, |it| &it.kernels];
+        for names in of {
             let mut all: Vec<&String> = mechanisms().iter().flat_map(names).collect();
             let count = all.len();
             all.sort_unstable();

@@ -21,6 +21,7 @@
 //! bandwidth = "25 GB/s"              # of one link; the data sheet's where absent
 //! latency = "500 ns"                 # likewise
 //! discipline = "pipe"                # or "packets"; the kind's where absent
+//! flits = { bytes = "34 B", encoding = 25, cycle = "1 ns", switch = "140 ns" } # where a clock carries them
 //! between = [["GPU0", "GPU1"]]
 //!
 //! [calibration]                      # what runs measured, where any did
@@ -53,6 +54,7 @@ use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, Registered, f
 use crate::system::error::SystemError;
 use crate::system::import::{ImportFormat, ImportOptions};
 use crate::system::kinds::{Discipline, LinkKind};
+use crate::system::packet_format::LinkFlits;
 use crate::system::server::{Link, Server, ServerBuilder, ServerError};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -112,6 +114,7 @@ struct LinkGroup {
     bandwidth: Option<Bandwidth>,
     latency: Option<Picoseconds>,
     discipline: Option<Spanned<Discipline>>,
+    flits: Option<LinkFlits>,
     between: Vec<Spanned<(String, String)>>,
 }
 
@@ -163,6 +166,7 @@ pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
                 bandwidth: group.bandwidth.unwrap_or(sheet.bandwidth),
                 latency: group.latency.unwrap_or(sheet.latency),
                 discipline: group.discipline.as_ref().map(|given| *given.get_ref()),
+                flits: group.flits,
             };
             builder.link(link).map_err(at)?;
             pairs.push(pair.span());

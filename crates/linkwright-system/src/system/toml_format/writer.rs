@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::calibration;
+use crate::system::packet_format::LinkFlits;
 use crate::system::server::{Device, DeviceId, Link, Server};
 
 /// Writes a machine in the format that [`read`](super::read) reads; reading it back gives an equal machine.
@@ -57,14 +58,19 @@ pub fn write(machine: &Server) -> String {
         key("memory_bandwidth", bandwidth.map(|rate| format!("\"{rate}\"")));
         key("speed", speed.map(|speed| format!("\"{speed}\"")));
     }
-    let values =
-        |link: &Link| (link.kind, link.count, link.bandwidth, link.latency, link.discipline);
+    let values = |link: &Link| {
+        (link.kind, link.count, link.bandwidth, link.latency, link.discipline, link.flits)
+    };
     for group in machine.links().chunk_by(|a, b| values(a) == values(b)) {
-        let (kind, count, bandwidth, latency, discipline) = values(&group[0]);
+        let (kind, count, bandwidth, latency, discipline, flits) = values(&group[0]);
         let _ = writeln!(text, "\n[[link]]\nkind = \"{}\"\ncount = {count}", kind.name());
         let _ = writeln!(text, "bandwidth = \"{bandwidth}\"\nlatency = \"{latency}\"");
         if let Some(discipline) = discipline {
             let _ = writeln!(text, "discipline = \"{}\"", discipline.name());
+        }
+        if let Some(LinkFlits { bytes, encoding, cycle, switch }) = flits {
+            let of = format!("bytes = \"{bytes}\", encoding = {encoding}, cycle = \"{cycle}\"");
+            let _ = writeln!(text, "flits = {{ {of}, switch = \"{switch}\" }}");
         }
         let pairs: Vec<String> =
             group.iter().map(|link| format!("[{}, {}]", name(link.a), name(link.b))).collect();

@@ -19,6 +19,8 @@ pub(super) const fn device_style(kind: DeviceKind) -> (&'static str, &'static st
         DeviceKind::NvSwitch => ("hexagon", "#c9e29a", "#3f6b00"),
         DeviceKind::Nic => ("house", "#fde6c8", "#b8690b"),
         DeviceKind::NetworkSwitch => ("doubleoctagon", "#fbd5a5", "#b8690b"),
+        DeviceKind::MemorySwitch => ("octagon", "#e8def8", "#6a3fa0"),
+        DeviceKind::Memory => ("cylinder", "#e8def8", "#6a3fa0"),
     }
 }
 

@@ -93,6 +93,10 @@ pub(in crate::system) fn layout(machine: &Server) -> Vec<Point> {
     if is_wired(DeviceKind::NvSwitch) {
         bend(&switches, 0.12 * width, &mut points);
     }
+    let above = points.iter().map(|point| point.y).fold(0.0, f64::min);
+    for (kind, row) in [(DeviceKind::MemorySwitch, 1.0), (DeviceKind::Memory, 2.0)] {
+        spread(&of_kind(kind), (left, right), above - row * ROW, &mut points);
+    }
     let network = of_kind(DeviceKind::NetworkSwitch);
     spread(&network, (left, right), top + 2.0 * ROW, &mut points);
     points

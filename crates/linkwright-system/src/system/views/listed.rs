@@ -63,6 +63,7 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
             bandwidth: port.bandwidth,
             latency: port.latency,
             discipline: None,
+            flits: None,
         })?;
     }
     let mut assumed: BTreeSet<&str> = BTreeSet::new();

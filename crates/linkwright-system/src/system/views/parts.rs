@@ -55,6 +55,7 @@ fn fabric_links(system: &System, fabric: &Fabric) -> Vec<Link> {
             bandwidth: channel.bandwidth,
             latency: channel.latency,
             discipline: Some(Discipline::Packets),
+            flits: None,
         })
     });
     bundles.collect()

@@ -99,6 +99,9 @@ impl Crossed {
 /// POWER9, which gives the GPU no other way to the host.
 pub(in crate::system) fn is_host_link(machine: &Server, link: &Link) -> bool {
     let kind = |id: DeviceId| machine.devices()[id].kind;
+    if [link.a, link.b].iter().any(|end| kind(*end).is_shared_memory()) {
+        return false;
+    }
     match link.kind {
         LinkKind::OnDie
         | LinkKind::NvlinkC2c

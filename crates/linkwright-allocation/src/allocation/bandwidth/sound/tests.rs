@@ -72,7 +72,16 @@ fn machines() -> impl Strategy<Value = Server> {
                     if count > 0 {
                         let (a, b) = (ids[a], ids[b]);
                         builder
-                            .link(Link { a, b, kind, count, bandwidth, latency, discipline: None })
+                            .link(Link {
+                                a,
+                                b,
+                                kind,
+                                count,
+                                bandwidth,
+                                latency,
+                                discipline: None,
+                                flits: None,
+                            })
                             .unwrap();
                     }
                 }
@@ -98,7 +107,16 @@ fn with_more(machine: &Server, choice: usize, kind: LinkKind, bandwidth: u64) ->
         let latency = kind.data_sheet().latency;
         let bandwidth = Bandwidth(bandwidth);
         // A link to itself or a second bundle of the kind is refused, and nothing is added.
-        let _ = builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None });
+        let _ = builder.link(Link {
+            a,
+            b,
+            kind,
+            count: 1,
+            bandwidth,
+            latency,
+            discipline: None,
+            flits: None,
+        });
     }
     builder.build().unwrap()
 }

@@ -125,7 +125,8 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
         let latency = kind.data_sheet().latency;
         let (a, b) = (ids[c2c.gpu], ids[c2c.cpu]);
         let (count, bandwidth) = (c2c.count, c2c.bandwidth);
-        builder.link(Link { a, b, kind, count, bandwidth, latency, discipline: None })?;
+        let (discipline, flits) = (None, None);
+        builder.link(Link { a, b, kind, count, bandwidth, latency, discipline, flits })?;
     }
     for (gpu, end, kind, count) in fabric.bundles {
         let end = match end {

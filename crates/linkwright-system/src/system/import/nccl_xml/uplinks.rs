@@ -71,7 +71,8 @@ pub(super) fn add(
         }
         let (kind, bandwidth) = (rate.kind, rate.bandwidth());
         let latency = kind.data_sheet().latency;
-        builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None })?;
+        let (discipline, flits) = (None, None);
+        builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline, flits })?;
     }
     if !unknown.is_empty() {
         builder.assume(format!(
