@@ -1795,6 +1795,36 @@ class GpuSystem:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
+    def job(
+        self,
+        benchmark: BenchmarkName | GpuKernel,
+        size: int | None = None,
+        *,
+        name: str | None = None,
+        iterations: int = 1,
+        start: float = 0.0,
+        priority: int = 0,
+        mapping: str | Sequence[int] | None = None,
+    ) -> ClusterJob:
+        """Makes a job of it for `System.replay`, where it runs beside other jobs.
+
+        The system that plays it has the GPUs and all links; their inside is as here. Messages between GPUs and to
+        their host go over that network, which must have packets. It has no data.
+
+        Args:
+            benchmark: As for `run`.
+            size: As for `run`.
+            name: The kernel's where absent.
+            iterations: How often.
+            start: In seconds. Its ranks start when its GPUs are free.
+            priority: Of its messages, 0 to 255.
+            mapping: As for `ClusterJob`. Where absent, `on` of the machine here, or what the replay says.
+
+        Raises:
+            SimulationError: If a number is out of range, or there is no such mapping.
+            AllocationError: If there is no such benchmark.
+        """
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -2204,7 +2234,7 @@ class Program:
         """One row per operation of a rank, in its order.
 
         Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `timed`
-        for a collective whose time is known, `join`, `enter`, `leave`), collective (its name, or
+        for a collective whose time is known, `kernel` for the job's own, `join`, `enter`, `leave`), collective (its name, or
         empty), direction (of a copy: `host-to-device`, `device-to-host`, `peer`), duration (in ps),
         rate (of a reduction, in bytes per second),
         peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy

@@ -39,6 +39,13 @@ fn deadline_of(times: f64) -> PyResult<NonZeroU32> {
     })
 }
 
+/// Takes how often a main loop runs.
+pub fn checked_iterations(iterations: i128) -> PyResult<NonZeroU32> {
+    let count: u32 = number::whole("iterations", iterations, u32::MAX)?;
+    NonZeroU32::new(count)
+        .ok_or_else(|| errors::range(Diagnosis::of("iterations is 0").remedy("give at least 1")))
+}
+
 /// A mapping is named, or lists the GPU of each rank.
 pub enum MappingArgument {
     Name(String),
@@ -61,7 +68,8 @@ impl<'a, 'py> Argument<'a, 'py> for MappingArgument {
 as_extracted!(ClusterJob: "a `ClusterJob`", "values of `ClusterJob`";);
 
 impl MappingArgument {
-    fn mapping(self) -> PyResult<Mapping> {
+    /// Gives the mapping.
+    pub fn mapping(self) -> PyResult<Mapping> {
         match self {
             Self::Name(name) => named_mapping(&name),
             Self::Gpus(gpus) => {
@@ -108,8 +116,6 @@ impl ClusterJob {
         #[pyo3(from_py_with = given)] mapping: Option<MappingArgument>,
         #[pyo3(from_py_with = given)] deadline: Option<f64>,
     ) -> PyResult<Self> {
-        let count: u32 = number::whole("iterations", iterations, u32::MAX)?;
-        let refuse = || errors::range(Diagnosis::of("iterations is 0").remedy("give at least 1"));
         if !(computation_scale.is_finite() && computation_scale >= 0.0) {
             return Err(errors::range(
                 Diagnosis::of(format!("computation_scale is {computation_scale}"))
@@ -119,12 +125,13 @@ impl ClusterJob {
         Ok(Self(cluster::ClusterJob {
             name: name.unwrap_or_else(|| program.0.name.clone()),
             program: Arc::clone(&program.0),
-            iterations: NonZeroU32::new(count).ok_or_else(refuse)?,
+            iterations: checked_iterations(iterations)?,
             start: number::time("the start", start)?,
             computation_scale,
             priority: number::whole("the priority", priority, u8::MAX)?,
             deadline: deadline.map(deadline_of).transpose()?,
             mapping: mapping.map(MappingArgument::mapping).transpose()?,
+            kernel: None,
         }))
     }
 

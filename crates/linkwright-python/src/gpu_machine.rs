@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::memory::{self, MemorySystem, Pages};
 use linkwright::network::wires::{self, Wires};
-use linkwright::system::gpus::{self, Hierarchy};
+use linkwright::simulation::cluster::inside_of;
+use linkwright::system::gpus::Hierarchy;
 use linkwright::system::{self, SystemPart};
 use pyo3::prelude::*;
 
@@ -137,34 +138,8 @@ impl GpuMachine {
     /// # Errors
     /// A model that is not known, or has no `[hierarchy]`, and GPUs of several models.
     pub fn inside(&self) -> PyResult<GpuModel> {
-        let core = self.system.core();
-        let model = |gpu: &u32| {
-            let place = core.gpu(*gpu);
-            let server = core.kind_of(place.server).server();
-            let device = &server.devices()[server.gpus()[place.index as usize]];
-            device.gpu_model()
-        };
-        let models: Vec<_> = self.gpus.iter().map(model).collect();
-        let first = models[0];
-        let known = first.filter(|model| model.hierarchy().is_ok());
-        if let Some(model) = known.filter(|_| models.iter().all(|other| *other == first)) {
-            return Ok(model.clone().into());
-        }
-        let inside: Vec<&str> =
-            gpus::all().filter(|it| it.hierarchy().is_ok()).map(|it| it.name.as_str()).collect();
-        let of = match first {
-            None => "no file says which model they are".to_owned(),
-            Some(_) if known.is_some() => "they are of several models".to_owned(),
-            Some(model) => format!("the file of `{}` has no [hierarchy]", model.name),
-        };
-        let refused = Diagnosis::of(format!(
-            "nothing says what lies inside the GPUs of `{}`: {of}",
-            core.name()
-        ));
-        Err(errors::machine(refused.remedy(format!(
-            "give a preset that has a [hierarchy] ({}), or the file of a model with one of your own",
-            inside.join(", ")
-        ))))
+        let found = inside_of(self.system.core(), &self.gpus);
+        found.map(Into::into).map_err(errors::machine)
     }
 }
 

@@ -1,15 +1,16 @@
 //! `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::{Hook, Progress};
-use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::{Checked, LoadedWords, WrongLoad};
 use linkwright::memory::kernel::{Image, KernelWorkload, Mismatch};
 use linkwright::memory::protocol::Leases;
 use linkwright::memory::{self, AccessesAsked, Distribution, DramTiming, GpuOptions, tables};
 use linkwright::network::wires::Wires;
+use linkwright::simulation::cluster::{self, ClusterKernel, KernelChoices, Mapping};
 use linkwright::system::gpus::Hierarchy;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyKeyError;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::argument::{callback, given, speed};
 use crate::choices::Choice;
+use crate::cluster_job::{ClusterJob, MappingArgument, checked_iterations};
 use crate::errors;
 use crate::gpu_machine::GpuMachine;
 use crate::gpu_model::{GpuModel, NamedModel};
@@ -340,19 +342,7 @@ impl GpuSystem {
             let refused = Diagnosis::of(format!("a limit of {limit} seconds is not possible"));
             return Err(errors::range(refused.remedy("give more than 0")));
         }
-        let what = match benchmark {
-            Wanted::Benchmark(name) => {
-                let benchmark = Benchmark::named(&name)?;
-                let size = size.unwrap_or(benchmark.small_size().into());
-                let size = benchmark.checked(size).map_err(errors::range)?;
-                What::Benchmark { name, size }
-            }
-            Wanted::Kernel(_) if size.is_some() => {
-                let refused = Diagnosis::of("a kernel of one's own has no size");
-                return Err(errors::range(refused.remedy("leave the size out")));
-            }
-            Wanted::Kernel(kernel) => What::Kernel(kernel.clone()),
-        };
+        let what = What::new(benchmark, size)?;
         let most: u64 = number::whole("accesses", accesses, u64::MAX)?;
         let from = number::time("accesses_from", accesses_from)?.0;
         let until =
@@ -361,6 +351,66 @@ impl GpuSystem {
         let accesses = (most > 0).then_some((most, span));
         let of = Of { system: self.clone(), what, data, limit, timeline, accesses };
         GpuRun::play(py, of, progress.as_ref())
+    }
+
+    /// Makes a job of it for `System.replay`, where it runs beside other jobs.
+    ///
+    /// The system that plays it has the GPUs and all links; their inside is as here. Messages between GPUs and to
+    /// their host go over that network, which must have packets. It has no data.
+    ///
+    /// Args:
+    ///     benchmark: As for `run`.
+    ///     size: As for `run`.
+    ///     name: The kernel's where absent.
+    ///     iterations: How often.
+    ///     start: In seconds. Its ranks start when its GPUs are free.
+    ///     priority: Of its messages, 0 to 255.
+    ///     mapping: As for `ClusterJob`. Where absent, `on` of the machine here, or what the replay says.
+    ///
+    /// Raises:
+    ///     SimulationError: If a number is out of range, or there is no such mapping.
+    ///     AllocationError: If there is no such benchmark.
+    #[pyo3(signature = (
+        benchmark: "BenchmarkName | GpuKernel", size: "int | None" = None, *, name: "str | None" = None,
+        iterations: "int" = 1, start: "float" = 0.0, priority: "int" = 0,
+        mapping: "str | Sequence[int] | None" = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn job(
+        &self,
+        #[pyo3(from_py_with = given)] benchmark: Wanted<'_>,
+        #[pyo3(from_py_with = given)] size: Option<i128>,
+        #[pyo3(from_py_with = given)] name: Option<String>,
+        #[pyo3(from_py_with = given)] iterations: i128,
+        #[pyo3(from_py_with = given)] start: f64,
+        #[pyo3(from_py_with = given)] priority: i128,
+        #[pyo3(from_py_with = given)] mapping: Option<MappingArgument>,
+    ) -> PyResult<ClusterJob> {
+        let of_machine = || self.machine.as_ref().map(|it| Mapping::Gpus(it.gpus().to_vec()));
+        let given = mapping.map(MappingArgument::mapping).transpose()?;
+        let kernel = ClusterKernel {
+            source: What::new(benchmark, size)?.source(),
+            model: self.model.core().clone(),
+            choices: KernelChoices {
+                memory: self.memory.clone(),
+                distribution: self.distribution.clone(),
+                remote: self.remote.clone(),
+                dram: self.dram.clone(),
+                leases: [self.read_lease, self.write_lease, self.timestamp_bits.into()],
+                code: self.code,
+            },
+        };
+        Ok(ClusterJob(cluster::ClusterJob {
+            name: name.unwrap_or_else(|| kernel.name().to_owned()),
+            program: Arc::new(kernel.program(self.gpus)),
+            iterations: checked_iterations(iterations)?,
+            start: number::time("the start", start)?,
+            computation_scale: 1.0,
+            priority: number::whole("the priority", priority, u8::MAX)?,
+            deadline: None,
+            mapping: given.or_else(of_machine),
+            kernel: Some(Arc::new(kernel)),
+        }))
     }
 
     fn __repr__(&self) -> String {

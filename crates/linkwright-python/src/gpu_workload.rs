@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Hook;
 use linkwright::memory::kernel::KernelWorkload;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::{Checked, LoadedWords, WrongLoad};
 use linkwright::memory::{self, tables};
+use linkwright::simulation::cluster::KernelSource;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
@@ -37,6 +40,36 @@ as_extracted!(Wanted<'py>: "a benchmark's name or a `GpuKernel`", "benchmarks";)
 pub type Kept = Rc<RefCell<Vec<LoadedWords>>>;
 
 impl What {
+    /// Takes what is wanted, of a benchmark at a size.
+    ///
+    /// # Errors
+    /// An unknown benchmark, a size that is not possible, and one of a kernel of one's own.
+    pub fn new(wanted: Wanted<'_>, size: Option<i128>) -> PyResult<Self> {
+        match wanted {
+            Wanted::Benchmark(name) => {
+                let benchmark = Benchmark::named(&name)?;
+                let size = size.unwrap_or(benchmark.small_size().into());
+                let size = benchmark.checked(size).map_err(errors::range)?;
+                Ok(Self::Benchmark { name, size })
+            }
+            Wanted::Kernel(_) if size.is_some() => {
+                let refused = Diagnosis::of("a kernel of one's own has no size");
+                Err(errors::range(refused.remedy("leave the size out")))
+            }
+            Wanted::Kernel(kernel) => Ok(Self::Kernel(kernel.clone())),
+        }
+    }
+
+    /// Gives the same as a job's.
+    pub fn source(&self) -> KernelSource {
+        match self {
+            Self::Benchmark { name, size } => {
+                KernelSource::Benchmark { name: name.clone(), size: *size }
+            }
+            Self::Kernel(kernel) => KernelSource::Recorded(Arc::clone(kernel.core())),
+        }
+    }
+
     /// Makes the workload for `gpus` GPUs with pages of a size. The hook can end that.
     pub fn workload(
         &self,

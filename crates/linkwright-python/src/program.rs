@@ -146,7 +146,7 @@ impl Program {
     /// One row per operation of a rank, in its order.
     ///
     /// Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `timed`
-    /// for a collective whose time is known, `join`, `enter`, `leave`), collective (its name, or
+    /// for a collective whose time is known, `kernel` for the job's own, `join`, `enter`, `leave`), collective (its name, or
     /// empty), direction (of a copy: `host-to-device`, `device-to-host`, `peer`), duration (in ps),
     /// rate (of a reduction, in bytes per second),
     /// peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy

@@ -3,7 +3,6 @@
 
 use linkwright_ground::{diagnostic, engine, table, units};
 use linkwright_network::network;
-#[cfg(test)]
 use linkwright_system::system;
 
 pub mod program;

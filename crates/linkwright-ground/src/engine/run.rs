@@ -81,6 +81,12 @@ impl<'h, E: Copy> Engine<'h, E> {
         self.events
     }
 
+    /// When the next event happens; none where none is left.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Picoseconds> {
+        self.queue.peek_time()
+    }
+
     /// Plays a model until nothing is left to happen.
     ///
     /// # Errors

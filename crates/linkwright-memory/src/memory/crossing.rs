@@ -7,6 +7,7 @@ use super::run::GpuOptions;
 use super::system::{Event, Gpus};
 use super::wiring::{self, shared_path};
 use crate::engine::Scheduler;
+use crate::network::MemoryClass;
 use crate::network::wires::{WirePath, Wires, pair_path};
 use crate::system::gpus::Hierarchy;
 use crate::units::Picoseconds;
@@ -21,6 +22,37 @@ pub(super) struct Links {
     banks: u32,
     /// Accesses to lines of other GPUs' memory.
     remote: u64,
+    /// Holds what left since somebody asked, where another network carries it.
+    left: Option<Vec<Leaving>>,
+}
+
+/// A message that leaves a GPU, or the host, for a network that is not the run's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leaving {
+    /// Says where it starts: a GPU of the run, or the host behind the last of them.
+    pub from: u32,
+    /// Says where it ends, likewise.
+    pub to: u32,
+    /// Tells it apart from others.
+    pub class: MemoryClass,
+    /// Counts its bytes, its own header with them.
+    pub bytes: u32,
+    /// Names it to the run ([`SteppedRun::arrive`](super::SteppedRun::arrive)).
+    pub what: u32,
+}
+
+impl Stage {
+    /// Gives the class of a message that goes there over links.
+    const fn class(self) -> MemoryClass {
+        match self {
+            Self::Second | Self::Home | Self::Memory => MemoryClass::Request,
+            Self::Probe(_) => MemoryClass::Probe,
+            Self::Probed | Self::BackAtSecond | Self::Evicted | Self::BackAtFirst => {
+                MemoryClass::Answer
+            }
+            Self::Page | Self::Copied => MemoryClass::Page,
+        }
+    }
 }
 
 impl Links {
@@ -32,7 +64,28 @@ impl Links {
             Pages::Own | Pages::Pinned | Pages::Migrating => wiring::pcie(hierarchy, gpus),
         };
         let links = options.between.cloned().unwrap_or_else(own);
-        Self { links, pages, gpus, banks: hierarchy.second.banks, remote: 0 }
+        Self { links, pages, gpus, banks: hierarchy.second.banks, remote: 0, left: None }
+    }
+
+    /// The same where another network carries the messages.
+    pub(super) fn carried_by_others(self) -> Self {
+        Self { links: Wires::new(), left: Some(Vec::new()), ..self }
+    }
+
+    /// Moves what has left for another network behind a list.
+    pub(super) fn leave(&mut self, into: &mut Vec<Leaving>) {
+        into.append(self.left.get_or_insert_default());
+    }
+
+    /// Lets a request leave for another network, where there is one; whether it did.
+    #[inline]
+    fn leaves<S>(&mut self, index: u32, request: &mut Request<S>) -> bool {
+        let Some(left) = &mut self.left else { return false };
+        let (from, to) = (request.path / (self.gpus + 1), request.path % (self.gpus + 1));
+        request.crossed += 1;
+        let class = request.stage.class();
+        left.push(Leaving { from, to, class, bytes: request.bytes, what: index });
+        true
     }
 
     /// Gives the path from a bank of the second level to a line's home, or back.
@@ -82,7 +135,11 @@ impl<P: CoherenceProtocol> Gpus<'_, P> {
     /// A request crosses its next link.
     pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let now = scheduler.now().0;
-        let (at, last) = self.links.cross(now, self.requests.get_mut(index));
+        let request = self.requests.get_mut(index);
+        if self.links.leaves(index, request) {
+            return;
+        }
+        let (at, last) = self.links.cross(now, request);
         let event = if last { Event::Arrive(index) } else { Event::Cross(index) };
         scheduler.schedule(Picoseconds(at), event);
     }

@@ -36,6 +36,7 @@ mod run;
 mod second_level;
 mod shared_bytes;
 mod statistics;
+mod stepped;
 mod system;
 pub mod tables;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub use access_trace::{AccessRecord, AccessTrace, AccessesAsked};
 pub use address::{Distribution, OutOfMemory, Pages};
 pub use consistency::Consistency;
 pub use costs::costs;
+pub use crossing::Leaving;
 pub use dram::DramTiming;
 pub use driver::DriverStep;
 pub use error::{GpuRunError, MOST_GPUS};
@@ -59,7 +61,8 @@ pub use memory_system::{
 };
 pub use placement::{RemoteError, can_be_remote};
 pub use requests::ServedBy;
-pub use run::{GpuOptions, GpuRun, Play, build, run};
+pub use run::{GpuOptions, GpuRun, Play, build, run, step};
 pub use shared_bytes::{SharedBytes, shared_bytes};
 pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};
+pub use stepped::SteppedRun;
 pub use timeline::{GroupSpan, Timeline};

@@ -1,5 +1,7 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
+use std::convert::Infallible;
+
 use super::access_trace::{AccessTrace, AccessesAsked};
 use super::address::{Distribution, Pages};
 use super::dram::DramTiming;
@@ -11,6 +13,7 @@ use super::memory_system::MemorySystem;
 use super::placement;
 use super::protocol::{CoherenceProtocol, Leases, NonCoherent};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
+use super::stepped::{Stepped, SteppedRun};
 use super::system::{Event, Gpus};
 use super::timeline::Timeline;
 use crate::engine::{Engine, Hook, Scheduler};
@@ -177,6 +180,24 @@ pub fn run(
     memory.protocol().play(memory.consistency(), Play { hierarchy, workload, options, hook })
 }
 
+/// Begins a run whose messages another network carries, on that network's clock.
+///
+/// # Errors
+/// As [`run`]; and memory that all GPUs share, to which no machine's links lead.
+pub fn step<'a>(
+    hierarchy: &'a Hierarchy,
+    workload: &'a KernelWorkload,
+    options: &'a GpuOptions<'a>,
+) -> Result<Box<dyn SteppedRun + 'a>, GpuRunError> {
+    let memory = options.memory;
+    if memory.pages() == Pages::Shared {
+        return Err(GpuRunError::NoSharedMemory { memory: memory.name() });
+    }
+    check(hierarchy, workload, options)?;
+    let play = Play { hierarchy, workload, options, hook: None };
+    memory.protocol().begin(memory.consistency(), play)
+}
+
 /// A run that lacks only the states of its protocol.
 pub struct Play<'a, 'h> {
     hierarchy: &'a Hierarchy,
@@ -185,7 +206,7 @@ pub struct Play<'a, 'h> {
     hook: Option<Hook<'h>>,
 }
 
-impl Play<'_, '_> {
+impl<'a> Play<'a, '_> {
     /// Gives how long copies may be read.
     pub(super) fn leases(&self) -> Leases {
         self.options.leases
@@ -206,6 +227,21 @@ impl Play<'_, '_> {
         engine.schedule(Picoseconds(0), Event::Phase);
         engine.run(&mut gpus)?;
         Ok(gpus.result(engine.now(), engine.events()))
+    }
+
+    /// Begins it for whoever has the clock and the network.
+    pub(super) fn begin<P: CoherenceProtocol + 'a>(
+        self,
+        protocol: P,
+    ) -> Result<Box<dyn SteppedRun + 'a>, GpuRunError> {
+        let Self { hierarchy, workload, options, .. } = self;
+        let mut gpus = Gpus::<P>::new(protocol, hierarchy, workload, options)?;
+        gpus.links = gpus.links.carried_by_others();
+        if options.with_data {
+            let filled = Image::filled(gpus.map.size(), &workload.buffers, || Ok(()));
+            gpus.memory.fill(filled.unwrap_or_else(|never: Infallible| match never {}));
+        }
+        Ok(Box::new(Stepped::new(gpus)))
     }
 }
 
@@ -242,7 +278,7 @@ fn check(
 }
 
 impl<P: CoherenceProtocol> Gpus<'_, P> {
-    fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
+    pub(super) fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
         let timeline = self.recorded(time);
         let carried = self.links.used().carried();
         let links = carried.map(|(name, carried)| (name.to_owned(), carried)).collect();

@@ -48,8 +48,8 @@ pub use sampled::{CountsLoads, Sampled};
 pub use site::GpuSite;
 pub use traffic::Traffic;
 pub use transport::{
-    ConnectionIndex, DeviceIndex, GpuIndex, Message, Occurrence, Stuck, TrafficClass, Transport,
-    TransportError,
+    ConnectionIndex, DeviceIndex, GpuIndex, MemoryClass, Message, Occurrence, Stuck, TrafficClass,
+    Transport, TransportError,
 };
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller

@@ -177,11 +177,11 @@ impl<'a> Insides<'a> {
         &mut self,
         server: u32,
         path: PathIndex,
-        size: u64,
+        (size, is_memory): (u64, bool),
         now: u64,
     ) -> Option<(u64, u64)> {
         match self.paths.path(server, path) {
-            Path::Pipes(hops) => Some(self.pipes.send(server, hops, size, now)),
+            Path::Pipes(hops) => Some(self.pipes.send(server, hops, (size, is_memory), now)),
             Path::Packets(_) => None,
         }
     }

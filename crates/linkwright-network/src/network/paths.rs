@@ -20,12 +20,12 @@ use super::route::{RouteClass, Routes};
 use super::site::GpuSite;
 use super::transport::{DeviceIndex, GpuIndex};
 use crate::diagnostic::{Diagnose, Diagnosis};
-use crate::system::Wire;
 use crate::system::composition::{InterfaceRule, ServerKind, ServerPlace, System, SystemDevice};
 use crate::system::fabric::NodeId;
 use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::server::{DeviceId, Server};
 use crate::system::views::wiring::Wiring;
+use crate::system::{PacketFormat, Wire};
 use crate::units::Bandwidth;
 
 /// The number of a channel in its server: `2 * i` of link `i` from its end `a`, `2 * i + 1` back.
@@ -487,6 +487,7 @@ impl<'a> KindPaths<'a> {
         PipeHop {
             channels: vec![(channel, 1.0)],
             rate: link.total_bandwidth(),
+            peak: (link.total_bandwidth(), link.kind.packet_format()),
             latency: link.latency,
         }
     }
@@ -506,7 +507,14 @@ impl<'a> KindPaths<'a> {
                 if *part < 1.0 { rate.round() as u64 } else { self.routes.capacities()[*at].0 }
             });
             let links = || hop.iter().map(|(at, _)| self.routes.wire(*at));
+            let peaks = hop.iter().map(|(at, part)| {
+                (self.routes.wire(*at).0.bandwidth.0 as f64 / part).round() as u64
+            });
+            let peak = Bandwidth(peaks.min().unwrap_or(1).max(1));
+            let kind = links().next().and_then(|(link, _)| link.kind);
+            let format = kind.map_or(PacketFormat::BARE, |kind| kind.packet_format());
             hops.push(PipeHop {
+                peak: (peak, format),
                 channels: hop.iter().map(|(at, part)| (*at as ServerChannel, *part)).collect(),
                 rate: Bandwidth(rates.min().unwrap_or(1).max(1)),
                 latency: links().map(|(link, _)| link.latency).max().unwrap_or_default(),

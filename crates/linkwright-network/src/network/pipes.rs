@@ -6,6 +6,7 @@
 
 use super::packet::{ChannelStatistics, serialisation};
 use super::paths::ServerChannel;
+use crate::system::PacketFormat;
 use crate::system::composition::System;
 use crate::system::fabric::ChannelId;
 use crate::units::{Bandwidth, Picoseconds};
@@ -17,7 +18,19 @@ pub(in crate::network) struct PipeHop {
     pub(in crate::network) channels: Vec<(ServerChannel, f64)>,
     /// Of all of them together.
     pub(in crate::network) rate: Bandwidth,
+    /// Gives the peak of all of them together, and the format of packets there.
+    pub(in crate::network) peak: (Bandwidth, PacketFormat),
     pub(in crate::network) latency: Picoseconds,
+}
+
+impl PipeHop {
+    /// How long a message keeps the channels. One of a kernel's caches takes what its packets take at the peak.
+    fn time(&self, size: u64, is_memory: bool) -> u64 {
+        match self.peak {
+            (peak, format) if is_memory => serialisation(format.on_the_wire(size), peak),
+            _ => serialisation(size, self.rate),
+        }
+    }
 }
 
 /// No server has been asked for yet.
@@ -45,7 +58,7 @@ impl<'a> Pipes<'a> {
         &mut self,
         server: u32,
         hops: &[PipeHop],
-        size: u64,
+        (size, is_memory): (u64, bool),
         now: u64,
     ) -> (u64, u64) {
         let first = self.first_of(server);
@@ -54,7 +67,7 @@ impl<'a> Pipes<'a> {
             let channels = || hop.channels.iter().map(|(at, part)| (first + *at as usize, part));
             let start = channels().map(|(at, _)| self.free[at]).max().unwrap_or(0).max(begin);
             // Not before the last byte has come from the hop before.
-            end = start.saturating_add(serialisation(size, hop.rate)).max(end);
+            end = start.saturating_add(hop.time(size, is_memory)).max(end);
             for (at, part) in channels() {
                 self.free[at] = end;
                 self.carried[at].packets += 1;

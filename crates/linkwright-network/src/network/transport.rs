@@ -23,9 +23,49 @@ pub type ConnectionIndex = u32;
 /// The number of a device in the system.
 pub type DeviceIndex = u32;
 
+/// Tells the messages of a kernel's caches apart, so that none of one class waits for a place behind
+/// another class.
+///
+/// Who takes a request may have to send probes, and who takes either sends an answer. An answer is taken by whoever waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MemoryClass {
+    /// A page that moves, or a part of a copy. Nothing follows from it in the network.
+    Page,
+    /// Asks the home of a line, or writes there.
+    Request,
+    /// Asks a cache for a line that it holds.
+    Probe,
+    /// Answers a request or a probe.
+    Answer,
+}
+
+impl MemoryClass {
+    /// Lists all of them.
+    pub const ALL: [Self; 4] = [Self::Page, Self::Request, Self::Probe, Self::Answer];
+
+    /// Gives its virtual channel in a server. Pages share that of all other messages.
+    #[must_use]
+    pub const fn virtual_channel(self) -> u8 {
+        self as u8
+    }
+
+    /// Lists the classes of messages that whoever takes one of this class may have to send for it.
+    #[must_use]
+    pub const fn causes(self) -> &'static [Self] {
+        match self {
+            Self::Page | Self::Answer => &[],
+            Self::Request => &[Self::Probe, Self::Answer],
+            Self::Probe => &[Self::Answer],
+        }
+    }
+}
+
 /// What a network tells messages apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficClass {
+    /// Gives the class of a kernel's message; None of all others. Such a message is sent at once. It takes what its
+    /// packets take at a link's peak, with what each adds.
+    pub memory: Option<MemoryClass>,
     /// The higher first, where the network heeds it.
     pub priority: u8,
     /// Whether it only arranges for another: interfaces keep it apart from those with data and

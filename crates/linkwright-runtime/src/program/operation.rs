@@ -91,6 +91,9 @@ pub enum Operation {
         /// How long; of several the longest counts.
         duration: Picoseconds,
     },
+    /// Runs the job's kernel in the memory of its ranks' GPUs. It begins when all ranks have come to it, and is
+    /// complete for all at once. The kernel itself stands beside the program.
+    Kernel,
     /// Does nothing but wait for what it depends on: MPI's wait and wait-all.
     Join,
     /// Enters a region of the program.
@@ -118,6 +121,7 @@ impl Operation {
             | Self::Timed { size, .. } => size,
             Self::Compute { .. }
             | Self::Delay { .. }
+            | Self::Kernel
             | Self::Join
             | Self::Enter { .. }
             | Self::Leave { .. } => Bytes(0),

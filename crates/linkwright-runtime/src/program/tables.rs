@@ -142,6 +142,7 @@ impl Row {
                 size: Some(size.0),
                 ..Self::default()
             },
+            Operation::Kernel => Self { kind: "kernel", ..Self::default() },
             Operation::Join => Self { kind: "join", ..Self::default() },
             Operation::Enter { region } => {
                 Self { kind: "enter", region: Some(region.into()), ..Self::default() }

@@ -28,9 +28,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         at: OperationRef,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
+        let (rank, operation) = self.shared.frames.play(at)?;
+        if operation == Operation::Kernel {
+            return self.enter_kernel(at, scheduler);
+        }
         let shared = &mut self.shared;
-        let (rank, operation) = shared.frames.play(at)?;
         match operation {
+            Operation::Kernel => unreachable!("a kernel has been entered"),
             Operation::Join => shared.complete(at, STARTED),
             Operation::Compute { duration } => shared.compute(at, duration, scheduler)?,
             Operation::Delay { duration } => shared.delay(at, duration, scheduler)?,
@@ -81,7 +85,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         duration: Option<Picoseconds>,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let Self { shared, protocols } = self;
+        let Self { shared, protocols, .. } = self;
         let rank = shared.frames.rank_of(at);
         shared.begin_communication(at, rank);
         let RankId { rank: of_program, job } = shared.ranks.id(rank);

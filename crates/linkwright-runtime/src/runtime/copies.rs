@@ -270,7 +270,7 @@ impl<T: Transport, L: Lowering, O: Observer> Shared<'_, T, L, O> {
         let ([from, to], size, route) = (copy.ends, copy.size, copy.route);
         let job = self.ranks.id(copy.rank).job;
         let (priority, deadline) = (self.jobs.priority(job), self.jobs.deadline(job));
-        let class = TrafficClass { priority, control: false, deadline };
+        let class = TrafficClass { priority, deadline, ..TrafficClass::default() };
         let token = token(COPY, u64::from(index));
         let of_size = Message::new(from, to, size, token);
         let message = Message { class, route, by_copy_engine: true, ..of_size };

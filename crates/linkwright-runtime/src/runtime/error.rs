@@ -140,6 +140,13 @@ pub enum RuntimeError {
         /// The block's step.
         step: u32,
     },
+    /// A kernel in GPUs' memory that cannot go on.
+    Kernel {
+        /// Names the job.
+        job: String,
+        /// Says why, with a remedy.
+        told: Diagnosis,
+    },
     /// A time that does not fit 64 bits of picoseconds.
     TooLong {
         /// The job.
@@ -242,6 +249,7 @@ impl Diagnose for RuntimeError {
                 shown(job)
             ))
             .remedy("check the schedule for what it waits for"),
+            Self::Kernel { job, told } => told.clone().within(format!("job `{}`", shown(job))),
             Self::TooLong { job, rank, call } => Diagnosis::of(format!(
                 "{call} of rank {rank} of job `{}` would end more than 213 days \
                      after the start",

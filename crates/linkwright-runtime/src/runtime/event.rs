@@ -15,6 +15,8 @@ pub enum RuntimeEvent<N> {
     Delay(u32),
     /// A protocol is woken.
     Protocol(u32),
+    /// The kernel of a job goes on in the memory of its GPUs.
+    Kernel(u32),
     /// A job arrives.
     Arrive(u32),
     /// A job that has waited for its GPUs has them.

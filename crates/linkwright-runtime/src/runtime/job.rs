@@ -7,6 +7,8 @@ use crate::network::GpuIndex;
 use crate::program::Program;
 use crate::units::Picoseconds;
 
+use super::gpu_kernel::GpuKernel;
+
 /// A program that runs on some GPUs from some time on.
 #[derive(Debug, Clone)]
 pub struct ProgramJob {
@@ -37,6 +39,8 @@ pub struct ProgramJob {
     /// How many copies each of its GPUs makes at once, in both directions; as many as the GPU has
     /// engines where absent.
     pub copies_at_once: Option<NonZeroU32>,
+    /// Runs where its program says [`Operation::Kernel`](crate::program::Operation::Kernel).
+    pub kernel: Option<Arc<dyn GpuKernel>>,
 }
 
 impl ProgramJob {
@@ -53,6 +57,7 @@ impl ProgramJob {
             priority: 0,
             deadline: None,
             copies_at_once: None,
+            kernel: None,
         }
     }
 }

@@ -204,6 +204,9 @@ fn check(plan: &Plan, call: &CollectiveCall) -> Result<(), RuntimeError> {
             Operation::Copy { .. } => {
                 return fault(format!("has a copy as operation {index}"));
             }
+            Operation::Kernel => {
+                return fault(format!("has a kernel in GPUs' memory as operation {index}"));
+            }
             Operation::Reduce { rate: None | Some(Bandwidth(0)), .. } => {
                 return fault(format!("states no rate of the reduction in operation {index}"));
             }

@@ -16,7 +16,7 @@ use super::port::Port;
 use super::protocols::{ProtocolCall, StuckCall};
 use super::shared::Shared;
 use super::state::Runtime;
-use super::token::{COPY, MESSAGE, of_token, of_wake, protocol_of};
+use super::token::{COPY, KERNEL, MESSAGE, of_token, of_wake, protocol_of};
 
 impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     type Event = RuntimeEvent<T::Event>;
@@ -69,6 +69,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
 
     fn at_rest(&self, now: Picoseconds) -> Result<(), RuntimeError> {
         self.shared.transport.at_rest(now)?;
+        self.kernels_at_rest()?;
         if let Some(stuck) = self.protocols.iter().find_map(|protocol| protocol.stuck()) {
             return Err(self.stuck(stuck));
         }
@@ -120,9 +121,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Delay(delay) => self.shared.end_delay(delay),
             RuntimeEvent::Protocol(wake) => {
                 let (protocol, what) = of_wake(wake);
-                let Self { shared, protocols } = self;
+                let Self { shared, protocols, .. } = self;
                 protocols[protocol].wake(what, &mut Port { shared, scheduler, protocol })?;
             }
+            RuntimeEvent::Kernel(job) => self.wake_kernel(job, scheduler)?,
             RuntimeEvent::Arrive(job) => {
                 if self.shared.jobs.arrive(job) {
                     self.start_job(job);
@@ -147,8 +149,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 Occurrence::Sent { token } => match of_token(token) {
                     (MESSAGE, what) => self.shared.message_sent(what),
                     (COPY, what) => self.shared.copy_left(what),
+                    (KERNEL, _) => {}
                     (who, what) => {
-                        let Self { shared, protocols } = self;
+                        let Self { shared, protocols, .. } = self;
                         let protocol = protocol_of(who);
                         let mut port = Port { shared, scheduler, protocol };
                         protocols[protocol].sent(what, &mut port)?;
@@ -157,8 +160,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 Occurrence::Delivered { token } => match of_token(token) {
                     (MESSAGE, what) => self.shared.message_delivered(what, scheduler)?,
                     (COPY, what) => self.shared.copy_arrived(what, scheduler),
+                    (KERNEL, what) => self.kernel_message(what, scheduler)?,
                     (who, what) => {
-                        let Self { shared, protocols } = self;
+                        let Self { shared, protocols, .. } = self;
                         let protocol = protocol_of(who);
                         let mut port = Port { shared, scheduler, protocol };
                         protocols[protocol].delivered(what, &mut port)?;
@@ -181,7 +185,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
         self.shared.now = scheduler.now().0;
         let protocol = self.shared.kept.trailing_zeros() as usize;
-        let Self { shared, protocols } = self;
+        let Self { shared, protocols, .. } = self;
         if !protocols[protocol].settle(&mut Port { shared, scheduler, protocol })? {
             shared.kept &= !(1 << protocol);
         }

@@ -7,6 +7,8 @@ use super::communicators::Communicators;
 use super::copies::{Copies, check_gpus};
 use super::error::RuntimeError;
 use super::frames::Frames;
+use super::gpu_kernel::PreparedGpuKernel;
+use super::gpu_kernels::GpuKernels;
 use super::job::ProgramJob;
 use super::jobs::Jobs;
 use super::lanes::Lanes;
@@ -26,6 +28,7 @@ use super::validate::validate;
 pub struct Runtime<'a, T, L, O = ()> {
     pub(super) shared: Shared<'a, T, L, O>,
     pub(super) protocols: Vec<Box<dyn ProtocolState>>,
+    pub(super) kernels: GpuKernels<'a>,
 }
 
 impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
@@ -79,7 +82,8 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             kept: 0,
             now: 0,
         };
-        let mut runtime = Self { shared, protocols: protocols::all() };
+        let (protocols, kernels) = (protocols::all(), GpuKernels::default());
+        let mut runtime = Self { shared, protocols, kernels };
         for job in jobs {
             runtime.shared.add(job, job.start);
         }
@@ -90,6 +94,14 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
     #[must_use]
     pub fn with_protocol(mut self, protocol: Box<dyn ProtocolState>) -> Self {
         self.protocols.insert(0, protocol);
+        self
+    }
+
+    /// The same with the kernels of its jobs, each at the place of its job and prepared for that job's GPUs. Before
+    /// anything runs.
+    #[must_use]
+    pub fn with_kernels(mut self, prepared: Vec<Option<&'a dyn PreparedGpuKernel>>) -> Self {
+        self.kernels = GpuKernels::new(prepared);
         self
     }
 

@@ -8,6 +8,8 @@ pub(super) const MESSAGE: u8 = 0;
 /// The token is of a copy.
 pub(super) const COPY: u8 = 1;
 pub(super) const PROTOCOLS: u8 = 2;
+/// The token is of a kernel in GPUs' memory.
+pub(super) const KERNEL: u8 = u8::MAX;
 
 /// An event that wakes a protocol has its number in its last bits, and above them the protocol's place.
 pub(super) const WAKES: u32 = 29;

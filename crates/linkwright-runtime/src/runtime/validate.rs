@@ -87,7 +87,11 @@ fn check_operations(job: &ProgramJob) -> Result<(), RuntimeError> {
             return Err(RuntimeError::NoLoop { job: job.name.clone(), rank, iterations });
         }
         for (operation, what) in (0..).zip(of_rank.operations()) {
-            if let Some(problem) = problem(program, &sorted, rank, what) {
+            let lacks_kernel = matches!(what, Operation::Kernel) && job.kernel.is_none();
+            let lacks_kernel =
+                lacks_kernel.then(|| "runs a kernel, and the job has none".to_owned());
+            let problem = lacks_kernel.or_else(|| problem(program, &sorted, rank, what));
+            if let Some(problem) = problem {
                 let job = job.name.clone();
                 return Err(RuntimeError::Operation { job, rank, operation, problem });
             }
@@ -104,7 +108,10 @@ fn problem(
     operation: &Operation,
 ) -> Option<String> {
     let (communicator, peer) = match *operation {
-        Operation::Compute { .. } | Operation::Delay { .. } | Operation::Join => return None,
+        Operation::Compute { .. }
+        | Operation::Delay { .. }
+        | Operation::Kernel
+        | Operation::Join => return None,
         Operation::Reduce { rate, .. } => {
             let stands = rate == Some(Bandwidth(0));
             return stands.then(|| "reduces 0 bytes in a second; state a rate above".to_owned());

@@ -8,7 +8,7 @@ use super::read::{Asked, Scenario};
 use super::unheeded::unheeded;
 use crate::diagnostic::InputError;
 use crate::program::trace::TraceNote;
-use crate::simulation::cluster::{Cluster, ClusterJob};
+use crate::simulation::cluster::{Cluster, ClusterJob, Mapping};
 use crate::simulation::heat::Package;
 use crate::simulation::power::GpuPower;
 use crate::simulation::{Job, RunTime};
@@ -68,7 +68,16 @@ impl Scenario {
                 let (jobs, notes) =
                     programs.build(&self.file, &cluster.system, self.seed, files)?;
                 let told = |(name, note): &(String, TraceNote)| format!("{name}: {note}");
-                (ReadyJobs::Programs(jobs), notes.iter().map(told).collect())
+                let inside = jobs.iter().filter_map(|job| {
+                    let (kernel, Mapping::Gpus(gpus)) =
+                        (job.kernel.as_ref()?, job.mapping.as_ref()?)
+                    else {
+                        return None;
+                    };
+                    kernel.note(&job.name, &cluster.system, gpus)
+                });
+                let notes = notes.iter().map(told).chain(inside).collect();
+                (ReadyJobs::Programs(jobs), notes)
             }
         };
         let package = self.package(&cluster.system, files)?;

@@ -30,7 +30,8 @@ impl Programs {
             ProgramSource::Training(training) => !training.way().is_fluid(),
             ProgramSource::Skeleton { .. }
             | ProgramSource::Goal(_)
-            | ProgramSource::Trace { .. } => true,
+            | ProgramSource::Trace { .. }
+            | ProgramSource::Kernel(_) => true,
         };
         match self.jobs.iter().find(is_played) {
             None => Ok(()),

@@ -184,6 +184,7 @@ impl Mix {
         };
         let written = scenario.has("job").then(|| Programs::entries(scenario)).transpose()?;
         if let Some(written) = &written {
+            written.check_day(scenario.source.file, choices.fidelity)?;
             written.check_fluid(scenario.source.file, choices.fidelity)?;
         }
         let of_all = scenario.has("jobs") || written.as_ref().is_none_or(Programs::asks_policy);

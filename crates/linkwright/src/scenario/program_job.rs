@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use super::demand::{self, Demand};
 use super::fields::{Fields, FileName, deadline};
 use super::files::{Beside, Files, bytes_of, text_of};
+use super::kernel_job::KernelJob;
 use super::source::Place;
 use super::training_job::TrainingSource;
 use super::tree::Node;
@@ -55,6 +56,8 @@ pub enum ProgramSource {
     Training(Box<TrainingSource>),
     /// A published workload, on the GPUs that the job gets.
     Workload(Box<WorkloadSource>),
+    /// A kernel in the memory of the GPUs that the job gets.
+    Kernel(Box<KernelJob>),
 }
 
 impl ProgramSource {
@@ -70,13 +73,14 @@ impl ProgramSource {
             }
             Self::Training(training) => format!("training {training:?}"),
             Self::Workload(workload) => format!("workload {workload:?}"),
+            Self::Kernel(kernel) => format!("kernel {kernel:?}"),
         }
     }
 
     /// How many ranks it has, if its program follows from the GPUs that they get.
     pub(super) fn ranks_on_gpus(&self) -> Option<u32> {
         match self {
-            Self::Training(_) | Self::Workload(_) => self.ranks(),
+            Self::Training(_) | Self::Workload(_) | Self::Kernel(_) => self.ranks(),
             Self::Skeleton { application: Chosen(application), parameters, .. } => {
                 self.ranks().filter(|_| application.knows_places(parameters))
             }
@@ -90,6 +94,7 @@ impl ProgramSource {
             Self::Skeleton { ranks, .. } => Some(*ranks),
             Self::Training(training) => Some(training.ranks),
             Self::Workload(workload) => Some(workload.ranks),
+            Self::Kernel(kernel) => Some(kernel.ranks),
             Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
@@ -244,6 +249,9 @@ fn program(
     sound: &mut Sound,
     collective_bytes: CollectiveBytes,
 ) -> Result<(ProgramSource, Option<f64>), InputError> {
+    if let Some(kernel) = KernelJob::read(fields)? {
+        return Ok((ProgramSource::Kernel(Box::new(kernel)), None));
+    }
     if let Some(workload) = WorkloadSource::read(fields)? {
         return Ok((ProgramSource::Workload(Box::new(workload)), None));
     }
@@ -335,7 +343,7 @@ impl JobEntry {
             places: JobPlaces {
                 name: fields.place("name"),
                 program: fields.place(
-                    ["program", "goal", "trace", "train"]
+                    ["program", "goal", "trace", "train", "kernel"]
                         .into_iter()
                         .find(|key| fields.has(key))
                         .unwrap_or("workload"),
@@ -358,13 +366,19 @@ impl JobEntry {
         let program = match &self.program {
             ProgramSource::Goal(file) | ProgramSource::Trace { anchor: file, .. } => Some(file),
             ProgramSource::Training(training) => training.file(),
-            ProgramSource::Skeleton { .. } | ProgramSource::Workload(_) => None,
+            ProgramSource::Skeleton { .. }
+            | ProgramSource::Workload(_)
+            | ProgramSource::Kernel(_) => None,
+        };
+        let kernel = match &self.program {
+            ProgramSource::Kernel(kernel) => Some(kernel.files()),
+            _ => None,
         };
         let mapping = match &self.mapping {
             Some(ScenarioMapping::File(file)) => Some(file),
             _ => None,
         };
-        program.into_iter().chain(mapping)
+        program.into_iter().chain(kernel.into_iter().flatten()).chain(mapping)
     }
 
     /// The name that it has if nobody else has it.
@@ -378,6 +392,7 @@ impl JobEntry {
             ProgramSource::Skeleton { application: Chosen(application), .. } => application.name(),
             ProgramSource::Training(training) => training.natural_name(),
             ProgramSource::Workload(workload) => &workload.workload.name,
+            ProgramSource::Kernel(kernel) => kernel.natural_name(),
             ProgramSource::Goal(file) => file.stem(".goal"),
             ProgramSource::Trace { anchor, .. } => archive_name(&anchor.name),
         }
@@ -398,6 +413,10 @@ impl JobEntry {
             }
             ProgramSource::Workload(workload) => {
                 return Ok((workload.program(scenario, on)?, notes));
+            }
+            ProgramSource::Kernel(kernel) => {
+                let kernel = kernel.kernel(scenario, files, on)?;
+                return Ok((Arc::new(kernel.program(on.1.len() as u32)), notes));
             }
             ProgramSource::Skeleton { application: Chosen(application), ranks, parameters } => {
                 let made = if application.knows_places(parameters) {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{FabricSource, NetworkSettings};
-use super::program_job::{JobEntry, ScenarioMapping, Sound, mapping};
+use super::program_job::{JobEntry, ProgramSource, ScenarioMapping, Sound, mapping};
 use super::settings::{SettingGroup, grouped};
 use super::source::Place;
 use crate::diagnostic::InputError;
 use crate::program::Program;
 use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
-use crate::simulation::cluster::{ClusterJob, Mapping, PlacementError, place};
+use crate::simulation::cluster::{ClusterJob, Fidelity, Mapping, PlacementError, place};
 use crate::system::System;
 
 /// The jobs of a scenario.
@@ -84,7 +84,26 @@ impl Programs {
             let remedy = "remove it, or write `gpus` in place of `ranks`, which a policy chooses";
             return Err(system.refuse("unhealthy", problem, remedy));
         }
-        Self::entries(scenario)
+        let programs = Self::entries(scenario)?;
+        let of_network = (network.fidelity, network.packets.pcie.is_some());
+        for job in &programs.jobs {
+            if let ProgramSource::Kernel(kernel) = &job.program {
+                kernel.check_network(source.file, of_network)?;
+            }
+        }
+        Ok(programs)
+    }
+
+    /// Refuses kernels among jobs that arrive, wait and get their GPUs.
+    pub(super) fn check_day(&self, scenario: &str, fidelity: Fidelity) -> Result<(), InputError> {
+        for job in &self.jobs {
+            let ProgramSource::Kernel(kernel) = &job.program else { continue };
+            kernel.check_network(scenario, (fidelity, false))?;
+            let problem = "a kernel in a day of jobs that arrive and wait for GPUs";
+            let remedy = "leave out `[jobs]` and write `ranks` and a `mapping` for every job";
+            return Err(job.places.program.refuse(scenario, problem, job.natural_name(), remedy));
+        }
+        Ok(())
     }
 
     /// The jobs that a scenario writes down.
@@ -155,16 +174,22 @@ impl Programs {
         let gpus = system.gpus();
         self.check_room(scenario, gpus)?;
         let (mut programs, notes) = self.programs(scenario, system, files)?;
+        let mut kernels = vec![None; self.jobs.len()];
         let sizes: Vec<u32> = programs.iter().map(Made::ranks).collect();
         let placed = self.place(scenario, (&names, &sizes), (system, seed), files)?;
-        for ((made, entry), gpus) in programs.iter_mut().zip(&self.jobs).zip(&placed) {
-            if let Made::WithGpus(_) = made {
+        let made = programs.iter_mut().zip(&mut kernels);
+        for (((made, kernel), entry), gpus) in made.zip(&self.jobs).zip(&placed) {
+            if let ProgramSource::Kernel(source) = &entry.program {
+                let of = source.kernel(scenario, files, (system, gpus))?;
+                *made = Made::Program(Arc::new(of.program(gpus.len() as u32)));
+                *kernel = Some(of);
+            } else if let Made::WithGpus(_) = made {
                 *made = Made::Program(entry.build(scenario, files, (system, gpus))?.0);
             }
         }
         let programs = programs.into_iter().filter_map(Made::program);
-        let parts = names.into_iter().zip(programs).zip(placed);
-        let jobs = self.jobs.iter().zip(parts).map(|(entry, ((name, program), gpus))| ClusterJob {
+        let parts = names.into_iter().zip(programs).zip(placed.into_iter().zip(kernels));
+        let job = |(entry, ((name, program), (gpus, kernel))): (&JobEntry, _)| ClusterJob {
             name,
             program,
             iterations: entry.iterations,
@@ -173,8 +198,9 @@ impl Programs {
             priority: entry.priority,
             deadline: entry.deadline,
             mapping: Some(Mapping::Gpus(gpus)),
-        });
-        Ok((jobs.collect(), notes))
+            kernel,
+        };
+        Ok((self.jobs.iter().zip(parts).map(job).collect(), notes))
     }
 
     /// Puts the ranks of jobs of these names and sizes on GPUs, by their mappings.

@@ -15,6 +15,7 @@ use super::registries::Registries;
 use crate::allocation::{BandwidthModel, PatternShape, Ties, policies};
 use crate::collectives::plan::planners;
 use crate::diagnostic::Named;
+use crate::memory::kernel::benchmarks::Benchmark;
 use crate::network::packet::{MOST_BUFFER_PACKETS, NicRule, Switching, arbiters, nic_rules};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::network::routing::routing_kinds;
@@ -409,13 +410,16 @@ settings! {
         "mean time between arrivals, exponentially distributed";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
     "job" name: Kind::Text, "its program's, with a number", "a name of its own";
-    "job" program: Kind::Name(applications), "either this, `goal`, `trace`, `train` or `workload`",
+    "job" program: Kind::Name(applications), "either this, `goal`, `trace`, `train`, `workload` or `kernel`",
         "a skeleton of an application";
     "job" goal: Kind::File, "", "a file of GOAL text";
     "job" trace: Kind::File, "", "the anchor of an OTF2 archive";
     "job" main_loop: Kind::Text, "TRACER_Loop or main_loop", "the region of a trace that is its main loop";
     "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
     "job" workload: Kind::Name(workloads), "", "a published workload, as played jobs of `[jobs]` run it";
+    "job" kernel: Kind::NameOr(Benchmark::names), "",
+        "a kernel in the memory of GPUs: a benchmark of `linkwright gpu run`, or a file of a kernel of one's own \
+         (`fidelity = \"packet\"`)";
     "job" host_copies: Kind::Truth, "false",
         "of a workload, whether the images of every iteration are copied from the host", of Iterations;
     "job" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
@@ -423,7 +427,7 @@ settings! {
     "job" bucket: Kind::Size, "all at the end",
         "of a workload, the most gradients that are reduced at once while others are computed, from 1 \
          MB", of Iterations;
-    "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training or of a workload";
+    "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training, of a workload or of a kernel";
     "job" gpus: COUNT, "as many as its ranks, by a mapping",
         "in place of `ranks`: how many GPUs a policy chooses for it when it arrives, each for a rank";
     "job" pattern: Kind::Name(PatternShape::names), "ring",
@@ -440,7 +444,8 @@ settings! {
         needs Backfill;
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
-         bucket, micro_batches, size (of images), tokens, shared_memory and shared_bandwidth";
+         bucket, micro_batches, size (of images), tokens, shared_memory and shared_bandwidth. Of a kernel: size, preset \
+         (the GPUs' inside), memory, distribution, remote, dram, read_lease, write_lease, timestamp_bits, code";
     "job" iterations: COUNT, "1", "how often the main loop runs";
     "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";
     "job" computation_scale: Kind::Number, "1", "what times of computation are multiplied by";

@@ -53,6 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "allocation",
             "collectives",
             "runtime",
+            "memory",
             "thermal",
             "training",
             "simulation",

@@ -14,6 +14,7 @@ mod effort;
 mod exact_rings;
 mod fabric;
 mod flow_and_packets;
+mod kernels_beside;
 mod labels;
 mod layers;
 mod link_loads;

@@ -5,7 +5,7 @@ use crate::memory::address::Pages;
 use crate::memory::consistency::Consistency;
 use crate::memory::protocol::{CachePath, CoherenceProtocol, Leases, Overhead, Stored};
 use crate::memory::run::Play;
-use crate::memory::{GpuRun, GpuRunError};
+use crate::memory::{GpuRun, GpuRunError, SteppedRun};
 
 /// Any [`CoherenceProtocol`] with a name; whoever implements that has this.
 pub trait AnyProtocol: Registered {
@@ -35,6 +35,26 @@ pub trait AnyProtocol: Registered {
     /// # Errors
     /// Whatever ends the run.
     fn play(&self, consistency: Consistency, play: Play<'_, '_>) -> Result<GpuRun, GpuRunError>;
+
+    /// Begins a run under a consistency that it can keep, for whoever has the clock and the network.
+    ///
+    /// # Errors
+    /// Buffers that memory does not hold.
+    fn begin<'a>(
+        &self,
+        consistency: Consistency,
+        play: Play<'a, '_>,
+    ) -> Result<Box<dyn SteppedRun + 'a>, GpuRunError>;
+}
+
+/// Gives the protocol of a run, with leases as they are asked for.
+fn ordered<P: CoherenceProtocol>(protocol: &P, consistency: Consistency, leases: Leases) -> P {
+    let leased = protocol.leased(leases);
+    let ordered = match consistency {
+        Consistency::Relaxed => None,
+        Consistency::Sequential => leased.in_order(),
+    };
+    ordered.unwrap_or(leased)
 }
 
 impl<P: CoherenceProtocol + Registered> AnyProtocol for P {
@@ -67,11 +87,16 @@ impl<P: CoherenceProtocol + Registered> AnyProtocol for P {
     }
 
     fn play(&self, consistency: Consistency, play: Play<'_, '_>) -> Result<GpuRun, GpuRunError> {
-        let leased = self.leased(play.leases());
-        let ordered = match consistency {
-            Consistency::Relaxed => None,
-            Consistency::Sequential => leased.in_order(),
-        };
-        play.with(ordered.unwrap_or(leased))
+        let leases = play.leases();
+        play.with(ordered(self, consistency, leases))
+    }
+
+    fn begin<'a>(
+        &self,
+        consistency: Consistency,
+        play: Play<'a, '_>,
+    ) -> Result<Box<dyn SteppedRun + 'a>, GpuRunError> {
+        let leases = play.leases();
+        play.begin(ordered(self, consistency, leases))
     }
 }

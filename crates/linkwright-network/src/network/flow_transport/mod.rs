@@ -257,7 +257,7 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
             }
             Way::Inside(path) => {
                 let server = self.inside.place(message.source).server;
-                let whole = self.inside.send_whole(server, path, message.size.0, now.0);
+                let whole = self.inside.send_whole(server, path, (message.size.0, false), now.0);
                 if let Some((sent, arrived)) = whole {
                     scheduler.schedule(Picoseconds(sent), FlowEvent::Leave(index));
                     scheduler.schedule(Picoseconds(arrived), FlowEvent::Deliver(index));

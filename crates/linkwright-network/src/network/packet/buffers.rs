@@ -12,6 +12,9 @@ use crate::units::{Bandwidth, Picoseconds};
 /// of the TraceR-CODES study.
 pub const LEAST_BUFFER_PACKETS: u16 = 8;
 
+/// A message of a line takes no more bytes of a buffer: 64 of data, its own header, and a packet's.
+const MOST_OF_LINE: u64 = 128;
+
 /// For how long a packet that never waits takes a place, by the clock of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RoundTrip {
@@ -45,6 +48,15 @@ impl PacketSettings {
         };
         let crossing = packet.saturating_mul(packets);
         RoundTrip { packet, time: crossing.saturating_add(delay).saturating_add(credit) }
+    }
+
+    /// Returns the messages of a kernel's caches that a buffer holds in each of their classes, whose round trip is
+    /// that of the smallest. They are as large as its packets together. Where nobody asks for a number of these, they are as
+    /// many as the channel sends in a round trip where that is more.
+    pub(super) fn lines_behind(&self, packets: u16, smallest: RoundTrip) -> u16 {
+        let lines = (u64::from(packets) * self.packet_size.0).div_ceil(MOST_OF_LINE);
+        let needed = if self.buffer_packets.is_none() { smallest.packets() } else { 0 };
+        u16::try_from(lines.max(needed)).unwrap_or(u16::MAX)
     }
 
     /// Returns the packets that a buffer holds: the number that is asked for. Without one it is

@@ -40,12 +40,18 @@ impl Credits {
         Self { virtual_channels: u32::from(virtual_channels), accounts: Vec::new() }
     }
 
-    /// Adds the accounts of a channel, whose index is the next: its latency, and how many packets
-    /// the buffer behind it holds.
-    pub(super) fn add(&mut self, latency: u64, depth: u16) {
-        let account =
-            || Account { depth, available: depth, next: u64::MAX, latency, ..Account::default() };
-        self.accounts.extend((0..self.virtual_channels).map(|_| account()));
+    /// Adds the accounts of a channel, whose index is the next. It has a latency, and the buffer behind it holds
+    /// a number of packets in each virtual channel.
+    pub(super) fn add(&mut self, latency: u64, depth_of: impl Fn(u8) -> u16) {
+        let account = |depth: u16| Account {
+            depth,
+            available: depth,
+            next: u64::MAX,
+            latency,
+            ..Account::default()
+        };
+        let channels = 0..self.virtual_channels as u8;
+        self.accounts.extend(channels.map(|channel| account(depth_of(channel))));
     }
 
     fn index(&self, channel: ChannelId, virtual_channel: u8) -> usize {

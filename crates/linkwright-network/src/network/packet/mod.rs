@@ -17,6 +17,8 @@
 pub mod arbitration;
 mod buffers;
 mod byte_credits;
+#[cfg(test)]
+mod class_contract;
 mod credits;
 mod network;
 pub mod nic;

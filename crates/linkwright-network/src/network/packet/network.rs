@@ -27,7 +27,8 @@ use crate::network::paths::Way;
 use crate::network::routing::{Load, Routing};
 use crate::network::site::GpuSite;
 use crate::network::transport::{
-    DeviceIndex, GpuIndex, Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
+    DeviceIndex, GpuIndex, MemoryClass, Message, MessageIndex, Occurrence, Stuck, Transport,
+    TransportError,
 };
 use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, End, Fabric, FabricChannel};
@@ -87,7 +88,9 @@ pub struct PacketNetwork<'a, R> {
     of_ports: u32,
     settings: PacketSettings,
     routing: R,
+    /// Counts those of the routing, or of servers where these have more.
     virtual_channels: u8,
+    has_kernels: bool,
     arbitration: &'static dyn Arbitration,
     state: State,
     queues: Queues,
@@ -121,11 +124,38 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         nic: NicPolicy,
         arbitration: &'static dyn Arbitration,
     ) -> Result<Self, SettingsError> {
+        Self::over(system, settings, routing, (nic, arbitration), false)
+    }
+
+    /// The same, which carries messages of kernels' caches, too: in servers each of their classes has a virtual channel
+    /// of its own ([`MemoryClass`](crate::network::MemoryClass)).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_kernels(
+        system: &'a System,
+        settings: PacketSettings,
+        routing: R,
+        nic: NicPolicy,
+        arbitration: &'static dyn Arbitration,
+    ) -> Result<Self, SettingsError> {
+        Self::over(system, settings, routing, (nic, arbitration), true)
+    }
+
+    fn over(
+        system: &'a System,
+        settings: PacketSettings,
+        routing: R,
+        (nic, arbitration): (NicPolicy, &'static dyn Arbitration),
+        has_kernels: bool,
+    ) -> Result<Self, SettingsError> {
         settings.check()?;
-        let virtual_channels = routing.virtual_channels();
-        if virtual_channels == 0 || virtual_channels > 32 {
-            return Err(SettingsError::VirtualChannels { channels: virtual_channels });
+        let of_routing = routing.virtual_channels();
+        if of_routing == 0 || of_routing > 32 {
+            return Err(SettingsError::VirtualChannels { channels: of_routing });
         }
+        let of_kernels = if has_kernels { MemoryClass::ALL.len() as u8 } else { 0 };
+        let virtual_channels = of_routing.max(of_kernels);
         let fabric = system.fabric();
         for switch in 0..fabric.map_or(0, Fabric::switches) {
             let ports = fabric.map_or(0, |fabric| fabric.outgoing(switch).len());
@@ -142,7 +172,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         for (line, channel) in lines.iter().zip(channels) {
             let latency = channel.latency.0;
             let trip = settings.round_trip(line.full, line.delay, latency);
-            credits.add(latency, settings.buffer_behind(trip));
+            credits.add(latency, |_| settings.buffer_behind(trip));
         }
         let ports = fabric.map_or(0, Fabric::nodes);
         let inside = Insides::new(system)?;
@@ -159,6 +189,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             settings,
             routing,
             virtual_channels,
+            has_kernels,
             arbitration,
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues: Queues::default(),
@@ -277,7 +308,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     /// What must hold between any two events: a credit is held for each packet that is in a
     /// buffer or on its way to it, and for nothing else.
     pub(super) fn credits_match_packets(&self) -> bool {
-        let virtual_channels = usize::from(self.routing.virtual_channels());
+        let virtual_channels = usize::from(self.virtual_channels);
         let mut packets = vec![0_u16; self.state.lines.len() * virtual_channels];
         let counted = |packet: &&super::packets::Packet| {
             packet.channel != AT_SOURCE && !self.is_of_bus(packet.channel)
@@ -385,8 +416,13 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
             }
             Way::Inside(path) => {
                 let server = self.inside.place(message.source).server;
-                if let Some((sent, arrived)) = self.inside.send_whole(server, path, size, now.0) {
-                    scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(index));
+                let of_memory = message.class.memory.is_some();
+                let of = (size, of_memory);
+                if let Some((sent, arrived)) = self.inside.send_whole(server, path, of, now.0) {
+                    // Nobody asks when a line has left.
+                    if !of_memory {
+                        scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(index));
+                    }
                     scheduler.schedule(Picoseconds(arrived), PacketEvent::Deliver(index));
                 } else {
                     self.open(message.source);

@@ -1,10 +1,12 @@
 //! The packets that wait at a switch: for each channel one queue for each virtual channel and
 //! each input port, so that none waits behind another that waits for something else.
 
+use std::ops::RangeInclusive;
+
 use super::arbitration::{Candidate, Slot, WaitingQueues};
 use super::packets::{NO_PACKET, Packet, PacketIndex, Packets};
 use crate::network::outstanding::Outstanding;
-use crate::network::transport::Message;
+use crate::network::transport::{MemoryClass, Message};
 use crate::units::{Bytes, Picoseconds};
 
 /// Words of marks in a bank.
@@ -200,6 +202,10 @@ impl Bank {
     }
 }
 
+/// These virtual channels of servers carry lines of kernels, where there are any.
+pub(super) const LINES: RangeInclusive<u8> =
+    MemoryClass::Request.virtual_channel()..=MemoryClass::Answer.virtual_channel();
+
 /// A channel's queues whose first packet has a credit.
 pub(super) struct Sendable<'a, P> {
     pub(super) now: u64,
@@ -209,11 +215,32 @@ pub(super) struct Sendable<'a, P> {
     pub(super) outstanding: &'a Outstanding<P>,
     /// One bit for each virtual channel that has a credit.
     pub(super) credited: u32,
+    /// Whether kernels have virtual channels of their own ([`LINES`]). Those of one port then take one turn, the
+    /// oldest packet first, as they came.
+    pub(super) has_kernels: bool,
 }
 
 impl<P> Sendable<'_, P> {
     fn head(&self, slot: Slot) -> &Packet {
         &self.packets[self.queues.head(self.bank, slot)]
+    }
+
+    fn has_credit(&self, virtual_channel: u8) -> bool {
+        self.credited & (1 << virtual_channel) != 0
+    }
+
+    /// Whether another class of a kernel has an older packet from the same port that may go.
+    fn is_behind_another(&self, slot: Slot, virtual_channel: u8) -> bool {
+        if !self.has_kernels || !LINES.contains(&virtual_channel) {
+            return false;
+        }
+        let port = slot - self.bank.slot(virtual_channel, 0);
+        let own = self.head(slot).created;
+        LINES.filter(|other| *other != virtual_channel && self.has_credit(*other)).any(|other| {
+            let there = self.bank.slot(other, 0) + port;
+            let since = || self.head(there).created;
+            !self.queues.is_empty(self.bank, there) && (since(), other) < (own, virtual_channel)
+        })
     }
 }
 
@@ -226,10 +253,14 @@ impl<P> WaitingQueues for Sendable<'_, P> {
         let mut slot = self.queues.first_from(self.bank, slot)?;
         loop {
             let virtual_channel = self.bank.virtual_channel(slot);
-            if self.credited & (1 << virtual_channel) != 0 {
+            let from = if !self.has_credit(virtual_channel) {
+                self.bank.slot(virtual_channel + 1, 0)
+            } else if self.is_behind_another(slot, virtual_channel) {
+                slot + 1
+            } else {
                 return Some(slot);
-            }
-            slot = self.queues.first_from(self.bank, self.bank.slot(virtual_channel + 1, 0))?;
+            };
+            slot = self.queues.first_from(self.bank, from)?;
         }
     }
 

@@ -34,6 +34,10 @@ pub struct WiredEnds {
     pub gpus: Vec<String>,
     /// Names the CPU whose memory is the host's, for each GPU.
     pub hosts: Vec<String>,
+    /// Numbers the GPUs among the system's devices.
+    pub gpu_devices: Vec<DeviceIndex>,
+    /// Numbers those CPUs.
+    pub host_devices: Vec<DeviceIndex>,
 }
 
 /// Says why GPUs of a system cannot be wired.
@@ -134,10 +138,13 @@ pub fn between(system: &System, gpus: &[u32]) -> Result<WiredEnds, WiresError> {
         }
         wires.path(&path);
     }
+    let hosts: Vec<DeviceId> = hosts.iter().map(|cpu| system.device_at(server, *cpu)).collect();
     Ok(WiredEnds {
         wires,
         gpus: gpus.iter().map(|gpu| name(*gpu)).collect(),
-        hosts: hosts.iter().map(|cpu| system.device_name(system.device_at(server, *cpu))).collect(),
+        hosts: hosts.iter().map(|cpu| system.device_name(*cpu)).collect(),
+        gpu_devices: gpus.iter().map(|gpu| system.gpu_device(*gpu) as DeviceIndex).collect(),
+        host_devices: hosts.iter().map(|cpu| *cpu as DeviceIndex).collect(),
     })
 }
 

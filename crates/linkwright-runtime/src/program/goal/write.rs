@@ -146,6 +146,7 @@ fn statement(operation: &Operation, tags: &Tags, options: &Options) -> String {
         | Operation::Timed { .. }
         | Operation::Copy { .. }
         | Operation::Delay { .. }
+        | Operation::Kernel
         | Operation::Join
         | Operation::Enter { .. }
         | Operation::Leave { .. } => "calc 0".to_owned(),
@@ -159,6 +160,7 @@ fn check_words(program: &Program) -> Result<(), WriteError> {
             let (what, remedy) = match *what {
                 Operation::Copy { .. } => ("a copy", "leave it out, or make it a computation"),
                 Operation::Delay { .. } => ("a delay", "make it a computation"),
+                Operation::Kernel => ("a kernel in GPUs' memory", "make it a computation"),
                 Operation::Timed { .. } => ("a collective of a known time", "leave out its time"),
                 Operation::Reduce { rate: None, .. } => {
                     ("a reduction as fast as the GPU's memory", "state its rate")

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use super::gpu_kernel::ClusterKernel;
 use super::placement::Mapping;
 use crate::program::Program;
-use crate::runtime::ProgramJob;
+use crate::runtime::{GpuKernel, ProgramJob};
 use crate::units::Picoseconds;
 
 /// A program that is to run on some GPUs from some time on.
@@ -29,6 +30,8 @@ pub struct ClusterJob {
     pub deadline: Option<NonZeroU32>,
     /// How its ranks find their GPUs; `None` leaves that to whoever places all jobs.
     pub mapping: Option<Mapping>,
+    /// The kernel that its program runs, where that is one.
+    pub kernel: Option<Arc<ClusterKernel>>,
 }
 
 impl ClusterJob {
@@ -45,6 +48,7 @@ impl ClusterJob {
             priority: self.priority,
             deadline: self.deadline,
             copies_at_once: None,
+            kernel: self.kernel.clone().map(|kernel| kernel as Arc<dyn GpuKernel>),
         }
     }
 }

@@ -42,7 +42,7 @@ impl Cluster {
         }
         let opening = Opening { network: &mut network, routes: &routes };
         let planned = Planned::new(self, jobs, Some(opening), hook)?;
-        let (jobs, loads) = self.play(&mut network, jobs, &planned, observer, hook)?;
+        let (jobs, loads) = self.play(&mut network, (jobs, &[]), &planned, observer, hook)?;
         let carried = carried(&network, &loads);
         let of_fabric = system.fabric_channels();
         let (across, inside): (Vec<_>, Vec<_>) =

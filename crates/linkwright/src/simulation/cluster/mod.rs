@@ -6,7 +6,9 @@
 
 mod collectives;
 mod deadlines;
+mod gpu_kernel;
 mod job;
+mod kernel_pairs;
 mod kernels;
 mod latencies;
 pub mod links;
@@ -26,7 +28,7 @@ use thiserror::Error;
 pub(in crate::simulation) use collectives::{ClusterLowering, Opening, Planned};
 use deadlines::with_deadlines;
 
-use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named};
+use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named, shown};
 use crate::engine::Hook;
 use crate::network::packet::{
     Arbitration, ChannelStatistics, NicPolicy, PacketTrace, SettingsError,
@@ -35,7 +37,9 @@ use crate::network::routing::{AnyRouting, Nowhere, RoutingError, RoutingKind, Ta
 use crate::network::{
     CountsLoads, FlowTransport, LinkLoads, PacketNetwork, PacketSettings, Sampled,
 };
-use crate::runtime::{MpiProtocol, Observer, Outcome, ProgramJob, Runtime, RuntimeError};
+use crate::runtime::{
+    MpiProtocol, Observer, Outcome, PreparedGpuKernel, ProgramJob, Runtime, RuntimeError, validate,
+};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
 
@@ -43,6 +47,7 @@ pub use collectives::{
     CollectiveChoices, CollectiveMethod, CollectiveMethodError, CollectiveProtocol,
     MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective, PlanningError, PlanningProblem,
 };
+pub use gpu_kernel::{ClusterKernel, KernelChoices, KernelSource, inside_of};
 pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use load::{TrafficError, TrafficOutcome};
@@ -69,6 +74,9 @@ impl Named for Fidelity {
     const NAMED: &'static [(&'static str, Self)] =
         &[("packet", Self::Packet), ("flow", Self::Flow), ("fluid", Self::Fluid)];
 }
+
+/// Holds a job's kernel, ready for its GPUs, if the job has one.
+type PreparedKernel = Option<Box<dyn PreparedGpuKernel>>;
 
 /// A system that jobs run on.
 #[derive(Debug, Clone)]
@@ -135,6 +143,25 @@ pub enum ClusterError {
     Runtime(#[from] RuntimeError),
     /// Programs as fluids.
     NotFluid,
+    /// A job runs a kernel in GPUs' memory over a network without packets.
+    KernelNotPackets {
+        /// Names the job.
+        job: String,
+        /// Says how the network is simulated.
+        fidelity: Fidelity,
+    },
+    /// A job runs a kernel in GPUs' memory beside a PCIe bus with classes of traffic.
+    KernelOverBus {
+        /// Names the job.
+        job: String,
+    },
+    /// A kernel that cannot run on its GPUs.
+    Kernel {
+        /// Names the job.
+        job: String,
+        /// Says why, with a remedy.
+        told: Diagnosis,
+    },
 }
 
 impl Diagnose for ClusterError {
@@ -148,6 +175,18 @@ impl Diagnose for ClusterError {
                 Diagnosis::of("collectives under nccl's protocol go over flows")
                     .remedy("take the fidelity `flow`, or the protocol `mpi` for collectives")
             }
+            Self::KernelNotPackets { job, fidelity } => Diagnosis::of(format!(
+                "the kernel of job `{}` sends lines of 64 bytes, which are packets, and the fidelity is `{}`",
+                shown(job),
+                fidelity.name()
+            ))
+            .remedy("use `packet`"),
+            Self::KernelOverBus { job } => Diagnosis::of(format!(
+                "the kernel of job `{}` has virtual channels of its own, and so has `[pcie]`",
+                shown(job)
+            ))
+            .remedy("leave one of the two out"),
+            Self::Kernel { job, told } => told.clone().within(format!("job `{}`", shown(job))),
             Self::NotFluid => Diagnosis::of(
                 "programs are played from end to end, and `fluid` is a rate of jobs that repeat an \
                  iteration",
@@ -203,6 +242,7 @@ impl Cluster {
         let given = with_deadlines(jobs, self.settings.pcie.as_ref());
         let jobs = given.as_deref().unwrap_or(jobs);
         let routing = self.routing()?;
+        let kernels = self.prepared_kernels(jobs)?;
         if self.collectives.are_kernels() {
             return match self.fidelity {
                 Fidelity::Packet => Err(ClusterError::KernelsAsPackets),
@@ -213,17 +253,16 @@ impl Cluster {
         let planned = Planned::new(self, jobs, None, hook)?;
         match self.fidelity {
             Fidelity::Packet => {
-                let mut network = PacketNetwork::new(
-                    &self.system,
-                    self.settings,
-                    routing,
-                    self.nic,
-                    self.arbitration,
-                )?;
+                let has_kernels = kernels.iter().any(Option::is_some);
+                let make =
+                    if has_kernels { PacketNetwork::for_kernels } else { PacketNetwork::new };
+                let mut network =
+                    make(&self.system, self.settings, routing, self.nic, self.arbitration)?;
                 if let Some(trace) = trace.take() {
                     network = network.with_trace(trace);
                 }
-                let (jobs, loads) = self.play(&mut network, jobs, &planned, observer, hook)?;
+                let (jobs, loads) =
+                    self.play(&mut network, (jobs, &kernels), &planned, observer, hook)?;
                 *trace = network.take_trace();
                 Ok(ClusterOutcome {
                     events: jobs.events,
@@ -239,7 +278,8 @@ impl Cluster {
             Fidelity::Flow => {
                 let mut network =
                     FlowTransport::new(&self.system, self.settings, routing, self.nic)?;
-                let (jobs, loads) = self.play(&mut network, jobs, &planned, observer, hook)?;
+                let (jobs, loads) =
+                    self.play(&mut network, (jobs, &[]), &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     events: jobs.events,
                     jobs,
@@ -253,10 +293,29 @@ impl Cluster {
         }
     }
 
+    /// Makes the kernels of jobs ready for their GPUs.
+    fn prepared_kernels(&self, jobs: &[ProgramJob]) -> Result<Vec<PreparedKernel>, ClusterError> {
+        let prepared = |job: &ProgramJob| {
+            let Some(kernel) = &job.kernel else { return Ok(None) };
+            let name = || job.name.clone();
+            validate(job, self.gpus())?;
+            if self.fidelity != Fidelity::Packet {
+                let fidelity = self.fidelity;
+                return Err(ClusterError::KernelNotPackets { job: name(), fidelity });
+            }
+            if self.settings.pcie.is_some() {
+                return Err(ClusterError::KernelOverBus { job: name() });
+            }
+            let prepared = kernel.prepare(&self.system, &job.mapping);
+            prepared.map(Some).map_err(|told| ClusterError::Kernel { job: name(), told })
+        };
+        jobs.iter().map(prepared).collect()
+    }
+
     fn play<T: CountsLoads>(
         &self,
         network: &mut T,
-        jobs: &[ProgramJob],
+        (jobs, kernels): (&[ProgramJob], &[PreparedKernel]),
         planned: &Planned,
         observer: &mut impl Observer,
         hook: Hook<'_>,
@@ -266,6 +325,7 @@ impl Cluster {
         let gpus = self.gpus();
         let runtime =
             Runtime::observed(&mut network, gpus, jobs, self.protocol, lowering, observer)?;
+        let runtime = runtime.with_kernels(kernels.iter().map(Option::as_deref).collect());
         let outcome = match self.collectives.own_protocol {
             Some(Chosen(own)) => runtime.with_protocol(own.begin()).run(hook),
             None => runtime.run(hook),

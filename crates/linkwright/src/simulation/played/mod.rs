@@ -220,10 +220,7 @@ fn play_on<'r, T: Carries<'r> + CountsLoads>(
     }
     engine.run(&mut shared)?;
     let plans = shared.runtime.lowering_mut().plans.made();
-    let Shared { queue, runtime, exposed, kept, .. } = shared;
-    drop(runtime);
-    let records = queue.into_records();
-    let exposed = records.iter().map(|record| exposed[record.job]).collect();
+    let (records, exposed, kept) = shared.ended();
     let end = records.iter().map(|record| record.finish).max().unwrap_or_default();
     let loads = network.finished(end);
     Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations: kept.unwrap_or_default() })
@@ -353,6 +350,14 @@ impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
 }
 
 impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
+    /// What became of the jobs, the share of each one's run time in which it only communicated, and the loads that were
+    /// kept.
+    fn ended(self) -> (Vec<JobRecord>, Vec<Option<f64>>, Option<Vec<ChannelLoads>>) {
+        let records = self.queue.into_records();
+        let exposed = records.iter().map(|record| self.exposed[record.job]).collect();
+        (records, exposed, self.kept)
+    }
+
     /// Takes up which programs have ended.
     fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
         while let Some(index) = self.runtime.next_end() {
@@ -481,6 +486,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
             priority: written.priority,
             deadline: written.deadline,
             copies_at_once: None,
+            kernel: None,
         };
         let done = self.queue.done();
         runtime::validate(&of_runtime, self.system.gpus()).map_err(|error| self.fault(error))?;

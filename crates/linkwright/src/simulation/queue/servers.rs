@@ -111,8 +111,9 @@ mod tests {
 
     #[test]
     fn jobs_of_several_servers_are_split_by_what_is_free() {
-        let split =
-            |choice: ServerChoice, size| choice.split([3, 8, 0, 2, 8].into_iter(), &[None; 5], size);
+        let split = |choice: ServerChoice, size| {
+            choice.split([3, 8, 0, 2, 8].into_iter(), &[None; 5], size)
+        };
         assert_eq!(split(ServerChoice::FirstFit, 12), [(0, 3), (1, 8), (3, 1)]);
         assert_eq!(split(ServerChoice::Pack, 10), [(1, 8), (3, 2)]);
         assert_eq!(split(ServerChoice::Pack, 19), [(0, 3), (1, 8), (4, 8)]);

@@ -194,6 +194,7 @@ fn advance(
             Operation::Reduce { .. }
             | Operation::Copy { .. }
             | Operation::Delay { .. }
+            | Operation::Kernel
             | Operation::Timed { .. } => {
                 unreachable!("LogGP knows of messages and computation alone")
             }

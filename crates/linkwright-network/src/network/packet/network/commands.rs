@@ -57,8 +57,14 @@ impl<R: Routing> PacketNetwork<'_, R> {
         self.bus.as_ref().is_some_and(|bus| bus.line(channel).is_some())
     }
 
-    /// The virtual channel of a message's packets on a channel of the bus; of others the first.
+    /// The virtual channel of a message's packets on a channel of the bus; of others the first, or that of a
+    /// kernel's class.
     pub(super) fn class_on(&self, channel: ChannelId, index: PacketIndex) -> u8 {
+        if self.has_kernels
+            && let Some(class) = self.outstanding[self.packets[index].message].message.class.memory
+        {
+            return class.virtual_channel();
+        }
         let (Some(bus), Some(opened)) = (&self.bus, self.inside.opened(channel)) else { return 0 };
         if bus.line(channel).is_none() {
             return 0;

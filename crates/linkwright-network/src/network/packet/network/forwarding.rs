@@ -12,6 +12,7 @@ use crate::network::paths::Way;
 use crate::network::routing::{Hop, PacketRoute, Routing};
 use crate::network::transport::MessageIndex;
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
+use crate::system::server::Link;
 use crate::units::{Bytes, Picoseconds};
 
 impl<R: Routing> PacketNetwork<'_, R> {
@@ -245,6 +246,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             packets: &self.packets,
             outstanding: &self.outstanding,
             credited,
+            has_kernels: self.has_kernels,
         };
         let Some(slot) = self.arbitration.choose(&mut line.memory, &sendable) else {
             self.wait_for_credit(channel, !credited, scheduler);
@@ -284,7 +286,10 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let line = &self.state.lines[channel as usize];
         let opened = self.inside.opened(channel);
         let is_copied = |_: &Opened| self.outstanding[packet.message].message.by_copy_engine;
-        let length = if let Some(Opened { copied, .. }) = opened.filter(is_copied) {
+        let length = if let Some(link) = self.link_of_line(packet.message, opened) {
+            let wire = link.kind.packet_format().on_the_wire(u64::from(packet.size));
+            serialisation(wire, link.total_bandwidth())
+        } else if let Some(Opened { copied, .. }) = opened.filter(is_copied) {
             serialisation(u64::from(packet.size), copied)
         } else if u64::from(packet.size) == self.settings.packet_size.0 {
             line.full
@@ -294,6 +299,13 @@ impl<R: Routing> PacketNetwork<'_, R> {
             serialisation(u64::from(packet.size), bandwidth)
         };
         self.carry(index, channel, virtual_channel, length, scheduler)
+    }
+
+    /// Gives the link of a server's channel that a message of a kernel's caches crosses; None of any other message.
+    fn link_of_line(&self, message: MessageIndex, opened: Option<Opened>) -> Option<&Link> {
+        let opened = opened.filter(|_| self.has_kernels)?;
+        self.outstanding[message].message.class.memory?;
+        self.inside.link(opened.at)
     }
 
     /// Puts a packet on a channel for so long; returns when its last byte has left.

@@ -7,7 +7,7 @@
 
 use super::super::nic::{NetworkInterface, NicPolicy};
 use super::super::packets::{INSIDE, TO_NODE};
-use super::super::queues::Bank;
+use super::super::queues::{Bank, LINES};
 use super::super::settings::serialisation;
 use super::PacketNetwork;
 use super::line::Line;
@@ -58,8 +58,20 @@ impl<R: Routing> PacketNetwork<'_, R> {
                 ..Line::REST
             };
             let credit = opened.latency.0;
-            let trip = self.settings.round_trip(line.full, line.delay, credit);
-            self.state.credits.add(credit, self.settings.buffer_behind(trip));
+            let of_kernel = |bytes: u64| {
+                let wire = link.kind.packet_format().on_the_wire(bytes);
+                serialisation(wire, link.total_bandwidth())
+            };
+            // A kernel's pages cross at the peak, which is more than copies reach.
+            let pages = of_kernel(self.settings.packet_size.0).min(line.full);
+            let fastest = if self.has_kernels { pages } else { line.full };
+            let trip = |packet: u64| self.settings.round_trip(packet, line.delay, credit);
+            let packets = self.settings.buffer_behind(trip(fastest));
+            let lines = self.settings.lines_behind(packets, trip(of_kernel(1)));
+            let is_of_lines = |channel: u8| self.has_kernels && LINES.contains(&channel);
+            self.state
+                .credits
+                .add(credit, |channel| if is_of_lines(channel) { lines } else { packets });
             self.state.lines.push(line);
             self.state.load.push(0);
         }

@@ -21,7 +21,7 @@ impl State {
         let at_once = packet.saturating_mul(2 * links as u64);
         let delay = serialisation(at_once, bandwidth);
         self.lines.push(Line { delay, ..Line::REST });
-        self.credits.add(0, 0);
+        self.credits.add(0, |_| 0);
         self.load.push(0);
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::Scheduler;
 use crate::network::outstanding::Transfer;
 use crate::network::paths::{PathIndex, Way};
 use crate::network::routing::Routing;
-use crate::network::transport::{DeviceIndex, MessageIndex};
+use crate::network::transport::{DeviceIndex, MemoryClass, MessageIndex};
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
 use crate::units::Picoseconds;
 
@@ -20,6 +20,10 @@ impl<R: Routing> PacketNetwork<'_, R> {
         message: MessageIndex,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
+        if let Some(class) = self.outstanding[message].message.class.memory {
+            self.send_of_memory(message, class, scheduler);
+            return;
+        }
         if self.bus.is_some() && !self.inside.is_of_nodes() {
             self.begin_command(message);
         }
@@ -38,6 +42,29 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.send_when_free(channel, scheduler);
         } else {
             self.pull(interface, scheduler);
+        }
+    }
+
+    /// Puts a message of a kernel's caches into the queue of its class at its source, as one packet. No copy engine
+    /// has a part in it. A page is as many packets as any other message.
+    fn send_of_memory(
+        &mut self,
+        message: MessageIndex,
+        class: MemoryClass,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
+        let transfer = &self.outstanding[message];
+        let server = self.inside.place(transfer.message.source).server;
+        let Way::Inside(path) = transfer.progress.way else { return };
+        let first = self.inside.number(server, self.inside.channels(server, path)[0]);
+        let is_page = class == MemoryClass::Page;
+        let most = if is_page { self.settings.packet_size.0 } else { u64::from(u32::MAX) };
+        loop {
+            let (index, left) = self.make_packet(message, AT_SOURCE, most);
+            self.wait_at_source(first, index, scheduler);
+            if left.0 == 0 {
+                return;
+            }
         }
     }
 
@@ -122,6 +149,10 @@ impl<R: Routing> PacketNetwork<'_, R> {
         sent: u64,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
+        if self.outstanding[message].message.class.memory.is_some() {
+            // Nobody asks when it has left, and nothing of its source waits for that.
+            return;
+        }
         let progress = &mut self.outstanding[message].progress;
         progress.at_source -= 1;
         let inside = matches!(progress.way, Way::Inside(_));
