@@ -138,6 +138,10 @@ def test_a_run_over_a_machine_s_links_is_pickled() -> None:
             "a machine's links lead to no memory that GPUs share, as `tsm-wt-c-rc` has it; take "
             "rdma, hmg, g-tsc, zero-copy, unified",
         ),
+        (
+            "gpu run mt --machine mgpu-tsm --memory tsm-wt-c-rc --shared-bandwidth 64",
+            "--shared-bandwidth changes nothing: the links of mgpu-tsm say how fast",
+        ),
         ("gpu run mt --on 0,1", "--on is of a machine; give --machine, too."),
         ("gpu run mt --without GPU0", "--without is of a machine; give --machine, too."),
         (

@@ -146,6 +146,12 @@ def check_heeded(
     given = {"shared_bandwidth": shared_bandwidth, **leases}
     for setting, default in DEFAULTS.items():
         if given[setting] != default and setting not in heeded:
+            machine = systems[0].machine
+            if setting == "shared_bandwidth" and machine is not None:
+                raise typer.BadParameter(
+                    f"--shared-bandwidth changes nothing: the links of {machine.name} say how fast "
+                    "their way to shared memory is; leave it out, or change these links."
+                )
             heeding = [name for name in MEMORY if setting in GpuSystem(memory=name).heeds]  # type: ignore[arg-type]
             kinds = ", ".join(dict.fromkeys(system.memory for system in systems))
             option = f"--{setting.replace('_', '-')}"
