@@ -265,3 +265,14 @@ def test_less_bandwidth_to_shared_memory_takes_longer() -> None:
     assert "shared_bandwidth" not in system.heeds
     with pytest.raises(SimulationError, match="no memory that GPUs share"):
         GpuSystem(machine=shared, memory="tsm-wt-c-rc", without=["memory"])
+
+
+def test_a_kernel_is_a_job_of_a_replay() -> None:
+    system = load_system("dgx1-v100")
+    job = GpuSystem("r9-nano", machine=system, on=[0, 3]).job("mt", 128, name="transpose")
+    assert (job.name, job.program.name, job.ranks, job.mapping) == ("transpose", "mt", 2, [0, 3])
+    assert pickle.loads(pickle.dumps(job)) == job
+    by_itself = GpuSystem("r9-nano", machine=system, on=[0, 3]).run("mt", 128, data=False)
+    assert system.replay([job]).times[0] == pytest.approx(by_itself.time, rel=0.02)
+    with pytest.raises(SimulationError, match="lines of 64 bytes, which are packets"):
+        system.replay([job], fidelity="flow")
