@@ -131,7 +131,7 @@ def training(folder: Path) -> list[dict[str, object]]:
 
 
 def cluster(folder: Path) -> dict[str, list[Parts]]:
-    """Plays the cluster's day: jobs in servers as clusters are run and otherwise, and its default stack."""
+    """Plays the cluster's day as clusters are run and otherwise, and under its default stack."""
     choices: dict[str, Settings] = {
         PAPERS: {},
         "first-fit": {"allocation.servers": "first-fit"},

@@ -44,7 +44,7 @@ pub trait SteppedRun {
 /// Hands events on to GPUs.
 ///
 /// It does so by a scheduler of another type. The compiler makes a second copy of the model for that, and one loop
-/// for each: shared by two loops, neither has the model within it, and a run takes 1.15 times as long.
+/// for each. Shared by two loops, neither would have the model within it. A run would take 1.15 times as long.
 struct Steps<'w, P: CoherenceProtocol>(Gpus<'w, P>);
 
 impl<P: CoherenceProtocol> Model for Steps<'_, P> {

@@ -40,26 +40,26 @@ pub enum SimulationError {
         /// The healthy GPUs of one server at most.
         gpus: usize,
     },
-    /// A job that wants so many servers as it can never have.
+    /// A job wants a number of servers that it can never have.
     NoSuchServers {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The GPUs asked for.
+        /// Counts the GPUs asked for.
         size: usize,
-        /// The servers asked for.
+        /// Counts the servers asked for.
         wanted: usize,
-        /// How many there are.
+        /// Counts those that there are.
         servers: usize,
-        /// The healthy GPUs of one server at most.
+        /// Counts the healthy GPUs that one server has at most.
         most: usize,
     },
-    /// What a job trains cannot be trained where it is.
+    /// A job trains what its GPUs cannot train.
     TrainingOf {
-        /// The job.
+        /// Names the job.
         job: String,
-        /// The network.
+        /// Names the network.
         network: String,
-        /// Why.
+        /// Says why.
         error: Box<TrainingError>,
     },
     /// Two jobs of one name.
@@ -199,8 +199,8 @@ impl Diagnose for SimulationError {
             ))
             .remedy("let it be played, since the formula knows nothing of links between servers"),
             Self::NoSuchServers { job, size, wanted, servers, most } => Diagnosis::of(format!(
-                "job `{}` asks for {size} GPUs on {wanted} servers, and there are {servers} of at most {most} GPUs that \
-                 are healthy",
+                "job `{}` asks for {size} GPUs on {wanted} servers, and the {servers} servers have at most {most} \
+                 healthy GPUs",
                 shown(job)
             ))
             .remedy(format!(

@@ -48,7 +48,7 @@ pub(super) fn alone(
     choices.iter().enumerate().map(of_choice).collect()
 }
 
-/// Keys below it make one network, of which no part has a meaning without the others.
+/// Keys below it make one network. None has a meaning without the others.
 const TOGETHER: &str = "system.network";
 
 /// Lists the choices that keys are: each its own, but for those of one network.

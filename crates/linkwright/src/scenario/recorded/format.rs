@@ -54,7 +54,7 @@ pub struct AccountedJob<'a> {
     pub lasted: Position,
     /// Which workload it ran, where the text says so.
     pub workload: Option<Written<'a>>,
-    /// It was on so many servers, where the text says so.
+    /// Counts the servers that it was on, where the text says so.
     pub servers: Option<u32>,
     /// Whether it had its servers for itself.
     pub exclusive: bool,

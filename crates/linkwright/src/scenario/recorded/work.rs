@@ -183,7 +183,7 @@ impl Room {
         Self { servers: system.servers(), largest: largest.unwrap_or(1).max(1) }
     }
 
-    /// The number of servers next to what is wanted that so many GPUs can have an even share of.
+    /// Gives the number of servers next to the wanted one that a job can have even shares on.
     fn servers_for(&self, wanted: u32, gpus: u32) -> u32 {
         let most = self.servers.min(gpus).max(1);
         wanted.clamp(gpus.div_ceil(self.largest).clamp(1, most), most)

@@ -350,8 +350,8 @@ impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
 }
 
 impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
-    /// What became of the jobs, the share of each one's run time in which it only communicated, and the loads that were
-    /// kept.
+    /// Gives the records of jobs, the share of each one's run time in which it only communicated, and the loads that
+    /// were kept.
     fn ended(self) -> (Vec<JobRecord>, Vec<Option<f64>>, Option<Vec<ChannelLoads>>) {
         let records = self.queue.into_records();
         let exposed = records.iter().map(|record| self.exposed[record.job]).collect();

@@ -66,9 +66,8 @@ impl Queue<'_> {
     }
 
     /// Says when and where the job can start if nothing else does, and how many GPUs are spare
-    /// there then. It gives the servers that are ready first, as many as the job wants, and all of them
-    /// for a job that may have GPUs of any, which only needs as many. It gives the GPUs themselves that a
-    /// job names.
+    /// there then. It gives the servers that are ready first, as many as the job wants. A job that may have
+    /// GPUs of any only needs as many, and it gives all servers. It gives the GPUs themselves that a job names.
     fn reservation(&self, job: usize) -> (Picoseconds, Reserved, usize) {
         if let Some(wanted) = self.named.get(job) {
             return (self.all_free(wanted), Reserved::Gpus(wanted.to_vec()), 0);

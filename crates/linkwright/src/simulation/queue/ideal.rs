@@ -9,8 +9,8 @@ use crate::simulation::error::SimulationError;
 use crate::units::Bandwidth;
 
 impl Queue<'_> {
-    /// The most aggregated bandwidth that a job's pattern can have on the idle system: in one server, and else in as few
-    /// as it fits in.
+    /// Gives the most aggregated bandwidth that a job's pattern can have on the idle system. It is in one server, or
+    /// else in as few as it fits in.
     pub(super) fn ideal<E>(
         &mut self,
         job: usize,
@@ -23,7 +23,7 @@ impl Queue<'_> {
         Ok(Bandwidth(whole))
     }
 
-    /// The most that a pattern of so many GPUs of a job can have on any of the servers, idle.
+    /// Gives the most that a pattern of some of a job's GPUs can have on any of the servers, idle.
     fn ideal_of_part<E>(
         &mut self,
         (job, size): (usize, usize),
@@ -52,7 +52,7 @@ impl Queue<'_> {
     }
 }
 
-/// How many GPUs a job has of each server where it has as few servers as can be, of so many GPUs.
+/// Counts the GPUs that a job has of each server where it has as few servers as can be.
 pub(super) fn best_parts(gpus: usize, largest: usize) -> impl Iterator<Item = usize> {
     let largest = largest.max(1);
     let rest = Some(gpus % largest).filter(|rest| *rest > 0);

@@ -128,7 +128,7 @@ pub(super) struct Queue<'a> {
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
-    /// Most aggregated bandwidth on any idle server, by the pattern's shape and its size.
+    /// Keeps the most aggregated bandwidth on any idle server, by the pattern's shape and its size.
     ideal: BTreeMap<PatternKey, Bandwidth>,
     finished: u64,
     ends: Ends,
@@ -138,7 +138,7 @@ pub(super) struct Queue<'a> {
     between: Bandwidth,
     /// Holds the GPUs of jobs that name theirs.
     named: NamedGpus,
-    /// The leaf of the fabric that each server is on.
+    /// Names the leaf of the fabric that each server is on.
     leaves: Vec<Option<SwitchId>>,
     /// Lets one job run at a time.
     is_alone: bool,
@@ -340,7 +340,7 @@ impl<'a> Queue<'a> {
         self.choose_shares(job, shares, scheduler)
     }
 
-    /// What the policy gives the job of so many GPUs of each of these servers.
+    /// Lets the policy choose the job's GPUs in each of these servers.
     fn choose_shares<E>(
         &self,
         job: usize,
@@ -369,8 +369,8 @@ impl<'a> Queue<'a> {
         self.servers[*server].0.pattern_bandwidth(pattern, placement)
     }
 
-    /// Gives the bandwidth by the sound model of all that a job got, GB/s: that of its slowest part, and between servers
-    /// what the narrowest server can send. None where its GPUs have nothing to say to one another.
+    /// Gives the bandwidth by the sound model of all that a job got, GB/s. It is that of its slowest part, or what the
+    /// narrowest server can send to others where that is less. None where its GPUs have nothing to say to one another.
     fn sound_bandwidth_of(&self, job: usize, choice: &Choice) -> Option<f64> {
         let speaks = |part: &&(usize, Selection)| {
             !self.pattern(job, part.1.chosen.placement.len()).edges().is_empty()
@@ -387,7 +387,7 @@ impl<'a> Queue<'a> {
         self.ends == Ends::Played && (is_larger || self.choice.may_split())
     }
 
-    /// On how many servers a job wants an even share each; none where it takes what it gets.
+    /// Counts the servers that a job wants even shares on; None where it takes what it gets.
     fn wanted_servers(&self, job: usize) -> Option<usize> {
         wanted_servers(&self.jobs[job], self.choice, self.largest)
     }
@@ -398,7 +398,7 @@ impl<'a> Queue<'a> {
         self.jobs[job].exclusive || is_whole && self.jobs[job].gpus as usize >= self.largest
     }
 
-    /// How many GPUs of each server a job may have.
+    /// Counts the GPUs of each server that a job may have.
     fn free_for(&self, job: usize) -> impl Iterator<Item = usize> {
         let is_exclusive = self.is_exclusive(job);
         self.servers.iter().map(move |(_, state)| {
@@ -536,7 +536,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// On how many servers a job wants an even share each, where the largest has so many GPUs.
+/// Counts the servers that a job wants even shares on, where the largest has `largest` GPUs.
 fn wanted_servers(job: &Job, choice: ServerChoice, largest: usize) -> Option<usize> {
     let own = job.servers_wanted.map(|wanted| wanted as usize);
     let is_whole = choice == ServerChoice::Whole && job.gpus as usize >= largest;

@@ -22,7 +22,7 @@ pub enum ServerChoice {
     /// The one with the most free GPUs, so that jobs share servers with few others. A job that none has
     /// room for takes GPU by GPU where the most are free.
     Spread,
-    /// As clusters are run: a job of a server's size or more takes servers that nobody else is on, as few as can be, and
+    /// As clusters are run. A job of a server's size or more takes servers that nobody else is on, as few as can be. It
     /// shares them with nobody. Any other takes the one server with the fewest free GPUs that has room. Both wait for it.
     Whole,
 }
@@ -56,8 +56,8 @@ impl ServerChoice {
         matches!(self, Self::Pack | Self::Spread)
     }
 
-    /// How many of `size` GPUs to take of which servers, of all by how many they have free, in their order;
-    /// none where too few are free. Of servers that are equal those are taken that are on a leaf with the others.
+    /// Says how many of `size` GPUs to take of which servers, in their order. `free` counts what each has. Nothing is
+    /// given where too few are free. Equal servers are taken that are on a leaf with the others.
     pub(super) fn split(
         self,
         free: impl Iterator<Item = usize>,

@@ -1,4 +1,4 @@
-//! Jobs that want so many servers, an even share of each, and where the fabric joins these nearest.
+//! Shares jobs out evenly to a number of servers that they want, where the fabric joins these nearest.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::system::System;
 use crate::system::fabric::SwitchId;
 
-/// Gives even shares of a job's GPUs on so many servers, the largest first.
+/// Gives even shares of a job's GPUs on a number of servers, the largest first.
 pub(super) fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize> {
     let (each, more) = (gpus / servers, gpus % servers);
     (0..servers).map(move |at| each + usize::from(at < more))
@@ -23,9 +23,9 @@ pub(super) fn leaves(system: &System) -> Vec<Option<SwitchId>> {
     (0..system.servers()).map(leaf).collect()
 }
 
-/// Shares a job out to so many servers, each with room for the largest share, of all by how many GPUs they have for it;
-/// none where too few have that room. It takes the fewest leaves that it can, of one leaf that with the least room for
-/// others, and on each the fullest servers.
+/// Shares a job out to a number of servers. Each has room for the largest share. `free` counts the GPUs that each
+/// has for it. Nothing is given where too few have that room. It takes the fewest leaves that it can, and of single
+/// leaves the one with the fewest such servers. On each it takes the fullest servers.
 pub(super) fn shared_out(
     free: impl Iterator<Item = usize>,
     leaves: &[Option<SwitchId>],
@@ -73,7 +73,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever is shared out has all of its GPUs on so many servers with room, and shares that differ by one at most.
+        /// A job that is shared out has all of its GPUs, on servers with room. Its shares differ by one at most.
         #[test]
         fn shares_are_even_and_there(
             free in proptest::collection::vec(0_usize..9, 1..12), gpus in 1_usize..40, servers in 1_usize..6,

@@ -270,7 +270,7 @@ impl LoweredSchedule {
         Self { kernel, paths, ..self.clone() }
     }
 
-    /// How many pieces so many bytes in chunks of at most `chunk` are.
+    /// Counts the pieces that `size` is cut into in chunks of at most `chunk`.
     pub(super) fn count(&self, size: Bytes, chunk: Bytes) -> u128 {
         let longest = self.kernel.steps.iter().map(|linked| u64::from(linked.step.count)).max();
         let run = u128::from(size.0 / self.shards) * u128::from(longest.unwrap_or(1));

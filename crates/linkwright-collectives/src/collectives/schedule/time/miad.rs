@@ -25,8 +25,8 @@ const FIRST: u64 = 64 << 10;
 /// The first chunk to be tried is the least of those that double from [`FIRST`] which cuts data into no more pieces.
 const MOST_AT_FIRST: u128 = 64;
 
-/// So many chunks in a row that are slower end the halving: pieces of one length seldom fill the last round, so that
-/// times do not fall evenly.
+/// Halving ends at the second chunk in a row that is slower. Pieces seldom fill the last round, so that times do not
+/// fall evenly.
 const MISSES: u32 = 2;
 
 /// Steps back after the last doubling: quarters of what it added.
