@@ -7,6 +7,7 @@
 mod collectives;
 mod deadlines;
 mod gpu_kernel;
+mod inside;
 mod job;
 mod kernel_pairs;
 mod kernels;
@@ -47,7 +48,8 @@ pub use collectives::{
     CollectiveChoices, CollectiveMethod, CollectiveMethodError, CollectiveProtocol,
     MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective, PlanningError, PlanningProblem,
 };
-pub use gpu_kernel::{ClusterKernel, KernelChoices, KernelSource, inside_of};
+pub use gpu_kernel::{ClusterKernel, KernelChoices, KernelSource};
+pub use inside::inside_of;
 pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use load::{TrafficError, TrafficOutcome};

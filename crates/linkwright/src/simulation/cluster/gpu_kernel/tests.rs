@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::engine::Random;
 use crate::network::MemoryClass;
+use crate::system::gpus;
 use crate::system::presets::preset;
 
 /// Delivers messages after times by chance; those of one pair and class in their order, as a virtual channel does.
