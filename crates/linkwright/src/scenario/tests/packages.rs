@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 
 use super::*;
+use crate::scenario::comparison::{ComparedOutcome, Comparison, ComparisonOptions};
 use crate::simulation::heat::PackageHeat;
 use crate::simulation::power::{GpuPower, Held, held_by_day, powers};
 use crate::thermal::Floorplan;
@@ -61,6 +62,24 @@ fn energy_in_is_heat_out_over_a_day() {
         assert!((gpu.mean_power - by_hand).abs() < 1e-9);
         assert!(gpu.temperatures.maximum > 45.0);
     }
+}
+
+/// A comparison keeps of each run what a day by itself shows.
+#[test]
+fn a_run_of_a_comparison_has_the_heat_of_its_day() {
+    let given = Given { text: DAY.to_owned(), file: "s.toml".to_owned(), ..Given::default() };
+    let options = ComparisonOptions { seeds: Some(2), ..Default::default() };
+    let comparison = Comparison::new(given, options).unwrap();
+    let mut played = comparison.runs().map(|run| {
+        let found = comparison.play(run, &files(PACKAGE), &mut |_| ControlFlow::Continue(()));
+        let ComparedOutcome::Day(day) = found.unwrap() else { panic!("jobs of GPUs") };
+        day.heat.expect("a package is observed")
+    });
+    let [first, second] = [played.next().unwrap(), played.next().unwrap()];
+    let built = read(DAY).unwrap().build(&files(PACKAGE)).unwrap();
+    assert_eq!(first, heat(DAY, of_day).summary(&built.cluster.system));
+    assert!(first != second && (second.energy - second.heat).abs() <= 1e-9 * second.energy);
+    assert_eq!(first.others, ["CPU", "HBM0", "HBM1", "HBM2", "HBM3"]);
 }
 
 #[test]
