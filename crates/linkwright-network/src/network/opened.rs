@@ -69,6 +69,14 @@ pub(in crate::network) struct Opened {
     pub(in crate::network) latency: Picoseconds,
 }
 
+impl Opened {
+    /// How fast packets of a kernel's messages cross its link, their headers with their data: full ones carry what copy
+    /// engines reach, as over [wires](super::wires).
+    pub(in crate::network) fn line(&self, link: &Link) -> Bandwidth {
+        link.kind.packet_format().line(self.copied).min(link.total_bandwidth())
+    }
+}
+
 /// What a model of the network keeps of the insides of servers. Its channels are numbered behind
 /// those of the fabric, in the order in which they are made.
 #[derive(Debug, Clone)]

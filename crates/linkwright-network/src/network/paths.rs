@@ -487,7 +487,7 @@ impl<'a> KindPaths<'a> {
         PipeHop {
             channels: vec![(channel, 1.0)],
             rate: link.total_bandwidth(),
-            peak: (link.total_bandwidth(), link.kind.packet_format()),
+            line: (link.total_bandwidth(), link.kind.packet_format()),
             latency: link.latency,
         }
     }
@@ -507,14 +507,16 @@ impl<'a> KindPaths<'a> {
                 if *part < 1.0 { rate.round() as u64 } else { self.routes.capacities()[*at].0 }
             });
             let links = || hop.iter().map(|(at, _)| self.routes.wire(*at));
-            let peaks = hop.iter().map(|(at, part)| {
-                (self.routes.wire(*at).0.bandwidth.0 as f64 / part).round() as u64
-            });
-            let peak = Bandwidth(peaks.min().unwrap_or(1).max(1));
             let kind = links().next().and_then(|(link, _)| link.kind);
             let format = kind.map_or(PacketFormat::BARE, |kind| kind.packet_format());
+            let lines = hop.iter().map(|(at, part)| {
+                let line = format.line(self.routes.copied(*at));
+                let line = line.min(self.routes.wire(*at).0.bandwidth);
+                (line.0 as f64 / part).round() as u64
+            });
+            let line = Bandwidth(lines.min().unwrap_or(1).max(1));
             hops.push(PipeHop {
-                peak: (peak, format),
+                line: (line, format),
                 channels: hop.iter().map(|(at, part)| (*at as ServerChannel, *part)).collect(),
                 rate: Bandwidth(rates.min().unwrap_or(1).max(1)),
                 latency: links().map(|(link, _)| link.latency).max().unwrap_or_default(),

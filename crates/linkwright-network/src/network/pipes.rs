@@ -18,16 +18,16 @@ pub(in crate::network) struct PipeHop {
     pub(in crate::network) channels: Vec<(ServerChannel, f64)>,
     /// Of all of them together.
     pub(in crate::network) rate: Bandwidth,
-    /// Gives the peak of all of them together, and the format of packets there.
-    pub(in crate::network) peak: (Bandwidth, PacketFormat),
+    /// Gives how fast packets cross all of them together, headers with their data, and their format.
+    pub(in crate::network) line: (Bandwidth, PacketFormat),
     pub(in crate::network) latency: Picoseconds,
 }
 
 impl PipeHop {
-    /// How long a message keeps the channels. One of a kernel's caches takes what its packets take at the peak.
+    /// How long a message keeps the channels. One of a kernel's caches takes what its packets take.
     fn time(&self, size: u64, is_memory: bool) -> u64 {
-        match self.peak {
-            (peak, format) if is_memory => serialisation(format.on_the_wire(size), peak),
+        match self.line {
+            (line, format) if is_memory => serialisation(format.on_the_wire(size), line),
             _ => serialisation(size, self.rate),
         }
     }

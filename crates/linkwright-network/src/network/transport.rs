@@ -64,7 +64,7 @@ impl MemoryClass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficClass {
     /// Gives the class of a kernel's message; None of all others. Such a message is sent at once. It takes what its
-    /// packets take at a link's peak, with what each adds.
+    /// packets take on a link, with what each adds.
     pub memory: Option<MemoryClass>,
     /// The higher first, where the network heeds it.
     pub priority: u8,

@@ -83,7 +83,7 @@ fn networks_are_played_layer_by_layer() {
         ),
         (
             "train = [\"vgg-16\"], samples = { vgg16 = 2 }",
-            "s.toml:4:44: `train` does not name this network: `2`; did you mean `vgg-16`?",
+            "s.toml:4:54: `train` does not name this network: `2`; did you mean `vgg-16`?",
         ),
         ("train = []", "s.toml:4:22: no network is named: `[]`; name some"),
         ("samples_per_gpu = 0", "s.toml:4:32: this cannot be zero"),

@@ -38,7 +38,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         (true, _) => "system.server = \"dgx2\"\njobs.generate = {}\n".to_owned(),
         (false, _) => {
             let program = match setting.key.as_ref() {
-                "program" | "workload" => "",
+                "program" | "workload" | "kernel" => "",
                 "host_copies" | "gpu_speed" | "bucket" => "workload = \"alexnet\"\n",
                 _ => "program = \"stencil4d\"\n",
             };

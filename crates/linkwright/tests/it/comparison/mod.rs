@@ -82,7 +82,7 @@ fn choices_over_seeds_come_to_what_python_s_tables_said() {
     let found = summed_up(include_str!("day.toml"), &Files::new());
     let names: Vec<&str> = found.variants.iter().map(|(name, _)| name.as_str()).collect();
     let alone = ["allocation.policies = preserve", "collectives.planner = packing"];
-    assert_eq!(names, ["preserve", alone[0], alone[1], "default", "backfilled"]);
+    assert_eq!(names, ["as-written", alone[0], alone[1], "default", "backfilled"]);
     assert_eq!(found.seeds, [3, 4, 5]);
     check(&found.runs_table(), include_str!("day-runs.csv"));
     check(&found.gains_table(), include_str!("day-gains.csv"));

@@ -286,9 +286,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let line = &self.state.lines[channel as usize];
         let opened = self.inside.opened(channel);
         let is_copied = |_: &Opened| self.outstanding[packet.message].message.by_copy_engine;
-        let length = if let Some(link) = self.link_of_line(packet.message, opened) {
+        let length = if let Some((opened, link)) = self.link_of_line(packet.message, opened) {
             let wire = link.kind.packet_format().on_the_wire(u64::from(packet.size));
-            serialisation(wire, link.total_bandwidth())
+            serialisation(wire, opened.line(link))
         } else if let Some(Opened { copied, .. }) = opened.filter(is_copied) {
             serialisation(u64::from(packet.size), copied)
         } else if u64::from(packet.size) == self.settings.packet_size.0 {
@@ -302,10 +302,14 @@ impl<R: Routing> PacketNetwork<'_, R> {
     }
 
     /// Gives the link of a server's channel that a message of a kernel's caches crosses; None of any other message.
-    fn link_of_line(&self, message: MessageIndex, opened: Option<Opened>) -> Option<&Link> {
+    fn link_of_line(
+        &self,
+        message: MessageIndex,
+        opened: Option<Opened>,
+    ) -> Option<(Opened, &Link)> {
         let opened = opened.filter(|_| self.has_kernels)?;
         self.outstanding[message].message.class.memory?;
-        self.inside.link(opened.at)
+        Some((opened, self.inside.link(opened.at)?))
     }
 
     /// Puts a packet on a channel for so long; returns when its last byte has left.

@@ -60,9 +60,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let credit = opened.latency.0;
             let of_kernel = |bytes: u64| {
                 let wire = link.kind.packet_format().on_the_wire(bytes);
-                serialisation(wire, link.total_bandwidth())
+                serialisation(wire, opened.line(link))
             };
-            // A kernel's pages cross at the peak, which is more than copies reach.
+            // A kernel's pages cross as copies do, which is more than messages reach.
             let pages = of_kernel(self.settings.packet_size.0).min(line.full);
             let fastest = if self.has_kernels { pages } else { line.full };
             let trip = |packet: u64| self.settings.round_trip(packet, line.delay, credit);
