@@ -70,8 +70,8 @@ pub(in crate::network) struct Opened {
 }
 
 impl Opened {
-    /// How fast packets of a kernel's messages cross its link, their headers with their data: full ones carry what copy
-    /// engines reach, as over [wires](super::wires).
+    /// Gives how fast packets of a kernel's messages cross its link, their headers with their data. Full ones carry what
+    /// copy engines reach, as over [wires](super::wires).
     pub(in crate::network) fn line(&self, link: &Link) -> Bandwidth {
         link.kind.packet_format().line(self.copied).min(link.total_bandwidth())
     }
