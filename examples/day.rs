@@ -2,8 +2,8 @@
 //!
 //!     cargo run --example day -- examples/shared-server.toml FOLDER
 //!
-//! `FOLDER/jobs.csv` and `FOLDER/fragments.csv` have the rows of the tables of the same names that
-//! `linkwright run examples/shared-server.toml -o FOLDER` writes as Parquet.
+//! The files of `FOLDER` have the rows of the tables of the same names that `linkwright run
+//! examples/shared-server.toml -o FOLDER` writes as Parquet.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -13,6 +13,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use linkwright::scenario::{Asked, Given, PlayedScenario, ReadyJobs, Run, Scenario, play};
+use linkwright::simulation::cluster::{links, parts};
 use linkwright::simulation::power::{gpu_energy, held_by_day, powers};
 use linkwright::simulation::tables;
 use linkwright::table::{Column, Table};
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         named.map(|name| fs::read(folder.join(&name)).map(|bytes| (name, bytes))).collect();
     let built = scenario.build(&files?)?;
     let ReadyJobs::Mix(jobs) = &built.work else { unreachable!("jobs of a mix") };
-    let [mut csv, mut fragments] = [String::new(), String::new()];
+    let mut written: BTreeMap<&str, String> = BTreeMap::new();
     for policy in &mix.policies {
         let run = Run { policy: Some(policy), ..Run::default() };
         let played = play(&scenario, &built, run, &mut |_| ControlFlow::Continue(()))?;
@@ -43,12 +44,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         let energy = gpu_energy(&powers, &held_by_day(system, &day.records));
         let rows = tables::jobs(jobs, &day.records, &system.first_gpus());
         let rows = rows.with("gpu_energy", "kWh", energy.jobs);
-        add(&mut csv, &rows, policy)?;
-        add(&mut fragments, &tables::fragments(&day.records), policy)?;
+        let mut of_day = vec![("jobs", rows), ("fragments", tables::fragments(&day.records))];
+        if let Some(loads) = &day.loads {
+            let end = day.records.iter().map(|record| record.finish).max().unwrap_or_default();
+            of_day.push(("links", links::links_of_day(system, loads, end)));
+            of_day.push(("devices", parts::devices_of_day(system, loads, end)));
+            of_day.push(("link_times", parts::link_times(system, loads, end)));
+        }
+        for (name, table) in &of_day {
+            add(written.entry(name).or_default(), table, policy)?;
+        }
     }
     fs::create_dir_all(&into)?;
-    fs::write(Path::new(&into).join("jobs.csv"), csv)?;
-    fs::write(Path::new(&into).join("fragments.csv"), fragments)?;
+    for (name, csv) in &written {
+        fs::write(Path::new(&into).join(format!("{name}.csv")), csv)?;
+    }
     Ok(())
 }
 

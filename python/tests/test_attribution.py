@@ -73,7 +73,7 @@ def test_a_comparison_tells_where_gains_come_from(tmp_path: Path) -> None:
     run = compare_scenario(written(tmp_path), attribute=True)
     assert isinstance(run, ScenarioRun)
     told = [parts for result in run.results if (parts := slowdown_parts(result)) is not None]
-    reference, other = gains(told, "preserve")
+    reference, other = gains(told, "as-written")
     assert reference.whole == 1
     assert other.ideal == pytest.approx(1, rel=1e-9)
     product = other.waiting * other.placement * other.neighbours

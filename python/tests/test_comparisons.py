@@ -147,7 +147,7 @@ def test_the_workers_of_a_dask_cluster_give_the_same(
     for file in (kept, half):
         runs = [json.loads(line)["parameters"] for line in file.read_text("utf-8").splitlines()[1:]]
         assert sorted((run["variant"], run["draw"]) for run in runs) == [
-            (variant, draw) for variant in ("default", "preserve") for draw in (0, 1)
+            (variant, draw) for variant in ("as-written", "default") for draw in (0, 1)
         ]
         # Workers need not stand in the folder of the command, but a checkpoint may move.
         assert str(tmp_path) not in file.read_text("utf-8")

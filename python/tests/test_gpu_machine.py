@@ -226,7 +226,7 @@ def test_the_dissertation_s_systems_are_machines(machine: str, benchmark: str, m
         assert "lead to no memory that GPUs share" in result.stderr
         return
     assert result.exit_code == 0, result.stderr
-    # The answer is the same, byte for byte, but that it names the machine.
+    # The answer is the same, but that it names the machine.
     own = linkwright(*words, "--preset", "r9-nano", "--gpus", "4").stdout
     named = f'"machine": "{machine}",\n  "on": [\n    0,\n    1,\n    2,\n    3\n  ],'
     assert result.stdout.replace(named, '"machine": null,\n  "on": [],') == own

@@ -94,13 +94,13 @@ def worth(played: tuple[Worth, Path]) -> Worth:
 
 def test_each_choice_is_played_alone_and_all_together(worth: Worth) -> None:
     alone = ["allocation.policies = preserve", "collectives.planner = packing"]
-    assert list(worth.found) == ["preserve", *alone, "default", "backfilled"]
+    assert list(worth.found) == ["as-written", *alone, "default", "backfilled"]
     assert dict(worth.choices) == dict(
         zip(alone, ["allocation.policies", "collectives.planner"], strict=True)
     )
     assert (worth.reference, worth.together, list(worth.seeds)) == (
         "default",
-        "preserve",
+        "as-written",
         [3, 4, 5],
     )
     for of_seeds in worth.found.values():
@@ -114,7 +114,7 @@ def test_a_choice_alone_is_the_reference_with_that_key_of_the_scenario(worth: Wo
         "default": ('["baseline"]', "nccl-classic"),
         "allocation.policies = preserve": ('["preserve"]', "nccl-classic"),
         "collectives.planner = packing": ('["baseline"]', "packing"),
-        "preserve": ('["preserve"]', "packing"),
+        "as-written": ('["preserve"]', "packing"),
     }.items():
         policy, planner = lines
         alone = text.replace('["preserve"]', policy) + f'[collectives]\nplanner = "{planner}"\n'
@@ -146,7 +146,7 @@ def test_the_answer_comes_first_with_its_interval(
     played: tuple[Worth, Path], tmp_path: Path
 ) -> None:
     worth, all_runs = played
-    gain = worth.gain("preserve", "job_time")
+    gain = worth.gain("as-written", "job_time")
     assert gain is not None
     assert gain.low is not None
     told = f"With all choices together jobs end {100 * gain.mean:.1f} % ({100 * gain.low:.1f} to"
@@ -172,7 +172,7 @@ def test_the_answer_comes_first_with_its_interval(
     assert (runs.schema.field("makespan").metadata or {})[b"unit"] == b"s"
     assert pq.read_table(tmp_path / "out" / "gains.parquet").num_rows == len(worth.gains)
     events = json.loads((tmp_path / "out" / "timeline.json").read_text())["traceEvents"]
-    assert {"preserve", "default"} <= {
+    assert {"as-written", "default"} <= {
         event["args"]["name"] for event in events if event["name"] == "process_name"
     }
     # What was kept is not played again, and says the same.

@@ -74,6 +74,29 @@ fn a_job_has_the_servers_that_it_wants_and_shares_none_where_it_is_exclusive() {
     assert!(error.ends_with("; ask for 3 to 4 servers, or for fewer GPUs"), "{error}");
 }
 
+/// A job that would fit on two servers of unlike sizes, but not in even shares, takes more of them.
+#[test]
+fn servers_that_are_unlike_give_even_shares_where_these_have_room() {
+    let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 4\nleaves = 4\n[[servers]]\nmachine = \"dgx1-v100\"\n\
+                [[servers]]\nmachine = \"pcie-tree-4\"\ncount = 3\n";
+    let unlike = cluster(text, Fidelity::Fluid);
+    let of = |gpus| {
+        let jobs = [job("a", "gmm", gpus, 1)];
+        let played = played_in(ServerChoice::Whole, &unlike, ring(), "preserve", &jobs);
+        played.map(|played| {
+            played.records[0]
+                .parts
+                .iter()
+                .map(|part| part.chosen.placement.len())
+                .collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(of(8).unwrap(), [8]);
+    assert_eq!(of(9).unwrap(), [3, 3, 3]);
+    assert_eq!(of(16).unwrap(), [4, 4, 4, 4]);
+    assert!(of(17).unwrap_err().to_string().starts_with("job `a` asks for 17 GPUs on 5 servers"));
+}
+
 /// At no moment has a server of an exclusive job another holder, and shares are even; all jobs run, under both disciplines.
 #[test]
 fn no_exclusive_server_ever_has_two_jobs() {

@@ -17,7 +17,7 @@ impl Queue<'_> {
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Bandwidth, SimulationError> {
         let mut whole = 0;
-        for size in best_parts(self.jobs[job].gpus as usize, self.largest) {
+        for size in best_parts(self.jobs[job].gpus as usize, &self.rooms) {
             whole += self.ideal_of_part((job, size), scheduler)?.0;
         }
         Ok(Bandwidth(whole))
@@ -53,8 +53,14 @@ impl Queue<'_> {
 }
 
 /// Counts the GPUs that a job has of each server where it has as few servers as can be.
-pub(super) fn best_parts(gpus: usize, largest: usize) -> impl Iterator<Item = usize> {
-    let largest = largest.max(1);
-    let rest = Some(gpus % largest).filter(|rest| *rest > 0);
-    std::iter::repeat_n(largest, gpus / largest).chain(rest)
+///
+/// `rooms` has the GPUs of each server, the most first.
+pub(super) fn best_parts(gpus: usize, rooms: &[usize]) -> Vec<usize> {
+    let mut left = gpus;
+    let part = |room: &usize| {
+        let taken = left.min(*room);
+        left -= taken;
+        taken
+    };
+    rooms.iter().map(part).take_while(|taken| *taken > 0).collect()
 }

@@ -18,6 +18,7 @@ mod record;
 mod servers;
 mod shares;
 
+use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -132,8 +133,8 @@ pub(super) struct Queue<'a> {
     ideal: BTreeMap<PatternKey, Bandwidth>,
     finished: u64,
     ends: Ends,
-    /// The healthy GPUs of the server that has the most.
-    largest: usize,
+    /// Counts the healthy GPUs of each server, the most first.
+    rooms: Vec<usize>,
     /// What the narrowest of the servers can send to others, as an estimate of what jobs of several have.
     between: Bandwidth,
     /// Holds the GPUs of jobs that name theirs.
@@ -188,7 +189,9 @@ impl<'a> Queue<'a> {
             servers[*server].1.mark_unhealthy(*gpu)?;
         }
         let healthy = servers.iter().map(|(_, state)| state.free().len());
-        let (largest, all) = (healthy.clone().max().unwrap_or(0), healthy.sum::<usize>());
+        let mut rooms: Vec<usize> = healthy.collect();
+        rooms.sort_unstable_by_key(|room| Reverse(*room));
+        let (largest, all) = (rooms.first().copied().unwrap_or(0), rooms.iter().sum::<usize>());
         let leaves = vec![None; servers.len()];
         let mut patterns = BTreeMap::new();
         let mut names = BTreeSet::new();
@@ -205,10 +208,10 @@ impl<'a> Queue<'a> {
                 let job = job.name.clone();
                 return Err(SimulationError::JobOfServers { job, size, gpus: largest });
             }
-            let wanted = wanted_servers(job, choice, largest);
+            let wanted = wanted_servers(job, choice, &rooms);
             if let Some(wanted) = wanted.filter(|wanted| *wanted > 1) {
                 let (servers, most) = (servers.len(), largest);
-                if wanted > servers || wanted > size || size.div_ceil(wanted) > most {
+                if wanted > size || !have_room(&rooms, size, wanted) {
                     let job = job.name.clone();
                     return Err(SimulationError::NoSuchServers {
                         job,
@@ -226,7 +229,7 @@ impl<'a> Queue<'a> {
             let is_split = size > largest || choice.may_split() && ends == Ends::Played;
             let of_parts = if is_split { 1 } else { size }..=size.min(largest);
             let of_shares = wanted.into_iter().flat_map(|wanted| shares(size, wanted));
-            for size in of_parts.chain(of_shares).chain(best_parts(size, largest)) {
+            for size in of_parts.chain(of_shares).chain(best_parts(size, &rooms)) {
                 if let Entry::Vacant(entry) = patterns.entry(pattern_key(jobs, index, size)) {
                     entry.insert(job.pattern_on(size)?);
                 }
@@ -244,7 +247,7 @@ impl<'a> Queue<'a> {
             ideal: BTreeMap::new(),
             finished: 0,
             ends,
-            largest,
+            rooms,
             between: Bandwidth(0),
             named: NamedGpus::default(),
             leaves,
@@ -383,19 +386,24 @@ impl<'a> Queue<'a> {
 
     /// Whether a job may have GPUs of several servers.
     fn may_split(&self, job: usize) -> bool {
-        let is_larger = self.jobs[job].gpus as usize > self.largest;
+        let is_larger = self.jobs[job].gpus as usize > self.largest();
         self.ends == Ends::Played && (is_larger || self.choice.may_split())
     }
 
     /// Counts the servers that a job wants even shares on; None where it takes what it gets.
     fn wanted_servers(&self, job: usize) -> Option<usize> {
-        wanted_servers(&self.jobs[job], self.choice, self.largest)
+        wanted_servers(&self.jobs[job], self.choice, &self.rooms)
+    }
+
+    /// Counts the healthy GPUs of the server that has the most.
+    fn largest(&self) -> usize {
+        self.rooms.first().copied().unwrap_or(0)
     }
 
     /// Whether a job shares its servers with nobody.
     fn is_exclusive(&self, job: usize) -> bool {
         let is_whole = self.choice == ServerChoice::Whole;
-        self.jobs[job].exclusive || is_whole && self.jobs[job].gpus as usize >= self.largest
+        self.jobs[job].exclusive || is_whole && self.jobs[job].gpus as usize >= self.largest()
     }
 
     /// Counts the GPUs of each server that a job may have.
@@ -536,11 +544,19 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Counts the servers that a job wants even shares on, where the largest has `largest` GPUs.
-fn wanted_servers(job: &Job, choice: ServerChoice, largest: usize) -> Option<usize> {
+/// Counts the servers that a job wants even shares on. `rooms` has the GPUs of each server, the most first.
+fn wanted_servers(job: &Job, choice: ServerChoice, rooms: &[usize]) -> Option<usize> {
+    let size = job.gpus as usize;
+    let is_whole = choice == ServerChoice::Whole && size >= rooms.first().copied().unwrap_or(0);
     let own = job.servers_wanted.map(|wanted| wanted as usize);
-    let is_whole = choice == ServerChoice::Whole && job.gpus as usize >= largest;
-    own.or_else(|| is_whole.then(|| (job.gpus as usize).div_ceil(largest.max(1))))
+    // Where servers are unlike, more of them may be needed than their GPUs would do for.
+    let fewest = || (1..=rooms.len()).find(|count| have_room(rooms, size, *count));
+    own.or_else(|| is_whole.then(|| fewest().unwrap_or(rooms.len() + 1)))
+}
+
+/// Tells whether `servers` of the servers have room for an even share of a job's GPUs each.
+fn have_room(rooms: &[usize], gpus: usize, servers: usize) -> bool {
+    servers > 0 && rooms.get(servers - 1).is_some_and(|room| *room >= gpus.div_ceil(servers))
 }
 
 /// What the narrowest of a system's servers can send to others.
