@@ -78,7 +78,7 @@ def test_a_comparison_tells_where_gains_come_from(tmp_path: Path) -> None:
     assert other.ideal == pytest.approx(1, rel=1e-9)
     product = other.waiting * other.placement * other.neighbours
     assert product == pytest.approx(told[0].slowdown / told[1].slowdown, rel=1e-9)
-    assert "Where the gain over preserve comes from" in [sheet.title for sheet in run.sheets()]
+    assert "Where the gain over as-written comes from" in [sheet.title for sheet in run.sheets()]
     with pytest.raises(SimulationError, match="of one seed"):
         compare_scenario(written(tmp_path), attribute=True, seeds=2)
 
