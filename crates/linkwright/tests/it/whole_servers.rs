@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use linkwright::collectives::plan::planners;
 use linkwright::engine::Random;
+use linkwright::scenario::{Files, Given, Scenario};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{IterationSettings, PlannerChoice};
 use linkwright::simulation::{Job, JobRecord, QueueDiscipline, ServerChoice};
@@ -77,9 +78,11 @@ fn a_job_has_the_servers_that_it_wants_and_shares_none_where_it_is_exclusive() {
 /// A job that would fit on two servers of unlike sizes, but not in even shares, takes more of them.
 #[test]
 fn servers_that_are_unlike_give_even_shares_where_these_have_room() {
-    let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 4\nleaves = 4\n[[servers]]\nmachine = \"dgx1-v100\"\n\
-                [[servers]]\nmachine = \"pcie-tree-4\"\ncount = 3\n";
-    let unlike = cluster(text, Fidelity::Fluid);
+    let text = "[[system.server]]\nkind = \"dgx1-v100\"\n[[system.server]]\nkind = \"pcie-tree-4\"\ncount = 3\n\
+                [system.network]\nkind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 4\n[jobs]\ngenerate = { count = 1 }\n";
+    let scenario = Scenario::read(&Given { text: text.to_owned(), ..Given::default() }).unwrap();
+    let built = scenario.build(&Files::new()).unwrap();
+    let unlike = Cluster { fidelity: Fidelity::Fluid, ..built.cluster };
     let of = |gpus| {
         let jobs = [job("a", "gmm", gpus, 1)];
         let played = played_in(ServerChoice::Whole, &unlike, ring(), "preserve", &jobs);
