@@ -25,9 +25,8 @@ __all__ = [
     "heat_summary",
     "heat_table",
     "maps_of",
-    "place_of",
+    "power_cells",
     "told_heat",
-    "watts_told",
 ]
 
 MEANS = (
@@ -162,6 +161,18 @@ def watts_told(watts: float | None) -> str:
     return "unknown" if watts is None else f"{watts:g}"
 
 
+def power_cells(row: Mapping[str, Any]) -> list[str]:
+    """Tells a GPU, its share of time busy in percent, its powers in watts and its energy in kWh."""
+    return [
+        place_of(row),
+        f"{100 * row['busy_share']:.1f}",
+        watts_told(row["busy_power"]),
+        watts_told(row["rest_power"]),
+        f"{row['mean_power']:.1f}",
+        f"{row['gpu_energy']:.4g}",
+    ]
+
+
 def heat_sheets(heats: Mapping[str, PackageHeat], first: str = "policy") -> list[Sheet]:
     """Shows each GPU's mean power and temperatures, under each name where there are several."""
     if not heats:
@@ -170,16 +181,7 @@ def heat_sheets(heats: Mapping[str, PackageHeat], first: str = "policy") -> list
     rows = []
     for name, heat in heats.items():
         for row in heat.gpus:
-            cells = [
-                place_of(row),
-                f"{100 * row['busy_share']:.1f}",
-                watts_told(row["busy_power"]),
-                watts_told(row["rest_power"]),
-                f"{row['mean_power']:.1f}",
-                f"{row['gpu_energy']:.4g}",
-                f"{row['maximum']:.1f}",
-                f"{row['mean']:.1f}",
-            ]
+            cells = [*power_cells(row), f"{row['maximum']:.1f}", f"{row['mean']:.1f}"]
             rows.append([name, *cells] if several else cells)
     heads = ["GPU", "busy\n%", "busy\nW", "at rest\nW", "mean\nW", "GPU\nkWh", "hottest\n°C"]
     hottest = max(heats.values(), key=lambda heat: heat.maximum)

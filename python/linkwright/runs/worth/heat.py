@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.columns import Column, arrow_table
-from linkwright.runs.heat import COLUMNS, PackageHeat, heat_notes, place_of, told_heat, watts_told
+from linkwright.runs.heat import COLUMNS, PackageHeat, heat_notes, power_cells, told_heat
 from linkwright.runs.run import Sheet
 from linkwright.summaries.intervals import Estimate, estimate
 from linkwright.summaries.over_seeds import mean_and_ends
@@ -93,12 +93,7 @@ def mean_sheets(worth: Worth) -> list[Sheet]:
             rows.append(
                 [
                     name,
-                    place_of(row),
-                    f"{100 * row['busy_share']:.1f}",
-                    watts_told(row["busy_power"]),
-                    watts_told(row["rest_power"]),
-                    f"{row['mean_power']:.1f}",
-                    f"{row['gpu_energy']:.4g}",
+                    *power_cells(row),
                     *_degrees(hottest),
                     f"{row['mean']:.1f}",
                 ]

@@ -13,9 +13,8 @@ use crate::engine::{Hook, Progress};
 use crate::simulation::day::SharedSystem;
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
-use crate::simulation::queue::JobPlace;
+use crate::simulation::queue::{JobPlace, leaves};
 use crate::system::System;
-use crate::system::fabric::SwitchId;
 use crate::units::Picoseconds;
 
 /// Names a request by its pattern and its GPUs, and by its job where the edges are its own.
@@ -105,12 +104,8 @@ impl<'a> BestPlaces<'a> {
     /// Counts the GPUs of servers that are filled one after another, and of servers with equal parts.
     fn across(&self, size: usize) -> Vec<Vec<(usize, usize)>> {
         let room = |server: usize| self.healthy[server].len();
-        let switch = |server: usize| -> Option<SwitchId> {
-            let fabric = self.system.fabric()?;
-            let has_port = !self.system.kind_of(server as u32).nics().is_empty();
-            let port = || self.system.port_of(self.system.nic_at(server as u32, 0));
-            has_port.then(|| fabric.switch_of(port()))
-        };
+        let leaves = leaves(self.system);
+        let switch = |server: usize| leaves[server];
         let mut order: Vec<usize> = (0..self.healthy.len()).filter(|it| room(*it) > 0).collect();
         order.sort_by_key(|server| (switch(*server), *server));
         let window = |first: usize| {

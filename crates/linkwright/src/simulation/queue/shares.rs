@@ -13,7 +13,7 @@ pub(super) fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize>
 }
 
 /// Gives the leaf that each server's first interface is on; None for all where there is no fabric.
-pub(super) fn leaves(system: &System) -> Vec<Option<SwitchId>> {
+pub(in crate::simulation) fn leaves(system: &System) -> Vec<Option<SwitchId>> {
     let Some(fabric) = system.fabric() else { return vec![None; system.servers() as usize] };
     let leaf = |server: u32| {
         let has_interface = !system.kind_of(server).nics().is_empty();
