@@ -15,7 +15,7 @@ use linkwright::collectives::plan::planners;
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
-use linkwright::simulation::{Job, MixOptions, QueueDiscipline, ServerChoice, Sharing, generate};
+use linkwright::simulation::{Job, MixOptions, ServerChoice, Sharing, generate};
 use linkwright::system::BandwidthProfile;
 use linkwright::units::Picoseconds;
 use linkwright_bench::user_seconds;
@@ -50,13 +50,8 @@ fn played(cluster: &Cluster, planner: &str, jobs: &[Job]) -> PlayedOutcome {
     let machines: Vec<_> =
         cluster.system.kinds().iter().map(|kind| prepare(kind.server())).collect();
     let sharing = Sharing {
-        machines: &machines,
-        policy: policy("preserve").expect("a policy"),
         servers: ServerChoice::Pack,
-        discipline: QueueDiscipline::Fifo,
-        unhealthy: &[],
-        alone: None,
-        keeps_loads: false,
+        ..Sharing::new(&machines, policy("preserve").expect("a policy"))
     };
     let planner = PlannerChoice::named(planner, &planners()).expect("a planner");
     play(cluster, (planner, IterationSettings::default()), sharing, jobs, &mut |_| {

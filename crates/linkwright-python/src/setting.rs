@@ -39,7 +39,7 @@ impl Setting {
     }
 
     /// What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
-    /// `file`, `truth`, `whole` and `number`, `wholes` (a list), `factor`, `time`, `size`, `bandwidth`, `name` (one
+    /// `file`, `truth`, `whole` and `number`, `wholes` and `texts` (lists), `factor`, `time`, `size`, `bandwidth`, `name` (one
     /// of `names`), `names` (some of them), or `name-or-other`.
     #[getter]
     fn kind(&self) -> &'static str {
@@ -59,6 +59,7 @@ impl Setting {
             Kind::Name(_) => "name",
             Kind::Names(_) => "names",
             Kind::Wholes => "wholes",
+            Kind::Texts => "texts",
             Kind::NameOr(_) => "name-or-other",
         }
     }

@@ -11,8 +11,8 @@ use linkwright::simulation::played::{GpuSpeed, IterationSettings, PlannerChoice}
 use linkwright::simulation::sensitivity::measure;
 use linkwright::simulation::summary::{JobTimes, PolicySummary, Quartiles, TimeParts};
 use linkwright::simulation::{
-    self, Attribution, DayChoices, DayOutcome, JobRecord, QueueDiscipline, RunTime, ServerChoice,
-    attribution, play_day, tables,
+    self, Attribution, DayChoices, DayOutcome, Endured, JobRecord, QueueDiscipline, RunTime,
+    ServerChoice, attribution, play_day, tables,
 };
 use linkwright::system::{self, BandwidthProfile};
 use linkwright::table as core_table;
@@ -53,6 +53,7 @@ pub struct SimulationResult {
     run_time: RunTime,
     plans: Option<usize>,
     attributions: Option<Vec<Attribution>>,
+    endured: Vec<Endured>,
     loads: Option<LinkLoads>,
 }
 
@@ -93,9 +94,11 @@ impl SimulationResult {
     /// sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
     /// bandwidths that one GPU does not have are null there, and for a job of several servers, whose
     /// links and other bandwidths are those within servers. Of a system of several servers a last
-    /// column, servers, says in which the job ran.
+    /// column, servers, says in which the job ran. Where parts failed for a time, restarts counts how often a job began anew,
+    /// and lost has the seconds that this cost it.
     fn jobs(&self) -> PyResult<Table> {
-        Table::new(tables::jobs(&self.jobs, &self.records, &self.first_gpus))
+        let table = tables::jobs(&self.jobs, &self.records, &self.first_gpus);
+        Table::new(tables::with_failures(table, &self.records, &self.endured))
     }
 
     /// How many GPUs jobs of several servers held in a server, as Blink's histogram has it.
@@ -115,9 +118,10 @@ impl SimulationResult {
 
     /// Splits the slowdown of each job, in the jobs' order; None unless that was asked for.
     ///
-    /// Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, slowdown, exposed. `alone` is the
+    /// Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, failure, slowdown, exposed. `alone` is the
     /// time alone on its GPUs, and `best` that on the best GPUs of the idle system, `best_gpus`. Both are in seconds.
-    /// `slowdown` is its time from arrival to end over `best`. It is the product of `waiting`, `placement` and `neighbours`.
+    /// `slowdown` is its time from arrival to end over `best`. It is the product of `waiting`, `placement`, `neighbours`
+    /// and `failure`, which is 1 where nothing fails.
     /// `exposed` is the share of its run time in which it only communicated.
     fn attribution(&self) -> PyResult<Option<Table>> {
         let found = self.attributions.as_deref();
@@ -299,10 +303,20 @@ impl SimulationResult {
             play_day(system.cluster(), &choices, policy, &jobs, hook)
         })?;
         let day = played.map_err(errors::simulation)?;
-        let DayOutcome { records, plans, attributions, loads, .. } = day;
+        let DayOutcome { records, plans, attributions, loads, endured, .. } = day;
         let first_gpus = core.first_gpus();
         let (policy, run_time) = (policy.name().to_owned(), choices.run_time);
-        Ok(Self { policy, jobs, records, first_gpus, run_time, plans, attributions, loads })
+        Ok(Self {
+            policy,
+            jobs,
+            records,
+            first_gpus,
+            run_time,
+            plans,
+            attributions,
+            endured,
+            loads,
+        })
     }
 
     /// Makes a table of the loads of channels; without rows where nothing was sent.
@@ -432,6 +446,7 @@ pub fn simulate(
             bucket: bucket_of(bucket)?,
         },
         attributes: attribute,
+        ..DayChoices::default()
     };
     let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
     let jobs = (jobs, attribute);

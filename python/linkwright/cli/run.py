@@ -47,12 +47,35 @@ Settings = Annotated[
     ),
 ]
 
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PART",
+        help="Play it without this part all day, in place of system.without: a server (node3), a "
+        "device (node3/mlx5_1), links (GPU0-GPU3), a switch (leaf2); repeatable.",
+    ),
+]
+
+
+def lacking(setting: list[str] | None, without: list[str] | None) -> dict[str, object]:
+    """The settings that were typed, with the parts that are absent.
+
+    Raises:
+        typer.BadParameter: If a setting is none, or says which parts are absent, too.
+    """
+    found = pairs(setting)
+    if without and "system.without" in found:
+        raise typer.BadParameter("`system.without` is set beside --without; leave out one of them.")
+    return {**found, "system.without": list(without)} if without else found
+
+
 Attribute = Annotated[
     bool,
     typer.Option(
         "--attribute",
-        help="Say what slowed each job: waiting, placement or neighbours. Each is played alone, "
-        "too.",
+        help="Say what slowed each job: waiting, placement, neighbours or failures. Each is "
+        "played alone, too.",
     ),
 ]
 
@@ -61,6 +84,7 @@ def run(
     scenario: ScenarioFile,
     policy: PolicyNames = None,
     setting: Settings = None,
+    without: Without = None,
     trace_of: traces.What = None,
     events: traces.Events = None,
     trace_limit: traces.Limit = traces.LIMIT,
@@ -84,7 +108,7 @@ def run(
     )
     traced.check()
     with runs.watched() as watch, of_options():
-        loaded = load_scenario(scenario, pairs(setting))
+        loaded = load_scenario(scenario, lacking(setting, without))
         if loaded.scenario.kind == "programs" and policy:
             raise typer.BadParameter(
                 f"`{scenario}` runs programs, and no policy places them; leave out --policy."
@@ -128,6 +152,7 @@ def compare(
         ),
     ] = None,
     setting: Settings = None,
+    without: Without = None,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -165,7 +190,8 @@ def compare(
     sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
     of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
 
-    With --attribute, each variant's gain is told in parts: waiting, placement and neighbours.
+    With --attribute, each variant's gain is told in parts: waiting, placement, neighbours and
+    failures.
 
     With --seeds, jobs of GPUs tell what each choice is worth: each key in which the baseline
     differs alone, all together, and what is left over, with 95 % intervals.
@@ -186,7 +212,7 @@ def compare(
         played = compare_scenario(
             scenario,
             policies=picked(policy, policy_names()),
-            settings=pairs(setting),
+            settings=lacking(setting, without),
             reference=baseline,
             workers=_workers(workers, dask),
             checkpoint=checkpoint,

@@ -7,13 +7,20 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from linkwright.plot import BLUE, GREY, ORANGE, inline_chart, rounded
+from linkwright.plot import BLUE, GREY, ORANGE, SPARE_COLOURS, inline_chart, rounded
 from linkwright.plots.shapes import WIDTH, by_name
-from linkwright.summaries.attribution import PARTS, Attributed, SlowdownParts, attribution_rows
+from linkwright.summaries.attribution import (
+    PARTS,
+    Attributed,
+    SlowdownParts,
+    attribution_rows,
+    parts_told,
+    slowdown_parts,
+)
 
 __all__ = ["slowdown_by_cause", "slowdown_by_size"]
 
-COLOURS = dict(zip(PARTS, (GREY, BLUE, ORANGE), strict=True))
+COLOURS = dict(zip(PARTS, (GREY, BLUE, ORANGE, SPARE_COLOURS[2]), strict=True))
 
 
 def slowdown_by_cause(
@@ -21,9 +28,10 @@ def slowdown_by_cause(
 ) -> alt.TopLevelMixin:
     """Draws a bar for each policy; on its logarithmic axis the parts add up to the whole."""
     rows = []
+    causes = parts_told(parts)
     for of in parts:
         begin = 1.0
-        for part in PARTS:
+        for part in causes:
             factor = getattr(of, part)
             rows.append(
                 {
@@ -43,7 +51,7 @@ def slowdown_by_cause(
             y=alt.Y("policy:N", title=None, sort=[of.policy for of in parts]),
             x=alt.X("from:Q", title="slowdown", scale=alt.Scale(type="log", nice=False)),
             x2="to:Q",
-            color=by_name("cause", COLOURS, list(COLOURS.values())),
+            color=by_name("cause", causes, [COLOURS[it] for it in causes]),
             tooltip=["policy:N", "cause:N", "factor:Q"],
         )
         .properties(width=WIDTH, height=alt.Step(24))
@@ -56,12 +64,13 @@ def slowdown_by_size(
 ) -> alt.TopLevelMixin:
     """Draws a point for each number of GPUs and cause: the geometric mean over its jobs."""
     rows = []
+    causes = parts_told([it for it in map(slowdown_parts, results) if it is not None])
     for result in results:
         of_size: dict[int, list[dict[str, float]]] = {}
         for row in attribution_rows(result):
             of_size.setdefault(row["gpu_count"], []).append(row)
         for size, jobs in sorted(of_size.items()):
-            for part in PARTS:
+            for part in causes:
                 logarithms = [math.log(job[part]) for job in jobs if job[part] > 0] or [0.0]
                 factor = math.exp(math.fsum(logarithms) / len(logarithms))
                 rows.append(
@@ -79,7 +88,7 @@ def slowdown_by_size(
         .encode(
             x=alt.X("gpus:Q", title="GPUs of the job", axis=alt.Axis(tickMinStep=1)),
             y=alt.Y("factor:Q", title="slowdown", scale=alt.Scale(type="log", nice=False)),
-            color=by_name("cause", COLOURS, list(COLOURS.values())),
+            color=by_name("cause", causes, [COLOURS[it] for it in causes]),
             tooltip=["policy:N", "cause:N", "gpus:Q", "factor:Q", "jobs:Q"],
         )
         .properties(width=WIDTH, height=200)

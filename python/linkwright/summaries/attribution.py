@@ -1,4 +1,7 @@
-"""Tells why jobs were slow: waiting, placement and neighbours, whose product is the whole."""
+"""Tells why jobs were slow, in parts whose product is the whole.
+
+The parts are waiting, placement, neighbours, and what failures cost.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,12 @@ __all__ = [
     "gains",
     "most_slowed",
     "neighbour_costs",
+    "parts_told",
     "slowdown_parts",
 ]
 
 # The parts of a slowdown, in the order in which they are told.
-PARTS = ("waiting", "placement", "neighbours")
+PARTS = ("waiting", "placement", "neighbours", "failure")
 
 
 class Attributed(Protocol):
@@ -50,6 +54,8 @@ class SlowdownParts:
     placement: float
     # Run time over the time alone on the job's GPUs.
     neighbours: float
+    # What failures cost: lost time, and ways around what failed; 1 where nothing fails.
+    failure: float
     # Job time over the time alone on the best GPUs.
     slowdown: float
     # The time alone on the best GPUs of the idle system, in seconds.
@@ -66,6 +72,7 @@ class Gain:
     waiting: float
     placement: float
     neighbours: float
+    failure: float
     # The part of a system on which jobs alone are faster; 1 on the same.
     ideal: float
     # The product of all.
@@ -85,6 +92,12 @@ def gains(parts: Sequence[SlowdownParts], reference: str) -> list[Gain]:
         ideal = of.best / it.best
         found.append(Gain(it.policy, **each, ideal=ideal, whole=math.prod(each.values()) * ideal))
     return found
+
+
+def parts_told(told: Sequence[SlowdownParts]) -> tuple[str, ...]:
+    """Lists the parts that are shown: that of failures where anything failed."""
+    fails = any(it.failure != 1.0 for it in told)
+    return PARTS if fails else PARTS[:-1]
 
 
 def attribution_rows(result: Attributed) -> list[dict[str, Any]]:

@@ -168,6 +168,17 @@ impl<'a> Connections<'a> {
         Ok(Self { flows, bus: Some(bus), ..self })
     }
 
+    /// From now on messages without a connection of their own take these routes, over the same resources. What is under way
+    /// goes on as it began.
+    ///
+    /// # Panics
+    /// If the resources are others.
+    pub fn reroute(&mut self, routes: &'a Routes<'a>) {
+        assert_eq!(routes.capacities(), self.routes.capacities(), "routes over other resources");
+        self.routes = routes;
+        self.found.clear();
+    }
+
     /// Counts the transfers on each resource from now on.
     #[must_use]
     pub fn counting(self) -> Self {

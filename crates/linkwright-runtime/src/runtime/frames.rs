@@ -334,6 +334,21 @@ impl Frames {
         self.done += passed;
     }
 
+    /// Tells whether a rank's program does anything behind its loop.
+    pub(super) fn has_tail(&self, frame: u32) -> bool {
+        let plan = &self.plans[self.frames[frame as usize].plan];
+        (plan.body().end as usize) < plan.operations().len()
+    }
+
+    /// Takes iterations from a rank's program that it has not begun.
+    pub(super) fn shorten(&mut self, frame: u32, iterations: u32) {
+        let frame = &mut self.frames[frame as usize];
+        frame.iterations -= iterations;
+        let taken = self.plans[frame.plan].body().len() as u64 * u64::from(iterations);
+        frame.left -= taken;
+        self.total -= taken;
+    }
+
     /// For how many frames and operations there is room, and how many plans are kept.
     #[cfg(test)]
     pub(super) fn room(&self) -> (usize, usize, usize) {

@@ -128,4 +128,17 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             places.map(|place| self.shared.frames.iteration(self.shared.ranks.frame(place)));
         begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }
+
+    /// Lets a job end with the iterations that a rank has begun, and one more where its program goes on behind the loop;
+    /// returns how many it will not have.
+    pub fn stop(&mut self, job: u32) -> u32 {
+        let Some(places) = self.shared.jobs.ranks_held(job) else { return 0 };
+        let frames: Vec<u32> = places.map(|place| self.shared.ranks.frame(place)).collect();
+        let has_tail = frames.iter().any(|frame| self.shared.frames.has_tail(*frame));
+        let iterations = self.iterations_to_begin(job).saturating_sub(u32::from(has_tail));
+        for frame in frames {
+            self.shared.frames.shorten(frame, iterations);
+        }
+        iterations
+    }
 }

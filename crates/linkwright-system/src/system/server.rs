@@ -146,6 +146,12 @@ impl Link {
     pub fn other_end(&self, device: DeviceId) -> DeviceId {
         if self.a == device { self.b } else { self.a }
     }
+
+    /// Whether a device is one of its ends.
+    #[must_use]
+    pub fn joins(&self, device: DeviceId) -> bool {
+        self.a == device || self.b == device
+    }
 }
 
 /// Describes the memory of a CPU as a channel: all that is read and written there shares it.
@@ -285,6 +291,9 @@ pub struct Server {
     gpus: Vec<DeviceId>,
     #[serde(skip)]
     nics_meet_gpus: bool,
+    /// Whether parts of it were left out, so that GPUs may be apart.
+    #[serde(skip)]
+    lacks_parts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     calibration: Option<Calibration>,
 }
@@ -322,6 +331,7 @@ impl Server {
             devices,
             gpus: (0..gpus).collect(),
             nics_meet_gpus: true,
+            lacks_parts: false,
             calibration: None,
         }
     }
@@ -504,7 +514,14 @@ impl Server {
     /// Leaves out links, by their indices.
     pub(in crate::system) fn without_links(&self, absent: &BTreeSet<usize>) -> Self {
         let links = self.links.iter().enumerate().filter(|(at, _)| !absent.contains(at));
-        Self { links: links.map(|(_, link)| link.clone()).collect(), ..self.clone() }
+        let links = links.map(|(_, link)| link.clone()).collect();
+        Self { links, lacks_parts: true, ..self.clone() }
+    }
+
+    /// Whether parts of it were left out, so that GPUs may be apart.
+    #[must_use]
+    pub(in crate::system) fn lacks_parts(&self) -> bool {
+        self.lacks_parts
     }
 
     /// The same machine under another name.
@@ -675,6 +692,7 @@ impl ServerBuilder {
             links: self.links,
             gpus,
             nics_meet_gpus: false,
+            lacks_parts: false,
             calibration: self.calibration,
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::Facts;
+use super::failure::SystemFailures;
 use super::files::Files;
 use super::read::{Asked, Scenario};
 use super::unheeded::unheeded;
@@ -23,6 +24,8 @@ pub struct Built {
     pub work: ReadyJobs,
     /// It has the package whose heat is observed.
     pub package: Option<Package>,
+    /// Says what the system loses; what is absent all day is not in the cluster.
+    pub failures: SystemFailures,
     /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
     /// be told; and which choices of the scenario count for nothing.
     pub notes: Vec<String>,
@@ -54,10 +57,11 @@ impl Scenario {
     /// loop, jobs that do not fit on the system: each with file, line and column.
     pub fn build(&self, files: &Files) -> Result<Built, InputError> {
         let cluster = self.network.build(&self.file, files)?;
+        let (cluster, failures, told) = self.failures.build(&self.file, cluster)?;
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
                 let (jobs, mut notes) =
-                    mix.build(&self.file, (&cluster.system, self.seed), files)?;
+                    mix.build(&self.file, (&cluster.system, &failures), self.seed, files)?;
                 if mix.choices.run_time == RunTime::Played {
                     let fidelity = mix.choices.fidelity;
                     notes.extend(Cluster { fidelity, ..cluster.clone() }.notes());
@@ -84,8 +88,8 @@ impl Scenario {
         let facts = Facts { scenario: self, cluster: &cluster, work: &work, files };
         let observed = self.package.as_ref().zip(package.as_ref());
         let left_out = observed.and_then(|(it, built)| it.left_out(&cluster.system, built));
-        let notes = notes.into_iter().chain(unheeded(&facts)).chain(left_out).collect();
-        Ok(Built { cluster, work, package, notes })
+        let notes = told.into_iter().chain(notes).chain(unheeded(&facts)).chain(left_out).collect();
+        Ok(Built { cluster, work, package, failures, notes })
     }
 
     /// Makes the package whose heat it observes on a system that was built of it; None where it observes none.

@@ -158,6 +158,7 @@ impl JobEntry {
     /// The job of a day, with the pattern that it says it has.
     fn job(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
         let mut job = self.in_a_ring(name, gpus, written);
+        job.checkpoint_iterations = self.checkpoint_iterations;
         if let Some(Demand { servers_wanted, exclusive, .. }) = self.demand {
             (job.servers_wanted, job.exclusive) = (servers_wanted, exclusive);
         }
@@ -193,6 +194,7 @@ impl JobEntry {
                 time_limit,
                 servers_wanted: None,
                 exclusive: false,
+                checkpoint_iterations: None,
                 registered: None,
                 written,
             },

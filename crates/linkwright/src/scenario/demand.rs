@@ -105,6 +105,16 @@ pub(super) fn time_limit(fields: &Fields<'_>) -> Result<Option<Picoseconds>, Inp
     Ok(limit)
 }
 
+/// Reads after how many iterations each a job keeps what it has done.
+pub(super) fn checkpoint_iterations(fields: &Fields<'_>) -> Result<Option<u64>, InputError> {
+    let every: Option<u32> = fields.optional("checkpoint_iterations")?;
+    if every == Some(0) {
+        let remedy = "write after how many iterations each it keeps what it has done, at least 1";
+        return Err(fields.refuse("checkpoint_iterations", "no iterations at all", remedy));
+    }
+    Ok(every.map(u64::from))
+}
+
 /// Says whether jobs arrive, wait and get their GPUs, and not all of them by mappings from the
 /// start.
 pub(super) fn is_day(scenario: &Fields<'_>) -> Result<bool, InputError> {

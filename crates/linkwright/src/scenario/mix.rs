@@ -23,6 +23,7 @@ use std::ops::Range;
 
 use toml::Value;
 
+use super::failure::SystemFailures;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::generated;
@@ -176,6 +177,8 @@ impl Mix {
             server_choice: allocation.chosen("allocation.servers")?,
             discipline: queue.chosen("queue.discipline")?,
             unhealthy: unhealthy.into_iter().map(|(gpu, _)| gpu).collect(),
+            cut_off: BTreeSet::new(),
+            failures: Vec::new(),
             run_time,
             fidelity: fidelity(scenario)?,
             planner,
@@ -214,7 +217,8 @@ impl Mix {
     pub(super) fn build(
         &self,
         scenario: &str,
-        (system, seed): (&System, u64),
+        (system, failures): (&System, &SystemFailures),
+        seed: u64,
         files: &Files,
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let gpus = system.gpus() as usize;
@@ -231,9 +235,10 @@ impl Mix {
         })?;
         let mut healthy: Vec<usize> =
             (0..system.servers()).map(|it| system.kind_of(it).server().gpus().len()).collect();
-        let ids: BTreeSet<&usize> = unhealthy.iter().collect();
+        let absent = failures.absent_gpus.iter().copied();
+        let ids: BTreeSet<u32> = unhealthy.iter().map(|gpu| *gpu as u32).chain(absent).collect();
         for gpu in ids {
-            healthy[system.gpu(*gpu as u32).server as usize] -= 1;
+            healthy[system.gpu(gpu).server as usize] -= 1;
         }
         // By the formula a job runs within one server.
         let healthy = match run_time {

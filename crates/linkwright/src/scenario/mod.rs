@@ -38,6 +38,7 @@ pub mod comparison;
 mod day_jobs;
 mod demand;
 mod facts;
+mod failure;
 mod fields;
 mod files;
 mod generated;

@@ -60,6 +60,8 @@ pub enum Needs {
     SharedMemory,
     /// Jobs that wait may be let past others.
     Backfill,
+    /// Parts of the system fail for a time.
+    Failures,
     /// The jobs were recorded.
     Record,
     /// Some job has no mapping of its own.
@@ -131,6 +133,7 @@ impl Needs {
             Self::Backfill => {
                 facts.mix().is_some_and(|it| it.choices.discipline == QueueDiscipline::Backfill)
             }
+            Self::Failures => facts.scenario.failures.is_timed(),
             Self::Record => facts.is_record(),
             Self::Mapping => facts.programs().is_none_or(|it| {
                 it.jobs.iter().any(|it| it.mapping.is_none() && it.demand.is_none())
@@ -185,6 +188,7 @@ impl Needs {
             Self::Backfill => {
                 "`queue.discipline = \"backfill\"` alone heeds how long jobs run at most"
             }
+            Self::Failures => "no part fails for a time; `[[failure]]` says what does",
             Self::Record => "the file lists jobs, and not when each ran",
             Self::Mapping => "every job has a mapping of its own",
             Self::Trace => "no `[[job]]` has a `trace`",

@@ -90,7 +90,8 @@ pub fn play(
         (Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
             let name = run.policy.unwrap_or(&mix.policies[0]);
             let policy = scenario.registries.policies.get(name)?;
-            Ok(PlayedScenario::Day(play_day(cluster, &mix.choices, policy, jobs, hook)?))
+            let choices = built.failures.put_into(&mix.choices);
+            Ok(PlayedScenario::Day(play_day(cluster, &choices, policy, jobs, hook)?))
         }
         (Asked::Programs(_), ReadyJobs::Programs(jobs)) => {
             let in_order = Mapping::default();
@@ -104,6 +105,13 @@ pub fn play(
             let placed = place(&wanted, &cluster.system, scenario.seed)?;
             let jobs: Vec<ProgramJob> =
                 jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus)).collect();
+            for job in &jobs {
+                let absent = job.mapping.iter().find(|it| built.failures.absent_gpus.contains(it));
+                if let Some(gpu) = absent {
+                    let (job, gpu) = (job.name.clone(), *gpu);
+                    return Err(SimulationError::UnhealthyGpu { job, gpu }.into());
+                }
+            }
             let mut watch = Watch::new(&jobs, &cluster.system, run.intervals);
             let outcome = cluster.replay(&jobs, &mut watch, hook)?;
             Ok(PlayedScenario::Programs(Box::new(PlayedPrograms { jobs, outcome, watch })))

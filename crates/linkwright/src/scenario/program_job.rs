@@ -139,6 +139,8 @@ pub struct JobEntry {
     pub demand: Option<Demand>,
     /// How long it runs at most.
     pub time_limit: Option<Picoseconds>,
+    /// After how many iterations each it keeps what it has done, should its GPUs fail.
+    pub checkpoint_iterations: Option<u64>,
     /// Where errors of building it point.
     pub places: JobPlaces,
 }
@@ -340,6 +342,7 @@ impl JobEntry {
             mapping: mapping(fields)?,
             demand: demand::demand(fields)?,
             time_limit: demand::time_limit(fields)?,
+            checkpoint_iterations: demand::checkpoint_iterations(fields)?,
             places: JobPlaces {
                 name: fields.place("name"),
                 program: fields.place(

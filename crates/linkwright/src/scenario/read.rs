@@ -2,6 +2,7 @@
 
 use super::compare::{Variant, differing, variants};
 use super::demand::is_day;
+use super::failure::FailureEntries;
 use super::fields::{Fields, FileName, Placed};
 use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, SEEDS, checked, settled};
 use super::mix::Mix;
@@ -14,6 +15,8 @@ use super::source::{Source, Texts};
 use super::tree::{Entry, Item, Node, Tree, parse, plain, put_over};
 use super::written::Written;
 use crate::diagnostic::InputError;
+use crate::simulation::SimulationError;
+use crate::simulation::cluster::Fidelity;
 
 /// What a scenario is read from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,6 +50,8 @@ pub struct Scenario {
     pub asked: Asked,
     /// It has the package whose heat is observed.
     pub package: Option<PackageEntry>,
+    /// Says what its system loses.
+    pub failures: FailureEntries,
     /// What can be compared: each of its policies, or itself; then each name of its `[compare]`.
     pub variants: Vec<Variant>,
     /// The variant that the others are compared with.
@@ -185,7 +190,10 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
     } else {
         Asked::Programs(Programs::read(&fields, &network)?)
     };
-    let of_system = ["system", "fidelity", "protocol", "collectives", "seed", "pcie", "trace"];
+    let failures = FailureEntries::read(&fields)?;
+    check_times(source, &asked, &failures)?;
+    let of_system =
+        ["system", "failure", "fidelity", "protocol", "collectives", "seed", "pcie", "trace"];
     let mut settings = Tree::new();
     for key in of_system {
         if let Some(entry) = tree.get(key) {
@@ -200,6 +208,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
         network,
         asked,
         package: PackageEntry::read(&fields)?,
+        failures,
         variants: Vec::new(),
         reference: 0,
         seeds: None,
@@ -207,6 +216,25 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
         settings: plain(&settings),
         written: Written::of(tree),
     })
+}
+
+/// Refuses failures that come and go where nothing can go around them.
+fn check_times(
+    source: Source<'_>,
+    asked: &Asked,
+    failures: &FailureEntries,
+) -> Result<(), InputError> {
+    let Some(place) = failures.place_of_times().filter(|_| failures.is_timed()) else {
+        return Ok(());
+    };
+    let played = match asked {
+        Asked::Programs(_) => "jobs whose GPUs a mapping names",
+        Asked::Mix(mix) if mix.choices.run_time.is_formula() => "a formula",
+        Asked::Mix(mix) if mix.choices.fidelity == Fidelity::Packet => "packets",
+        Asked::Mix(_) => return Ok(()),
+    };
+    let error = SimulationError::TimedFailures { played };
+    Err(place.refuse_as(source.file, error, "", "let the parts be lost all day"))
 }
 
 /// Reads the settings of a network from a TOML text whose top level is a scenario's `[network]`,

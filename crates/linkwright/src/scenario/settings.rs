@@ -70,6 +70,8 @@ pub enum Kind {
     Names(fn() -> Vec<&'static str>),
     /// Takes a list of whole numbers.
     Wholes,
+    /// Takes a list of texts.
+    Texts,
     /// One of some names, or something else that the help tells.
     NameOr(fn() -> Vec<&'static str>),
 }
@@ -278,6 +280,8 @@ settings! {
          the first",
         needs Routes Fabric;
     "system" unhealthy: Kind::Wholes, "none", "ids of GPUs that are out of order from the start";
+    "system" without: Kind::Texts, "none",
+        "parts that are absent all day: `node3`, `node3/mlx5_1`, `GPU0-GPU3`, `leaf2`, `leaf2-spine0`";
     "system" network: Kind::NameOr(|| fabrics().names()), "no network for one server, else a fat-tree",
         "what joins the servers: a kind, a file, the speed of one switch's links, or a table";
     "system.server" preset: Kind::Name(|| presets::NAMES.to_vec()), "", "a built-in server's name";
@@ -408,6 +412,10 @@ settings! {
         "patterns of communication to draw from, each with the same chance";
     "jobs.generate" mean_interarrival: Kind::Time, "all arrive at zero",
         "mean time between arrivals, exponentially distributed";
+    "" failure: Kind::Tables, "", "parts that fail, and for how long";
+    "failure" part: Kind::Text, "", "what fails, named as in `system.without`";
+    "failure" from: Kind::Time, "the start", "when it fails";
+    "failure" to: Kind::Time, "never", "when it is back";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
     "job" name: Kind::Text, "its program's, with a number", "a name of its own";
     "job" program: Kind::Name(applications), "either this, `goal`, `trace`, `train`, `workload` or `kernel`",
@@ -439,6 +447,9 @@ settings! {
         "of a job with `gpus`: on how many servers it wants an even share of them each", needs Servers;
     "job" exclusive: Kind::Truth, "false", "of a job with `gpus`: whether nobody else may be on its servers",
         needs Servers;
+    "job" checkpoint_iterations: COUNT, "none; it begins anew",
+        "of a job in a day: after how many iterations each it keeps what it has done, should its GPUs fail",
+        needs Failures;
     "job" time_limit: Kind::Time, "none",
         "of a job in a day: how long it runs at most, which backfilling goes by where no workload says it",
         needs Backfill;

@@ -1,9 +1,12 @@
 //! Plays a day of jobs on a system under one policy. Its choices are one value, and one place heeds them.
 
+use std::collections::BTreeSet;
+
 use super::RunTime;
 use super::attribution::{Attribution, attribute};
 use super::cluster::{Cluster, Fidelity};
 use super::error::SimulationError;
+use super::failures::{Endured, Failure, States};
 use super::job::Job;
 use super::offers::PlannedBy;
 use super::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
@@ -31,6 +34,10 @@ pub struct DayChoices {
     pub discipline: QueueDiscipline,
     /// The ids of GPUs that are out of order from the start.
     pub unhealthy: Vec<usize>,
+    /// Numbers the servers that reach no others.
+    pub cut_off: BTreeSet<usize>,
+    /// Says what fails for a time.
+    pub failures: Vec<Failure>,
     /// It says how long a job runs.
     pub run_time: RunTime,
     /// The network of played jobs is simulated so closely.
@@ -52,6 +59,8 @@ impl Default for DayChoices {
             server_choice: ServerChoice::default(),
             discipline: QueueDiscipline::default(),
             unhealthy: Vec::new(),
+            cut_off: BTreeSet::new(),
+            failures: Vec::new(),
             run_time: RunTime::default(),
             fidelity: Fidelity::Flow,
             planner: PlannerChoice::Plan(PlannedBy::Planner(&Packing)),
@@ -75,6 +84,8 @@ pub struct DayOutcome {
     pub loads: Option<LinkLoads>,
     /// Holds the loads of an iteration of each job of the list, if slowdowns were asked for.
     pub of_iterations: Vec<Box<[(ChannelId, f64)]>>,
+    /// Holds what failures cost each job, in the order of the list, if anything failed.
+    pub endured: Vec<Endured>,
     /// Holds the slowdown of each job, in the order of the records, if that was asked for.
     pub attributions: Option<Vec<Attribution>>,
 }
@@ -93,7 +104,7 @@ pub fn play_day(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<DayOutcome, SimulationError> {
-    let shared = SharedSystem::of(&cluster.system, choices)?;
+    let shared = SharedSystem::of(cluster, choices)?;
     let day = shared.play(cluster, choices, (policy, None), jobs, hook)?;
     if !choices.attributes {
         return Ok(day);
@@ -106,13 +117,28 @@ pub fn play_day(
 pub(super) struct SharedSystem {
     machines: Vec<PreparedMachine>,
     unhealthy: Vec<(usize, usize)>,
+    cut_off: BTreeSet<usize>,
+    states: Option<States>,
 }
 
 impl SharedSystem {
     /// Prepares a system.
-    pub(super) fn of(system: &System, choices: &DayChoices) -> Result<Self, SimulationError> {
+    pub(super) fn of(cluster: &Cluster, choices: &DayChoices) -> Result<Self, SimulationError> {
+        let system = &*cluster.system;
         let unhealthy = places(system, &choices.unhealthy)?;
-        Ok(Self { machines: machines(system, choices)?, unhealthy })
+        let prepared = |system: &System| machines(system, choices);
+        let states = States::of(cluster, &choices.failures, &unhealthy, prepared)?;
+        let (machines, cut_off) = (machines(system, choices)?, choices.cut_off.clone());
+        Ok(Self { machines, unhealthy, cut_off, states })
+    }
+
+    /// The same while the parts of a state are lost; None where nothing fails.
+    pub(super) fn in_state(&self, state: usize) -> Option<(&Cluster, Self)> {
+        let of = &self.states.as_ref()?.each[state];
+        let unhealthy = self.unhealthy.iter().copied().chain(of.gpus.iter().copied()).collect();
+        let cut_off = self.cut_off.union(&of.cut_off).copied().collect();
+        let shared = Self { machines: of.machines.clone(), unhealthy, cut_off, states: None };
+        Some((&of.cluster, shared))
     }
 
     /// Gives the machine of a server.
@@ -159,6 +185,8 @@ impl SharedSystem {
             servers: choices.server_choice,
             discipline,
             unhealthy: &self.unhealthy,
+            cut_off: &self.cut_off,
+            states: self.states.as_ref().filter(|_| alone.is_none()),
             alone,
             keeps_loads: choices.attributes && alone.is_none(),
         };
@@ -172,14 +200,15 @@ impl SharedSystem {
                 exposed,
                 loads: None,
                 of_iterations: Vec::new(),
+                endured: Vec::new(),
                 attributions: None,
             });
         }
         let cluster = Cluster { fidelity: choices.fidelity, ..cluster.clone() };
         let played = play(&cluster, (choices.planner, choices.iteration), sharing, jobs, hook)?;
-        let PlayedOutcome { records, plans, exposed, loads, of_iterations } = played;
+        let PlayedOutcome { records, plans, exposed, loads, of_iterations, endured } = played;
         let (plans, loads, attributions) = (Some(plans), Some(loads), None);
-        Ok(DayOutcome { records, plans, exposed, loads, of_iterations, attributions })
+        Ok(DayOutcome { records, plans, exposed, loads, of_iterations, endured, attributions })
     }
 }
 

@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::allocation::AllocationError;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::{EngineError, Progress};
+use crate::system::composition::PartError;
 use crate::training::{TrainingError, UnknownWorkload};
 use crate::units::{Bandwidth, Bytes};
 
@@ -92,6 +93,23 @@ pub enum SimulationError {
         job: String,
         /// Names the GPU of the system.
         gpu: u32,
+    },
+    /// A part of the system that cannot fail.
+    #[error(transparent)]
+    Part(#[from] PartError),
+    /// Failures that come and go where nothing is played as flows or fluids.
+    TimedFailures {
+        /// Says what is played instead.
+        played: &'static str,
+    },
+    /// Links between the switches of a dragonfly that come and go.
+    TimedDragonfly,
+    /// A job waits for GPUs that do not come back.
+    NeverStarts {
+        /// Names the job.
+        job: String,
+        /// Counts the GPUs asked for.
+        size: usize,
     },
     /// A run that its caller ended.
     Interrupted {
@@ -237,6 +255,21 @@ impl Diagnose for SimulationError {
                 shown(job)
             ))
             .remedy("name another GPU, or leave the choice to a policy by `gpus`"),
+            Self::Part(error) => error.diagnosis(),
+            Self::TimedFailures { played } => Diagnosis::of(format!(
+                "parts that fail for a time beside {played}, which knows no moment at which to go around them"
+            ))
+            .remedy("play them as `flow` or `fluid`, or let the parts be lost all day, without `from` and `to`"),
+            Self::TimedDragonfly => Diagnosis::of(
+                "links between the switches of a dragonfly that fail for a time: its routing goes by load, and no path \
+                 is known before",
+            )
+            .remedy("let them be lost all day, without `from` and `to`"),
+            Self::NeverStarts { job, size } => Diagnosis::of(format!(
+                "job `{}` waits for {size} GPUs, and what failed does not come back",
+                shown(job)
+            ))
+            .remedy("give failures an end by `to`, or ask for fewer GPUs"),
             Self::Interrupted { done, total } => {
                 Diagnosis::of(format!("stopped after {done} of {total} jobs"))
             }

@@ -57,6 +57,10 @@ pub struct Job {
     /// Whether nobody else may be on its servers while it runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exclusive: bool,
+    /// After how many iterations each it keeps what it has done, so that it goes on from there where its GPUs fail; it begins
+    /// anew where it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_iterations: Option<u64>,
     /// Its workload, where that is none of Linkwright's own. It is not written to files.
     #[serde(skip)]
     pub registered: Option<Arc<Workload>>,
@@ -91,6 +95,7 @@ impl Job {
             samples_per_gpu: samples,
             time_limit: None,
             servers_wanted: None,
+            checkpoint_iterations: None,
             exclusive: false,
             registered: (!is_own).then(|| Arc::new(workload.clone())),
             written: None,

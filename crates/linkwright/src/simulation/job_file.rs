@@ -16,8 +16,9 @@
 //! trained layer by layer, on so many samples of each GPU in an iteration. `time_limit` is a time with its unit, by which
 //! backfilling expects the job to have ended. `edges`, such as `0-1 1-2:3 2-3:1/0.5`, are a pattern of one's own. They are pairs of the
 //! job's GPUs from 0, each with its share of the traffic both ways, or forth and back. `servers_wanted` is on how many servers
-//! a job wants an even share of its GPUs each, and `exclusive` whether nobody else may be on them. Lines that start with `#`, and blank lines, are
-//! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
+//! a job wants an even share of its GPUs each, and `exclusive` whether nobody else may be on them. After each
+//! `checkpoint_iterations` iterations a job keeps what it has done, should its GPUs fail. Lines that start with `#`, and blank
+//! lines, are skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -52,10 +53,11 @@ enum Column {
     Edges,
     Servers,
     Exclusive,
+    Checkpoint,
 }
 
 /// The names of the columns, in the order in which they are written.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "job",
     "arrival",
     "workload",
@@ -70,6 +72,7 @@ const COLUMNS: [&str; 14] = [
     "edges",
     "servers_wanted",
     "exclusive",
+    "checkpoint_iterations",
 ];
 /// Says what stands for a sensitivity that is measured on the machine.
 const MEASURED: &str = "measured";
@@ -81,6 +84,8 @@ const WITHOUT_LIMIT: usize = 10;
 const WITHOUT_EDGES: usize = 11;
 /// How many of them there were before a job could want servers.
 const WITHOUT_SERVERS: usize = 12;
+/// How many of them there were before a job could have checkpoints.
+const WITHOUT_CHECKPOINTS: usize = 14;
 const REQUIRED: [Column; 3] = [Column::Job, Column::Workload, Column::Gpus];
 
 impl Column {
@@ -297,6 +302,9 @@ impl<'a> Row<'a> {
                 self.refuse(field, "neither true nor false", remedy)
             })?;
         }
+        if let Some(field) = self.optional(Column::Checkpoint) {
+            job.checkpoint_iterations = Some(u64::from(self.count(field, u32::MAX)?));
+        }
         Ok(job)
     }
 }
@@ -417,7 +425,9 @@ pub fn write(jobs: &[Job]) -> String {
         let is_measured = job.compute_per_iteration.is_some() || job.bytes_per_iteration.is_some();
         is_measured || job.samples_per_gpu.is_some()
     };
-    let has_servers = jobs.iter().any(|job| job.servers_wanted.is_some() || job.exclusive);
+    let has_checkpoints = jobs.iter().any(|job| job.checkpoint_iterations.is_some());
+    let has_servers =
+        has_checkpoints || jobs.iter().any(|job| job.servers_wanted.is_some() || job.exclusive);
     let has_edges = has_servers || jobs.iter().any(|job| job.edges.is_some());
     let has_limits = has_edges || jobs.iter().any(|job| job.time_limit.is_some());
     let has_own = has_limits || jobs.iter().any(is_own);
@@ -426,6 +436,7 @@ pub fn write(jobs: &[Job]) -> String {
         (true, false, ..) => WITHOUT_LIMIT,
         (true, true, false, _) => WITHOUT_EDGES,
         (true, true, true, false) => WITHOUT_SERVERS,
+        (true, true, true, true) if !has_checkpoints => WITHOUT_CHECKPOINTS,
         (true, true, true, true) => COLUMNS.len(),
     };
     let mut text = COLUMNS[..columns].join(",");
@@ -456,6 +467,10 @@ pub fn write(jobs: &[Job]) -> String {
         if has_servers {
             let servers = job.servers_wanted.map(|wanted| wanted.to_string()).unwrap_or_default();
             let _ = write!(text, ",{servers},{}", job.exclusive);
+        }
+        if has_checkpoints {
+            let every = job.checkpoint_iterations.map(|every| every.to_string());
+            let _ = write!(text, ",{}", every.unwrap_or_default());
         }
         text.push('\n');
     }

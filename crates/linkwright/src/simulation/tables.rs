@@ -1,5 +1,6 @@
 //! Results as columns.
 
+use super::failures::Endured;
 use super::job::Job;
 use super::queue::JobRecord;
 use crate::table::{Column, Table};
@@ -61,6 +62,25 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
     }
     let servers = records.iter().map(|record| record.servers().collect::<Vec<u32>>());
     table.with("servers", "", servers.collect::<Vec<_>>())
+}
+
+/// Adds what failures cost each job: how often it began anew, and the seconds that it lost. Nothing where nothing failed.
+///
+/// # Panics
+/// If a record's job is not in the list.
+#[must_use]
+pub fn with_failures(table: Table, records: &[JobRecord], endured: &[Endured]) -> Table {
+    if endured.is_empty() {
+        return table;
+    }
+    let of = |record: &JobRecord| &endured[record.job];
+    table
+        .with(
+            "restarts",
+            "",
+            records.iter().map(|it| u64::from(of(it).restarts)).collect::<Vec<_>>(),
+        )
+        .with("lost", "s", records.iter().map(|it| of(it).lost.as_seconds()).collect::<Vec<_>>())
 }
 
 /// How many GPUs jobs of several servers held in a server: a row for each number from one to what the largest

@@ -13,6 +13,7 @@ mod diagnoses;
 mod effort;
 mod exact_rings;
 mod fabric;
+mod failures;
 mod flow_and_packets;
 mod kernels_beside;
 mod labels;

@@ -96,15 +96,8 @@ pub fn played_by(
     let machines: Vec<_> = kinds.map(|kind| prepare(kind.server())).collect();
     let policy = policy(policy_name).unwrap();
     let machines = &machines;
-    let sharing = Sharing {
-        machines,
-        policy,
-        servers,
-        discipline,
-        unhealthy: &[],
-        alone: None,
-        keeps_loads: true,
-    };
+    let sharing =
+        Sharing { servers, discipline, keeps_loads: true, ..Sharing::new(machines, policy) };
     let settings = (planner, settings);
     play_iterations(
         iterations,

@@ -183,13 +183,8 @@ fn run_times_at_the_regression_s_bandwidth_follow_the_links_that_are_used() {
     let system = System::of_server(Arc::new(preset("dgx1-v100").unwrap()));
     let machines = [prepared("dgx1-v100", BandwidthModel::Sound)];
     let sharing = Sharing {
-        machines: &machines,
-        policy: policy("baseline").unwrap(),
         servers: ServerChoice::FirstFit,
-        discipline: QueueDiscipline::Fifo,
-        unhealthy: &[],
-        alone: None,
-        keeps_loads: false,
+        ..Sharing::new(&machines, policy("baseline").unwrap())
     };
     let play = |jobs: &[Job]| {
         let hook = &mut |_| ControlFlow::Continue(());

@@ -27,6 +27,7 @@ COLUMNS = [
     Column("waiting", "number", known=True),
     Column("placement", "number", known=True),
     Column("neighbours", "number", known=True),
+    Column("failure", "number", known=True),
     Column("slowdown", "number", known=True),
     Column("exposed", "number"),
 ]
@@ -96,6 +97,8 @@ def attribute_programs(
                 "waiting": _ratio(row["end"] - row["arrival"], row["time"]),
                 "placement": _ratio(alone.makespan, best),
                 "neighbours": _ratio(row["time"], alone.makespan),
+                # What is absent all day is absent alone, too.
+                "failure": 1.0,
                 "slowdown": _ratio(row["end"] - row["arrival"], best),
                 "exposed": row["exposed_communication"] / row["time"] if row["time"] else None,
             }

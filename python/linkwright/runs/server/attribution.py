@@ -10,7 +10,6 @@ from linkwright import SimulationResult
 from linkwright.runs.run import Section, Sheet
 from linkwright.runs.server.links import of_policies
 from linkwright.summaries.attribution import (
-    PARTS,
     Attributed,
     Gain,
     SlowdownParts,
@@ -18,6 +17,7 @@ from linkwright.summaries.attribution import (
     gains,
     most_slowed,
     neighbour_costs,
+    parts_told,
     slowdown_parts,
 )
 from linkwright.texts import duration, percent
@@ -98,23 +98,24 @@ def attribution_sheets(results: Sequence[Attributed], reference: str | None) -> 
     told = _told(results)
     if not told:
         return []
+    parts = parts_told([it for _, it in told])
     rows = [
         [
             it.policy,
-            *(f"{getattr(it, head):.3f}" for head in (*PARTS, "slowdown")),
+            *(f"{getattr(it, head):.3f}" for head in (*parts, "slowdown")),
             _share(it.exposed),
         ]
         for _, it in told
     ]
-    heads = ["policy", *PARTS, "slowdown", "exposed"]
+    heads = ["policy", *parts, "slowdown", "exposed"]
     sheets = [Sheet(heads, rows, ["policy"], title="What slowed jobs", note=NOTE)]
     gained = _gains(results, reference)
     if gained:
         rows = [
-            [it.policy, *(f"{getattr(it, head):.3f}" for head in (*PARTS, "whole"))]
+            [it.policy, *(f"{getattr(it, head):.3f}" for head in (*parts, "whole"))]
             for it in gained
         ]
-        heads = ["policy", *PARTS, "whole"]
+        heads = ["policy", *parts, "whole"]
         title = f"Where the gain over {reference} comes from"
         sheets.append(Sheet(heads, rows, ["policy"], title=title, note=GAINS_NOTE))
     return sheets
@@ -128,24 +129,25 @@ def attribution_sections(results: Sequence[Attributed], reference: str | None) -
     if not sheets:
         return []
     told = _told(results)
+    parts = parts_told([it for _, it in told])
     for result, _ in told:
         costs = neighbour_costs(result)
         rows = [
             [
                 row["job"],
                 str(row["gpu_count"]),
-                *(f"{row[part]:.3f}" for part in (*PARTS, "slowdown")),
+                *(f"{row[part]:.3f}" for part in (*parts, "slowdown")),
                 _share(row["exposed"]),
                 duration(row["best"]),
                 _named(row, costs.get(row["job"], [])),
             ]
             for row in most_slowed(attribution_rows(result), WORST)
         ]
-        heads = ["job", "GPUs", *PARTS, "slowdown", "exposed", "alone on\nthe best", "cost by"]
+        heads = ["job", "GPUs", *parts, "slowdown", "exposed", "alone on\nthe best", "cost by"]
         title = f"The jobs that suffered most under {result.policy}"
         sheets.append(Sheet(heads, rows, ["job", "cost by"], title=title))
     charts = {
-        "Slowdown by cause": slowdown_by_cause([parts for _, parts in told]),
+        "Slowdown by cause": slowdown_by_cause([it for _, it in told]),
         "Slowdown by size": slowdown_by_size([result for result, _ in told]),
     }
     note = "Those that run beside a job share its loss to neighbours, by the links that both use."

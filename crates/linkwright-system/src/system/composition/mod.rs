@@ -16,6 +16,7 @@
 
 mod attachment;
 mod interfaces;
+mod losses;
 mod named_parts;
 mod node;
 mod numbers;
@@ -27,6 +28,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use attachment::{InterfaceRule, PortOrder};
+pub use losses::Losses;
 pub use named_parts::{PartError, SystemPart};
 pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::ServerPlace;

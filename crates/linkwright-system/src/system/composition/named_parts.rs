@@ -1,17 +1,16 @@
-//! Finds parts of a system by the names that people give them, and leaves some out.
+//! Finds parts of a system by the names that people give them.
 //!
-//! The name `mlx5_3` is that interface of every server, and `node1/mlx5_3` that of one server.
-//! `GPU0-GPU3` are all links of a pair. A part that is absent keeps its number and
-//! its name, and has no links. So no other part is numbered anew, and no interface takes another port.
+//! The name `mlx5_3` is that interface of every server, and `node1/mlx5_3` that of one server. `node1` is a whole server.
+//! `GPU0-GPU3` are all links of a pair. `leaf2` is a switch of the fabric, `leaf2-spine0` are its links to another, and
+//! `node1/mlx5_3-leaf2` is the link of an interface.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{ServerKind, System};
-use crate::diagnostic::{Diagnose, Diagnosis, UnknownName, instead_of, shown};
-use crate::system::composition::numbers::Numbers;
+use super::System;
+use crate::diagnostic::{Diagnose, Diagnosis, UnknownName, closest, instead_of, shown};
+use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
 use crate::system::server::{DeviceId, Server};
 
 /// Tells a part of a server of a system.
@@ -30,6 +29,21 @@ pub enum SystemPart {
         server: u32,
         /// Gives its index in the server.
         link: usize,
+    },
+    /// It is a server with all that is in it.
+    Server {
+        /// Numbers it.
+        server: u32,
+    },
+    /// It is a switch of the fabric.
+    Switch {
+        /// Numbers it there.
+        switch: SwitchId,
+    },
+    /// It is a link of the fabric.
+    FabricLink {
+        /// Numbers one of its directions.
+        channel: ChannelId,
     },
 }
 
@@ -77,11 +91,101 @@ impl Diagnose for PartError {
 
 impl System {
     /// Finds the parts that a name stands for: a device, or all links of a pair, of one server or of
-    /// all that have it. They come in the order of the servers.
+    /// all that have it; a server; a switch of the fabric, or links of it. They come in the order of the servers.
     ///
     /// # Errors
-    /// A name that no server's part has.
+    /// A name that no part has.
     pub fn parts_named(&self, name: &str) -> Result<Vec<SystemPart>, PartError> {
+        let Some(fabric) = self.fabric() else { return self.parts_of_servers(name) };
+        if let Ok(servers) = self.server_named(name) {
+            return Ok(servers.into_iter().map(|server| SystemPart::Server { server }).collect());
+        }
+        let refused = match self.parts_of_servers(name) {
+            Err(refused) => refused,
+            found => return found,
+        };
+        self.parts_of_fabric(fabric, name)?
+            .ok_or_else(|| self.unknown_beside(fabric, name, refused))
+    }
+
+    /// Finds a switch of the fabric, all links between two, or the link of an interface; None where the name is none of these.
+    fn parts_of_fabric(
+        &self,
+        fabric: &Fabric,
+        name: &str,
+    ) -> Result<Option<Vec<SystemPart>>, PartError> {
+        let named = |end: &str| (0..fabric.switches()).find(|it| fabric.switch_name(*it) == end);
+        if let Some(switch) = named(name) {
+            return Ok(Some(vec![SystemPart::Switch { switch }]));
+        }
+        // Names may have dashes of their own.
+        let ends = name.match_indices('-').find_map(|(at, _)| {
+            let end =
+                |end: &str| self.port_named(end).map(End::Node).or(named(end).map(End::Switch));
+            end(&name[..at]).zip(end(&name[at + 1..]))
+        });
+        let Some((a, b)) = ends else { return Ok(None) };
+        let links = fabric.channels().iter().enumerate().step_by(2);
+        let joins = links
+            .filter(|(_, link)| (link.from, link.to) == (a, b) || (link.from, link.to) == (b, a));
+        let found: Vec<SystemPart> = joins
+            .map(|(channel, _)| SystemPart::FabricLink { channel: channel as ChannelId })
+            .collect();
+        if found.is_empty() {
+            let called = |end: End| match end {
+                End::Switch(switch) => fabric.switch_name(switch),
+                End::Node(port) => {
+                    let nic = self.nic_of_port(port).expect("it was found by its interface");
+                    self.device_name(self.nic_device(nic))
+                }
+            };
+            let beside = |end: End| -> Vec<String> {
+                let links = fabric.channels().iter().filter(|link| link.from == end);
+                let ends = links.filter(|link| match link.to {
+                    End::Switch(_) => true,
+                    End::Node(port) => self.nic_of_port(port).is_some(),
+                });
+                let mut names: Vec<String> = ends.map(|link| called(link.to)).collect();
+                names.dedup();
+                names
+            };
+            return Err(PartError::Apart { a: called(a), b: called(b), beside: beside(a) });
+        }
+        Ok(Some(found))
+    }
+
+    /// Finds the port of an interface such as `node1/mlx5_3`.
+    fn port_named(&self, name: &str) -> Option<u32> {
+        let (node, within) = name.split_once('/')?;
+        let server = *self.server_named(node).ok()?.first()?;
+        let kind = self.kind_of(server);
+        let device = kind.server().device(within)?;
+        let index = kind.nics().iter().position(|nic| *nic == device)?;
+        Some(self.port_of(self.nic_at(server, index as u32)))
+    }
+
+    /// Says what else there is, where the name may be meant to be the fabric's.
+    fn unknown_beside(&self, fabric: &Fabric, name: &str, refused: PartError) -> PartError {
+        let PartError::Unknown(unknown) = refused else { return refused };
+        if unknown.what != "part" {
+            return unknown.into();
+        }
+        let switches: Vec<String> =
+            (0..fabric.switches()).map(|it| fabric.switch_name(it)).collect();
+        let known: Vec<&str> = switches.iter().map(String::as_str).collect();
+        let last = self.servers() - 1;
+        let (first_switch, last_switch) = (known.first(), known.last());
+        let also = first_switch.zip(last_switch).map_or(String::new(), |(first, last)| {
+            if first == last { format!(", {first}") } else { format!(", {first} to {last}") }
+        });
+        let meant = closest(name, &known).filter(|_| !unknown.instead.starts_with("did you mean"));
+        let meant = meant.map_or(String::new(), |it| format!("did you mean `{it}`? "));
+        let instead = format!("{meant}{}, node0 to node{last}{also}", unknown.instead);
+        UnknownName { instead, ..unknown }.into()
+    }
+
+    /// Finds the parts of servers that a name stands for.
+    fn parts_of_servers(&self, name: &str) -> Result<Vec<SystemPart>, PartError> {
         let (servers, within) = match name.split_once('/') {
             Some((node, within)) => (self.server_named(node)?, within),
             None => ((0..self.servers()).collect(), name),
@@ -95,6 +199,7 @@ impl System {
             let moved = of_kind.iter().flatten().map(|part| match *part {
                 SystemPart::Device { device, .. } => SystemPart::Device { server, device },
                 SystemPart::Link { link, .. } => SystemPart::Link { server, link },
+                other => other,
             });
             found.extend(moved);
         }
@@ -114,59 +219,6 @@ impl System {
                 servers => format!("there are node0 to node{}", servers - 1),
             },
         })
-    }
-
-    /// The same system without some parts, by their names ([`Self::parts_named`]). An absent device
-    /// stays in its place, without links.
-    ///
-    /// # Errors
-    /// A name that no part has, and servers that a few numbers describe.
-    pub fn without(&self, names: &[impl AsRef<str>]) -> Result<Self, PartError> {
-        let mut absent: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
-        for name in names {
-            for part in self.parts_named(name.as_ref())? {
-                let (SystemPart::Device { server, .. } | SystemPart::Link { server, .. }) = part;
-                let template = self.kind_of(server).server();
-                if template.nics_meet_gpus() {
-                    return Err(PartError::Abstract { server: template.name().to_owned() });
-                }
-                let links = absent.entry(server).or_default();
-                match part {
-                    SystemPart::Link { link, .. } => _ = links.insert(link),
-                    SystemPart::Device { device, .. } => {
-                        let all = template.links().iter().enumerate();
-                        let its = all.filter(|(_, link)| link.a == device || link.b == device);
-                        links.extend(its.map(|(at, _)| at));
-                    }
-                }
-            }
-        }
-        Ok(self.without_links(&absent))
-    }
-
-    /// Leaves out links of servers, by their indices there.
-    fn without_links(&self, absent: &BTreeMap<u32, BTreeSet<usize>>) -> Self {
-        let none = BTreeSet::new();
-        let mut kinds: Vec<ServerKind> = Vec::new();
-        let mut known: BTreeMap<(usize, &BTreeSet<usize>), usize> = BTreeMap::new();
-        let mut rows = Vec::new();
-        for server in 0..self.servers() {
-            let (kind, links) = (self.kind_index_of(server), absent.get(&server).unwrap_or(&none));
-            let place = *known.entry((kind, links)).or_insert_with(|| {
-                let mut made = self.kinds[kind].clone();
-                if !links.is_empty() {
-                    made.server = Arc::new(made.server.without_links(links));
-                }
-                kinds.push(made);
-                kinds.len() - 1
-            });
-            rows.push((place as u32, 1, kinds[place].counts()));
-        }
-        let rows = rows.chunk_by(|a, b| a.0 == b.0);
-        let rows: Vec<_> = rows.map(|run| (run[0].0, run.len() as u32, run[0].2)).collect();
-        let numbers = Numbers::new(&rows, self.fabric_channels());
-        let numbers = numbers.expect("there are no more parts than there were");
-        Self { kinds, numbers, ..self.clone() }
     }
 }
 
@@ -207,6 +259,8 @@ fn parts_of(server: &Server, name: &str) -> Result<Vec<SystemPart>, PartError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::system::composition::PortOrder;
     use crate::system::fabric::{LinkRate, single_switch};
@@ -282,39 +336,5 @@ mod tests {
             refused.ends_with("describe its devices and links in a machine's file"),
             "{refused}"
         );
-    }
-
-    /// All else keeps its number and its name.
-    #[test]
-    fn an_absent_part_has_no_links_and_stays_in_its_place() {
-        let whole = pair();
-        let system = whole.without(&["node1/mlx5_3", "GPU0-GPU3"]).unwrap();
-        assert_eq!(system.devices(), whole.devices());
-        assert_eq!(system.channels(), whole.channels() - 2 * 2 - 2);
-        for device in 0..whole.devices() {
-            assert_eq!(system.device_name(device), whole.device_name(device));
-        }
-        for nic in 0..whole.nics() {
-            assert_eq!(system.port_of(nic), whole.port_of(nic));
-        }
-        let links = |system: &System, of: &str| {
-            let channels = (0..system.channels() as u32).map(|at| system.channel(at));
-            channels.filter(|it| system.device_name(it.from) == of).count()
-        };
-        assert_eq!(links(&system, "node0/mlx5_3"), links(&whole, "node0/mlx5_3"));
-        // Its link to the network is the fabric's.
-        assert_eq!(links(&system, "node1/mlx5_3"), 1);
-        assert_eq!(links(&system, "node1/GPU0"), links(&whole, "node1/GPU0") - 1);
-        assert_eq!(whole.without(&[""; 0]).unwrap(), whole);
-    }
-
-    #[test]
-    fn equal_servers_stay_one_kind() {
-        let system = pair().without(&["mlx5_3"]).unwrap();
-        assert_eq!(system.kinds().len(), 1);
-        assert_eq!(pair().without(&["node0/GPU7"]).unwrap().kinds().len(), 2);
-        // Without the same parts in another order it is the same.
-        let [one, other] = [["GPU7", "mlx5_0"], ["mlx5_0", "GPU7"]].map(|it| pair().without(&it));
-        assert_eq!(one, other);
     }
 }

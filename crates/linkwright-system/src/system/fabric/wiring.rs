@@ -1,5 +1,7 @@
 //! A fabric as data: which channel joins what.
 
+use std::collections::BTreeSet;
+
 use super::links;
 use super::{
     ChannelId, End, FabricChannel, FabricError, FabricShape, FabricSpecification, NodeId, NodeLink,
@@ -200,6 +202,24 @@ impl Fabric {
             channel.bandwidth = Bandwidth(bandwidth);
         }
         Ok(self)
+    }
+
+    /// The same fabric without some channels, as a graph. All others keep their numbers, and switches their names.
+    #[must_use]
+    pub(in crate::system) fn without(&self, gone: &BTreeSet<ChannelId>) -> Self {
+        let (mut outgoing_start, mut outgoing) = (vec![0], Vec::with_capacity(self.outgoing.len()));
+        for switch in 0..self.switches {
+            outgoing.extend(self.outgoing(switch).iter().filter(|it| !gone.contains(it)));
+            outgoing_start.push(outgoing.len() as u32);
+        }
+        Self {
+            shape: FabricShape::Graph,
+            parameters: MadeOf::default(),
+            switch_names: (0..self.switches).map(|it| self.switch_name(it)).collect(),
+            outgoing_start,
+            outgoing,
+            ..self.clone()
+        }
     }
 
     /// Refuses nodes between which nothing can travel.

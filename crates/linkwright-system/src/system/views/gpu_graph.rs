@@ -137,7 +137,7 @@ pub struct GpuGraph {
 }
 
 impl GpuGraph {
-    /// Labels every pair of GPUs.
+    /// Labels every pair of GPUs. Where parts of a server have failed, a pair may be apart, and has next to nothing between it.
     ///
     /// # Errors
     /// [`SystemError::NotConnected`] where no path joins two GPUs,
@@ -174,6 +174,9 @@ impl GpuGraph {
                     (fabric, None) => fabric,
                     (_, host) => host,
                 };
+                // What has failed keeps nobody from the GPUs that are left.
+                let apart = (PairLink::Host { pcie: None }, Bandwidth(1), Bandwidth(1));
+                let best = best.or(machine.lacks_parts().then_some(apart));
                 let Some((link, bandwidth, data_sheet)) = best else {
                     let (a, b) = (names[a].clone(), names[b].clone());
                     let networked = machine.links().iter().any(|link| link.kind.is_network());

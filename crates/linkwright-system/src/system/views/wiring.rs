@@ -12,6 +12,7 @@
 //!
 //! What it leaves out: the fabric's own switches, and the servers on which the job has no GPU.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -168,8 +169,35 @@ impl Wiring {
         Self::of_servers(system, &(0..system.servers()).collect::<Vec<_>>())
     }
 
+    /// That of the whole system, with the links between the fabric's switches even where these hold nothing up, as far as
+    /// [`System::shortest_fabric_paths`] has them.
+    #[must_use]
+    pub fn of_system_and_switches(system: &System) -> Self {
+        let all: Vec<u32> = (0..system.servers()).collect();
+        Self::with_paths(system, &all, system.shortest_fabric_paths())
+    }
+
+    /// The same without some channels of its system: no route finds their wires, which keep their places. `left` is the
+    /// system without them.
+    #[must_use]
+    pub fn without(mut self, gone: &BTreeSet<ChannelId>, left: &System) -> Self {
+        let is_gone = |at: &usize| self.wires[*at].channel.is_some_and(|it| gone.contains(&it));
+        for wires in &mut self.adjacency {
+            wires.retain(|at| !is_gone(at));
+        }
+        if self.paths.is_some() {
+            self.paths = left.shortest_fabric_paths();
+        }
+        self
+    }
+
     /// That of servers by their numbers, which ascend.
     fn of_servers(system: &System, servers: &[u32]) -> Self {
+        Self::with_paths(system, servers, system.shared_fabric().and_then(FabricPaths::of))
+    }
+
+    /// As [`Self::of_servers`], with these links between the fabric's switches.
+    fn with_paths(system: &System, servers: &[u32], paths: Option<FabricPaths>) -> Self {
         let Some(fabric) = system.fabric() else {
             return Self::of_server(system.kinds()[0].server());
         };
@@ -212,7 +240,7 @@ impl Wiring {
         };
         let of_port = |(nic, port, reached)| of_fabric(nic, Fabric::injection(port), reached);
         wiring.wires.extend(ports.into_iter().map(of_port));
-        wiring.paths = system.shared_fabric().and_then(FabricPaths::of);
+        wiring.paths = paths;
         if let Some(paths) = &wiring.paths {
             let forwards = (paths.first_channel()..fabric.channels().len() as ChannelId).step_by(2);
             wiring.inner.extend(forwards.map(|channel| of_fabric(crossbar, channel, None)));

@@ -21,9 +21,7 @@ use crate::scenario::source::Place;
 use crate::scenario::{FileName, ServerEntry};
 use crate::simulation::cluster::{Cluster, Fidelity};
 use crate::simulation::played::{IterationSettings, PlannerChoice, play};
-use crate::simulation::{
-    Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
-};
+use crate::simulation::{Job, RunTime, Sharing, SimulationError, simulate_on};
 use crate::system::{BandwidthProfile, System};
 use crate::training::{Workload, workload_of};
 use crate::units::Picoseconds;
@@ -229,15 +227,8 @@ impl Lengths<'_> {
             PreparedMachine::new(kind.server(), profile, BandwidthModel::Sound)
         });
         let machines: Vec<_> = machines.collect::<Result<_, _>>()?;
-        let sharing = Sharing {
-            machines: &machines,
-            policy: policy(POLICY).map_err(AllocationError::from)?,
-            servers: ServerChoice::default(),
-            discipline: QueueDiscipline::default(),
-            unhealthy: &[],
-            alone: None,
-            keeps_loads: false,
-        };
+        let policy = policy(POLICY).map_err(AllocationError::from)?;
+        let sharing = Sharing::new(&machines, policy);
         let mut hook = |_| ControlFlow::Continue(());
         let jobs = [job];
         let records = match self.machine.run_time {

@@ -1,11 +1,14 @@
 //! Tells who suffered on a shared system, and why.
 //!
-//! A job's slowdown is its time from arrival to end over its time alone on the best GPUs of the idle system. It has three
+//! A job's slowdown is its time from arrival to end over its time alone on the best GPUs of the idle system. It has four
 //! parts:
 //!
 //! - Waiting is the time from arrival to end over the run time.
-//! - Neighbours is the run time over the time alone on the same GPUs.
-//! - Placement is the time alone on the same GPUs over that on the best.
+//! - Failure is the run time over that of the iterations that counted, times what lost parts slow these alone.
+//! - Neighbours is the time of the iterations that counted over their time alone on the same GPUs of what was left.
+//! - Placement is the time alone on the same GPUs of the whole system over that on the best.
+//!
+//! Where nothing fails, failure is 1. A job that had several places is compared with its last.
 //!
 //! The product of the parts is the whole. Both times alone are played as the day was, once for each class of job and place
 //! ([`alone`]).
@@ -13,6 +16,7 @@
 //! It leaves out sets of GPUs beside those that [`best`] tries. Where none of these is faster, a job's own place is the best.
 
 mod alone;
+mod around;
 mod best;
 mod neighbours;
 
@@ -57,22 +61,32 @@ pub struct Slowdown {
     pub waiting: f64,
     /// Is its time alone on its GPUs over that on the best.
     pub placement: f64,
-    /// Is its run time over its time alone on its GPUs.
+    /// Is its run time over its time alone on its GPUs, but for what failures cost.
     pub neighbours: f64,
+    /// Is what failures cost: time that was lost, and slower ways around what failed.
+    pub failure: f64,
     /// Is its time from arrival to end over its time alone on the best GPUs.
     pub whole: f64,
 }
 
 impl Slowdown {
-    /// Splits the slowdown of a job.
+    /// Splits the slowdown of a job that lost some time, and takes so long alone on its GPUs while parts are lost, on these of
+    /// the whole system, and on the best.
     #[must_use]
-    pub fn of(job: &Job, record: &JobRecord, alone: Picoseconds, best: Picoseconds) -> Self {
+    pub fn of(
+        job: &Job,
+        record: &JobRecord,
+        lost: Picoseconds,
+        [around, alone, best]: [Picoseconds; 3],
+    ) -> Self {
         let run_time = record.finish.0 - record.start.0;
         let job_time = record.finish.0 - job.arrival.0;
+        let counted = run_time.saturating_sub(lost.0);
         Self {
             waiting: ratio(job_time, run_time),
             placement: ratio(alone.0, best.0),
-            neighbours: ratio(run_time, alone.0),
+            neighbours: ratio(counted, around.0),
+            failure: ratio(run_time, counted) * ratio(around.0, alone.0),
             whole: ratio(job_time, best.0),
         }
     }
@@ -95,6 +109,7 @@ pub(super) fn attribute(
 ) -> Result<Vec<Attribution>, SimulationError> {
     let mut plays = LonePlays::new(&cluster.system, choices);
     let mut best = BestPlaces::new(&cluster.system, shared);
+    let around = around::times((cluster, choices), (shared, policy), (jobs, day), hook)?;
     let mut asked = Vec::with_capacity(day.records.len());
     for record in &day.records {
         let job = &jobs[record.job];
@@ -117,9 +132,11 @@ pub(super) fn attribute(
         let (best, place) =
             tried.iter().min_by_key(|(play, _)| times[*play]).expect("it has its own");
         let (best, best_gpus) = (times[*best], gpus_of(place, &first_gpus));
-        let slowdown = Slowdown::of(&jobs[record.job], record, alone, best);
-        let run_time = Picoseconds(record.finish.0 - record.start.0);
-        let neighbours = neighbours::costs(day, meetings, (run_time, alone));
+        let lost = day.endured.get(record.job).map_or(Picoseconds(0), |it| it.lost);
+        let around = around.get(&record.job).map_or(alone, |it| it.over(alone));
+        let slowdown = Slowdown::of(&jobs[record.job], record, lost, [around, alone, best]);
+        let run_time = Picoseconds((record.finish.0 - record.start.0).saturating_sub(lost.0));
+        let neighbours = neighbours::costs(day, meetings, (run_time, around));
         let (job, exposed) = (record.job, *exposed);
         Attribution { job, alone, best, best_gpus, slowdown, exposed, neighbours }
     });
@@ -161,6 +178,7 @@ pub fn table(jobs: &[Job], attributions: &[Attribution]) -> Table {
         .with("waiting", "", number(|it| it.slowdown.waiting))
         .with("placement", "", number(|it| it.slowdown.placement))
         .with("neighbours", "", number(|it| it.slowdown.neighbours))
+        .with("failure", "", number(|it| it.slowdown.failure))
         .with("slowdown", "", number(|it| it.slowdown.whole))
         .with("exposed", "", attributions.iter().map(|it| it.exposed).collect::<Vec<_>>())
 }

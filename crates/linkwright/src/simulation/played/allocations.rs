@@ -92,6 +92,11 @@ impl AllocationPlans {
         }
     }
 
+    /// Begins without any, by the same planner.
+    pub(super) fn of_none(&self) -> Self {
+        Self::new(self.by)
+    }
+
     /// How many plans were made.
     pub(super) fn made(&self) -> usize {
         self.made

@@ -22,6 +22,12 @@ impl<'a> DayLowering<'a> {
         Self { plans, cluster, planned: Planned::default() }
     }
 
+    /// From now on plans for a state of the system.
+    pub(super) fn enter(&mut self, (state, cluster): (usize, &'a Cluster), routes: &'a Routes<'a>) {
+        self.cluster = cluster;
+        self.plans.enter(state, routes);
+    }
+
     /// Plans what a program calls that is the next to be admitted, with that index in the runtime.
     pub(super) fn admit_program<'r>(
         &mut self,

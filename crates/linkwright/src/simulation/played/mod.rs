@@ -19,6 +19,7 @@ mod allocations;
 mod classes;
 mod deadlines;
 mod exchange;
+mod failing;
 mod fluid;
 mod iteration;
 mod loads;
@@ -28,8 +29,9 @@ mod place_class;
 mod plans;
 mod relocation;
 mod repeats;
+mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -40,22 +42,24 @@ pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
 pub(in crate::simulation) use place_class::{PlaceClass, PlaceClasses};
 
 use self::deadlines::CopyDeadline;
+use self::failing::{Failing, Heard};
 use self::iteration::{ProgramsBySettings, Steps};
 use self::loads::ChannelLoads;
 use self::lowering::DayLowering;
 use self::plans::{Carries, Plans, as_placed, unplanned};
 use self::repeats::Repeats;
+use self::ways::{Ways, Wirings};
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
+use super::failures::Endured;
 use super::job::Job;
 use super::queue::{Ends, JobRecord, Queue, Sharing};
 use super::written::Task;
-use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::packet::SettingsError;
 use crate::network::{
-    Connections, CountsLoads, GpuSite, LinkLoads, PacketNetwork, Route, RouteClass, Routes,
-    Sampled, Transport as _, gpu_sites,
+    Connections, CountsLoads, GpuSite, LinkLoads, PacketNetwork, ResourceId, Route, RouteClass,
+    Routes, Sampled, Transport as _, gpu_sites,
 };
 use crate::runtime::{self, JobOutcome, Runtime, RuntimeError, RuntimeEvent};
 use crate::system::fabric::ChannelId;
@@ -80,6 +84,8 @@ pub struct PlayedOutcome {
     /// Holds the loads of an iteration of each job, in the order of the list, if these were to be kept. Jobs that nobody
     /// knows them of have none.
     pub of_iterations: Vec<Box<[(ChannelId, f64)]>>,
+    /// Holds what failures cost each job, in the order of the list, if anything may fail.
+    pub endured: Vec<Endured>,
 }
 
 /// Plays the jobs on an idle system, iteration by iteration. As flows, an iteration that begins as one before did,
@@ -125,31 +131,39 @@ pub fn play_iterations(
     let programs = ProgramsBySettings::new(system, settings, jobs)?;
     let bus = of_packets.pcie.as_ref();
     match cluster.fidelity {
-        Fidelity::Fluid => fluid::play((system, bus), (planner, programs), sharing, jobs, hook),
+        Fidelity::Fluid => fluid::play((cluster, bus), (planner, programs), sharing, jobs, hook),
         Fidelity::Flow => {
-            let wiring = Wiring::of_system(system);
-            let routes = resources(&wiring);
+            let wirings = Wirings::of(cluster, sharing.states)?;
+            let ways = Ways::over(&wirings);
+            let (wiring, routes) = (ways.whole().wiring(), ways.whole());
             let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
             let needs_sites = |job: &Job| !job.is_workload() || job.is_exchange();
             let needs_sites = programs.copies() || jobs.iter().any(needs_sites);
-            let sites = if needs_sites { sites(system, &wiring)? } else { Vec::new() };
-            let mut network = Connections::over(&routes, &gpus).with_sites(sites);
+            let sites = if needs_sites { sites(system, wiring)? } else { Vec::new() };
+            let mut network = Connections::over(routes, &gpus).with_sites(sites);
             network = network.counting_channels(system);
             if let Some(bus) = bus {
                 let with_bus = network.with_bus(system, bus).map_err(SettingsError::from);
                 network = with_bus.map_err(ClusterError::from)?;
             }
-            let plans = Plans::new(planner, Some(&routes), longest);
+            let plans = Plans::new(planner, Some(routes), longest);
+            let changes = sharing.states.into_iter().flat_map(|states| &states.changes);
+            let arrivals = jobs.iter().map(|job| job.arrival);
+            let events = arrivals.chain(changes.map(|(time, _)| *time));
             let repeats = (iterations == Iterations::Unlike && planner != PlannerChoice::Mpi)
-                .then(|| Repeats::new(&routes, bus, jobs.iter().map(|job| job.arrival)));
-            play_on(&mut network, cluster, (plans, programs, repeats), sharing, jobs, hook)
+                .then(|| Repeats::new(routes, bus, events));
+            let of_day = (plans, programs, repeats);
+            play_on((&mut network, Some(&ways)), cluster, of_day, sharing, jobs, hook)
+        }
+        Fidelity::Packet if sharing.states.is_some() => {
+            Err(SimulationError::TimedFailures { played: "packets" })
         }
         Fidelity::Packet => {
             let routing = cluster.routing().map_err(ClusterError::from)?;
             let network = PacketNetwork::new(system, *of_packets, routing, *nic, *arbitration);
             let mut network = network.map_err(ClusterError::from)?;
             let plans = Plans::new(planner, None, longest);
-            play_on(&mut network, cluster, (plans, programs, None), sharing, jobs, hook)
+            play_on((&mut network, None), cluster, (plans, programs, None), sharing, jobs, hook)
         }
     }
 }
@@ -179,11 +193,11 @@ fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
 }
 
 fn play_on<'r, T: Carries<'r> + CountsLoads>(
-    network: &mut T,
+    (network, ways): (&mut T, Option<&'r Ways<'r>>),
     cluster: &'r Cluster,
     (plans, programs, repeats): (Plans<'r>, ProgramsBySettings, Option<Repeats>),
-    sharing: Sharing<'_>,
-    jobs: &[Job],
+    sharing: Sharing<'r>,
+    jobs: &'r [Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
     check_iterations(jobs)?;
@@ -199,8 +213,14 @@ fn play_on<'r, T: Carries<'r> + CountsLoads>(
     }
     let bus = cluster.settings.pcie.as_ref().filter(|_| programs.copies());
     let deadline = CopyDeadline::of(bus, jobs)?;
+    let failing = sharing.states.map(|states| Failing::new(states, jobs.len()));
     let mut shared = Shared {
         system,
+        failing,
+        ways,
+        cut: BTreeMap::new(),
+        replanned: Vec::new(),
+        links: BTreeMap::new(),
         jobs,
         queue,
         runtime,
@@ -211,19 +231,25 @@ fn play_on<'r, T: Carries<'r> + CountsLoads>(
         running: Vec::new(),
         loads: BTreeMap::new(),
         kept: sharing.keeps_loads.then(|| vec![ChannelLoads::default(); jobs.len()]),
-        exposed: vec![None; jobs.len()],
+        exposed: vec![(0.0, 0.0); jobs.len()],
         changed: false,
     };
     let mut engine = Engine::new(hook);
+    for (time, state) in sharing.states.into_iter().flat_map(|states| &states.changes) {
+        engine.schedule(*time, Event::Change(*state));
+    }
     for (index, job) in jobs.iter().enumerate() {
         engine.schedule(job.arrival, Event::Arrival(index));
     }
     engine.run(&mut shared)?;
+    shared.queue.check_all_started()?;
     let plans = shared.runtime.lowering_mut().plans.made();
+    let endured = shared.failing.take().map(|failing| failing.endured).unwrap_or_default();
     let (records, exposed, kept) = shared.ended();
     let end = records.iter().map(|record| record.finish).max().unwrap_or_default();
     let loads = network.finished(end);
-    Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations: kept.unwrap_or_default() })
+    let of_iterations = kept.unwrap_or_default();
+    Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations, endured })
 }
 
 /// Gives the loads of an iteration of a job of a variant.
@@ -251,25 +277,37 @@ fn iteration_loads<'r>(
     loads.into_iter().collect()
 }
 
-/// Gives the share of a job's time in which its ranks, in the mean, only communicated.
-fn exposed_share(outcome: &JobOutcome) -> Option<f64> {
+/// Gives the time in which a job's ranks only communicated, and all of their time.
+fn exposed_time(outcome: &JobOutcome) -> (f64, f64) {
     let whole = outcome.time().0 as f64 * outcome.ranks.len() as f64;
     let exposed = outcome.ranks.iter().map(|rank| rank.exposed_communication.0 as f64).sum::<f64>();
-    (whole > 0.0).then(|| exposed / whole)
+    (exposed, whole)
 }
 
 /// Says what happens to shared servers, and to the programs `R` of their jobs.
 #[derive(Debug, Clone, Copy)]
 enum Event<R> {
+    /// The system is in another state.
+    Change(usize),
     Arrival(usize),
     Runtime(R),
 }
 
 /// Shared servers: the queue, and the programs of the jobs that run.
-struct Shared<'a, 'n, 't, 'r, T: CountsLoads> {
-    system: &'a System,
-    jobs: &'a [Job],
-    queue: Queue<'a>,
+struct Shared<'n, 't, 'r, T: CountsLoads> {
+    system: &'r System,
+    /// What fails, if anything may.
+    failing: Option<Failing<'r>>,
+    /// The routes of each state, if the network has any.
+    ways: Option<&'r Ways<'r>>,
+    /// What each that runs has heard, and how many of its iterations it will not have.
+    cut: BTreeMap<u32, (Heard, u32)>,
+    /// The jobs that go on by another plan.
+    replanned: Vec<usize>,
+    /// The links of each that runs, by its index in the runtime, as far as they are known.
+    links: BTreeMap<u32, Option<BTreeSet<ResourceId>>>,
+    jobs: &'r [Job],
+    queue: Queue<'r>,
     runtime: Runtime<'n, Sampled<'t, T>, DayLowering<'r>>,
     programs: ProgramsBySettings,
     /// The deadline of copies, if a PCIe bus heeds any.
@@ -284,13 +322,13 @@ struct Shared<'a, 'n, 't, 'r, T: CountsLoads> {
     loads: BTreeMap<u32, ChannelLoads>,
     /// Holds the same of each job that has ended, if that is kept.
     kept: Option<Vec<ChannelLoads>>,
-    /// Holds the share of each job's run time in which it only communicated, once it has ended.
-    exposed: Vec<Option<f64>>,
+    /// Holds the time of each job's ranks in which they only communicated, and all of their time.
+    exposed: Vec<(f64, f64)>,
     /// Whether a job has arrived or ended since the queue was looked at.
     changed: bool,
 }
 
-impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
+impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, 'r, T> {
     type Event = Event<RuntimeEvent<T::Event>>;
     type Error = SimulationError;
     const SETTLES: bool = true;
@@ -302,6 +340,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
         scheduler: &mut impl Scheduler<Self::Event>,
     ) -> Result<(), SimulationError> {
         match event {
+            Event::Change(state) => self.change(state, scheduler.now()),
             Event::Arrival(job) => {
                 self.queue.arrive(job);
                 if let Some(repeats) = &mut self.repeats {
@@ -330,6 +369,9 @@ impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
             self.repeat(scheduler.now());
             return Ok(own);
         }
+        for job in std::mem::take(&mut self.replanned) {
+            self.admit(job, scheduler)?;
+        }
         for job in self.queue.start_jobs(scheduler)? {
             self.admit(job, scheduler)?;
         }
@@ -349,12 +391,13 @@ impl<'r, T: Carries<'r> + CountsLoads> Model for Shared<'_, '_, '_, 'r, T> {
     }
 }
 
-impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
+impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, 'r, T> {
     /// Gives the records of jobs, the share of each one's run time in which it only communicated, and the loads that
     /// were kept.
     fn ended(self) -> (Vec<JobRecord>, Vec<Option<f64>>, Option<Vec<ChannelLoads>>) {
         let records = self.queue.into_records();
-        let exposed = records.iter().map(|record| self.exposed[record.job]).collect();
+        let share = |(exposed, whole): (f64, f64)| (whole > 0.0).then(|| exposed / whole);
+        let exposed = records.iter().map(|record| share(self.exposed[record.job])).collect();
         (records, exposed, self.kept)
     }
 
@@ -366,13 +409,73 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
             if let (Some(kept), Some(loads)) = (&mut self.kept, loads) {
                 kept[job] = loads;
             }
-            self.exposed[job] = exposed_share(&self.runtime.take_outcome(index));
-            self.queue.finish(job, now)?;
+            self.links.remove(&index);
+            let (exposed, whole) = exposed_time(&self.runtime.take_outcome(index));
+            self.exposed[job].0 += exposed;
+            self.exposed[job].1 += whole;
+            self.end_try(index, now)?;
             if let Some(repeats) = &mut self.repeats {
                 repeats.end(index, &self.runtime, now);
             }
             self.changed = true;
         }
+        Ok(())
+    }
+
+    /// A job has ended, or a try of it.
+    fn end_try(&mut self, index: u32, now: Picoseconds) -> Result<(), SimulationError> {
+        let job = self.running[index as usize];
+        let Some(failing) = &mut self.failing else { return self.queue.finish(job, now) };
+        let of = (job, &self.jobs[job]);
+        let Some((heard, undone)) = self.cut.remove(&index) else {
+            let first = self.queue.record(job).map_or(now, |record| record.start);
+            failing.end(of, first, now);
+            return self.queue.finish(job, now);
+        };
+        let done = failing.left(job, of.1) - u64::from(undone);
+        failing.cut(of, heard, done, now);
+        match heard {
+            Heard::Lost => self.queue.lose(job)?,
+            Heard::Replanned => self.replanned.push(job),
+        }
+        Ok(())
+    }
+
+    /// Another state of the system holds. Jobs hear of it at the ends of their iterations.
+    fn change(&mut self, state: usize, now: Picoseconds) -> Result<(), SimulationError> {
+        let (Some(failing), Some(ways)) = (&mut self.failing, self.ways) else { return Ok(()) };
+        let states = failing.change(state);
+        self.queue.change(states)?;
+        let routes = ways.of(state);
+        let (network, lowering) = self.runtime.planning();
+        network.network.reroute(routes);
+        lowering.enter((state, &states[1].cluster), routes);
+        self.routes = Some(routes);
+        if let Some(repeats) = &mut self.repeats {
+            repeats.arrive();
+        }
+        for (index, links) in &self.links {
+            let job = self.running[*index as usize];
+            let record = self.queue.record(job).expect("it has its GPUs");
+            let uses = |lost: &BTreeSet<ChannelId>| {
+                links.as_ref().is_none_or(|links| !ways.resources(lost).is_disjoint(links))
+            };
+            let heard = failing.heard(job, record, (states, self.system), uses);
+            let Some(heard) = heard else { continue };
+            let undone = self.runtime.stop(*index);
+            let known = self.cut.entry(*index).or_insert((heard, 0));
+            known.1 += undone;
+            if heard == Heard::Lost {
+                known.0 = heard;
+            } else if *known == (Heard::Replanned, 0) {
+                // It is in its last iteration.
+                self.cut.remove(index);
+            }
+            if let Some(repeats) = &mut self.repeats {
+                repeats.change(*index, &self.runtime, now);
+            }
+        }
+        self.changed = true;
         Ok(())
     }
 
@@ -390,6 +493,20 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
         }
     }
 
+    /// A job begins, or goes on; gives what is left of the system, and how many iterations it has to do.
+    fn begin(&mut self, job: usize, now: Picoseconds) -> (&'r System, NonZeroU32) {
+        let of = &self.jobs[job];
+        let (system, left) = match &mut self.failing {
+            None => (self.system, of.iterations),
+            Some(failing) => {
+                failing.start(job, now);
+                (&*failing.now().1.cluster.system, failing.left(job, of))
+            }
+        };
+        let iterations = u32::try_from(left).ok().and_then(NonZeroU32::new);
+        (system, iterations.expect("the jobs were checked before the run"))
+    }
+
     /// Lets the program of a job run on the GPUs that it was given.
     fn admit(
         &mut self,
@@ -400,6 +517,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
         if !of.is_fluid() {
             return self.admit_program(job, scheduler);
         }
+        let (left, iterations) = self.begin(job, scheduler.now());
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let (network, lowering) = self.runtime.planning();
         let placed = as_placed(self.system, &record.parts);
@@ -407,21 +525,20 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
         let sizes = steps.buckets.iter().map(|(_, size)| *size);
         let planned = match &steps.exchange {
             Some(_) => Ok(unplanned(placed)),
-            None => lowering.plans.of_allocation(network, self.system, &record.parts, sizes),
+            None => lowering.plans.of_allocation(network, left, &record.parts, sizes),
         };
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
             job: of.name.clone(),
             fault: Box::new(fault),
         })?;
         lowering.plans.admit(variant);
-        let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| *gpu as u32);
         let program = self.programs.of(of).of(self.system, &of.workload, &steps, &gpus);
         let own = of.own();
         let default = self.deadline.and_then(|deadline| deadline.of_copies(steps.copied));
         let job_of_runtime = runtime::ProgramJob {
             name: of.name.clone(),
-            iterations: iterations.expect("the jobs were checked before the run"),
+            iterations,
             start: scheduler.now(),
             priority: own.map_or(0, |written| written.priority),
             deadline: own.and_then(|written| written.deadline).or(default),
@@ -432,6 +549,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
         let admitted = self.runtime.admit(&job_of_runtime, &mut part);
         let index = admitted.map_err(|error| self.fault(error))?;
         self.running.push(job);
+        self.links.insert(index, None);
         if let Some(repeats) = &mut self.repeats {
             let copies = steps.copied.0 > 0;
             let copied_to = gpus.iter().filter(|_| copies).map(|gpu| *gpu as u32);
@@ -451,6 +569,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
                 self.routes.expect("what repeats goes over routes"),
             );
             self.loads.insert(index, loads);
+            self.links.insert(index, Some(links.clone()));
             let least = self.programs.of(of).least(self.system, &steps, &gpus);
             repeats.start((index, links, least), &self.runtime, scheduler.now());
         }
@@ -465,23 +584,23 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
     ) -> Result<(), SimulationError> {
         let of = &self.jobs[job];
         let written = of.own().expect("what runs no workload is written down by itself");
+        let (left, iterations) = self.begin(job, scheduler.now());
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let gpus: Vec<u32> = match &written.gpus {
             Some(named) => named.to_vec(),
             None => as_placed(self.system, &record.parts).iter().map(|gpu| *gpu as u32).collect(),
         };
         let program = match &written.task {
-            Task::Training(task) => Arc::new(task.program(self.system, &gpus)?),
+            Task::Training(task) => Arc::new(task.program(left, &gpus)?),
             Task::Program(program) => Arc::clone(program),
             Task::Workload(_) => unreachable!("a workload is admitted by its steps"),
         };
-        let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let of_runtime = runtime::ProgramJob {
             name: of.name.clone(),
             program,
             mapping: gpus,
             start: scheduler.now(),
-            iterations: iterations.expect("the jobs were checked before the run"),
+            iterations,
             computation_scale: written.computation_scale,
             priority: written.priority,
             deadline: written.deadline,
@@ -499,6 +618,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, '_, 'r, T> {
         let admitted = self.runtime.admit(&of_runtime, &mut part);
         let index = admitted.map_err(|error| self.fault(error))?;
         self.running.push(job);
+        self.links.insert(index, None);
         if let Some(repeats) = &mut self.repeats {
             repeats.start_unknown(index, &self.runtime, scheduler.now());
         }

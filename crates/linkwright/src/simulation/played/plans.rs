@@ -124,6 +124,9 @@ pub(super) trait Carries<'r>: Transport {
 
     /// Finds the channels of resources; None where the network takes messages alone.
     fn channel_shares(&self) -> Option<&ChannelShares>;
+
+    /// Lets messages of their own take these routes from now on, where the network takes such.
+    fn reroute(&mut self, routes: &'r Routes<'r>);
 }
 
 impl<'r, T: Carries<'r> + CountsLoads> Carries<'r> for Sampled<'_, T> {
@@ -137,6 +140,10 @@ impl<'r, T: Carries<'r> + CountsLoads> Carries<'r> for Sampled<'_, T> {
 
     fn channel_shares(&self) -> Option<&ChannelShares> {
         self.network.channel_shares()
+    }
+
+    fn reroute(&mut self, routes: &'r Routes<'r>) {
+        self.network.reroute(routes);
     }
 }
 
@@ -152,6 +159,10 @@ impl<'r> Carries<'r> for Connections<'r> {
     fn channel_shares(&self) -> Option<&ChannelShares> {
         self.shares()
     }
+
+    fn reroute(&mut self, routes: &'r Routes<'r>) {
+        Connections::reroute(self, routes);
+    }
 }
 
 impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
@@ -166,6 +177,9 @@ impl<'r, R: Routing> Carries<'r> for PacketNetwork<'_, R> {
     fn channel_shares(&self) -> Option<&ChannelShares> {
         None
     }
+
+    /// Packets find their way by themselves, over a system that stays as it is.
+    fn reroute(&mut self, _: &'r Routes<'r>) {}
 }
 
 /// A plan as a job's ranks play it.
@@ -188,6 +202,10 @@ pub(super) struct Plans<'r> {
     plans: AllocationPlans,
     /// The variant of GPUs in the order of ranks.
     known: BTreeMap<Arc<[usize]>, u32>,
+    /// Numbers the state of the system that these are for.
+    state: usize,
+    /// Keeps the same of other states.
+    of_state: BTreeMap<usize, (AllocationPlans, BTreeMap<Arc<[usize]>, u32>)>,
     /// Of each variant, the plan for a size, ascending; most have few.
     forms: Vec<Vec<(Bytes, Form)>>,
     /// The kernels of all forms, by their ranks and steps: a day has many variants, of few kernels.
@@ -203,17 +221,15 @@ impl<'r> Plans<'r> {
         routes: Option<&'r Routes<'r>>,
         longest: Bytes,
     ) -> Self {
-        // No plan is made under MPI's rules.
-        let by = match planner {
-            PlannerChoice::Plan(by) => by,
-            PlannerChoice::Mpi => PlannedBy::Library(None),
-        };
+        let by = planned_by(planner);
         Self {
             planner,
             routes,
             longest,
             plans: AllocationPlans::new(by),
             known: BTreeMap::new(),
+            state: 0,
+            of_state: BTreeMap::new(),
             forms: Vec::new(),
             kernels: BTreeMap::new(),
             of_job: Vec::new(),
@@ -227,7 +243,18 @@ impl<'r> Plans<'r> {
 
     /// How many plans were made.
     pub(super) fn made(&self) -> usize {
-        self.plans.made()
+        self.plans.made() + self.of_state.values().map(|(plans, _)| plans.made()).sum::<usize>()
+    }
+
+    /// From now on plans for a state of the system, over its routes.
+    pub(super) fn enter(&mut self, state: usize, routes: &'r Routes<'r>) {
+        let by = planned_by(self.planner);
+        let others = self.of_state.remove(&state);
+        let (plans, known) = others.unwrap_or_else(|| (AllocationPlans::new(by), BTreeMap::new()));
+        let before =
+            (std::mem::replace(&mut self.plans, plans), std::mem::replace(&mut self.known, known));
+        self.of_state.insert(std::mem::replace(&mut self.state, state), before);
+        self.routes = Some(routes);
     }
 
     /// Plans all-reduces of these sizes for what a job got, as far as nobody has before.
@@ -379,6 +406,14 @@ pub(super) fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
 /// Gives what needs no plan, on GPUs in the order of its ranks.
 pub(super) const fn unplanned(gpus: Arc<[usize]>) -> Planned {
     (gpus, BY_RULE)
+}
+
+/// Says who plans. No plan is made under MPI's rules.
+fn planned_by(planner: PlannerChoice) -> PlannedBy {
+    match planner {
+        PlannerChoice::Plan(by) => by,
+        PlannerChoice::Mpi => PlannedBy::Library(None),
+    }
 }
 
 fn rule_of(call: &CollectiveCall) -> mpi::MpiAlgorithm {

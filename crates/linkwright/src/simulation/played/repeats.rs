@@ -72,12 +72,12 @@ pub(super) struct Repeats {
     users: Vec<Vec<u32>>,
     /// The place of a link's bus among the users, where that is so.
     bus: Vec<Option<usize>>,
-    /// The arrivals that have not come, the next behind.
+    /// The arrivals and changes of the system that have not come, the next behind.
     arrivals: Vec<Picoseconds>,
 }
 
 impl Repeats {
-    /// Nothing runs on these links, under this bus, and jobs arrive at these times.
+    /// Nothing runs on these links, under this bus, and jobs arrive or the system changes at these times.
     pub(super) fn new(
         links: &Routes<'_>,
         bus: Option<&PcieSettings>,
@@ -140,7 +140,7 @@ impl Repeats {
     }
 
     /// What was known of a job's group holds no more.
-    fn change<T: Transport, L: Lowering>(
+    pub(super) fn change<T: Transport, L: Lowering>(
         &mut self,
         job: u32,
         runtime: &Runtime<'_, T, L>,
@@ -230,7 +230,7 @@ impl Repeats {
         ends.chain(self.arrivals.last().copied()).min().unwrap_or(Picoseconds(u64::MAX))
     }
 
-    /// A job arrives.
+    /// A job arrives, or the system changes.
     pub(super) fn arrive(&mut self) {
         self.arrivals.pop();
     }

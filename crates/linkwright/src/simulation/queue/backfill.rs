@@ -146,7 +146,7 @@ mod tests {
     use crate::allocation::{BandwidthModel, PreparedMachine, policy};
     use crate::engine::{Engine, Model};
     use crate::simulation::job::Job;
-    use crate::simulation::queue::{Ends, QueueDiscipline, ServerChoice, Sharing};
+    use crate::simulation::queue::{Ends, QueueDiscipline, Sharing};
     use crate::system::{BandwidthProfile, presets};
     use crate::training::Workload;
 
@@ -189,13 +189,8 @@ mod tests {
         let profile = BandwidthProfile::default_of(&server);
         let machine = PreparedMachine::new(&server, profile, BandwidthModel::Sound).unwrap();
         let sharing = Sharing {
-            machines: std::slice::from_ref(&machine),
-            policy: policy("greedy").unwrap(),
-            servers: ServerChoice::FirstFit,
             discipline: QueueDiscipline::Backfill,
-            unhealthy: &[],
-            alone: None,
-            keeps_loads: false,
+            ..Sharing::new(std::slice::from_ref(&machine), policy("greedy").unwrap())
         };
         let queue = Queue::new(vec![&machine], jobs, sharing, Ends::Played).unwrap();
         let mut once = Once { queue, started: Vec::new() };

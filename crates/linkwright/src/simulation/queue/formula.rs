@@ -35,11 +35,13 @@ pub fn simulate(
     hook: Hook<'_>,
 ) -> Result<Vec<JobRecord>, SimulationError> {
     let unhealthy: Vec<_> = unhealthy.iter().map(|gpu| (0, gpu)).collect();
-    let (servers, machines) = (ServerChoice::FirstFit, std::slice::from_ref(machine));
-    let unhealthy = &unhealthy;
-    let alone = None;
-    let keeps_loads = false;
-    let sharing = Sharing { machines, policy, servers, discipline, unhealthy, alone, keeps_loads };
+    let machines = std::slice::from_ref(machine);
+    let sharing = Sharing {
+        servers: ServerChoice::FirstFit,
+        discipline,
+        unhealthy: &unhealthy,
+        ..Sharing::new(machines, policy)
+    };
     let ends = Ends::ByFormula(BandwidthModel::Sound);
     run(Queue::new(vec![machine], jobs, sharing, ends)?, jobs, hook)
 }
@@ -55,6 +57,9 @@ pub fn simulate_on(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<Vec<JobRecord>, SimulationError> {
+    if sharing.states.is_some() {
+        return Err(SimulationError::TimedFailures { played: "a formula" });
+    }
     run(Queue::on(system, jobs, sharing, Ends::ByFormula(run_times))?, jobs, hook)
 }
 

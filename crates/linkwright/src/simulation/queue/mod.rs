@@ -31,6 +31,7 @@ pub use self::servers::ServerChoice;
 pub(super) use self::shares::leaves;
 use self::shares::{shared_out, shares};
 use super::error::SimulationError;
+use super::failures::{State, States};
 use super::job::Job;
 use crate::allocation::bandwidth::published;
 use crate::allocation::{
@@ -75,10 +76,36 @@ pub struct Sharing<'a> {
     pub discipline: QueueDiscipline,
     /// Servers and their GPUs that are out of order.
     pub unhealthy: &'a [(usize, usize)],
+    /// Names the servers that reach no others.
+    pub cut_off: &'a BTreeSet<usize>,
+    /// What fails and comes back, if anything does.
+    pub states: Option<&'a States>,
     /// Gives each job its place, as no policy does; then jobs run one after another, each alone.
     pub alone: Option<&'a [JobPlace]>,
     /// Keeps the loads of each job's iterations.
     pub keeps_loads: bool,
+}
+
+/// Names no server.
+static NOWHERE: BTreeSet<usize> = BTreeSet::new();
+
+impl<'a> Sharing<'a> {
+    /// Lets jobs queue first in, first out, for the first server that has room, where nothing fails. There is a machine for each
+    /// kind of server.
+    #[must_use]
+    pub fn new(machines: &'a [PreparedMachine], policy: &'a dyn Policy) -> Self {
+        Self {
+            machines,
+            policy,
+            servers: ServerChoice::default(),
+            discipline: QueueDiscipline::default(),
+            unhealthy: &[],
+            cut_off: &NOWHERE,
+            states: None,
+            alone: None,
+            keeps_loads: false,
+        }
+    }
 }
 
 /// Lists a job's GPUs in each of its servers, in the order of its ranks.
@@ -146,6 +173,8 @@ pub(super) struct Queue<'a> {
     is_alone: bool,
     /// Counts the jobs that run.
     running: usize,
+    /// Names the servers that reach no others.
+    cut_off: BTreeSet<usize>,
 }
 
 impl<'a> Queue<'a> {
@@ -179,7 +208,7 @@ impl<'a> Queue<'a> {
     fn new(
         machines: Vec<&'a PreparedMachine>,
         jobs: &'a [Job],
-        Sharing { policy, servers: choice, discipline, unhealthy, alone, .. }: Sharing<'a>,
+        Sharing { policy, servers: choice, discipline, unhealthy, cut_off, alone, .. }: Sharing<'a>,
         ends: Ends,
     ) -> Result<Self, SimulationError> {
         let state = |machine: &'a PreparedMachine| {
@@ -254,6 +283,7 @@ impl<'a> Queue<'a> {
             leaves,
             is_alone: alone.is_some(),
             running: 0,
+            cut_off: cut_off.clone(),
         })
     }
 
@@ -273,6 +303,43 @@ impl<'a> Queue<'a> {
             self.running -= 1;
         }
         Ok(())
+    }
+
+    /// A job loses its GPUs, and waits for others. It comes before all that arrived after it.
+    pub(super) fn lose(&mut self, job: usize) -> Result<(), SimulationError> {
+        let record = self.records[job].as_ref().expect("it has GPUs");
+        for server in record.servers() {
+            self.servers[server as usize].1.release(&key(job))?;
+        }
+        self.running -= 1;
+        let arrived = |job: usize| (self.jobs[job].arrival, job);
+        let before = self.waiting.partition_point(|other| arrived(*other) < arrived(job));
+        self.waiting.insert(before, job);
+        Ok(())
+    }
+
+    /// Takes up which GPUs and servers are lost now, and which were.
+    pub(super) fn change(&mut self, [were, are]: [&'a State; 2]) -> Result<(), SimulationError> {
+        for (server, (machine, _)) in (0..).zip(&mut self.servers) {
+            *machine = &are.machines[are.cluster.system.kind_index_of(server)];
+        }
+        for (server, gpu) in were.gpus.difference(&are.gpus) {
+            self.servers[*server].1.mark_healthy(*gpu)?;
+        }
+        for (server, gpu) in are.gpus.difference(&were.gpus) {
+            self.servers[*server].1.mark_unhealthy(*gpu)?;
+        }
+        self.cut_off.retain(|server| !were.cut_off.contains(server));
+        self.cut_off.extend(&are.cut_off);
+        Ok(())
+    }
+
+    /// Refuses jobs that wait when nothing more can happen.
+    pub(super) fn check_all_started(&self) -> Result<(), SimulationError> {
+        self.waiting.front().map_or(Ok(()), |job| {
+            let Job { name, gpus, .. } = &self.jobs[*job];
+            Err(SimulationError::NeverStarts { job: name.clone(), size: *gpus as usize })
+        })
     }
 
     /// How many jobs have ended, of all.
@@ -329,7 +396,8 @@ impl<'a> Queue<'a> {
         }
         let size = self.jobs[job].gpus as usize;
         if let Some(wanted) = self.wanted_servers(job) {
-            let shares = shared_out(self.free_for(job), &self.leaves, size, wanted);
+            let free = self.free_to_join(job, wanted > 1);
+            let shares = shared_out(free, &self.leaves, size, wanted);
             return self.choose_shares(job, shares, scheduler);
         }
         for server in self.choice.order(self.free_for(job), size) {
@@ -340,7 +408,7 @@ impl<'a> Queue<'a> {
         if !self.may_split(job) {
             return Ok(None);
         }
-        let shares = self.choice.split(self.free_for(job), &self.leaves, size);
+        let shares = self.choice.split(self.free_to_join(job, true), &self.leaves, size);
         self.choose_shares(job, shares, scheduler)
     }
 
@@ -419,6 +487,14 @@ impl<'a> Queue<'a> {
             };
             if is_closed { 0 } else { state.free().len() }
         })
+    }
+
+    /// Counts the GPUs of each server that a job may have beside those of others, if it joins several.
+    fn free_to_join(&self, job: usize, joins: bool) -> impl Iterator<Item = usize> {
+        let is_out = move |server: &usize| joins && self.cut_off.contains(server);
+        self.free_for(job)
+            .enumerate()
+            .map(move |(server, free)| if is_out(&server) { 0 } else { free })
     }
 
     /// So many GPUs of a server for a job, by the policy. The hook is asked after every decision, since a long
@@ -531,9 +607,10 @@ impl<'a> Queue<'a> {
             parts.push(Part { server: server as u32, chosen: selection.chosen });
         }
         self.running += 1;
+        let first = self.records[job].as_ref().map_or(start, |earlier| earlier.start);
         self.records[job] = Some(JobRecord {
             job,
-            start,
+            start: first,
             finish,
             parts,
             sound_bandwidth,

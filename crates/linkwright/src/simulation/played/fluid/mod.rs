@@ -33,39 +33,43 @@ use super::PlayedOutcome;
 use super::allocations::{AllocationPlans, Ranks};
 use super::deadlines::CopyDeadline;
 use super::exchange::Exchange;
+use super::failing::{Failing, Heard};
 use super::iteration::{ProgramsBySettings, at_rate};
 use super::loads::{ChannelLoads, add, add_exchange, add_ways, of_schedule};
 use super::plans::{PlannerChoice, PlanningFault, as_placed};
+use super::ways::{Ways, Wirings};
 use super::{host_ways, sites};
-use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::network::{
     ChannelShares, GpuSite, HostChannels, LoadHistory, PcieSettings, ResourceId, Route, RouteClass,
     Routes,
 };
+use crate::simulation::cluster::Cluster;
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
+use crate::system::System;
 use crate::system::fabric::ChannelId;
-use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 /// Plays the jobs on an idle system.
 pub(super) fn play(
-    (system, bus): (&System, Option<&PcieSettings>),
+    (cluster, bus): (&Cluster, Option<&PcieSettings>),
     (planner, programs): (PlannerChoice, ProgramsBySettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
     let PlannerChoice::Plan(by) = planner else { return Err(SimulationError::NoFluid) };
-    let wiring = Wiring::of_system(system);
-    let routes = resources(&wiring);
+    let system = &*cluster.system;
+    let wirings = Wirings::of(cluster, sharing.states)?;
+    let ways = Ways::over(&wirings);
+    let (wiring, routes) = (ways.whole().wiring(), ways.whole());
     if let Some(job) = jobs.iter().find(|job| !job.is_fluid()) {
         return Err(SimulationError::NotFluid { job: job.name.clone() });
     }
     let copies = programs.copies() || jobs.iter().any(|job| !job.is_workload());
-    let sites = if copies { sites(system, &wiring)? } else { Vec::new() };
+    let sites = if copies { sites(system, wiring)? } else { Vec::new() };
     let mut fluid = Fluid {
         system,
         arbiter: Arbiter::of(bus),
@@ -77,35 +81,50 @@ pub(super) fn play(
         plans: AllocationPlans::new(by),
         users: vec![Vec::new(); routes.capacities().len()],
         tight: vec![false; routes.capacities().len()],
-        channels: HostChannels::new(&routes, bus),
-        shares: ChannelShares::new(system, &routes),
+        channels: HostChannels::new(routes, bus),
+        shares: ChannelShares::new(system, routes),
         history: LoadHistory::default(),
         kept: sharing.keeps_loads.then(|| vec![ChannelLoads::default(); jobs.len()]),
-        routes: &routes,
+        routes,
+        ways: &ways,
+        failing: sharing.states.map(|states| Failing::new(states, jobs.len())),
+        of_state: BTreeMap::new(),
         running: BTreeMap::new(),
         computed: vec![0.0; jobs.len()],
         ends: BTreeSet::new(),
+        reached: BTreeSet::new(),
     };
     let mut engine = Engine::new(hook);
+    for (time, state) in sharing.states.into_iter().flat_map(|states| &states.changes) {
+        engine.schedule(*time, Event::Change(*state));
+    }
     for (index, job) in jobs.iter().enumerate() {
-        engine.schedule(job.arrival, Arrival(index));
+        engine.schedule(job.arrival, Event::Arrival(index));
     }
     engine.run(&mut fluid)?;
-    let plans = fluid.plans.made();
+    fluid.queue.check_all_started()?;
+    let others = fluid.of_state.values().map(AllocationPlans::made);
+    let plans = fluid.plans.made() + others.sum::<usize>();
+    let endured = fluid.failing.map(|failing| failing.endured).unwrap_or_default();
     let records = fluid.queue.into_records();
     let exposed = records.iter().map(|record| {
-        let run_time = (record.finish.0 - record.start.0) as f64;
+        let lost = endured.get(record.job).map_or(0, |it| it.lost.0);
+        let run_time = (record.finish.0 - record.start.0 - lost) as f64;
         (run_time > 0.0).then(|| (1.0 - fluid.computed[record.job] / run_time).max(0.0))
     });
     let exposed = exposed.collect();
     let loads = fluid.history.finished(fluid.shares.inner());
     let of_iterations = fluid.kept.unwrap_or_default();
-    Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations })
+    Ok(PlayedOutcome { records, plans, exposed, loads, of_iterations, endured })
 }
 
-/// A job arrives.
+/// Says what happens to shared servers.
 #[derive(Debug, Clone, Copy)]
-struct Arrival(usize);
+enum Event {
+    /// The system is in another state.
+    Change(usize),
+    Arrival(usize),
+}
 
 /// A job that runs.
 struct Running {
@@ -166,6 +185,11 @@ struct Fluid<'a, 'r> {
     queue: Queue<'a>,
     plans: AllocationPlans,
     routes: &'a Routes<'r>,
+    ways: &'a Ways<'r>,
+    /// What fails, if anything may.
+    failing: Option<Failing<'a>>,
+    /// Keeps the plans of other states of the system.
+    of_state: BTreeMap<usize, AllocationPlans>,
     /// What they carry.
     channels: HostChannels,
     /// Finds their channels.
@@ -181,36 +205,40 @@ struct Fluid<'a, 'r> {
     /// Whether these want more of it than it has.
     tight: Vec<bool>,
     ends: BTreeSet<(Picoseconds, usize)>,
+    /// Lists jobs whose lengths a change reaches.
+    reached: BTreeSet<usize>,
 }
 
 impl Model for Fluid<'_, '_> {
-    type Event = Arrival;
+    type Event = Event;
     type Error = SimulationError;
     const SETTLES: bool = true;
 
     fn handle(
         &mut self,
-        Arrival(job): Arrival,
-        _: &mut impl Scheduler<Arrival>,
+        event: Event,
+        scheduler: &mut impl Scheduler<Event>,
     ) -> Result<(), SimulationError> {
-        self.queue.arrive(job);
+        match event {
+            Event::Arrival(job) => self.queue.arrive(job),
+            // What ends now has ended before.
+            Event::Change(state) => {
+                let reached = self.end_all(scheduler.now())?;
+                self.reached.extend(reached);
+                self.change(state, scheduler.now())?;
+            }
+        }
         Ok(())
     }
 
     /// Ends what ends now, starts what may start, and finds the rates of all that this reaches.
     fn settle(
         &mut self,
-        scheduler: &mut impl Scheduler<Arrival>,
+        scheduler: &mut impl Scheduler<Event>,
     ) -> Result<Option<Picoseconds>, SimulationError> {
         let now = scheduler.now();
-        let mut reached = BTreeSet::new();
-        while let Some((time, job)) = self.ends.first().copied()
-            && time == now
-        {
-            reached.append(&mut self.next_to(job));
-            self.end(job);
-            self.queue.finish(job, now)?;
-        }
+        let mut reached = std::mem::take(&mut self.reached);
+        reached.append(&mut self.end_all(now)?);
         for job in self.queue.start_jobs(scheduler)? {
             self.start(job, now)?;
             reached.append(&mut self.next_to(job));
@@ -227,16 +255,105 @@ impl Model for Fluid<'_, '_> {
     }
 }
 
-impl Fluid<'_, '_> {
+impl<'a> Fluid<'a, '_> {
+    /// Ends what ends now; returns the jobs that this reaches.
+    fn end_all(&mut self, now: Picoseconds) -> Result<BTreeSet<usize>, SimulationError> {
+        let mut reached = BTreeSet::new();
+        while let Some((time, job)) = self.ends.first().copied()
+            && time == now
+        {
+            reached.append(&mut self.next_to(job));
+            self.end(job);
+            if let Some(failing) = &mut self.failing {
+                let first = self.queue.record(job).map_or(now, |record| record.start);
+                failing.end((job, &self.jobs[job]), first, now);
+            }
+            self.queue.finish(job, now)?;
+        }
+        Ok(reached)
+    }
+
+    /// Another state of the system holds. Jobs that it touches lose their GPUs, or are planned anew.
+    fn change(&mut self, state: usize, now: Picoseconds) -> Result<(), SimulationError> {
+        let Some(failing) = &mut self.failing else { return Ok(()) };
+        let before = failing.now().0;
+        let states = failing.change(state);
+        self.queue.change(states)?;
+        self.routes = self.ways.of(state);
+        let plans = self.of_state.remove(&state).unwrap_or_else(|| self.plans.of_none());
+        self.of_state.insert(before, std::mem::replace(&mut self.plans, plans));
+        let mut touched = Vec::new();
+        for (job, running) in &self.running {
+            let record = self.queue.record(*job).expect("it has its GPUs");
+            let uses = |lost: &BTreeSet<ChannelId>| {
+                let lost = self.ways.resources(lost);
+                running.iteration.peaks.iter().any(|(resource, _)| lost.contains(resource))
+            };
+            touched.extend(
+                failing.heard(*job, record, (states, self.system), uses).map(|it| (*job, it)),
+            );
+        }
+        for (job, heard) in touched {
+            let mut near = self.next_to(job);
+            near.remove(&job);
+            self.reached.append(&mut near);
+            self.interrupt(job, heard, now)?;
+        }
+        Ok(())
+    }
+
+    /// A job that runs loses its GPUs, or goes on by another plan.
+    fn interrupt(
+        &mut self,
+        job: usize,
+        heard: Heard,
+        now: Picoseconds,
+    ) -> Result<(), SimulationError> {
+        let mut running = self.running.remove(&job).expect("it runs");
+        self.ends.remove(&(running.end, job));
+        running.settle(now, &mut self.history);
+        for (resource, _) in &running.iteration.peaks {
+            self.users[*resource].retain(|user| *user != job);
+            self.tight[*resource] = self.is_tight(*resource);
+        }
+        let failing = self.failing.as_mut().expect("something fails");
+        let of = (job, &self.jobs[job]);
+        let left = running.left.div_ceil(u128::from(WHOLE)) as u64;
+        failing.cut(of, heard, failing.left(job, of.1) - left, now);
+        match heard {
+            Heard::Lost => self.queue.lose(job),
+            Heard::Replanned => {
+                self.start(job, now)?;
+                // It goes on within its iteration.
+                let again = self.running.get_mut(&job).expect("it has just begun");
+                again.left = running.left;
+                self.reached.insert(job);
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives what is left of the system.
+    fn left(&self) -> &'a System {
+        self.failing.as_ref().map_or(self.system, |it| &*it.now().1.cluster.system)
+    }
+
     /// A job that has got its GPUs begins.
     fn start(&mut self, job: usize, now: Picoseconds) -> Result<(), SimulationError> {
         let of = &self.jobs[job];
+        let iterations = match &mut self.failing {
+            None => of.iterations,
+            Some(failing) => {
+                failing.start(job, now);
+                failing.left(job, of)
+            }
+        };
         let planning =
             |fault| SimulationError::Planning { job: of.name.clone(), fault: Box::new(fault) };
         let mut loads = BTreeMap::new();
         let iteration = self.iteration(job, &mut loads)?.map_err(planning)?;
         let loads: ChannelLoads = loads.into_iter().collect();
-        let left = u128::from(of.iterations) * u128::from(WHOLE);
+        let left = u128::from(iterations) * u128::from(WHOLE);
         let length = iteration.alone();
         let started = Running { iteration, loads, left, since: now, length, end: now };
         self.running.insert(job, started);
@@ -255,7 +372,8 @@ impl Fluid<'_, '_> {
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let is_exchange = self.jobs[job].is_exchange();
-        let ranks = (!is_exchange).then(|| self.plans.ranks(self.system, &record.parts));
+        let left = self.left();
+        let ranks = (!is_exchange).then(|| self.plans.ranks(left, &record.parts));
         let placed = || as_placed(self.system, &record.parts);
         let gpus = ranks.as_ref().map_or_else(placed, |ranks| Arc::clone(&ranks.gpus));
         let steps = self.programs.steps(&self.jobs[job], self.system, &gpus)?;
@@ -299,21 +417,18 @@ impl Fluid<'_, '_> {
         ranks: &Ranks,
         loads: &mut BTreeMap<ChannelId, f64>,
     ) -> Result<Phase, PlanningFault> {
+        let left = self.left();
         let mut buckets = Vec::with_capacity(computed.len());
         for (compute, size) in computed {
-            let plan = self.plans.of(self.system, ranks, *size)?;
+            let plan = self.plans.of(left, ranks, *size)?;
             buckets.push((*compute, *size, plan));
         }
         let mut known: BTreeMap<Bytes, ChannelLoads> = BTreeMap::new();
         let shares = &self.shares;
-        let phase = Phase::reducing(
-            &buckets,
-            (self.system, &self.channels),
-            self.routes,
-            |size, lowered| {
+        let phase =
+            Phase::reducing(&buckets, (left, &self.channels), self.routes, |size, lowered| {
                 known.insert(size, of_schedule(lowered, size, shares));
-            },
-        )?;
+            })?;
         for (_, size) in computed {
             add(&known[size], loads);
         }
