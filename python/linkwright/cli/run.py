@@ -26,6 +26,7 @@ from linkwright.runs.cluster.run import Replay
 from linkwright.runs.heat import heat_summary
 from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.server.attribution import attribution_summary
+from linkwright.runs.server.failures import failure_summary
 from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
 
@@ -237,6 +238,7 @@ def compare(
         "parts": played.named_parts,
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
+        **failure_summary(played.results),
         **attribution_summary(played.results, played.compared_with),
         **heat_summary(played.heats),
         **({} if played.bills is None else {"hardware": played.bills.summary()}),

@@ -23,6 +23,7 @@ use std::ops::Range;
 
 use toml::Value;
 
+use super::demand::checkpoint_iterations;
 use super::failure::SystemFailures;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
@@ -69,6 +70,8 @@ pub struct Mix {
     pub(super) recorded: Box<Recorded>,
     /// The policies to play them under, by name, at least one.
     pub policies: Vec<String>,
+    /// After how many iterations each jobs of `[jobs]` keep what they have done, where they do not say it themselves.
+    pub checkpoint_iterations: Option<u64>,
     /// All other choices.
     pub choices: DayChoices,
     /// The places of what may not fit the system.
@@ -197,6 +200,7 @@ impl Mix {
             trained,
             recorded: Box::new(recorded(&of_jobs, machine)?),
             policies: policies(&allocation, of_all)?,
+            checkpoint_iterations: checkpoint_iterations(&of_jobs)?,
             choices,
             places,
         })
@@ -249,6 +253,9 @@ impl Mix {
             Some(source) => self.listed(source, scenario, (system, healthy), files)?,
             None => (Vec::new(), Vec::new()),
         };
+        for job in &mut jobs {
+            job.checkpoint_iterations = job.checkpoint_iterations.or(self.checkpoint_iterations);
+        }
         if let Some(written) = &self.written {
             let (more, told) = written.of_day(scenario, (system, healthy), seed, files)?;
             let names: BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();

@@ -371,6 +371,8 @@ settings! {
     "jobs" optimizer: Kind::Name(Optimizer::names), "momentum",
         "of played jobs that train layer by layer, what turns gradients into weights",
         needs Trains;
+    "jobs" checkpoint_iterations: COUNT, "none; they begin anew",
+        "after how many iterations each jobs keep what they have done, should their GPUs fail", needs Failures;
     "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
         "what jobs that a file says ran are taken to have done: their durations split into computing and \
          communication as its iterations do";

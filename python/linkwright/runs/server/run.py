@@ -28,6 +28,7 @@ from linkwright.runs.server.attribution import (
     attribution_summary,
     attribution_tables,
 )
+from linkwright.runs.server.failures import failure_sheets, failure_summary
 from linkwright.runs.server.links import link_sections, link_summary, link_tables
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
@@ -243,6 +244,7 @@ class ScenarioRun(Run):
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
             **link_summary(self.results, self._systems),
+            **failure_summary(self.results),
             **attribution_summary(self.results, self.compared_with),
             **heat_summary(self.heats),
         }
@@ -252,7 +254,8 @@ class ScenarioRun(Run):
         bills = [] if self.bills is None else [self.bills.sheet()]
         told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
         slowed = attribution_sheets(self.results, self.compared_with)
-        return [*told, *slowed, *heat_sheets(self.heats), *bills]
+        failed = failure_sheets(self.results, self.compared_with)
+        return [*told, *failed, *slowed, *heat_sheets(self.heats), *bills]
 
     def _parts(self) -> Sheet:
         parts = self.parts
