@@ -62,8 +62,17 @@ pub struct OperationRate(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Power(pub u64);
 
-const TIME_UNITS: &[(&str, u64)] =
-    &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+const TIME_UNITS: &[(&str, u64)] = &[
+    ("s", 1_000_000_000_000),
+    ("ms", 1_000_000_000),
+    ("us", 1_000_000),
+    ("ns", 1_000),
+    ("ps", 1),
+    // A day is told by its hours. None of these is written.
+    ("min", 60 * 1_000_000_000_000),
+    ("h", 3_600 * 1_000_000_000_000),
+    ("d", 86_400 * 1_000_000_000_000),
+];
 const SIZE_UNITS: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -316,6 +325,8 @@ mod tests {
             assert_eq!(text.parse(), Ok(Bandwidth::gigabytes_per_second(50)), "{text}");
         }
         assert_eq!("1.5 us".parse(), Ok(Picoseconds(1_500_000)));
+        assert_eq!("1.5 h".parse(), "5400 s".parse::<Picoseconds>());
+        assert_eq!("90 min".parse::<Picoseconds>().unwrap().to_string(), "5400 s");
         assert_eq!("64 MiB".parse(), Ok(Bytes(64 << 20)));
         assert_eq!(Bandwidth(15_754_000_000).to_string(), "15.754 GB/s");
         assert_eq!(Bytes(64 << 20).to_string(), "64 MiB");

@@ -101,6 +101,13 @@ impl SimulationResult {
         Table::new(tables::with_failures(table, &self.records, &self.endured))
     }
 
+    /// One row for each time in which a job held GPUs: a job that lost its own has several.
+    ///
+    /// Columns: job, start, finish (in seconds), gpus.
+    fn tries(&self) -> PyResult<Table> {
+        Table::new(tables::tries(&self.jobs, &self.records, &self.first_gpus))
+    }
+
     /// How many GPUs jobs of several servers held in a server, as Blink's histogram has it.
     ///
     /// Columns: gpu_count, parts, share. A job that held 8 and 4 GPUs is a part of each. There are no rows where

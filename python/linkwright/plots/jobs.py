@@ -15,7 +15,7 @@ from linkwright.drawing import machine_drawing
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, boxes, inline_chart, rounded
 from linkwright.plots.shapes import WIDTH, among, shares_by_time
 from linkwright.summaries.links import Day, Direction, link_use
-from linkwright.summaries.policies import job_rows, time_unit
+from linkwright.summaries.policies import held_rows, job_rows, time_unit
 
 __all__ = [
     "allocation_quality",
@@ -146,7 +146,7 @@ def occupancy(
             "start": rounded(row["start"] / seconds),
             "finish": rounded(row["finish"] / seconds),
         }
-        for row in job_rows(result)
+        for row in held_rows(result)
         for gpu in row["gpus"]
     ]
     used = max((gpu for row in job_rows(result) for gpu in row["gpus"]), default=-1) + 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from linkwright import SimulationResult, System
 from linkwright.runs.timeline import Slice, Timeline, Track, whole_nanoseconds
-from linkwright.summaries.policies import job_rows
+from linkwright.summaries.policies import held_rows
 
 __all__ = ["job_timeline"]
 
@@ -29,7 +29,7 @@ def job_timeline(
     count = kept = 0
     for process, (result, system) in enumerate(zip(results, systems, strict=True)):
         held: dict[int, list[Slice]] = {}
-        rows = job_rows(result)
+        rows = held_rows(result)
         count, kept = len(rows), min(len(rows), limit)
         for row in rows[:limit]:
             start, end = (whole_nanoseconds(row[at]) for at in ("start", "finish"))

@@ -20,6 +20,7 @@ __all__ = [
     "PolicySummary",
     "Speedup",
     "gained",
+    "held_rows",
     "job_rows",
     "speedups",
     "summarise",
@@ -80,6 +81,12 @@ class Speedup:
 def job_rows(result: SimulationResult) -> list[dict[str, Any]]:
     """Gives a dictionary for each job, with the columns of `SimulationResult.jobs` as keys."""
     return list(result.jobs())
+
+
+def held_rows(result: SimulationResult) -> list[dict[str, Any]]:
+    """As `job_rows`, with a row for each time in which a job held GPUs: it may have lost some."""
+    jobs = {row["job"]: row for row in job_rows(result)}
+    return [{**jobs[held["job"]], **held} for held in result.tries()]
 
 
 def summarise(result: SimulationResult) -> PolicySummary:

@@ -33,7 +33,7 @@ pub use job::Job;
 pub use job_formats::other_format;
 pub use offers::PlannedBy;
 pub use queue::formula::{simulate, simulate_on};
-pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
+pub use queue::{EarlierTry, JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
 pub use shared_memory::SharedMemoryChoice;
 pub use written::{Task, WrittenJob};
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::queue::JobRecord;
+use super::queue::{JobRecord, gpus_of};
 use crate::runtime::{JobOutcome, Outcome, ProgramJob};
 use crate::system::System;
 use crate::units::Picoseconds;
@@ -86,8 +86,8 @@ pub struct Held {
 #[must_use]
 pub fn held_by_day(system: &System, records: &[JobRecord]) -> Vec<Held> {
     let first = system.first_gpus();
-    let of = |it: &JobRecord| Held { gpus: it.gpus(&first), start: it.start, end: it.finish };
-    records.iter().map(of).collect()
+    let tries = records.iter().flat_map(JobRecord::tries);
+    tries.map(|(start, end, parts)| Held { gpus: gpus_of(parts, &first), start, end }).collect()
 }
 
 /// Says what each program held.

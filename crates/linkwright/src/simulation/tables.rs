@@ -2,7 +2,7 @@
 
 use super::failures::Endured;
 use super::job::Job;
-use super::queue::JobRecord;
+use super::queue::{JobRecord, Part, gpus_of};
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -62,6 +62,25 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
     }
     let servers = records.iter().map(|record| record.servers().collect::<Vec<u32>>());
     table.with("servers", "", servers.collect::<Vec<_>>())
+}
+
+/// Gives a row for each time in which a job held GPUs: one for each job that lost none.
+///
+/// # Panics
+/// If a record's job is not in the list.
+#[must_use]
+pub fn tries(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
+    let each = records.iter().flat_map(|it| it.tries().map(move |tried| (it.job, tried)));
+    let each: Vec<(usize, (Picoseconds, Picoseconds, &[Part]))> = each.collect();
+    let times = |of: fn(&(Picoseconds, Picoseconds, &[Part])) -> Picoseconds| -> Vec<f64> {
+        each.iter().map(|(_, tried)| of(tried).as_seconds()).collect()
+    };
+    let gpus = each.iter().map(|(_, (.., parts))| gpus_of(parts, first_gpus));
+    Table::new()
+        .with("job", "", each.iter().map(|(job, _)| jobs[*job].name.clone()).collect::<Vec<_>>())
+        .with("start", "s", times(|it| it.0))
+        .with("finish", "s", times(|it| it.1))
+        .with("gpus", "", gpus.collect::<Vec<_>>())
 }
 
 /// Adds what failures cost each job: how often it began anew, and the seconds that it lost. Nothing where nothing failed.

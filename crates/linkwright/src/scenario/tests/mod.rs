@@ -1,6 +1,7 @@
 //! Scenarios, what they refuse, and what their runs give.
 
 mod comparisons;
+mod failures;
 mod mixes;
 mod packages;
 mod refusals;

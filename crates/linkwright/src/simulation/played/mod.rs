@@ -435,7 +435,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, 'r, T> {
         let done = failing.left(job, of.1) - u64::from(undone);
         failing.cut(of, heard, done, now);
         match heard {
-            Heard::Lost => self.queue.lose(job)?,
+            Heard::Lost => self.queue.lose(job, now)?,
             Heard::Replanned => self.replanned.push(job),
         }
         Ok(())

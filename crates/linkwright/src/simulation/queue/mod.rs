@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use self::ideal::best_parts;
 use self::named::NamedGpus;
-pub use self::record::{JobRecord, Part};
+pub use self::record::{EarlierTry, JobRecord, Part, gpus_of};
 pub use self::servers::ServerChoice;
 pub(super) use self::shares::leaves;
 use self::shares::{shared_out, shares};
@@ -306,8 +306,10 @@ impl<'a> Queue<'a> {
     }
 
     /// A job loses its GPUs, and waits for others. It comes before all that arrived after it.
-    pub(super) fn lose(&mut self, job: usize) -> Result<(), SimulationError> {
-        let record = self.records[job].as_ref().expect("it has GPUs");
+    pub(super) fn lose(&mut self, job: usize, now: Picoseconds) -> Result<(), SimulationError> {
+        let record = self.records[job].as_mut().expect("it has GPUs");
+        let start = record.last_start.unwrap_or(record.start);
+        record.earlier.push(EarlierTry { start, end: now, parts: record.parts.clone() });
         for server in record.servers() {
             self.servers[server as usize].1.release(&key(job))?;
         }
@@ -607,12 +609,17 @@ impl<'a> Queue<'a> {
             parts.push(Part { server: server as u32, chosen: selection.chosen });
         }
         self.running += 1;
-        let first = self.records[job].as_ref().map_or(start, |earlier| earlier.start);
+        let before = self.records[job].take();
+        let first = before.as_ref().map_or(start, |earlier| earlier.start);
+        let last_start = before.is_some().then_some(start);
+        let earlier = before.map_or_else(Vec::new, |it| it.earlier);
         self.records[job] = Some(JobRecord {
             job,
             start: first,
             finish,
             parts,
+            earlier,
+            last_start,
             sound_bandwidth,
             ideal_aggregated_bandwidth: ideal,
             candidates,

@@ -15,17 +15,34 @@ pub struct Part {
     pub chosen: Match,
 }
 
+/// A time in which a job held GPUs that it lost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EarlierTry {
+    /// When it got them.
+    pub start: Picoseconds,
+    /// When it lost them.
+    pub end: Picoseconds,
+    /// What it held of each of its servers.
+    pub parts: Vec<Part>,
+}
+
 /// What happened to one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The job's index in the list.
     pub job: usize,
-    /// When it got its GPUs.
+    /// When it first got GPUs.
     pub start: Picoseconds,
     /// When it gave them back.
     pub finish: Picoseconds,
-    /// What it held of each of its servers, at least one, in the order of the servers.
+    /// What it held of each of its servers in the end, at least one, in the order of the servers.
     pub parts: Vec<Part>,
+    /// What it held before, and lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierTry>,
+    /// When it got those that it had in the end, if it had others before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_start: Option<Picoseconds>,
     /// Bandwidth of its pattern by the sound model, GB/s, which a run time by the formula followed; on several servers
     /// that of its slowest part or, where that is less, what the narrowest server can send. `None` for one GPU.
     pub sound_bandwidth: Option<f64>,
@@ -57,11 +74,14 @@ impl JobRecord {
     /// If it ran in a server that is not there.
     #[must_use]
     pub fn gpus(&self, first_gpus: &[u32]) -> Vec<u32> {
-        let of = |part: &Part| {
-            let first = first_gpus[part.server as usize];
-            part.chosen.gpus().iter().map(|gpu| first + gpu as u32).collect::<Vec<u32>>()
-        };
-        self.parts.iter().flat_map(of).collect()
+        gpus_of(&self.parts, first_gpus)
+    }
+
+    /// Each time in which it held GPUs, with these.
+    pub fn tries(&self) -> impl Iterator<Item = (Picoseconds, Picoseconds, &[Part])> {
+        let last = (self.last_start.unwrap_or(self.start), self.finish, &self.parts[..]);
+        let earlier = self.earlier.iter().map(|it| (it.start, it.end, &it.parts[..]));
+        earlier.chain([last])
     }
 
     /// How many links of each class its pattern uses within servers.
@@ -100,4 +120,17 @@ impl JobRecord {
     fn sum(&self, of: impl Fn(&Match) -> Bandwidth) -> Bandwidth {
         Bandwidth(self.parts.iter().map(|part| of(&part.chosen).0).sum())
     }
+}
+
+/// Gives the GPUs of parts by their ids in the system.
+///
+/// # Panics
+/// If one is of a server that is not there.
+#[must_use]
+pub fn gpus_of(parts: &[Part], first_gpus: &[u32]) -> Vec<u32> {
+    let of = |part: &Part| {
+        let first = first_gpus[part.server as usize];
+        part.chosen.gpus().iter().map(|gpu| first + gpu as u32).collect::<Vec<u32>>()
+    };
+    parts.iter().flat_map(of).collect()
 }

@@ -321,7 +321,7 @@ impl<'a> Fluid<'a, '_> {
         let left = running.left.div_ceil(u128::from(WHOLE)) as u64;
         failing.cut(of, heard, failing.left(job, of.1) - left, now);
         match heard {
-            Heard::Lost => self.queue.lose(job),
+            Heard::Lost => self.queue.lose(job, now),
             Heard::Replanned => {
                 self.start(job, now)?;
                 // It goes on within its iteration.
