@@ -321,7 +321,14 @@ impl<'a> KindPaths<'a> {
                 InterfaceRule::InTurn => Some(index % nics.len()),
                 InterfaceRule::First => Some(0),
             };
-            let nic = self.reached_interface(gpu, nics, nic)?;
+            let nic = match self.reached_interface(gpu, nics, nic) {
+                // What is lost is in nobody's way.
+                Err(_) if self.server.lacks_parts() => match self.nearest(gpu, nics, &users) {
+                    Some(nic) => nic,
+                    None => continue,
+                },
+                nic => nic?,
+            };
             users[nic] += 1;
             self.outside[gpu] = Some(self.through(gpu, nics, nic));
         }

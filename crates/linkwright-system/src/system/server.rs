@@ -520,7 +520,7 @@ impl Server {
 
     /// Whether parts of it were left out, so that GPUs may be apart.
     #[must_use]
-    pub(in crate::system) fn lacks_parts(&self) -> bool {
+    pub fn lacks_parts(&self) -> bool {
         self.lacks_parts
     }
 

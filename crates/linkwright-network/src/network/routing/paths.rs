@@ -186,7 +186,8 @@ impl<'a> Search<'a> {
         self.seen[goal as usize] = true;
         let mut open: Vec<(SwitchId, usize)> = Vec::new();
         for start in 0..self.seen.len() as u32 {
-            if self.nodes[start as usize] == 0 || self.seen[start as usize] {
+            let is_cut_off = || self.tables.next(start, node).is_empty();
+            if self.nodes[start as usize] == 0 || self.seen[start as usize] || is_cut_off() {
                 continue;
             }
             self.seen[start as usize] = true;

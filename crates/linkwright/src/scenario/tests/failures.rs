@@ -28,7 +28,7 @@ fn day(text: &str) -> DayOutcome {
 fn what_cannot_fail_is_refused_at_its_place() {
     let none = Files::new();
     for (failures, start) in [
-        ("[[failure]]\npart = \"node9\"\n", "s.toml:8:8: there is no server `node9`: `node9`; "),
+        ("[[failure]]\npart = \"node9\"\n", "s.toml:8:8: there is no part `node9`: `node9`; "),
         ("[[failure]]\npart = \"GPU9\"\n", "s.toml:8:8: there is no part `GPU9`: `GPU9`; did you"),
         ("[[failure]]\nfrom = \"1 s\"\n", "s.toml:7:1: a failure of no part"),
         (
@@ -75,6 +75,12 @@ fn nobody_gets_what_is_absent() {
         assert!(day.records.iter().all(|it| it.servers().eq([1])), "{fidelity}");
         assert!(day.endured.is_empty());
     }
+    for part in ["leaf0", "aggregate0", "core0"] {
+        let text = failing(DAY, &format!("system.without = [\"{part}\"]\n"));
+        let text = text.replace("max_gpus = 4", "max_gpus = 16").replace("\"flow\"", "\"packet\"");
+        assert!(read(&text).unwrap().build(&Files::new()).is_ok(), "{part}");
+        day(&text);
+    }
     let notes = |part: &str| {
         let scenario = read(&failing(DAY, &format!("system.without = [\"{part}\"]\n"))).unwrap();
         scenario.build(&Files::new()).unwrap().notes.join(" ")
@@ -93,7 +99,7 @@ fn what_comes_too_late_changes_nothing() {
     let plain = day(DAY);
     let none = day(&failing(DAY, "[[failure]]\npart = \"GPU0\"\nfrom = \"1 s\"\nto = \"1 s\"\n"));
     assert_eq!(none, plain);
-    let late = day(&failing(DAY, "[[failure]]\npart = \"node0\"\nfrom = \"9000 h\"\n"));
+    let late = day(&failing(DAY, "[[failure]]\npart = \"node0\"\nfrom = \"5000 h\"\n"));
     assert_eq!(late.records, plain.records);
 }
 
