@@ -2662,6 +2662,10 @@ class Scenario:
         """Of played jobs, `reference` or `own`: how fast GPUs compute."""
 
     @property
+    def precision(self) -> PrecisionName:
+        """Of played jobs, the numbers that nets multiply and networks are trained in: `fp32`, `tf32`, `fp16` or `bf16`."""
+
+    @property
     def bucket(self) -> int | None:
         """Of played jobs, the most bytes of gradients that are reduced at once while others are computed; None where
         all are reduced at the end.
@@ -2729,7 +2733,7 @@ class Scenario:
         *,
         reference: str | None = None,
         seeds: int | None = None,
-        machines: Sequence[tuple[str, str]] = ...,
+        machines: Sequence[tuple[str, str, int | None]] = ...,
     ) -> dict[str, Any]:
         """Lists what a comparison of its variants plays.
 
@@ -2741,7 +2745,8 @@ class Scenario:
         Args:
             reference: The others are compared with this variant. If not given, the scenario names it.
             seeds: The variants are played on as many. If not given, the scenario says it.
-            machines: These servers take the place of variants. Each has a name for people, and one for the scenario.
+            machines: These servers take the place of variants. Each has a name for people, one for the scenario, and
+                how many there are; None for as many as the scenario has.
 
         Raises:
             InputError: If a variant is not as it should be.
@@ -2797,6 +2802,17 @@ class Scenario:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
+    def system(self, files: dict[str, bytes] = ...) -> System:
+        """The system alone, without its jobs.
+
+        Args:
+            files: As for `build`.
+
+        Raises:
+            InputError: If a file is missing or is not what it should be, with its place.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     def check_policies(self, policies: Sequence[str]) -> None:
         """Checks names of policies that jobs are to be played under.
 
@@ -2826,6 +2842,24 @@ class Scenario:
             AllocationError: If a policy or a GPU is unknown.
             SimulationError: If the scenario is of programs, or as `simulate`.
             KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def speeds(self, system: System, jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        """Says how long the jobs of a mix compute on the slowest GPU of a system, and what that follows from.
+
+        Each row is of one kind of job. It has `workload`; `number`, the type of numbers that its kernels calculate with;
+        `gpu`, a model; `basis`; `computing`, the seconds of an iteration; and `jobs`, how many there are. The basis is
+        `reference` where the GPU that workloads are timed on stands for every one, `vector` and `matrix` where a peak
+        says it, of plain cores or of matrix units, without sparsity, `measured` where somebody did, and `layers` where
+        the training model does. Programs have no row, nor have jobs whose run times a formula says.
+
+        Args:
+            system: That of `build`.
+            jobs: Those of `build`, or others.
+
+        Raises:
+            MachineError: If a GPU has no model that the training model knows.
+            SimulationError: If a job's workload is unknown.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -5291,6 +5325,7 @@ def simulate(
     progress: Callable[[int, int, float], object] | None = None,
     nccl: str | None = None,
     attribute: bool = False,
+    precision: PrecisionName = "fp32",
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
 
@@ -5317,7 +5352,8 @@ def simulate(
         fidelity: Of played jobs, `fluid`, `flow` or `packet`.
         host_copies: Of played jobs, whether the images of every iteration are copied from the host.
         gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
-            the peak of the server's GPU in 32-bit numbers.
+            the peak of the server's GPU, of the unit that the workload's kernels use.
+        precision: Of played jobs at their GPUs' own speed, the numbers that nets multiply.
         bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
             least a million; if not given, all are reduced at the end.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use linkwright::allocation::Policy;
 use linkwright::diagnostic::{Diagnosis, Named};
 use linkwright::scenario::comparison::{
-    self, ComparedOutcome, Comparison, ComparisonError, ComparisonOptions,
+    self, ComparedMachine, ComparedOutcome, Comparison, ComparisonError, ComparisonOptions,
 };
 use linkwright::scenario::{
     self, Asked, JobSource, MOST_SEEDS, Mix, ReadyJobs, SETTINGS_FILE, ScenarioMapping,
 };
 use linkwright::simulation::cluster::Mapping;
 use linkwright::simulation::heat::Package;
-use linkwright::simulation::played::PlannerChoice;
-use linkwright::simulation::{RunTime, generate};
+use linkwright::simulation::played::{PlannerChoice, own_speeds};
+use linkwright::simulation::{self, RunTime, generate};
 use linkwright::system::System as CoreSystem;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -245,6 +245,12 @@ impl Scenario {
         self.mix().map(|mix| mix.choices.iteration.gpu_speed).unwrap_or_default().name()
     }
 
+    /// Of played jobs, the numbers that nets multiply and networks are trained in: `fp32`, `tf32`, `fp16` or `bf16`.
+    #[getter]
+    fn precision(&self) -> &'static str {
+        self.mix().map(|mix| mix.choices.iteration.precision).unwrap_or_default().name()
+    }
+
     /// Of played jobs, the most bytes of gradients that are reduced at once while others are computed; None where
     /// all are reduced at the end.
     #[getter]
@@ -355,7 +361,8 @@ impl Scenario {
     /// Args:
     ///     reference: The others are compared with this variant. If not given, the scenario names it.
     ///     seeds: The variants are played on as many. If not given, the scenario says it.
-    ///     machines: These servers take the place of variants. Each has a name for people, and one for the scenario.
+    ///     machines: These servers take the place of variants. Each has a name for people, one for the scenario, and
+    ///         how many there are; None for as many as the scenario has.
     ///
     /// Raises:
     ///     InputError: If a variant is not as it should be.
@@ -363,17 +370,23 @@ impl Scenario {
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
         *, reference: "str | None" = None, seeds: "int | None" = None,
-        machines: "Sequence[tuple[str, str]]" = Vec::new()
+        machines: "Sequence[tuple[str, str, int | None]]" = Vec::new()
     ) -> "dict[str, Any]", text_signature = "($self, *, reference=None, seeds=None, machines=())")]
     fn comparison<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = given)] reference: Option<String>,
         #[pyo3(from_py_with = given)] seeds: Option<i128>,
-        #[pyo3(from_py_with = given)] machines: Vec<(String, String)>,
+        #[pyo3(from_py_with = given)] machines: Vec<(String, String, Option<i128>)>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let text = self.1.given();
         let seeds = seeds.map(|seeds| number::whole("seeds", seeds, MOST_SEEDS)).transpose()?;
+        let machines = machines.into_iter().map(|(name, written, servers)| {
+            let most = u32::MAX;
+            let servers = servers.map(|count| number::whole("servers", count, most)).transpose()?;
+            Ok(ComparedMachine { name, written, servers })
+        });
+        let machines = machines.collect::<PyResult<_>>()?;
         let options = ComparisonOptions { reference, seeds, machines };
         let listed = worker::interruptible(py, move || Comparison::new(text, options))?;
         let listed = listed.map_err(|error| self.refused(error))?;
@@ -487,6 +500,28 @@ impl Scenario {
         Ok((System::new(built.cluster, origin), jobs?, notes))
     }
 
+    /// The system alone, without its jobs.
+    ///
+    /// Args:
+    ///     files: As for `build`.
+    ///
+    /// Raises:
+    ///     InputError: If a file is missing or is not what it should be, with its place.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (files: "dict[str, bytes]" = BTreeMap::new()))]
+    fn system(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] files: BTreeMap<String, Vec<u8>>,
+    ) -> PyResult<System> {
+        let scenario = Arc::clone(&self.0);
+        let given = files.clone();
+        let built =
+            worker::interruptible(py, move || scenario.network.build(&scenario.file, &given))?;
+        let cluster = built.map_err(|error| errors::input(of_settings(error, &self.1.settings)))?;
+        Ok(System::new(cluster, Origin::Scenario(self.1.clone(), files)))
+    }
+
     /// Checks names of policies that jobs are to be played under.
     ///
     /// Raises:
@@ -529,6 +564,47 @@ impl Scenario {
         let policy = self.policy(policy)?;
         let jobs = (jobs, attribute);
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
+    }
+
+    /// Says how long the jobs of a mix compute on the slowest GPU of a system, and what that follows from.
+    ///
+    /// Each row is of one kind of job. It has `workload`; `number`, the type of numbers that its kernels calculate with;
+    /// `gpu`, a model; `basis`; `computing`, the seconds of an iteration; and `jobs`, how many there are. The basis is
+    /// `reference` where the GPU that workloads are timed on stands for every one, `vector` and `matrix` where a peak
+    /// says it, of plain cores or of matrix units, without sparsity, `measured` where somebody did, and `layers` where
+    /// the training model does. Programs have no row, nor have jobs whose run times a formula says.
+    ///
+    /// Args:
+    ///     system: That of `build`.
+    ///     jobs: Those of `build`, or others.
+    ///
+    /// Raises:
+    ///     MachineError: If a GPU has no model that the training model knows.
+    ///     SimulationError: If a job's workload is unknown.
+    #[pyo3(signature = (system: "System", jobs: "Sequence[Job]") -> "list[dict[str, Any]]")]
+    fn speeds<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] jobs: Vec<Job>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let choices = self.mix().map(|mix| &mix.choices);
+        let Some(choices) = choices.filter(|choices| choices.run_time == RunTime::Played) else {
+            return Ok(Vec::new());
+        };
+        let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+        let found = own_speeds(system.core(), choices.iteration, &jobs);
+        let rows = found.map_err(errors::simulation)?.into_iter().map(|own| {
+            let row = PyDict::new(py);
+            row.set_item("workload", own.workload)?;
+            row.set_item("number", own.number.name())?;
+            row.set_item("gpu", own.gpu)?;
+            row.set_item("basis", own.basis.name())?;
+            row.set_item("computing", own.computing.as_seconds())?;
+            row.set_item("jobs", own.jobs)?;
+            Ok(row)
+        });
+        rows.collect()
     }
 
     fn __repr__(&self) -> String {

@@ -16,6 +16,7 @@ use linkwright::simulation::{
 };
 use linkwright::system::{self, BandwidthProfile};
 use linkwright::table as core_table;
+use linkwright::training::Precision;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -386,7 +387,8 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
 ///     fidelity: Of played jobs, `fluid`, `flow` or `packet`.
 ///     host_copies: Of played jobs, whether the images of every iteration are copied from the host.
 ///     gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
-///         the peak of the server's GPU in 32-bit numbers.
+///         the peak of the server's GPU, of the unit that the workload's kernels use.
+///     precision: Of played jobs at their GPUs' own speed, the numbers that nets multiply.
 ///     bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
 ///         least a million; if not given, all are reduced at the end.
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
@@ -411,7 +413,7 @@ fn bucket_of(bucket: Option<i128>) -> PyResult<Option<Bytes>> {
     fidelity: "FidelityName" = "flow", host_copies: "bool" = false,
     gpu_speed: "GpuSpeedName" = "reference", bucket: "int | str | None" = None,
     progress: "Callable[[int, int, float], object] | None" = None, nccl: "str | None" = None,
-    attribute: "bool" = false
+    attribute: "bool" = false, precision: "PrecisionName" = "fp32"
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
@@ -434,6 +436,7 @@ pub fn simulate(
     #[pyo3(from_py_with = callback)] progress: Option<Py<PyAny>>,
     #[pyo3(from_py_with = given)] nccl: Option<&str>,
     #[pyo3(from_py_with = given)] attribute: bool,
+    #[pyo3(from_py_with = given)] precision: &str,
 ) -> PyResult<SimulationResult> {
     let unhealthy = unhealthy.unwrap_or_default().into_iter();
     let id = |gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX);
@@ -450,6 +453,7 @@ pub fn simulate(
         iteration: IterationSettings {
             host_copies,
             gpu_speed: GpuSpeed::named(gpu_speed)?,
+            precision: Precision::named(precision)?,
             bucket: bucket_of(bucket)?,
         },
         attributes: attribute,

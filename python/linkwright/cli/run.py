@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -31,7 +31,11 @@ from linkwright.runs.server.play import run_loaded
 from linkwright.runs.server.run import ScenarioRun
 
 if TYPE_CHECKING:
+    from linkwright.runs.comparison import EqualName
     from linkwright.sweeps import Workers
+
+# By what machines are made alike.
+EQUAL = ("gpus", "servers", "price")
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="The scenario's file (TOML).")
@@ -167,10 +171,22 @@ def compare(
     machine: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MACHINE",
+            metavar="MACHINE[=SERVERS]",
             help="Of jobs of GPUs: play them on this server (a preset or a file) in place of the "
-            "scenario's variants; repeatable, the first is the reference.",
+            "scenario's variants, on so many of them or as many as the scenario has; repeatable, "
+            "the first is the reference.",
             autocompletion=preset_names,
+        ),
+    ] = None,
+    equal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Give each other --machine as many servers as make it equal to the first by "
+            f"this, rounded down: {', '.join(EQUAL)} (with --prices). One machine alone is "
+            "compared with the scenario's own servers.",
+            callback=among("equality", EQUAL),
+            autocompletion=lambda: list(EQUAL),
         ),
     ] = None,
     workers: WorkerCount = None,
@@ -203,6 +219,8 @@ def compare(
         raise typer.BadParameter(
             "--machine compares machines, and --policy and --baseline variants; leave one out."
         )
+    if equal and not machine:
+        raise typer.BadParameter("--equal is of machines; name some with --machine.")
     if dask is not None and workers is not None:
         raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
     wanted = runs.Wanted(to=to, json=json)
@@ -224,6 +242,7 @@ def compare(
             machines=machine or (),
             prices=prices,
             attribute=attribute,
+            equal=cast("EqualName | None", equal),
         )
     if not isinstance(played, ScenarioRun):
         runs.show(played, wanted, watch)

@@ -14,7 +14,7 @@ from linkwright.errors import InputError, MachineError, did_you_mean, printable
 from linkwright.files import LARGEST_TEXT, PathOrName, decode, path_of, read_bytes
 from linkwright.hardware.bill import PARTS, UNNAMED, Bill
 
-__all__ = ["Cost", "Price", "Prices", "read_prices"]
+__all__ = ["Cost", "Price", "Prices", "busy_power", "read_prices"]
 
 HOURS_OF_A_YEAR = 8760.0
 SECONDS_OF_AN_HOUR = 3600.0
@@ -124,7 +124,7 @@ class Prices:
                 price = others.price if own.price is None else own.price
                 watts = others.watts if own.watts is None else own.watts
                 if part == GPU and watts is None:
-                    watts = _busy_power(name)
+                    watts = busy_power(name)
                 for key, value in zip(FIELDS, (price, watts), strict=True):
                     if value is None:
                         which = f"{part} `{name}`" if name else part
@@ -137,6 +137,14 @@ class Prices:
                             f"write `{key} = NUMBER` in `[{part}]`, or 0 if another part has it",
                         )
                 yield part, count, Price(price, watts)
+
+    def price(self, bill: Bill) -> float:
+        """Gives the price of all parts of a system.
+
+        Raises:
+            InputError: If the system has a part that the file does not price.
+        """
+        return sum(count * (each.price or 0.0) for _, count, each in self._of(bill))
 
     def cost(self, bill: Bill, seconds: float, jobs: int, gpu_energy: float) -> Cost:
         """Gives what a system costs, and each job that it plays.
@@ -152,9 +160,9 @@ class Prices:
         Raises:
             InputError: If the system has a part that the file does not price.
         """
-        price = gpu_watts = other_watts = 0.0
+        price = self.price(bill)
+        gpu_watts = other_watts = 0.0
         for part, count, each in self._of(bill):
-            price += count * (each.price or 0.0)
             if part == GPU:
                 gpu_watts += count * (each.watts or 0.0)
             else:
@@ -168,7 +176,7 @@ class Prices:
         return Cost(price, gpu_watts + other_watts, cost, energy, other)
 
 
-def _busy_power(name: str) -> float | None:
+def busy_power(name: str) -> float | None:
     """The watts of a model of GPU by its data sheet; None where that is not known."""
     try:
         return gpu_model(name).busy_power

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from linkwright.hardware import PARTS, Bill, Cost, Prices
+from linkwright.hardware import GPU, PARTS, Bill, Cost, Prices, busy_power
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Section, Sheet
 from linkwright.summaries.energy import energy_note
@@ -22,6 +22,10 @@ __all__ = [
     "watts_source",
 ]
 
+# Of machines that are compared: what their GPUs draw at work, by data sheets.
+GPU_POWER = Column("gpu_power", "number", "W")
+# What heads the names of machines.
+OF_MACHINES = "machine"
 HEADS = ("servers", "GPUs", "switches", "interfaces", "cables")
 BILL_COLUMNS = [
     *(
@@ -75,6 +79,13 @@ class Billed:
     has_rest: bool
 
     @property
+    def gpu_power(self) -> float | None:
+        """Gives the watts of all GPUs at work by their data sheets; None where one has none."""
+        watts = [(count, busy_power(name)) for name, count in self.bill.parts[GPU].items()]
+        known = [count * each for count, each in watts if each is not None]
+        return sum(known) if len(known) == len(watts) else None
+
+    @property
     def gpu_energy_of_a_job(self) -> float | None:
         """Gives each job an even share."""
         return None if self.gpu_energy is None else self.gpu_energy / self.jobs
@@ -114,8 +125,17 @@ class Bills:
         counts = {
             f"{part}s" if part != "switch" else "switches": row.bill.count(part) for part in PARTS
         }
-        found = {**counts, **money, "gpu_energy_of_a_job": row.gpu_energy_of_a_job}
-        return {column.name: found.get(column.name) for column in BILL_COLUMNS}
+        own = {"gpu_power": row.gpu_power, "gpu_energy_of_a_job": row.gpu_energy_of_a_job}
+        found = {**counts, **money, **own}
+        return {column.name: found.get(column.name) for column in self._columns}
+
+    @property
+    def _columns(self) -> list[Column]:
+        return [*BILL_COLUMNS, *([GPU_POWER] if self.first == OF_MACHINES else [])]
+
+    @property
+    def _has_watts(self) -> bool:
+        return self.prices is None and self.first == OF_MACHINES
 
     @property
     def _has_energy(self) -> bool:
@@ -129,7 +149,7 @@ class Bills:
         """
         energy = ["GPUs\nkWh"] if self._has_energy else []
         if self.prices is None:
-            return [*HEADS, *energy]
+            return [*HEADS, *(["GPUs\nkW"] if self._has_watts else []), *energy]
         unit = f"\n{self.prices.currency}" if self.prices.currency else ""
         money = [f"price{unit}", "power\nkW", f"a job{unit}"]
         return [*HEADS, *money, *energy, "others\nkWh"]
@@ -141,6 +161,9 @@ class Bills:
         if cost is not None:
             of_job = "none" if cost.cost_of_a_job is None else f"{cost.cost_of_a_job:.4g}"
             cells += [f"{cost.price:,.0f}", f"{cost.power / 1000:,.1f}", of_job]
+        if self._has_watts:
+            watts = row.gpu_power
+            cells.append("unknown" if watts is None else f"{watts / 1000:,.1f}")
         if self._has_energy:
             cells.append("unknown" if known is None else f"{known:.4g}")
         return [*cells, *([] if cost is None else [f"{cost.other_energy_of_a_job:.4g}"])]
@@ -151,7 +174,8 @@ class Bills:
         known = [row.has_rest for row in self.rows if row.gpu_energy is not None]
         energy = energy_note(known, watts_source(self.prices)) if known else ""
         of_job = "kWh are those of a job." if known else ""
-        return " ".join(filter(None, [prices_note(self.prices), of_job, energy]))
+        sheets = "kW are those of GPUs at work by data sheets." if self._has_watts else ""
+        return " ".join(filter(None, [prices_note(self.prices), sheets, of_job, energy]))
 
     def sheet(self) -> Sheet:
         """Shows the parts, the energy of GPUs, and with prices the cost of a job."""
@@ -166,7 +190,7 @@ class Bills:
     def table(self) -> pa.Table:
         """Gives the same as columns."""
         rows = [{self.first: row.name, **self.fields(row)} for row in self.rows]
-        return arrow_table(rows, [Column(self.first, "text", known=True), *BILL_COLUMNS])
+        return arrow_table(rows, [Column(self.first, "text", known=True), *self._columns])
 
     def summary(self) -> dict[str, object]:
         """Gives the same as JSON holds it, with the models of the parts."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from typing import Literal
 
 from linkwright import SimulationResult, System
 from linkwright.arguments import (
@@ -25,6 +26,7 @@ from linkwright.errors import SimulationError
 from linkwright.files import PathOrName, path_of, reading_once
 from linkwright.hardware import Prices, bill_of, read_prices
 from linkwright.names import PolicyName
+from linkwright.runs.alike import alike_days
 from linkwright.runs.bills import Billed, Bills, watts_source
 from linkwright.runs.compared import Comparison, Outcome
 from linkwright.runs.heat import told_heat
@@ -48,7 +50,10 @@ from linkwright.sweeps import Workers
 from linkwright.sweeps.pace import Forecast, Told
 from linkwright.sweeps.workers import workers_of
 
-__all__ = ["compare_scenario", "play_variant"]
+__all__ = ["EqualName", "compare_scenario", "play_variant"]
+
+# By what the machines of a comparison are made alike.
+EqualName = Literal["gpus", "servers", "price"]
 
 
 def play_variant(
@@ -89,6 +94,7 @@ def play_variant(
     machines=texts,
     prices=path_or_name,
     attribute=truth,
+    equal=text,
 )
 @reading_once()
 def compare_scenario(
@@ -106,6 +112,7 @@ def compare_scenario(
     machines: Sequence[str] = (),
     prices: PathOrName | None = None,
     attribute: bool = False,
+    equal: EqualName | None = None,
 ) -> ScenarioRun | Comparison | Worth:
     """Plays the variants of a scenario and sets them against one of them.
 
@@ -130,10 +137,13 @@ def compare_scenario(
         seeds: Of jobs of GPUs, on how many seeds, from the scenario's on; `compare.seeds` if not
             given. Then what each choice is worth is told, with its interval.
         machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
-            reference: names of presets, or files.
+            reference: names of presets, or files, each with `=` and a number of servers or without.
         attribute: Whether to say what slowed each job of GPUs, as for `simulate`.
         prices: A file of prices and watts, as for `read_prices`. It tells the price of each
             variant's system, and energy and cost of a job.
+        equal: `gpus`, `servers` or `price`: every other machine has as many servers as make it
+            alike the first, rounded down, at least one. A machine that is named alone is compared
+            with the scenario's own servers.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -183,6 +193,8 @@ def compare_scenario(
             "`attribute` is of one seed and of one machine",
             "leave out seeds and machines, or do not ask for it",
         )
+    if equal is not None and not machines:
+        raise SimulationError("`equal` is of machines", "name machines, or leave it out")
     if chosen not in scenario.variants:
         names = ", ".join(scenario.variants)
         raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
@@ -197,6 +209,7 @@ def compare_scenario(
             reference=chosen,
             seeds=counted_seeds or 1,
             machines=machines,
+            equal=equal,
             workers=workers,
             checkpoint=checkpoint,
             timeline=timeline,
@@ -209,7 +222,16 @@ def compare_scenario(
         played = run_loaded(
             loaded, timeline=timeline, progress=followed, prices=priced, attribute=attribute
         )
-        return _billed_day(replace(played, compared_with=chosen), [played.system], priced)
+        names = [result.policy for result in played.results]
+        alike = alike_days(
+            played.results,
+            chosen,
+            dict.fromkeys(names, played.system),
+            {name: scenario.variant(name) for name in names},
+        )
+        notes = [*alike, *played.notes]
+        compared = replace(played, compared_with=chosen, notes=notes)
+        return _billed_day(compared, [played.system], priced)
     built, found = play_variants(
         play_variant,
         loaded,
@@ -233,6 +255,15 @@ def compare_scenario(
         manifest = manifest_of(loaded, system, jobs, own)
         manifest |= {"compared": list(scenario.variants), "reference": chosen}
         of = scenario.variant
+        notes = [
+            *alike_days(
+                results,
+                chosen,
+                {name: built[name][0] for name in scenario.variants},
+                {name: of(name) for name in scenario.variants},
+            ),
+            *notes,
+        ]
         in_order = [gpus_in_order(built[name][0], of(name)) for name in scenario.variants]
         seen = [
             observed(loaded.variant(name), built[name][0], result, watts)

@@ -38,7 +38,12 @@ def manifest_of(
     played: dict[str, object] = {}
     if scenario.run_time == "played":
         played = {key: getattr(scenario, key) for key in ("run_time", "planner", "fidelity")}
-        absent = {"host_copies": False, "gpu_speed": "reference", "bucket": None}
+        absent = {
+            "host_copies": False,
+            "gpu_speed": "reference",
+            "precision": "fp32",
+            "bucket": None,
+        }
         chosen_steps = {key: getattr(scenario, key) for key in absent}
         played |= {key: value for key, value in chosen_steps.items() if value != absent[key]}
     profiles = scenario.bandwidth_profile or system.default_bandwidth_profile

@@ -86,6 +86,15 @@ class ScenarioFile:
                     raise
                 raise with_notes(error, self.build()[2]) from error
 
+    def system(self) -> System:
+        """The system alone, as `Scenario.system`.
+
+        Raises:
+            InputError: If a file is not what it should be.
+        """
+        with self._placed():
+            return self.scenario.system(dict(self.files))
+
     def build(self) -> tuple[System, list[Any], list[str]]:
         """The system, the jobs and notes, as `Scenario.build`.
 

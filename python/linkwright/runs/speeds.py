@@ -22,13 +22,16 @@ TOLD = (
 )
 
 
-def are_known(system: System) -> bool:
-    """Whether the own speed of each GPU is known: its model's peak in 32-bit numbers."""
+def are_known(system: System, precision: str = "fp32") -> bool:
+    """Whether the own speed of each GPU is known: its model's peaks in fp32 and in a precision."""
     try:
-        peaks = [gpu_model(model or "").vector_peak for model in set(system.gpu_models)]
+        models = [gpu_model(model or "") for model in set(system.gpu_models)]
+        return all(
+            "fp32" in it.vector_peak and (precision in {**it.vector_peak, **it.matrix_peak})
+            for it in models
+        )
     except MachineError:
         return False
-    return all("fp32" in peak for peak in peaks)
 
 
 def warnings_of(scenario: Scenario, system: System, jobs: Sequence[Job]) -> list[str]:
@@ -44,7 +47,7 @@ def warnings_of(scenario: Scenario, system: System, jobs: Sequence[Job]) -> list
     remedy = (
         f"Let it compute at its own speed ({WRITTEN}), compare policies by bandwidth, or give "
         "measured times."
-        if are_known(system)
+        if are_known(system, scenario.precision)
         else "Compare policies by bandwidth, give measured times, or name a model whose speed is "
         f"known and write {WRITTEN}."
     )
@@ -78,7 +81,7 @@ def own_speed_of(
     if isinstance(scenario.jobs, str):
         for name, kind, _ in scenario.servers:
             systems.append(load_system(loaded.path.parent / name if kind == "file" else name))
-    return [TOLD] if all(are_known(system) for system in systems) else []
+    return [TOLD] if all(are_known(it, scenario.precision) for it in systems) else []
 
 
 def _is_said(loaded: ScenarioFile, settings: Mapping[str, object]) -> bool:

@@ -20,10 +20,10 @@ from linkwright.sweeps.pace import Forecast, Told
 __all__ = [
     "Built",
     "errors_of",
-    "machines_of",
-    "notes_of",
+        "notes_of",
     "path_values",
     "play_variants",
+    "written_of",
 ]
 
 # A system, its jobs, and notes.
@@ -40,24 +40,24 @@ def path_values(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str
             yield path, value
 
 
-def machines_of(loaded: ScenarioFile, machines: Sequence[str]) -> list[tuple[str, str]]:
-    """What a scenario writes for each machine: a preset's name, or a file's relative to it."""
+def written_of(loaded: ScenarioFile, machine: str) -> str:
+    """What a scenario writes for a machine: a preset's name, or a file's relative to it.
+
+    Raises:
+        FileError: If the file can be read once only.
+    """
     presets = [preset for preset, _ in preset_names()]
-    found = []
-    for machine in machines:
-        written = machine
-        file = None if machine in presets else existing("machines", machine, "System.from_text")
-        if file is not None:
-            if is_read_once(file):
-                raise FileError(
-                    f"`{machine}` can be read once only, and every run of a comparison reads it",
-                    "save it to a file",
-                )
-            # A scenario's files are relative to it.
-            written = os.path.relpath(machine, loaded.path.parent).replace(os.sep, "/")
-            written = written if "." in written or "/" in written else f"./{written}"
-        found.append((machine, written))
-    return found
+    file = None if machine in presets else existing("machines", machine, "System.from_text")
+    if file is None:
+        return machine
+    if is_read_once(file):
+        raise FileError(
+            f"`{machine}` can be read once only, and every run of a comparison reads it",
+            "save it to a file",
+        )
+    # A scenario's files are relative to it.
+    written = os.path.relpath(machine, loaded.path.parent).replace(os.sep, "/")
+    return written if "." in written or "/" in written else f"./{written}"
 
 
 def notes_of(built: Mapping[str, Built]) -> list[str]:

@@ -45,6 +45,7 @@ mod task;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod units;
 pub mod workload;
 
 pub use dataset::Dataset;
@@ -69,4 +70,5 @@ pub use step::{
 };
 pub use task::TrainingTask;
 pub use terms::{Bucketing, FrameworkCosts, GenerationReach, KernelReach, MemoryTerms, Terms};
+pub use units::Units;
 pub use workload::{NamedWorkload, UnknownWorkload, Work, Workload, workload_of, workloads};

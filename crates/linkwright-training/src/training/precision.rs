@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
-use crate::system::gpus::NumberType;
+use crate::system::gpus::{GpuError, GpuModel, NumberType};
+use crate::units::OperationRate;
 
 /// The numbers of weights, gradients and activations, and what multiplies them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
     /// 32-bit numbers on the plain cores.
@@ -27,6 +30,12 @@ impl Named for Precision {
 }
 
 impl Precision {
+    /// Whether nobody chose it.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The numbers that matrix units multiply.
     #[must_use]
     pub const fn number(self) -> NumberType {
@@ -35,6 +44,19 @@ impl Precision {
             Self::Tf32 => NumberType::Tf32,
             Self::Fp16 => NumberType::Fp16,
             Self::Bf16 => NumberType::Bf16,
+        }
+    }
+
+    /// The peak of what multiplies them on a model: its matrix units where they take them, which is told, its plain
+    /// cores where not.
+    ///
+    /// # Errors
+    /// A model whose file does not say how fast it calculates with them.
+    pub fn peak_of(self, model: &GpuModel) -> Result<(OperationRate, bool), GpuError> {
+        let number = self.number();
+        match model.matrix_rate(number) {
+            Ok(rate) if number != NumberType::Fp32 => Ok((rate, true)),
+            _ => model.vector_rate(number).map(|rate| (rate, false)),
         }
     }
 

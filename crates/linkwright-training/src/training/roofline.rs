@@ -33,7 +33,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::system::gpus::{GpuModel, NumberType};
+use crate::system::gpus::GpuModel;
 use crate::units::{Bandwidth, OperationRate, Picoseconds};
 
 use super::error::TrainingError;
@@ -45,6 +45,7 @@ use super::precision::Precision;
 use super::shape::Shape;
 use super::shared_memory::SharedMemory;
 use super::terms::KernelReach;
+use super::units::Units;
 
 /// A GPU as far as the time of kernels depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,23 +68,18 @@ impl GpuRates {
     /// # Errors
     /// A model whose file lacks a section that this needs, and a precision that it does not calculate with.
     pub fn of(model: &GpuModel, precision: Precision) -> Result<Self, TrainingError> {
-        let number = precision.number();
-        let (peak, has_matrix_units) = match (model.matrix_rate(number), model.vector_rate(number))
-        {
-            (Ok(rate), _) if number != NumberType::Fp32 => (rate, true),
-            (_, Ok(rate)) => (rate, false),
-            (_, Err(error)) => {
+        let (peak, has_matrix_units) = match precision.peak_of(model) {
+            Ok(found) => found,
+            Err(error) => {
                 model.peak()?;
-                let takes = |other: &&Precision| {
-                    let other = other.number();
-                    model.vector_rate(other).is_ok() || model.matrix_rate(other).is_ok()
-                };
+                let takes = |other: &&Precision| other.peak_of(model).is_ok();
                 let all = [Precision::Fp32, Precision::Tf32, Precision::Fp16, Precision::Bf16];
                 let instead = all.iter().filter(takes).map(|it| it.number().name()).collect();
                 return Err(TrainingError::Precision { error, instead });
             }
         };
-        let (units, memory) = (u64::from(model.caches()?.units), model.memory()?.bandwidth);
+        let units = u64::from(Units::of(model, precision)?.count);
+        let memory = model.memory()?.bandwidth;
         let (number, generation) = (precision.bytes(), GpuGeneration::of(model));
         Ok(Self { units, peak, has_matrix_units, memory, number, generation })
     }

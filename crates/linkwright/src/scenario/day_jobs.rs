@@ -189,6 +189,7 @@ impl JobEntry {
                 arrival: self.start,
                 iterations,
                 compute_per_iteration: None,
+                measured: None,
                 bytes_per_iteration: None,
                 samples_per_gpu: None,
                 time_limit,

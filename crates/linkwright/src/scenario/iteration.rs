@@ -4,6 +4,7 @@
 //! [jobs]
 //! host_copies = true      # images come from the host in every iteration
 //! gpu_speed = "own"       # or "reference", the V100 that the workloads are timed on
+//! precision = "bf16"      # the numbers that nets multiply, at the peak of the unit that does so
 //! bucket = "25 MB"        # gradients are reduced in such parts while the rest is computed
 //! ```
 
@@ -18,6 +19,7 @@ pub(super) fn settings(fields: &Fields<'_>, table: &str) -> Result<IterationSett
     let settings = IterationSettings {
         host_copies: fields.setting(&format!("{table}.host_copies"))?,
         gpu_speed: fields.chosen(&format!("{table}.gpu_speed"))?,
+        precision: fields.chosen(&format!("{table}.precision"))?,
         bucket: fields.optional("bucket")?,
     };
     if settings.bucket.is_some_and(|bucket| bucket < LEAST_BUCKET) {

@@ -29,6 +29,7 @@ use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::generated;
 use super::iteration;
+use super::measured::Measured;
 use super::network::NetworkSettings;
 use super::programs::Programs;
 use super::recorded::{
@@ -66,6 +67,8 @@ pub struct Mix {
     pub written: Option<Programs>,
     /// How the jobs of `[jobs]` train networks.
     pub(super) trained: Trained,
+    /// How long they compute where somebody measured it.
+    measured: Measured,
     /// How jobs that were recorded are read.
     pub(super) recorded: Box<Recorded>,
     /// The policies to play them under, by name, at least one.
@@ -163,10 +166,18 @@ impl Mix {
         let iteration = iteration::read(&of_jobs, of_jobs.choice("run_time")?)?;
         let wanted = of_jobs.choice("run_time")?;
         let trained = Trained::read(&of_jobs, wanted, scenario.choice("fidelity")?)?;
-        let is_usual = iteration == IterationSettings::default() && trained.is_usual();
+        let measured = Measured::read(&of_jobs)?;
+        let is_usual =
+            iteration == IterationSettings::default() && trained.is_usual() && measured.is_empty();
         let run_time = run_time(scenario, is_usual)?;
         let planner = planner(scenario, network)?;
-        let machine = Machine { network: network.clone(), run_time, planner, iteration };
+        let machine = Machine {
+            network: network.clone(),
+            run_time,
+            planner,
+            iteration,
+            measured: measured.clone(),
+        };
         let generate = of_jobs.table("generate")?;
         let places = Box::new(MixPlaces {
             unhealthy: unhealthy.iter().map(|(_, span)| scenario.source.place(span)).collect(),
@@ -198,6 +209,7 @@ impl Mix {
             jobs: scenario.has("jobs").then(|| jobs(&of_jobs, seed)).transpose()?,
             written,
             trained,
+            measured,
             recorded: Box::new(recorded(&of_jobs, machine)?),
             policies: policies(&allocation, of_all)?,
             checkpoint_iterations: checkpoint_iterations(&of_jobs)?,
@@ -338,8 +350,9 @@ impl Mix {
     /// Lets jobs train as was chosen, which the GPUs must be able to; says how.
     fn train(&self, jobs: &mut [Job], system: &System) -> Result<Vec<String>, SimulationError> {
         self.trained.apply(jobs, system, self.choices.iteration)?;
+        self.measured.apply(jobs);
         check_fit(jobs, system)?;
-        Ok(self.trained.notes(jobs))
+        Ok(self.trained.notes(jobs, system))
     }
 
     /// Whether the text of its file is of jobs that ran.

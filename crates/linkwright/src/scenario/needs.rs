@@ -10,6 +10,7 @@ use crate::network::packet::arbiters;
 use crate::network::pcie::PcieArbitration;
 use crate::network::routing::{PROGRESSIVE, UGAL, VALIANT, routing_kinds};
 use crate::simulation::QueueDiscipline;
+use crate::simulation::played::GpuSpeed;
 
 /// Says on what a setting depends. Notes come in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +57,8 @@ pub enum Needs {
     Training,
     /// There is a job of `[jobs]` that trains layer by layer.
     Trains,
+    /// There is such a job, or GPUs compute at their own speed.
+    Numbers,
     /// `[jobs]` has jobs that train on memory which all GPUs share.
     SharedMemory,
     /// Jobs that wait may be let past others.
@@ -129,6 +132,10 @@ impl Needs {
                 ReadyJobs::Mix(jobs) => jobs.iter().any(|job| job.samples_per_gpu.is_some()),
                 ReadyJobs::Programs(_) => false,
             },
+            Self::Numbers => {
+                let own = |mix: &Mix| mix.choices.iteration.gpu_speed == GpuSpeed::Own;
+                Self::Trains.is_met(facts) || facts.mix().is_some_and(own)
+            }
             Self::SharedMemory => facts.mix().is_some_and(|mix| mix.trained.shares_memory()),
             Self::Backfill => {
                 facts.mix().is_some_and(|it| it.choices.discipline == QueueDiscipline::Backfill)
@@ -184,6 +191,9 @@ impl Needs {
             Self::Workload => "every job trains a network layer by layer, on its own GPUs",
             Self::Training => "no network is drawn; `train` names some",
             Self::Trains => "no job of `[jobs]` trains layer by layer",
+            Self::Numbers => {
+                "no job of `[jobs]` trains layer by layer, and `jobs.gpu_speed = \"own\"` alone heeds it for others"
+            }
             Self::SharedMemory => "`jobs.communication = \"tsm\"` alone shares memory",
             Self::Backfill => {
                 "`queue.discipline = \"backfill\"` alone heeds how long jobs run at most"

@@ -351,14 +351,19 @@ settings! {
         "of played jobs, whether the images of every iteration are copied from the host", of Iterations;
     "jobs" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
         "of played jobs, how fast GPUs compute: as the V100 that workloads are timed on, or as much \
-         faster as the peak of the server's own",
+         faster as the peak of the server's own, of the unit that the workload's kernels use",
         needs Workload, of Iterations;
     "jobs" bucket: Kind::Size, "all at the end",
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
          MB", of Iterations;
     "jobs" precision: Kind::Name(Precision::names), "fp32",
-        "of played jobs that train layer by layer, their numbers",
-        needs Trains;
+        "the numbers of played jobs that train layer by layer, and with `gpu_speed = \"own\"` those that nets multiply: \
+         the peak of the unit that does so says how fast",
+        needs Numbers;
+    "jobs" measured: Kind::Free, "none",
+        "how long an iteration of a workload computes on a model of GPU, in place of what the peak says, such as \
+         { b200-sxm6-180gb = { resnet-50 = \"12.5 ms\" } }",
+        needs Played Workload;
     "jobs" communication: Kind::Name(Way::names), "all-reduce",
         "of played jobs that train layer by layer, how data moves between their GPUs",
         needs Trains;
@@ -434,6 +439,8 @@ settings! {
         "of a workload, whether the images of every iteration are copied from the host", of Iterations;
     "job" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
         "of a workload, how fast GPUs compute, as `jobs.gpu_speed`", of Iterations;
+    "job" precision: Kind::Name(Precision::names), "fp32",
+        "of a net, the numbers that it multiplies with `gpu_speed = \"own\"`, as `jobs.precision`", of Iterations;
     "job" bucket: Kind::Size, "all at the end",
         "of a workload, the most gradients that are reduced at once while others are computed, from 1 \
          MB", of Iterations;

@@ -21,7 +21,7 @@ use crate::simulation::{Job, RunTime, SharedMemoryChoice, SimulationError, Task,
 use crate::system::System;
 use crate::training::{
     Bucketing, Network, Optimizer, Precision, SharedMemories, Terms, Training, TrainingError,
-    TrainingTask, Way, model_of,
+    TrainingTask, Units, Way, model_of,
 };
 
 /// Names the keys.
@@ -143,7 +143,7 @@ impl Trained {
     }
 
     /// Tells how jobs train networks, which they do not say one by one.
-    pub(super) fn notes(&self, jobs: &[Job]) -> Vec<String> {
+    pub(super) fn notes(&self, jobs: &[Job], system: &System) -> Vec<String> {
         let count = jobs.iter().filter(|job| job.samples_per_gpu.is_some()).count();
         if count == 0 {
             return Vec::new();
@@ -156,10 +156,13 @@ impl Trained {
             }
             way => format!("by `{}`", way.name()),
         };
-        vec![format!(
+        let told = format!(
             "{count} {jobs} {train} a network layer by layer in {precision}, with {optimizer}, {how}. A `[[job]]` with \
              `train` chooses otherwise by its `parameters`."
-        )]
+        );
+        // A GPU of no known model was refused before.
+        let assumed = Units::assumed(system, 0..system.gpus(), self.precision).unwrap_or_default();
+        [told].into_iter().chain(assumed).collect()
     }
 }
 

@@ -8,6 +8,7 @@
 //! iterations = 100
 //! host_copies = true      # images come from the host in every iteration
 //! gpu_speed = "own"       # or "reference", the V100 that the workloads are timed on
+//! precision = "bf16"      # the numbers that a net multiplies, at the peak of the unit that does so
 //! bucket = "25 MB"        # gradients are reduced in such parts while the rest is computed
 //! ```
 

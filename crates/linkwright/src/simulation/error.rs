@@ -6,6 +6,7 @@ use crate::allocation::AllocationError;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::{EngineError, Progress};
 use crate::system::composition::PartError;
+use crate::system::gpus::NumberType;
 use crate::training::{TrainingError, UnknownWorkload};
 use crate::units::{Bandwidth, Bytes};
 
@@ -150,6 +151,8 @@ pub enum SimulationError {
         server: String,
         /// The GPU.
         gpu: String,
+        /// The numbers in which it is to compute.
+        number: NumberType,
     },
     /// A job whose images are to be copied to a GPU without a host.
     NoHost {
@@ -298,12 +301,21 @@ impl Diagnose for SimulationError {
                 "`mpi` makes no plan that would say what each link carries",
             )
             .remedy("name another planner"),
-            Self::UnknownSpeed { server, gpu } => Diagnosis::of(format!(
-                "how fast `{}` of `{}` computes is not known",
+            Self::UnknownSpeed { server, gpu, number: NumberType::Fp32 } => {
+                Diagnosis::of(format!(
+                    "how fast `{}` of `{}` computes is not known",
+                    shown(gpu),
+                    shown(server)
+                ))
+                .remedy("name a GPU model that is known, or let `gpu_speed` be `reference`")
+            }
+            Self::UnknownSpeed { server, gpu, number } => Diagnosis::of(format!(
+                "how fast `{}` of `{}` computes in {} is not known",
                 shown(gpu),
-                shown(server)
+                shown(server),
+                number.name()
             ))
-            .remedy("name a GPU model that is known, or let `gpu_speed` be `reference`"),
+            .remedy("write another `precision`, or let `gpu_speed` be `reference`"),
             Self::NoHost { job } => Diagnosis::of(format!(
                 "job `{}` copies images from its host, and one of its GPUs has none",
                 shown(job)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::error::SimulationError;
-use super::played::IterationSettings;
+use super::played::{IterationSettings, MeasuredTimes};
 use super::written::{Task, WrittenJob};
 use crate::allocation::{AllocationError, Pattern, PatternShape};
 use crate::training::{Network, Work, Workload};
@@ -42,6 +42,10 @@ pub struct Job {
     /// How long its GPUs compute in an iteration, where it was measured; else as the workload's do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_per_iteration: Option<Picoseconds>,
+    /// How long an iteration computes on models of GPUs, where somebody measured it there: it takes the place of what
+    /// follows from their peaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Arc<MeasuredTimes>>,
     /// What its GPUs reduce in an iteration, where it was measured; else what the workload's do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_iteration: Option<Bytes>,
@@ -91,6 +95,7 @@ impl Job {
             arrival: Picoseconds(0),
             iterations: workload.iterations,
             compute_per_iteration: None,
+            measured: None,
             bytes_per_iteration: None,
             samples_per_gpu: samples,
             time_limit: None,

@@ -362,7 +362,11 @@ fn simulation_error() -> String {
         &SimulationError::JobTooLarge { job: "x".to_owned(), size: 3, gpus: 3 },
         &SimulationError::TooManyToProfile { gpus: 17 },
         &SimulationError::JobOfServers { job: "x".to_owned(), size: 3, gpus: 3 },
-        &SimulationError::UnknownSpeed { server: "x".to_owned(), gpu: "x".to_owned() },
+        &SimulationError::UnknownSpeed {
+            server: "x".to_owned(),
+            gpu: "x".to_owned(),
+            number: linkwright::system::gpus::NumberType::Bf16,
+        },
         &SimulationError::NoHost { job: "x".to_owned() },
         &SimulationError::SmallBucket { bucket: Bytes(3) },
         &SimulationError::DuplicateJob { job: "x".to_owned() },

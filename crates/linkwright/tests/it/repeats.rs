@@ -99,6 +99,7 @@ proptest! {
             host_copies,
             gpu_speed: GpuSpeed::Reference,
             bucket: bucket.map(Bytes),
+            ..IterationSettings::default()
         };
         let mean_interarrival = Some(Picoseconds(300_000_000_000));
         let options =

@@ -18,13 +18,16 @@ from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
+from linkwright.runs.alike import alike_measures
 from linkwright.runs.speeds import OWN_SPEED, own_speed_of, warnings_of
+from linkwright.runs.speeds_between import speeds_between, told_speeds
 from linkwright.runs.variants import (
     errors_of,
-    machines_of,
     notes_of,
     play_variants,
+    written_of,
 )
+from linkwright.runs.worth.machines import bought
 from linkwright.runs.worth.run import FirstDay, Worth
 from linkwright.summaries.energy import Watts, energy_in, spans_of
 from linkwright.summaries.links import Day
@@ -96,6 +99,7 @@ def compare_over_seeds(
     reference: str,
     seeds: int,
     machines: Sequence[str] = (),
+    equal: str | None = None,
     workers: Workers | Executor | None = None,
     checkpoint: PathOrName | None = None,
     timeline: int = 0,
@@ -110,7 +114,9 @@ def compare_over_seeds(
         settings: What was put over its file.
         reference: The variant to compare with; of machines the first is.
         seeds: How many: the scenario's, and those that follow.
-        machines: Instead of its variants, the servers to play it on.
+        machines: Instead of its variants, the servers to play it on, each with `=` and how many of
+            them there are, or without.
+        equal: Chooses how many, as for `compare_scenario`.
         workers: Where the runs are played, as for `run_sweep`.
         checkpoint: A file that keeps every finished run, as for `run_sweep`.
         timeline: How many jobs of a variant the run's timeline holds at most.
@@ -121,20 +127,24 @@ def compare_over_seeds(
     Raises:
         FileError: If a machine is neither a preset nor a file.
         InputError: If a variant is not as it should be, or a job does not fit, with the place.
-        SimulationError: If a machine is named twice.
+        SimulationError: If a machine is named twice, or its number of servers cannot be told.
         SweepError: If a run that was begun cannot be played.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+    chosen, alike = bought(loaded, settings, machines, equal, prices)
+    machines = [it.name for it in chosen]
     if len(set(machines)) < len(machines):
         raise SimulationError("a machine is named twice", "name each once")
-    own_speed = own_speed_of(loaded, settings, machines) if machines else []
+    own_speed = own_speed_of(loaded, settings, [it.machine for it in chosen]) if machines else []
     if own_speed:
         settings = {**settings, **OWN_SPEED}
         loaded = load_scenario(loaded.path, settings)
     scenario = loaded.scenario
     watts = None if prices is None else prices.gpu_watts
     listed = scenario.comparison(
-        reference=reference, seeds=seeds, machines=machines_of(loaded, machines)
+        reference=reference,
+        seeds=seeds,
+        machines=[(it.name, written_of(loaded, it.machine), it.servers) for it in chosen],
     )
     reference = listed["reference"]
     variants = listed["variants"]
@@ -168,6 +178,14 @@ def compare_over_seeds(
             *warnings_of(with_all.scenario.variant(name), of_variant, its_jobs),
         )
     ]
+    of_system = {each["name"]: built[each["variant"]][0] for each in variants}
+    of_scenario = {each["name"]: with_all.scenario.variant(each["variant"]) for each in variants}
+    speeds = []
+    if machines:
+        of_jobs = {each["name"]: built[each["variant"]][1] for each in variants}
+        speeds = speeds_between(
+            [(name, of_scenario[name].speeds(of_system[name], of_jobs[name])) for name in names]
+        )
     by_name = {name: found[at :: len(names)] for at, name in enumerate(names)}
     bills = None
     if machines or prices is not None:
@@ -199,9 +217,17 @@ def compare_over_seeds(
         found=by_name,
         first_days=partial(_first_days, shown, watts),
         manifest=of_comparison(loaded, settings, {"seeds": listed["seeds"]}, names, reference),
-        notes=[*own_speed, *notes_of(built)],
+        notes=[
+            *([] if alike is None else alike.notes),
+            *own_speed,
+            *told_speeds(speeds),
+            *([] if machines else alike_measures(by_name, reference, of_system, of_scenario)),
+            *notes_of(built),
+        ],
         cautions=list(dict.fromkeys(cautions)),
         known_errors=errors_of(built, with_all),
         timeline_limit=timeline,
         bills=bills,
+        equal=alike,
+        speeds=speeds,
     )

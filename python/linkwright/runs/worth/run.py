@@ -15,8 +15,10 @@ from linkwright.runs.heat import PackageHeat, maps_of
 from linkwright.runs.job_timeline import job_timeline
 from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
+from linkwright.runs.speeds_between import SpeedBetween
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
+from linkwright.runs.worth.machines import Equal
 from linkwright.runs.worth.heat import mean_sheets, mean_summary, runs_table
 from linkwright.summaries.energy import energy_in, energy_note
 from linkwright.summaries.intervals import estimate
@@ -70,6 +72,8 @@ class Worth(OverSeeds, Run):
             formulas.
         timeline_limit: How many jobs of a variant its timeline holds at most.
         bills: What the machines or variants are made of; None where nobody asks.
+        equal: By what the machines are alike; None where nobody asks.
+        speeds: How fast each machine computes, against the reference.
     """
 
     path: Path
@@ -84,6 +88,8 @@ class Worth(OverSeeds, Run):
     known_errors: Sequence[KnownError] = ()
     timeline_limit: int = 0
     bills: Bills | None = None
+    equal: Equal | None = None
+    speeds: Sequence[SpeedBetween] = ()
 
     @cached_property
     def days(self) -> Sequence[FirstDay]:
@@ -215,6 +221,8 @@ class Worth(OverSeeds, Run):
                 for it in self.gains
             ],
             **mean_summary(self),
+            **({"speeds": [asdict(it) for it in self.speeds]} if self.machines else {}),
+            **({} if self.equal is None else {"equal": self.equal.summary()}),
             **({} if self.bills is None else {"hardware": self.bills.summary()}),
         }
 

@@ -63,8 +63,19 @@ pub struct ComparisonOptions {
     pub reference: Option<String>,
     /// Variants are played on as many: the scenario's seed, and those that follow. Where absent, they are played as they are.
     pub seeds: Option<u32>,
-    /// These servers take the place of variants. Each has a name for people, and one for the scenario.
-    pub machines: Vec<(String, String)>,
+    /// These servers take the place of variants.
+    pub machines: Vec<ComparedMachine>,
+}
+
+/// Is a kind of server on which a scenario is to be played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedMachine {
+    /// People call it so.
+    pub name: String,
+    /// A scenario calls it so: a preset's name, or a file.
+    pub written: String,
+    /// There are as many; where absent, as many as the scenario has.
+    pub servers: Option<u32>,
 }
 
 /// Is a variant that a comparison plays.
@@ -241,17 +252,23 @@ impl Comparison {
 fn on_machines(
     scenario: &Scenario,
     first: &str,
-    machines: Vec<(String, String)>,
+    machines: Vec<ComparedMachine>,
 ) -> Vec<ComparedVariant> {
-    let own: Vec<&str> = scenario.network.servers.iter().map(|it| it.kind.name.as_str()).collect();
-    let of_machine = |(at, (name, written)): (usize, (String, String))| {
-        if own == [written.as_str()] {
+    let servers = &scenario.network.servers;
+    let own: Vec<&str> = servers.iter().map(|it| it.kind.name.as_str()).collect();
+    let count: u32 = servers.iter().map(|it| it.count).sum();
+    let of_machine = |(at, machine): (usize, ComparedMachine)| {
+        let ComparedMachine { name, written, servers } = machine;
+        if own == [written.as_str()] && servers.is_none_or(|servers| servers == count) {
             let variant = first.to_owned();
             return ComparedVariant { name, variant, choice: None, settings: None };
         }
         let variant = format!("machine-{}", at + 1);
         let mut table = Table::new();
         put(&mut table, "system.server", Value::String(written));
+        if let Some(servers) = servers {
+            put(&mut table, "system.servers", Value::Integer(servers.into()));
+        }
         let settings = Some((format!("compare.{variant}"), Value::Table(table)));
         ComparedVariant { name, variant, choice: None, settings }
     };

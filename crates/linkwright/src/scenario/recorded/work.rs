@@ -16,6 +16,7 @@ use super::{Accounting, Cut, PartOfGpu, Record, RecordedJob};
 use crate::allocation::{AllocationError, BandwidthModel, PreparedMachine, policy};
 use crate::diagnostic::InputError;
 use crate::scenario::files::{Files, text_of};
+use crate::scenario::measured::Measured;
 use crate::scenario::network::NetworkSettings;
 use crate::scenario::source::Place;
 use crate::scenario::{FileName, ServerEntry};
@@ -39,6 +40,7 @@ pub(in crate::scenario) struct Machine {
     pub run_time: RunTime,
     pub planner: PlannerChoice,
     pub iteration: IterationSettings,
+    pub measured: Measured,
 }
 
 /// How recorded jobs are read.
@@ -111,6 +113,7 @@ impl Recorded {
             let (arrival, exclusive) = (job.submit, job.exclusive);
             jobs.push(Job { arrival, iterations, servers_wanted, exclusive, ..named });
         }
+        self.machine.measured.apply(&mut jobs);
         let mut told = vec![self.assumed(&file.name, &jobs, lengths.cluster.system.name())];
         told.extend(assumed.map(|assumed| format!("{}: {assumed}.", file.name)));
         let parts = parts_told(&recorded);
@@ -220,7 +223,8 @@ impl Lengths<'_> {
             (RunTime::Played, PlannerChoice::Mpi) => (Fidelity::Flow, 1),
             _ => (Fidelity::Fluid, FLUID_ITERATIONS),
         };
-        let job = Job { iterations, ..Job::new("alone", workload, gpus) };
+        let mut jobs = [Job { iterations, ..Job::new("alone", workload, gpus) }];
+        self.machine.measured.apply(&mut jobs);
         let system = &*self.cluster.system;
         let machines = system.kinds().iter().map(|kind| {
             let profile = BandwidthProfile::default_of(kind.server());
@@ -230,7 +234,6 @@ impl Lengths<'_> {
         let policy = policy(POLICY).map_err(AllocationError::from)?;
         let sharing = Sharing::new(&machines, policy);
         let mut hook = |_| ControlFlow::Continue(());
-        let jobs = [job];
         let records = match self.machine.run_time {
             RunTime::Formula | RunTime::Regression => {
                 let model = self.machine.run_time.bandwidth_model();

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
-use crate::diagnostic::Named;
+use super::speeds::{GpuSpeed, Speeds, Timed, at_rate};
 use crate::network::RouteClass;
 use crate::program::{
     CollectiveKind, CopyDirection, Operation, PendingOperation, Program, RankBuilder, RankProgram,
@@ -29,30 +29,12 @@ use crate::program::{
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::written::Task;
-use crate::system::gpus::NumberType;
-use crate::system::{Server, System};
+use crate::system::System;
 use crate::training::workload::{Work, Workload, reference_rate};
-use crate::training::{Bucketing, Network, Training, TrainingError, TrainingTask, Turns};
+use crate::training::{
+    Bucketing, Network, Precision, Training, TrainingError, TrainingTask, Turns,
+};
 use crate::units::{Bytes, OperationRate, Picoseconds};
-
-/// How fast GPUs compute.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum GpuSpeed {
-    /// As the GPU that the workloads are timed on, whatever the server has.
-    #[default]
-    Reference,
-    /// As much faster as the peak of the server's GPU is higher, in 32-bit numbers.
-    Own,
-}
-
-impl Named for GpuSpeed {
-    const WHAT: &'static str = "speed of GPUs";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("reference", Self::Reference), ("own", Self::Own)];
-}
 
 /// The least that a bucket may hold, so that an iteration has some hundred of them at most.
 pub const LEAST_BUCKET: Bytes = Bytes(1_000_000);
@@ -64,6 +46,9 @@ pub struct IterationSettings {
     pub host_copies: bool,
     /// How fast GPUs compute.
     pub gpu_speed: GpuSpeed,
+    /// The numbers that nets multiply, which say what unit of a GPU does so where it computes at its own speed.
+    #[serde(default, skip_serializing_if = "Precision::is_default")]
+    pub precision: Precision,
     /// The most bytes of gradients that are reduced at once, while others are still computed; all of them at the
     /// end where absent.
     pub bucket: Option<Bytes>,
@@ -79,8 +64,8 @@ pub(super) struct Steps {
     pub(super) buckets: Vec<(Picoseconds, Bytes)>,
     /// What is computed once all are reduced.
     pub(super) update: Picoseconds,
-    /// Whether the times are those of the GPUs, and not the reference's.
-    pub(super) is_own: bool,
+    /// Says whose the times are.
+    pub(super) timed: Timed,
     /// Holds what its GPUs exchange in place of reducing.
     pub(super) exchange: Option<Exchange>,
 }
@@ -91,7 +76,7 @@ impl IterationSettings {
     /// # Errors
     /// A GPU whose own speed is asked for and not known.
     pub fn check(&self, system: &System) -> Result<(), SimulationError> {
-        Speeds::of(system, self.gpu_speed).map(|_| ())
+        Speeds::of(system, *self).map(|_| ())
     }
 
     /// The steps of a workload on so many GPUs, as fast as the reference.
@@ -99,7 +84,8 @@ impl IterationSettings {
         let copied = if self.host_copies { workload.copied_per_iteration() } else { Bytes(0) };
         let compute = workload.compute_per_iteration();
         let (update, exchange) = (Picoseconds(0), None);
-        let of = |buckets| Steps { copied, buckets, update, is_own: false, exchange };
+        let timed = Timed::of(workload);
+        let of = |buckets| Steps { copied, buckets, update, timed: timed.clone(), exchange };
         if gpus < 2 {
             return of(vec![(compute, Bytes(0))]);
         }
@@ -160,7 +146,7 @@ impl IterationSettings {
         } else {
             buckets
         };
-        Ok(Steps { copied, buckets, update, is_own: true, exchange: None })
+        Ok(Steps { copied, buckets, update, timed: Timed::OnGpus, exchange: None })
     }
 }
 
@@ -189,7 +175,17 @@ impl Steps {
         if gpus.len() < 2 {
             buckets.truncate(1);
         }
-        Ok(Self { copied, buckets, update, is_own: true, exchange: None })
+        Ok(Self { copied, buckets, update, timed: Timed::OnGpus, exchange: None })
+    }
+
+    /// Lists what is computed, part by part.
+    fn parts(&self) -> impl Iterator<Item = Picoseconds> + '_ {
+        self.buckets.iter().map(|(computed, _)| *computed).chain([self.update])
+    }
+
+    /// Gives all that is computed.
+    fn computed(&self) -> Picoseconds {
+        Picoseconds(self.parts().map(|computed| computed.0).sum())
     }
 
     /// Multiplies all that is computed.
@@ -201,47 +197,6 @@ impl Steps {
             self.update = of(self.update);
         }
         self
-    }
-}
-
-/// A time of computing at the reference's speed on a GPU of another.
-pub(super) fn at_rate(duration: Picoseconds, rate: OperationRate) -> Picoseconds {
-    let scaled = u128::from(duration.0) * u128::from(reference_rate().0);
-    Picoseconds(u64::try_from(scaled / u128::from(rate.0.max(1))).unwrap_or(u64::MAX))
-}
-
-/// The speed of every GPU, by its kind of server and its index there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Speeds(Vec<Vec<OperationRate>>);
-
-impl Speeds {
-    /// Those that the settings name.
-    pub(super) fn of(system: &System, speed: GpuSpeed) -> Result<Self, SimulationError> {
-        let of_server = |server: &Arc<Server>| -> Result<Vec<OperationRate>, SimulationError> {
-            let gpus = server.gpus().iter().map(|gpu| &server.devices()[*gpu]);
-            let own = gpus.map(|device| match speed {
-                GpuSpeed::Reference => Ok(reference_rate()),
-                GpuSpeed::Own => {
-                    let peak = device.gpu_model().map(|model| model.vector_rate(NumberType::Fp32));
-                    peak.and_then(Result::ok).ok_or_else(|| SimulationError::UnknownSpeed {
-                        server: server.name().to_owned(),
-                        gpu: device.name.clone(),
-                    })
-                }
-            });
-            own.collect()
-        };
-        let kinds = system.kinds().iter().map(|kind| of_server(kind.server()));
-        Ok(Self(kinds.collect::<Result<_, _>>()?))
-    }
-
-    /// Those of GPUs by their ids in the system.
-    pub(super) fn of_gpus(&self, system: &System, gpus: &[usize]) -> Vec<OperationRate> {
-        let of = |gpu: &usize| {
-            let at = system.gpu(*gpu as u32);
-            self.0[system.kind_index_of(at.server)][at.index as usize]
-        };
-        gpus.iter().map(of).collect()
     }
 }
 
@@ -343,7 +298,8 @@ impl ProgramsBySettings {
             Some(Task::Training(task)) => Steps::of_task(task, system, gpus)?,
             Some(Task::Workload(_) | Task::Program(_)) | None => {
                 let steps = self.of(job).steps(&*job.work()?, system, gpus)?;
-                Steps { exchange: Exchange::of(job, system, gpus)?, ..steps }
+                let timed = steps.timed.clone().measured(job, steps.computed());
+                Steps { exchange: Exchange::of(job, system, gpus)?, timed, ..steps }
             }
         };
         Ok(steps.scaled(job.own().map_or(1.0, |written| written.computation_scale)))
@@ -374,16 +330,13 @@ impl Programs {
         if let Some(bucket) = settings.bucket.filter(|bucket| *bucket < LEAST_BUCKET) {
             return Err(SimulationError::SmallBucket { bucket });
         }
-        let speeds = Speeds::of(system, settings.gpu_speed)?;
+        let speeds = Speeds::of(system, settings)?;
         Ok(Self { settings, speeds, known: BTreeMap::new() })
     }
 
     /// The speeds by which times of steps are to be read, of these GPUs of the system.
     fn rates(&self, system: &System, steps: &Steps, gpus: &[usize]) -> Vec<OperationRate> {
-        if steps.is_own {
-            return vec![reference_rate(); gpus.len()];
-        }
-        self.speeds.of_gpus(system, gpus)
+        self.speeds.of_gpus(system, gpus, &steps.timed)
     }
 
     /// The least of them.
@@ -394,8 +347,7 @@ impl Programs {
     /// What the slowest of these GPUs computes in an iteration.
     pub(super) fn least(&self, system: &System, steps: &Steps, gpus: &[usize]) -> Picoseconds {
         let slowest = self.slowest(system, steps, gpus);
-        let computed = steps.buckets.iter().map(|(computed, _)| *computed).chain([steps.update]);
-        Picoseconds(computed.map(|computed| at_rate(computed, slowest).0).sum())
+        Picoseconds(steps.parts().map(|computed| at_rate(computed, slowest).0).sum())
     }
 
     /// The steps of a workload on these GPUs of the system.
@@ -430,7 +382,6 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::test_support::alone;
     use proptest::prelude::*;
 
     fn vgg() -> &'static Workload {
@@ -474,18 +425,6 @@ mod tests {
             let copy = Operation::Copy { direction, size, route };
             assert_eq!(first(rank), [copy, Operation::Compute { duration }]);
         }
-    }
-
-    #[test]
-    fn what_is_faster_than_the_reference_is_in_the_gpu_s_file() {
-        let own = |name| Speeds::of(&alone(name), GpuSpeed::Own);
-        assert_eq!(own("dgx1-v100").unwrap().0, [vec![reference_rate(); 8]]);
-        let a100 = own("dgx-a100").unwrap().0[0][0];
-        assert_eq!(a100.0, 19_500_000_000_000);
-        assert_eq!(
-            Speeds::of(&alone("dgx-a100"), GpuSpeed::Reference).unwrap().0[0][0],
-            reference_rate()
-        );
     }
 
     proptest! {

@@ -29,6 +29,7 @@ mod place_class;
 mod plans;
 mod relocation;
 mod repeats;
+mod speeds;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +39,9 @@ use std::sync::Arc;
 
 pub use plans::{PlannerChoice, PlanningFault};
 
-pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
+pub use iteration::{IterationSettings, LEAST_BUCKET};
 pub(in crate::simulation) use place_class::{PlaceClass, PlaceClasses};
+pub use speeds::{GpuSpeed, MeasuredTimes, OwnSpeed, SpeedBasis, own_speeds};
 
 use self::deadlines::CopyDeadline;
 use self::failing::{Failing, Heard};

@@ -6,7 +6,8 @@
 use std::ops::ControlFlow;
 
 use linkwright::scenario::comparison::{
-    ComparedOutcome, ComparedRun, Comparison, ComparisonError, ComparisonOptions, OverSeeds,
+    ComparedMachine, ComparedOutcome, ComparedRun, Comparison, ComparisonError, ComparisonOptions,
+    OverSeeds,
 };
 use linkwright::scenario::{Files, Given};
 use linkwright::table::{Column, Table};
@@ -99,9 +100,29 @@ fn days_that_are_drawn_of_a_file_come_to_what_python_s_tables_said() {
     check(&found.held_table(), include_str!("recorded-held.csv"));
 }
 
+fn machine(name: &str, servers: Option<u32>) -> ComparedMachine {
+    ComparedMachine { name: name.to_owned(), written: name.to_owned(), servers }
+}
+
+#[test]
+fn each_machine_has_its_own_number_of_servers() {
+    let few = include_str!("day.toml").split("[compare]").next().unwrap();
+    let machines =
+        vec![machine("dgx1-v100", Some(1)), machine("dgx1-v100", Some(3)), machine("dgx2", None)];
+    let options = ComparisonOptions { machines, ..ComparisonOptions::default() };
+    let comparison = compared(few, options).unwrap();
+    let names: Vec<_> = comparison.variants.iter().map(|it| it.variant.as_str()).collect();
+    assert_eq!(names, ["preserve", "machine-2", "machine-3"]);
+    let servers = comparison.runs().map(|run| {
+        let scenario = comparison.scenario_of(run).unwrap();
+        scenario.network.servers.iter().map(|it| it.count).sum::<u32>()
+    });
+    assert_eq!(servers.collect::<Vec<_>>(), [1, 3, 1]);
+}
+
 #[test]
 fn machines_take_the_place_of_variants() {
-    let machines = ["dgx1-v100", "dgx2"].map(|name| (name.to_owned(), name.to_owned())).to_vec();
+    let machines = ["dgx1-v100", "dgx2"].map(|name| machine(name, None)).to_vec();
     let options = ComparisonOptions { machines, ..ComparisonOptions::default() };
     let few = include_str!("day.toml").split("[compare]").next().unwrap();
     let comparison = compared(few, options).unwrap();

@@ -1,0 +1,93 @@
+//! How many units a model of GPU has on which kernels take turns.
+//!
+//! Data sheets of the newest GPUs say peaks and memory, and not into how many multiprocessors the peak divides. Where a
+//! file lacks that, as many are taken as the nearest relative has, each as much faster as the peaks say: products that
+//! fill the GPU then take as much shorter as its peak is higher, and what memory bounds as its memory is faster.
+
+use std::collections::BTreeSet;
+
+use super::error::TrainingError;
+use super::precision::Precision;
+use super::prepare::model_of;
+use crate::system::System;
+use crate::system::gpus::{self, GpuError, GpuModel};
+
+/// The streaming multiprocessors, or compute units, of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Units {
+    /// How many there are.
+    pub count: u32,
+    /// Whose they are, where the model's own file does not say it.
+    pub like: Option<&'static GpuModel>,
+}
+
+impl Units {
+    /// Those of a model; of one whose file has no `[caches]`, those of the relative whose peak in these numbers is
+    /// nearest below its own.
+    ///
+    /// # Errors
+    /// A model without them that has no such relative.
+    pub fn of(model: &GpuModel, precision: Precision) -> Result<Self, GpuError> {
+        let missing = match model.caches() {
+            Ok(caches) => return Ok(Self { count: caches.units, like: None }),
+            Err(missing) => missing,
+        };
+        let Ok((peak, is_matrix)) = precision.peak_of(model) else { return Err(missing) };
+        let relatives = gpus::all().filter(|other| other.vendor == model.vendor);
+        let known = relatives.filter_map(|other| {
+            let (rate, of_matrix) = precision.peak_of(other).ok()?;
+            let units = other.caches().ok()?.units;
+            (rate <= peak && of_matrix == is_matrix).then_some((rate, units, other))
+        });
+        // Of several with one peak, the first of the list.
+        let nearest = known.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        let (_, count, like) = nearest.ok_or(missing)?;
+        Ok(Self { count, like: Some(like) })
+    }
+
+    /// Tells of each model of these GPUs whose units are another's that it is so.
+    ///
+    /// # Errors
+    /// A GPU of no known model.
+    pub fn assumed(
+        system: &System,
+        gpus: impl IntoIterator<Item = u32>,
+        precision: Precision,
+    ) -> Result<BTreeSet<String>, TrainingError> {
+        let mut told = BTreeSet::new();
+        for gpu in gpus {
+            let model = model_of(system, gpu)?;
+            if let Ok(Self { count, like: Some(like) }) = Self::of(model, precision) {
+                told.insert(format!(
+                    "No data sheet here says how many multiprocessors a {} has: training takes the {count} of a {}, \
+                     each as much faster as the peaks in {} say, and its own memory.",
+                    model.name,
+                    like.name,
+                    precision.number().name(),
+                ));
+            }
+        }
+        Ok(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::OperationRate;
+
+    #[test]
+    fn units_are_a_model_s_own_or_its_nearest_relative_s() {
+        let of = |name, precision| Units::of(gpus::find(name).unwrap(), precision);
+        let own = of("h100-sxm5-80gb", Precision::Bf16).unwrap();
+        assert_eq!((own.count, own.like), (132, None));
+        for name in ["b200-sxm6-180gb", "gb200-186gb"] {
+            let taken = of(name, Precision::Bf16).unwrap();
+            assert_eq!(taken.count, 132, "{name}");
+            let (peak, _) = Precision::Bf16.peak_of(taken.like.unwrap()).unwrap();
+            assert_eq!(peak, OperationRate(989_400_000_000_000), "{name}");
+        }
+        // Nobody knows how fast it is.
+        assert!(of("h20", Precision::Bf16).is_err());
+    }
+}
