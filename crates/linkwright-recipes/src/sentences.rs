@@ -49,6 +49,7 @@ fn entry<'a>(file: &str, line: &'a str, number: usize) -> Result<AccountEntry<'a
     let [id, submit, gpus, seconds] = values(line).ok_or_else(refuse)?;
     Ok(AccountEntry::Job(Box::new(AccountedJob {
         id: Some(written(id)),
+        title: None,
         submit: Moment::read(submit).ok_or_else(refuse)?,
         submitted: written(submit),
         gpus: gpus_of(gpus, 1).filter(|it| it.gpus > 0).ok_or_else(refuse)?,

@@ -33,7 +33,7 @@ use super::measured::Measured;
 use super::network::NetworkSettings;
 use super::programs::Programs;
 use super::recorded::{
-    Accounting, Columns, Cut, Limits, MOST_DAYS, Machine, Recorded, Start, tells_workloads,
+    Accounting, Columns, Cut, Limits, MOST_DAYS, Machine, NamedJobs, Recorded, Start, tells_workloads,
 };
 use super::settings::{SettingGroup, grouped};
 use super::source::{Place, Source};
@@ -82,7 +82,7 @@ pub struct Mix {
 }
 
 /// What the errors of building a mix point at; the table where the scenario does not say it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MixPlaces {
     /// Each GPU that is out of order.
     pub unhealthy: Vec<Place>,
@@ -93,12 +93,21 @@ pub struct MixPlaces {
 }
 
 /// What says how long jobs run; where nobody says, they are played if it is said how.
-fn run_time(scenario: &Fields<'_>, is_usual: bool) -> Result<RunTime, InputError> {
+fn run_time(
+    scenario: &Fields<'_>,
+    named: &NamedJobs,
+    is_usual: bool,
+) -> Result<RunTime, InputError> {
     let said = grouped("", SettingGroup::HowPlayed).find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
     let wanted: Option<RunTime> = jobs.choice("run_time")?;
     let of_mix = jobs.table("generate")?;
     let trains = of_mix.has("train");
+    if named.is_played() && wanted.is_some_and(RunTime::is_formula) {
+        let problem = "jobs whose names say how they compute beside a formula, which knows no layers";
+        let remedy = "name plain workloads in `[[jobs.named]]`, or write `run_time = \"played\"`";
+        return Err(jobs.refuse("run_time", problem, remedy));
+    }
     if trains && wanted.is_some_and(RunTime::is_formula) {
         let problem =
             "networks that are trained layer by layer beside a formula, which knows no layers";
@@ -167,9 +176,12 @@ impl Mix {
         let wanted = of_jobs.choice("run_time")?;
         let trained = Trained::read(&of_jobs, wanted, scenario.choice("fidelity")?)?;
         let measured = Measured::read(&of_jobs)?;
-        let is_usual =
-            iteration == IterationSettings::default() && trained.is_usual() && measured.is_empty();
-        let run_time = run_time(scenario, is_usual)?;
+        let named = NamedJobs::read(&of_jobs, &trained)?;
+        let is_usual = iteration == IterationSettings::default()
+            && trained.is_usual()
+            && measured.is_empty()
+            && !named.is_played();
+        let run_time = run_time(scenario, &named, is_usual)?;
         let planner = planner(scenario, network)?;
         let machine = Machine {
             network: network.clone(),
@@ -210,7 +222,7 @@ impl Mix {
             written,
             trained,
             measured,
-            recorded: Box::new(recorded(&of_jobs, machine)?),
+            recorded: Box::new(recorded(&of_jobs, machine, named)?),
             policies: policies(&allocation, of_all)?,
             checkpoint_iterations: checkpoint_iterations(&of_jobs)?,
             choices,
@@ -302,7 +314,10 @@ impl Mix {
                 };
                 if self.reads_as_record(text) {
                     let most = Limits { gpus: healthy, iterations };
-                    return self.recorded.jobs(scenario, file, files, most);
+                    let how = (most, system, self.choices.iteration);
+                    let (jobs, notes) = self.recorded.jobs(scenario, file, files, how)?;
+                    check_fit(&jobs, system).map_err(|it| as_input(it, scenario, file.place))?;
+                    return Ok((jobs, notes));
                 }
                 if let Some((name, place)) = &self.recorded.workload {
                     let problem = "a workload beside a list of jobs, which names that of each";
@@ -358,7 +373,8 @@ impl Mix {
     /// Whether the text of its file is of jobs that ran.
     pub(super) fn reads_as_record(&self, text: &str) -> bool {
         // Who names a workload has a record, unless each job names its own.
-        let is_meant = self.recorded.workload.is_some() && !tells_workloads(text);
+        let says = self.recorded.workload.is_some() || !self.recorded.named.is_empty();
+        let is_meant = says && !tells_workloads(text);
         is_meant || self.recorded.accounting.is_record(text)
     }
 
@@ -382,10 +398,14 @@ fn as_input(error: SimulationError, scenario: &str, place: Place) -> InputError 
 }
 
 /// How jobs that were recorded are read; only a file has such.
-fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError> {
+fn recorded(
+    table: &Fields<'_>,
+    machine: Machine,
+    named: NamedJobs,
+) -> Result<Recorded, InputError> {
     if !table.has("file")
         && let Some(key) =
-            ["workload", "columns", "from", "days"].into_iter().find(|key| table.has(key))
+            ["workload", "named", "columns", "from", "days"].into_iter().find(|key| table.has(key))
     {
         let problem = "this is of jobs that a file says ran";
         let remedy = "name the file as `file`, or write `workloads` or `train` in `generate`";
@@ -400,10 +420,12 @@ fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError
     let columns = table.table("columns")?;
     Ok(Recorded {
         workload: workload.map(|name| (name, table.place("workload"))),
+        named,
         accounting: Accounting {
             registries: table.source.registries.clone(),
             columns: Columns {
                 job: columns.optional("job")?,
+                name: columns.optional("name")?,
                 submit: columns.optional("submit")?,
                 start: columns.optional("start")?,
                 end: columns.optional("end")?,

@@ -381,6 +381,19 @@ settings! {
     "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
         "what jobs that a file says ran are taken to have done: their durations split into computing and \
          communication as its iterations do";
+    "jobs" named: Kind::Tables, "",
+        "what jobs of some names ran that a file says ran; the first entry that fits a name counts",
+        needs Record;
+    "jobs.named" name: Kind::Text, "",
+        "the name of jobs, as the file has it: `*` stands for any letters, `?` for one";
+    "jobs.named" workload: Kind::Name(workloads), "either this or `train`", "the workload that they ran";
+    "jobs.named" train: Kind::Name(networks), "either this or `workload`",
+        "the network that they trained layer by layer; such jobs are played";
+    "jobs.named" samples_per_gpu: Kind::Whole { least: 1, most: MOST_SAMPLES }, "32",
+        "of `train`, the samples of each GPU in an iteration";
+    "jobs.named" precision: Kind::Name(Precision::names), "that of `[jobs]`", "the numbers, as `jobs.precision`";
+    "jobs.named" communication: Kind::Name(Way::names), "that of `[jobs]`", "of `train`, as `jobs.communication`";
+    "jobs.named" optimizer: Kind::Name(Optimizer::names), "that of `[jobs]`", "of `train`, as `jobs.optimizer`";
     "jobs" from: Kind::Text, "the first job",
         "where the played part of a file of jobs that ran begins: a date, a time, or a number of days \
          after its first job",
@@ -390,6 +403,7 @@ settings! {
         needs Record;
     "jobs" columns: Kind::Table, "", "what a file of jobs that ran calls its columns";
     "jobs.columns" job: Kind::Text, "JobID, job or id", "the column of a job's id";
+    "jobs.columns" name: Kind::Text, "JobName", "of what its user called it, for `[[jobs.named]]`";
     "jobs.columns" submit: Kind::Text, "Submit or submitted", "of when it was submitted";
     "jobs.columns" start: Kind::Text, "Start", "of when it started";
     "jobs.columns" end: Kind::Text, "End", "of when it ended";

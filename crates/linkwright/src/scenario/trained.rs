@@ -65,6 +65,19 @@ impl Trained {
         Ok(trained)
     }
 
+    /// The same with what a table of some jobs says itself.
+    ///
+    /// # Errors
+    /// A value that names nothing.
+    pub(super) fn with(&self, fields: &Fields<'_>) -> Result<Self, InputError> {
+        Ok(Self {
+            precision: fields.choice("precision")?.unwrap_or(self.precision),
+            way: fields.choice("communication")?.unwrap_or(self.way),
+            optimizer: fields.choice("optimizer")?.unwrap_or(self.optimizer),
+            shared: self.shared,
+        })
+    }
+
     /// Says whether GPUs share memory.
     pub(super) fn shares_memory(&self) -> bool {
         self.way == Way::TrulyShared

@@ -126,6 +126,7 @@ impl Accounting {
         part.accounted.push(job);
         part.jobs.push(RecordedJob {
             name,
+            title: job.title.as_ref().map(|title| title.value.to_string()),
             submit: Picoseconds(0),
             gpus: job.gpus.gpus,
             part: job.gpus.part,

@@ -11,6 +11,8 @@ use crate::units::Picoseconds;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Job,
+    /// What its user called it.
+    Title,
     Submit,
     Start,
     End,
@@ -31,9 +33,10 @@ pub(super) enum Role {
 }
 
 /// The names of columns, in small letters: those of `sacct`, and those of comma-separated values.
-const NAMES: [(&str, Role); 23] = [
+const NAMES: [(&str, Role); 24] = [
     ("jobid", Role::Job),
     ("job", Role::Job),
+    ("jobname", Role::Title),
     ("submit", Role::Submit),
     ("start", Role::Start),
     ("end", Role::End),
@@ -78,6 +81,8 @@ impl Role {
 pub struct Columns {
     /// The job's id.
     pub job: Option<String>,
+    /// What its user called it.
+    pub name: Option<String>,
     /// When it was submitted.
     pub submit: Option<String>,
     /// When it started.
@@ -95,9 +100,10 @@ pub struct Columns {
 }
 
 impl Columns {
-    fn each(&self) -> [(&Option<String>, Role); 8] {
+    fn each(&self) -> [(&Option<String>, Role); 9] {
         [
             (&self.job, Role::Job),
+            (&self.name, Role::Title),
             (&self.submit, Role::Submit),
             (&self.start, Role::Start),
             (&self.end, Role::End),
@@ -390,6 +396,10 @@ impl<'a> Row<'_, 'a> {
         let workload = self.field(Role::Workload).filter(|field| !is_nothing(field));
         Ok(AccountEntry::Job(Box::new(AccountedJob {
             id: name.filter(|it| !it.value.is_empty()).map(|it| self.line.written_in(it)),
+            title: self
+                .field(Role::Title)
+                .filter(|title| !title.value.is_empty())
+                .map(|title| self.line.written_in(title)),
             submit: self.moment(self.submit_field())?,
             submitted: self.line.written_in(self.submit_field()),
             gpus,

@@ -42,6 +42,8 @@ pub enum AccountEntry<'a> {
 pub struct AccountedJob<'a> {
     /// The text calls it so; None where it gives no name.
     pub id: Option<Written<'a>>,
+    /// What its user called it, where the text says so.
+    pub title: Option<Written<'a>>,
     /// When it was submitted.
     pub submit: Moment,
     /// The text says so when it was submitted.

@@ -32,6 +32,7 @@ mod cut;
 mod format;
 mod formats;
 mod lines;
+mod named;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -45,6 +46,7 @@ pub(super) use cut::{MOST_DAYS, Start};
 pub use format::{
     AccountEntry, AccountedJob, AccountingFormat, Entries, NotPlayed, Written, accounting_formats,
 };
+pub(super) use named::NamedJobs;
 pub use values::{GpuCount, Moment, PartOfGpu, duration, gpus_of};
 pub(super) use work::{Limits, Machine, Recorded};
 
@@ -56,6 +58,8 @@ use crate::units::Picoseconds;
 pub struct RecordedJob {
     /// Its id, or its number in the file where that gives none.
     pub name: String,
+    /// What its user called it, where a column says so; others may have that name, too.
+    pub title: Option<String>,
     /// When it was submitted, after the first that is not left out.
     pub submit: Picoseconds,
     /// How many GPUs it had.

@@ -9,12 +9,14 @@
 //! What it leaves out: that the recorded time has in it what others on the links, and the GPUs that the job
 //! was given then, cost.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::named::{NamedJobs, Ran};
 use super::{Accounting, Cut, PartOfGpu, Record, RecordedJob};
 use crate::allocation::{AllocationError, BandwidthModel, PreparedMachine, policy};
-use crate::diagnostic::InputError;
+use crate::diagnostic::{InputError, shown};
 use crate::scenario::files::{Files, text_of};
 use crate::scenario::measured::Measured;
 use crate::scenario::network::NetworkSettings;
@@ -44,10 +46,12 @@ pub(in crate::scenario) struct Machine {
 }
 
 /// How recorded jobs are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Recorded {
     /// What they ran, and where the scenario says so.
     pub workload: Option<(String, Place)>,
+    /// What jobs of some names ran; it stands before all else.
+    pub named: NamedJobs,
     /// It reads their file.
     pub accounting: Accounting,
     /// Which part of the record is played.
@@ -77,7 +81,7 @@ impl Recorded {
         scenario: &str,
         file: &FileName,
         files: &Files,
-        most: Limits,
+        (most, system, iteration): (Limits, &System, IterationSettings),
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let text = text_of(scenario, file, files)?;
         let read = self.accounting.read(&file.name, text, self.cut, most.gpus)?;
@@ -85,12 +89,27 @@ impl Recorded {
         let cluster = self.machine.network.build(scenario, files)?;
         let mut lengths = Lengths { machine: &self.machine, cluster, known: BTreeMap::new() };
         let mut jobs = Vec::with_capacity(recorded.len());
+        let mut made = Made { system, iteration, known: BTreeMap::new() };
         let (room, mut others) = (Room::of(&lengths.cluster.system), 0);
+        let mut counts = vec![0; self.named.count()];
+        let mut unnamed = Vec::new();
         for job in &recorded {
-            let workload = self.workload_of(job, &file.name)?;
-            let length = lengths.of(&workload, job.gpus).map_err(|error| {
-                file.place.refuse_as(scenario, error, "", "name another system or workload")
-            })?;
+            let (of, ran) = match self.named.of(job) {
+                Some((index, ran)) => {
+                    counts[index] += 1;
+                    (WhatRan::Named(index), Cow::Borrowed(ran))
+                }
+                None => {
+                    let workload = self.workload_of(job, &file.name)?;
+                    unnamed.push((job, workload.name.clone()));
+                    (WhatRan::Workload(workload.name.clone()), Cow::Owned(Ran::workload(workload)))
+                }
+            };
+            let refuse =
+                |error| file.place.refuse_as(scenario, error, "", "name another system or workload");
+            let key = (of, job.gpus);
+            let length = lengths.of(&key, &ran).map_err(refuse)?;
+            let workload = &ran.workload;
             let duration = job.duration.0;
             let iterations = (duration / length.0
                 + u64::from(duration % length.0 >= length.0.div_ceil(2)))
@@ -104,7 +123,7 @@ impl Recorded {
                 let value = format!("{} s", job.duration.as_seconds());
                 return Err(InputError::at(&file.name, job.place, problem, &value, remedy));
             }
-            let named = Job::new(job.name.clone(), &workload, job.gpus);
+            let named = Job { name: job.name.clone(), ..made.of(&key, &ran).map_err(refuse)? };
             let servers_wanted = job.servers.map(|wanted| {
                 let given = room.servers_for(wanted, job.gpus);
                 others += usize::from(given != wanted);
@@ -114,7 +133,11 @@ impl Recorded {
             jobs.push(Job { arrival, iterations, servers_wanted, exclusive, ..named });
         }
         self.machine.measured.apply(&mut jobs);
-        let mut told = vec![self.assumed(&file.name, &jobs, lengths.cluster.system.name())];
+        let mut told = Vec::new();
+        if !self.named.is_empty() {
+            told.push(self.told_of_names(&file.name, &counts, &unnamed));
+        }
+        told.extend(self.assumed(&file.name, &unnamed, lengths.cluster.system.name()));
         told.extend(assumed.map(|assumed| format!("{}: {assumed}.", file.name)));
         let parts = parts_told(&recorded);
         if !parts.is_empty() {
@@ -141,9 +164,13 @@ impl Recorded {
         let workloads = &self.accounting.registries.workloads;
         let name = job.workload.as_ref().or(self.workload.as_ref().map(|(name, _)| name));
         name.and_then(|name| workload_of(workloads, name).ok()).ok_or_else(|| {
+            let named = match self.named.is_empty() {
+                true => "",
+                false => ", or an entry of `[[jobs.named]]` that fits its name",
+            };
             let remedy = format!(
                 "write `workload = \"resnet-50\"` in `[jobs]`, by which durations split into \
-                 computing and communication; there are {}",
+                 computing and communication{named}; there are {}",
                 workloads.names().join(", ")
             );
             let problem = "nobody says what the jobs ran";
@@ -151,24 +178,95 @@ impl Recorded {
         })
     }
 
-    fn assumed(&self, file: &str, jobs: &[Job], system: &str) -> String {
-        let mut names: Vec<&str> = jobs.iter().map(|job| job.workload.as_str()).collect();
+    /// Tells which names of jobs said what they ran, and which jobs no entry fits.
+    fn told_of_names(
+        &self,
+        file: &str,
+        counts: &[usize],
+        unnamed: &[(&RecordedJob, String)],
+    ) -> String {
+        let told = self.named.told(counts);
+        let known: usize = counts.iter().sum();
+        let jobs = |count: usize| if count == 1 { "job" } else { "jobs" };
+        let said = format!(
+            "{file}: by their names {known} {} ran what `[[jobs.named]]` says: {told}.",
+            jobs(known)
+        );
+        let mut names: Vec<&str> =
+            unnamed.iter().map(|(job, _)| job.title.as_deref().unwrap_or(&job.name)).collect();
         names.sort_unstable();
         names.dedup();
+        let (some, more) = names.split_at(names.len().min(FEW_NAMES));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        match unnamed.len() {
+            0 => said,
+            count => format!(
+                "{said} No entry fits {count} {}, of names such as {}{more}.",
+                jobs(count),
+                some.iter().map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(", "),
+            ),
+        }
+    }
+
+    /// Tells what the jobs are taken to have run whose names say nothing.
+    fn assumed(
+        &self,
+        file: &str,
+        jobs: &[(&RecordedJob, String)],
+        system: &str,
+    ) -> Option<String> {
         let how = match self.machine.run_time {
             RunTime::Formula => "by the formula".to_owned(),
             RunTime::Regression => "by the formula at the regression's bandwidth".to_owned(),
             RunTime::Played => format!("with all-reduces by {}", self.machine.planner.name()),
         };
+        let splits = format!(
+            "A duration splits into computing and communication as that workload does \
+             on as many GPUs of an idle {system}, {how}, and the number of iterations follows."
+        );
+        if jobs.is_empty() {
+            return Some(format!("{file}: {splits}"));
+        }
+        let mut names: Vec<&str> = jobs.iter().map(|(_, workload)| workload.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
         let of_others =
             if self.workload.is_some() && names.len() < 2 { "" } else { ", as each says" };
-        format!(
-            "{file}: it is assumed that its {} jobs ran {}{of_others}: the file says how long they ran, \
-             not what they did. A duration splits into computing and communication as that workload does \
-             on as many GPUs of an idle {system}, {how}, and the number of iterations follows.",
+        let which = if self.named.is_empty() { "its" } else { "these" };
+        Some(format!(
+            "{file}: it is assumed that {which} {} jobs ran {}{of_others}: the file says how long they ran, \
+             not what they did. {splits}",
             jobs.len(),
             names.join(", "),
-        )
+        ))
+    }
+}
+
+/// So many names of jobs are told.
+const FEW_NAMES: usize = 3;
+
+/// Tells what jobs ran apart: by the entry of their names, or by their workload's name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum WhatRan {
+    Named(usize),
+    Workload(String),
+}
+
+/// Makes the jobs that are played, each kind once.
+struct Made<'a> {
+    system: &'a System,
+    iteration: IterationSettings,
+    known: BTreeMap<(WhatRan, u32), Job>,
+}
+
+impl Made<'_> {
+    fn of(&mut self, key: &(WhatRan, u32), ran: &Ran) -> Result<Job, SimulationError> {
+        if let Some(known) = self.known.get(key) {
+            return Ok(known.clone());
+        }
+        let job = ran.job(key.1, self.system, self.iteration)?;
+        self.known.insert(key.clone(), job.clone());
+        Ok(job)
     }
 }
 
@@ -210,22 +308,26 @@ fn parts_told(jobs: &[RecordedJob]) -> String {
 struct Lengths<'a> {
     machine: &'a Machine,
     cluster: Cluster,
-    known: BTreeMap<(String, u32), Picoseconds>,
+    known: BTreeMap<(WhatRan, u32), Picoseconds>,
 }
 
 impl Lengths<'_> {
-    fn of(&mut self, workload: &Workload, gpus: u32) -> Result<Picoseconds, SimulationError> {
-        let key = (workload.name.clone(), gpus);
-        if let Some(known) = self.known.get(&key) {
+    fn of(
+        &mut self,
+        key: &(WhatRan, u32),
+        ran: &Ran,
+    ) -> Result<Picoseconds, SimulationError> {
+        if let Some(known) = self.known.get(key) {
             return Ok(*known);
         }
         let (fidelity, iterations) = match (self.machine.run_time, self.machine.planner) {
             (RunTime::Played, PlannerChoice::Mpi) => (Fidelity::Flow, 1),
             _ => (Fidelity::Fluid, FLUID_ITERATIONS),
         };
-        let mut jobs = [Job { iterations, ..Job::new("alone", workload, gpus) }];
-        self.machine.measured.apply(&mut jobs);
         let system = &*self.cluster.system;
+        let job = ran.job(key.1, system, self.machine.iteration)?;
+        let mut jobs = [Job { iterations, ..job }];
+        self.machine.measured.apply(&mut jobs);
         let machines = system.kinds().iter().map(|kind| {
             let profile = BandwidthProfile::default_of(kind.server());
             PreparedMachine::new(kind.server(), profile, BandwidthModel::Sound)
@@ -247,7 +349,7 @@ impl Lengths<'_> {
         };
         let taken = records.iter().map(|record| record.finish.0 - record.start.0).max();
         let length = Picoseconds((taken.unwrap_or(0) / iterations).max(1));
-        self.known.insert(key, length);
+        self.known.insert(key.clone(), length);
         Ok(length)
     }
 }

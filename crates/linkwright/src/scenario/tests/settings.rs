@@ -16,6 +16,16 @@ fn text_of(setting: &Setting, value: &str) -> String {
         "job" => format!("{} = {value}\n", setting.key),
         _ => String::new(),
     };
+    if setting.table == "jobs.named" {
+        let name = if setting.key == "name" { "" } else { "name = \"a\"\n" };
+        let ran = match setting.key.as_ref() {
+            "workload" | "train" => "",
+            _ => "train = \"lenet\"\n",
+        };
+        let own = format!("{} = {value}\n", setting.key);
+        let head = "system.server = \"dgx2\"\njobs.file = \"a.csv\"\n[[jobs.named]]\n";
+        return format!("{head}{name}{ran}{own}");
+    }
     let top = if line.is_empty() { format!("{path} = {value}\n") } else { String::new() };
     let is_mix = ["jobs", "jobs.columns", "jobs.generate", "allocation", "queue"]
         .contains(&setting.table)
@@ -39,7 +49,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
         (false, _) => {
             let program = match setting.key.as_ref() {
                 "program" | "workload" | "kernel" => "",
-                "host_copies" | "gpu_speed" | "bucket" => "workload = \"alexnet\"\n",
+                "host_copies" | "gpu_speed" | "precision" | "bucket" => "workload = \"alexnet\"\n",
                 _ => "program = \"stencil4d\"\n",
             };
             let ranks = match path.as_str() {

@@ -34,6 +34,7 @@ impl AccountingFormat for Helios {
 
     fn entries<'a>(&self, file: &'a str, text: &'a str) -> Result<Entries<'a>, InputError> {
         let columns = Columns {
+            name: None,
             job: Some("job_id".to_owned()),
             submit: Some("submit_time".to_owned()),
             start: Some("start_time".to_owned()),

@@ -245,6 +245,7 @@ impl<'a> Job<'a> {
         let (submit, submitted) = self.submit.unwrap_or(start);
         Ok(AccountEntry::Job(Box::new(AccountedJob {
             id: Some(self.name),
+            title: None,
             submit,
             submitted,
             gpus: self.gpus,

@@ -275,6 +275,7 @@ impl<'a> Jobs<'a> {
         })?;
         Ok(AccountEntry::Job(Box::new(AccountedJob {
             id: Some(self.written(&job.jobid)),
+            title: None,
             submit: self.moment(submitted)?,
             submitted: self.written(submitted),
             gpus: GpuCount { gpus, part: None },

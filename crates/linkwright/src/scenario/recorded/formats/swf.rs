@@ -123,6 +123,7 @@ fn entry(line: Line<'_>) -> Result<AccountEntry<'_>, InputError> {
     })?;
     Ok(AccountEntry::Job(Box::new(AccountedJob {
         id: Some(line.written_in(&fields[JOB])),
+        title: None,
         submit,
         submitted: line.written_in(&fields[SUBMIT]),
         gpus,
