@@ -4256,6 +4256,10 @@ class TrainingStep:
         """
 
     @property
+    def assumptions(self) -> list[str]:
+        """What is assumed of the GPUs, each a sentence."""
+
+    @property
     def models(self) -> list[str]:
         """The models of the GPUs."""
 

@@ -11,7 +11,7 @@ use linkwright::program::CollectiveKind;
 use linkwright::training::{
     self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
     MeasuredLayers, Network, Optimizer, Precision, Representatives, SampleSize, Shape,
-    SharedMemories, Terms, Training, Way, collectives_of, model_of, tables,
+    SharedMemories, Terms, Training, Units, Way, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
@@ -247,6 +247,8 @@ pub struct TrainingStep {
     costs: FrameworkCosts,
     way: Way,
     traffic: Option<[u64; 2]>,
+    #[serde(default)]
+    assumed: Vec<String>,
 }
 
 #[pymethods]
@@ -384,9 +386,22 @@ impl TrainingStep {
         } else {
             None
         };
+        let assumed = Units::assumed(of, gpus.iter().copied(), training.precision);
+        let assumed = assumed.map_err(errors::training)?.into_iter().collect();
         let program = Program(Arc::new(program));
         let network = network.clone();
-        Ok(Self { network, program, times, footprints, gpus, samples, costs, way, traffic })
+        Ok(Self {
+            network,
+            program,
+            times,
+            footprints,
+            gpus,
+            samples,
+            costs,
+            way,
+            traffic,
+            assumed,
+        })
     }
 
     /// What every rank does.
@@ -476,6 +491,12 @@ impl TrainingStep {
     #[getter]
     fn traffic(&self) -> Option<(u64, u64)> {
         self.traffic.map(|[read, written]| (read, written))
+    }
+
+    /// What is assumed of the GPUs, each a sentence.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        self.assumed.clone()
     }
 
     /// The models of the GPUs.

@@ -80,7 +80,8 @@ impl Scenario {
                     };
                     kernel.note(&job.name, &cluster.system, gpus)
                 });
-                let notes = notes.iter().map(told).chain(inside).collect();
+                let assumed = programs.assumed(&cluster.system);
+                let notes = notes.iter().map(told).chain(inside).chain(assumed).collect();
                 (ReadyJobs::Programs(jobs), notes)
             }
         };

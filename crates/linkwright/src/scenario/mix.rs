@@ -33,11 +33,12 @@ use super::measured::Measured;
 use super::network::NetworkSettings;
 use super::programs::Programs;
 use super::recorded::{
-    Accounting, Columns, Cut, Limits, MOST_DAYS, Machine, NamedJobs, Recorded, Start, tells_workloads,
+    Accounting, Columns, Cut, Limits, MOST_DAYS, Machine, NamedJobs, Recorded, Start,
+    tells_workloads,
 };
 use super::settings::{SettingGroup, grouped};
 use super::source::{Place, Source};
-use super::trained::{Trained, check_fit};
+use super::trained::{Trained, assumed, check_fit};
 use crate::collectives::plan::Packing;
 use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
@@ -104,7 +105,8 @@ fn run_time(
     let of_mix = jobs.table("generate")?;
     let trains = of_mix.has("train");
     if named.is_played() && wanted.is_some_and(RunTime::is_formula) {
-        let problem = "jobs whose names say how they compute beside a formula, which knows no layers";
+        let problem =
+            "jobs whose names say how they compute beside a formula, which knows no layers";
         let remedy = "name plain workloads in `[[jobs.named]]`, or write `run_time = \"played\"`";
         return Err(jobs.refuse("run_time", problem, remedy));
     }
@@ -292,6 +294,7 @@ impl Mix {
             jobs.extend(more);
             notes.extend(told);
         }
+        notes.extend(assumed(&jobs, system));
         Ok((jobs, notes))
     }
 
@@ -367,7 +370,7 @@ impl Mix {
         self.trained.apply(jobs, system, self.choices.iteration)?;
         self.measured.apply(jobs);
         check_fit(jobs, system)?;
-        Ok(self.trained.notes(jobs, system))
+        Ok(self.trained.notes(jobs))
     }
 
     /// Whether the text of its file is of jobs that ran.

@@ -15,6 +15,7 @@ use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
 use crate::simulation::cluster::{ClusterJob, Fidelity, Mapping, PlacementError, place};
 use crate::system::System;
+use crate::training::{Precision, Units};
 
 /// The jobs of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +161,18 @@ impl Programs {
             ScenarioMapping::Given(_) => None,
         };
         mapping.into_iter().chain(self.jobs.iter().flat_map(JobEntry::files))
+    }
+
+    /// Tells what is assumed of the system's GPUs for the jobs that train; a mapping may give them any.
+    pub(super) fn assumed(&self, system: &System) -> BTreeSet<String> {
+        let precision = |job: &JobEntry| match &job.program {
+            ProgramSource::Training(training) => Some(training.precision()),
+            _ => None,
+        };
+        let used: BTreeSet<Precision> = self.jobs.iter().filter_map(precision).collect();
+        // A GPU of no known model was refused before.
+        let of = |it| Units::assumed(system, 0..system.gpus(), it).unwrap_or_default();
+        used.into_iter().flat_map(of).collect()
     }
 
     /// The jobs on the GPUs of a system.

@@ -156,7 +156,7 @@ impl Trained {
     }
 
     /// Tells how jobs train networks, which they do not say one by one.
-    pub(super) fn notes(&self, jobs: &[Job], system: &System) -> Vec<String> {
+    pub(super) fn notes(&self, jobs: &[Job]) -> Vec<String> {
         let count = jobs.iter().filter(|job| job.samples_per_gpu.is_some()).count();
         if count == 0 {
             return Vec::new();
@@ -169,14 +169,24 @@ impl Trained {
             }
             way => format!("by `{}`", way.name()),
         };
-        let told = format!(
+        vec![format!(
             "{count} {jobs} {train} a network layer by layer in {precision}, with {optimizer}, {how}. A `[[job]]` with \
              `train` chooses otherwise by its `parameters`."
-        );
-        // A GPU of no known model was refused before.
-        let assumed = Units::assumed(system, 0..system.gpus(), self.precision).unwrap_or_default();
-        [told].into_iter().chain(assumed).collect()
+        )]
     }
+}
+
+/// Tells what is assumed of the system's GPUs for the jobs that train.
+pub(super) fn assumed(jobs: &[Job], system: &System) -> BTreeSet<String> {
+    let precision = |job: &Job| match job.task() {
+        Some(Task::Training(task)) => Some(task.precision),
+        Some(Task::Workload(_) | Task::Program(_)) => None,
+        None => job.samples_per_gpu.map(|_| Precision::default()),
+    };
+    let used: BTreeSet<Precision> = jobs.iter().filter_map(precision).collect();
+    // A GPU of no known model was refused before.
+    let of = |precision| Units::assumed(system, 0..system.gpus(), precision).unwrap_or_default();
+    used.into_iter().flat_map(of).collect()
 }
 
 /// Refuses jobs whose samples some GPU of the system has no memory for.

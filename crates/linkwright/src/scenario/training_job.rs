@@ -160,6 +160,11 @@ impl TrainingSource {
         self.way
     }
 
+    /// The numbers that are multiplied.
+    pub(super) const fn precision(&self) -> Precision {
+        self.precision
+    }
+
     /// What people call it where it has no other name.
     pub(super) fn natural_name(&self) -> &str {
         match &self.network {

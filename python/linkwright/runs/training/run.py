@@ -126,7 +126,8 @@ class TrainingRun(Run):
     def notes(self) -> Sequence[str]:
         """What the network's source and the machine's leave open."""
         unused = unused_network(self.system, [self.gpus])
-        return [*self.recipe.network.assumptions, *self.system.assumptions, *unused]
+        assumed = self.best.step.assumptions
+        return [*self.recipe.network.assumptions, *self.system.assumptions, *assumed, *unused]
 
     def tables(self) -> Mapping[str, pa.Table]:
         """Steps, layers of each model of GPU, links of the best step, and scaling."""

@@ -60,12 +60,14 @@ class Equal:
         by: One of `EQUAL`.
         of: The reference's GPUs, servers or price.
         taken: What each has. The reference comes first.
+        reference: Is the reference's kind of server.
         unit: Of a price, its currency.
     """
 
     by: str
     of: float
     taken: Sequence[Taken]
+    reference: str
     unit: str = ""
 
     @property
@@ -85,7 +87,7 @@ class Equal:
                 rest = f"{self._amount(-each.over)} too many, as there is one server at least"
             told.append(
                 f"{each.machine}: {counted(each.servers, 'server')} taken by equal {self.by}: "
-                f"{what} of {counted(reference.servers, 'server')} of {reference.machine}; {rest}."
+                f"{what} of {counted(reference.servers, 'server')} of {self.reference}; {rest}."
             )
         return told
 
@@ -184,7 +186,7 @@ def bought(
             value = asked.price(other.machine, servers)
             chosen.append(replace(other, servers=servers))
             taken.append(Taken(other.name, servers, value, of - value))
-        return chosen, Equal(equal, of, taken, prices.currency)
+        return chosen, Equal(equal, of, taken, reference.machine, prices.currency)
     each = {name: 1 if equal == "servers" else it.gpu_count for name, it in systems.items()}
     of = first * each[reference.machine]
     taken = [Taken(reference.name, first, of, 0)]
@@ -193,7 +195,7 @@ def bought(
         value = servers * each[other.machine]
         chosen.append(replace(other, servers=servers))
         taken.append(Taken(other.name, servers, value, of - value))
-    return chosen, Equal(equal, of, taken)
+    return chosen, Equal(equal, of, taken, reference.machine)
 
 
 def _own(loaded: ScenarioFile, other: Machine) -> Machine:

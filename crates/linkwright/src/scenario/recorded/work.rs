@@ -105,8 +105,9 @@ impl Recorded {
                     (WhatRan::Workload(workload.name.clone()), Cow::Owned(Ran::workload(workload)))
                 }
             };
-            let refuse =
-                |error| file.place.refuse_as(scenario, error, "", "name another system or workload");
+            let refuse = |error| {
+                file.place.refuse_as(scenario, error, "", "name another system or workload")
+            };
             let key = (of, job.gpus);
             let length = lengths.of(&key, &ran).map_err(refuse)?;
             let workload = &ran.workload;
@@ -197,7 +198,8 @@ impl Recorded {
         names.sort_unstable();
         names.dedup();
         let (some, more) = names.split_at(names.len().min(FEW_NAMES));
-        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let more =
+            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         match unnamed.len() {
             0 => said,
             count => format!(
@@ -209,12 +211,7 @@ impl Recorded {
     }
 
     /// Tells what the jobs are taken to have run whose names say nothing.
-    fn assumed(
-        &self,
-        file: &str,
-        jobs: &[(&RecordedJob, String)],
-        system: &str,
-    ) -> Option<String> {
+    fn assumed(&self, file: &str, jobs: &[(&RecordedJob, String)], system: &str) -> Option<String> {
         let how = match self.machine.run_time {
             RunTime::Formula => "by the formula".to_owned(),
             RunTime::Regression => "by the formula at the regression's bandwidth".to_owned(),
@@ -312,11 +309,7 @@ struct Lengths<'a> {
 }
 
 impl Lengths<'_> {
-    fn of(
-        &mut self,
-        key: &(WhatRan, u32),
-        ran: &Ran,
-    ) -> Result<Picoseconds, SimulationError> {
+    fn of(&mut self, key: &(WhatRan, u32), ran: &Ran) -> Result<Picoseconds, SimulationError> {
         if let Some(known) = self.known.get(key) {
             return Ok(*known);
         }
