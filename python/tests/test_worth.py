@@ -257,9 +257,10 @@ def test_machines_are_compared_at_their_own_speeds(tmp_path: Path) -> None:
     asked = compared(path, machines=machines, settings={**few, "jobs.gpu_speed": "own"})
     assert (own.found, own.manifest) == (asked.found, asked.manifest)
     assert own.warnings == asked.warnings == []
-    [note] = own.notes
+    note, computing = own.notes
     assert '`jobs.gpu_speed = "own"`' in note
-    assert asked.notes == []
+    assert "h100-sxm5-80gb 4.26 times v100-sxm2-16gb: fp32 of plain cores (4 jobs" in computing
+    assert asked.notes == [computing]
     [warning] = compared(
         path, machines=machines, settings={**few, "jobs.gpu_speed": "reference"}
     ).warnings

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwright import Scenario, SimulationResult, System
-from linkwright.summaries.measures import MEASURES
 
 __all__ = ["alike_days", "alike_measures"]
+
+# The measures that say when jobs start and end. Energy is a sum in the order of GPUs.
+TIMES = ("wait", "run_time", "job_time", "makespan")
 
 
 def alike_days(
@@ -42,7 +44,7 @@ def alike_measures(
     systems: Mapping[str, System],
     scenarios: Mapping[str, Scenario],
 ) -> list[str]:
-    """Says the same of variants over seeds, by their measures.
+    """Says the same of variants over seeds, by their times.
 
     Args:
         found: The measures of each variant on each seed.
@@ -52,7 +54,7 @@ def alike_measures(
     """
 
     def measures(name: str) -> list[list[Any]]:
-        return [[of_seed[it.name] for it in MEASURES] for of_seed in found[name]]
+        return [[of_seed[measure] for measure in TIMES] for of_seed in found[name]]
 
     own = measures(reference)
     same = [name for name in found if name != reference and measures(name) == own]
