@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import fails
+from commands import fails, parsed
 from commands import linkwright as run_cli
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_cli_json import check, schema
 
 import linkwright
 from linkwright import Job, System
@@ -278,6 +279,10 @@ def test_the_command_says_what_was_taken(day: Path) -> None:
     text = " ".join((shown.stdout + shown.stderr).split())
     assert "gb200-nvl72: 1 server taken by equal gpus: 72 GPUs, against 16 GPUs" in text
     assert "56 GPUs too many, as there is one server at least" in text
+    own = ("--machine", "hgx-b200", "--equal", "gpus", "--prices", day.parent / "prices.toml")
+    document = parsed("compare", day, *own, "--workers", 1)
+    check(document, "", schema("compare --seeds"))
+    assert document["equal"]["machines"][1]["servers"] == 3
     alone = fails(2, "compare", day, "--equal", "gpus")
     assert "--equal is of machines; name some with --machine" in alone
 
