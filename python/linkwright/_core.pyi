@@ -2803,7 +2803,7 @@ class Scenario:
         """
 
     def system(self, files: dict[str, bytes] = ...) -> System:
-        """The system alone, without its jobs.
+        """Gives the system alone, without its jobs.
 
         Args:
             files: As for `build`.
@@ -2845,7 +2845,7 @@ class Scenario:
         """
 
     def speeds(self, system: System, jobs: Sequence[Job]) -> list[dict[str, Any]]:
-        """Says how long the jobs of a mix compute on the slowest GPU of a system, and what that follows from.
+        """Says how long the jobs of a mix compute on the slowest GPU of a system, and why.
 
         Each row is of one kind of job. It has `workload`; `number`, the type of numbers that its kernels calculate with;
         `gpu`, a model; `basis`; `computing`, the seconds of an iteration; and `jobs`, how many there are. The basis is
@@ -4257,7 +4257,7 @@ class TrainingStep:
 
     @property
     def assumptions(self) -> list[str]:
-        """What is assumed of the GPUs, each a sentence."""
+        """Tells in sentences which assumptions are made of the GPUs."""
 
     @property
     def models(self) -> list[str]:

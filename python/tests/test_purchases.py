@@ -20,6 +20,7 @@ import linkwright
 from linkwright import Job, System
 from linkwright.errors import InputError, LinkwrightError, SimulationError
 from linkwright.hardware import bill_of, read_prices
+from linkwright.names import PolicyName
 from linkwright.runs.scenarios import load_scenario
 from linkwright.runs.worth.machines import Equal, bought, machine_of
 from linkwright.runs.worth.run import Worth
@@ -201,8 +202,10 @@ def test_a_higher_peak_never_computes_longer(precision: str) -> None:
 
 
 def test_what_comes_to_exactly_the_same_says_why(tmp_path: Path, day: Path) -> None:
-    def told(server: str, policies: list[str]) -> list[str]:
-        text = DAY.replace('servers = 3\nnetwork = { kind = "fat-tree", bandwidth = "400 Gb/s" }', "")
+    def told(server: str, policies: list[PolicyName]) -> list[str]:
+        text = DAY.replace(
+            'servers = 3\nnetwork = { kind = "fat-tree", bandwidth = "400 Gb/s" }', ""
+        )
         path = tmp_path / "one.toml"
         path.write_text(text.replace("hgx-h100", server).replace('precision = "bf16"', ""))
         crowd = {"jobs.generate.mean_interarrival": "1 ms", "jobs.generate.count": 12}
@@ -358,6 +361,6 @@ def test_the_first_entry_that_fits_counts_and_ids_stand_for_names() -> None:
 )
 def test_what_names_nothing_is_refused(old: str, new: str, said: str) -> None:
     with pytest.raises(InputError) as error:
-        named(NAMED.replace("fidelity = \"fluid\"\n", "").replace(old, new))
+        named(NAMED.replace('fidelity = "fluid"\n', "").replace(old, new))
     assert said in str(error.value)
     assert "\n" not in str(error.value)

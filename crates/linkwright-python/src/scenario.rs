@@ -500,7 +500,7 @@ impl Scenario {
         Ok((System::new(built.cluster, origin), jobs?, notes))
     }
 
-    /// The system alone, without its jobs.
+    /// Gives the system alone, without its jobs.
     ///
     /// Args:
     ///     files: As for `build`.
@@ -566,13 +566,13 @@ impl Scenario {
         SimulationResult::play(py, system, &mix.choices, policy, jobs, progress.as_ref())
     }
 
-    /// Says how long the jobs of a mix compute on the slowest GPU of a system, and what that follows from.
+    /// Says how long the jobs of a mix compute on the slowest GPU of a system, and why.
     ///
-    /// Each row is of one kind of job. It has `workload`; `number`, the type of numbers that its kernels calculate with;
-    /// `gpu`, a model; `basis`; `computing`, the seconds of an iteration; and `jobs`, how many there are. The basis is
-    /// `reference` where the GPU that workloads are timed on stands for every one, `vector` and `matrix` where a peak
-    /// says it, of plain cores or of matrix units, without sparsity, `measured` where somebody did, and `layers` where
-    /// the training model does. Programs have no row, nor have jobs whose run times a formula says.
+    /// Each row is of one kind of job. It has `workload`, `number` (the type of numbers), `gpu` (a model), `basis`,
+    /// `computing` (the seconds of an iteration) and `jobs` (a count). The basis is `reference` where the GPU that
+    /// workloads are timed on stands for every one. It is `vector` or `matrix` where a peak without sparsity says it: of
+    /// plain cores, or of matrix units. It is `measured` where somebody did that, and `layers` under the training model.
+    /// Programs have no row, nor have jobs whose run times a formula says.
     ///
     /// Args:
     ///     system: That of `build`.

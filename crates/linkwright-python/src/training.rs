@@ -493,7 +493,7 @@ impl TrainingStep {
         self.traffic.map(|[read, written]| (read, written))
     }
 
-    /// What is assumed of the GPUs, each a sentence.
+    /// Tells in sentences which assumptions are made of the GPUs.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         self.assumed.clone()

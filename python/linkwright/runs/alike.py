@@ -22,10 +22,10 @@ def alike_days(
     """Says why variants come to exactly what the reference comes to, job by job.
 
     Args:
-        results: Of each variant.
-        reference: Its name.
-        systems: What each variant was played on.
-        scenarios: What each variant is.
+        results: Are of each variant.
+        reference: Names one of them.
+        systems: Played each variant.
+        scenarios: Hold each variant as it is read.
     """
     own = next(result for result in results if result.policy == reference)
     # Rows are made of days alone that end at the same picosecond.
@@ -47,10 +47,10 @@ def alike_measures(
     """Says the same of variants over seeds, by their times.
 
     Args:
-        found: The measures of each variant on each seed.
-        reference: Its name.
-        systems: What each variant was played on.
-        scenarios: What each variant is.
+        found: Has each variant's measures on each seed.
+        reference: Names one.
+        systems: Played each.
+        scenarios: Hold each as it is read.
     """
 
     def measures(name: str) -> list[list[Any]]:
@@ -68,7 +68,7 @@ def _told(
     scenarios: Mapping[str, Scenario],
     gpus: Mapping[str, bool],
 ) -> list[str]:
-    """A sentence for the variants of each reason."""
+    """Makes a sentence for the variants of each reason."""
     reasons: dict[str, list[str]] = {}
     for name in same:
         if gpus.get(name):
@@ -83,7 +83,7 @@ def _told(
         elif name in gpus:
             why = "some jobs got other GPUs, which are as good for them"
         else:
-            why = "what differs does not change these jobs"
+            why = "their difference does not change these jobs"
         reasons.setdefault(why, []).append(name)
     return [
         f"{', '.join(names)} and {reference} come to exactly the same: {why}."

@@ -22,9 +22,9 @@ __all__ = [
     "watts_source",
 ]
 
-# Of machines that are compared: what their GPUs draw at work, by data sheets.
+# Only of machines that are compared: GPUs draw this at work, by data sheets.
 GPU_POWER = Column("gpu_power", "number", "W")
-# What heads the names of machines.
+# Heads the names of machines.
 OF_MACHINES = "machine"
 HEADS = ("servers", "GPUs", "switches", "interfaces", "cables")
 BILL_COLUMNS = [

@@ -222,12 +222,12 @@ def compare_scenario(
         played = run_loaded(
             loaded, timeline=timeline, progress=followed, prices=priced, attribute=attribute
         )
-        names = [result.policy for result in played.results]
+        played_under = [result.policy for result in played.results]
         alike = alike_days(
             played.results,
             chosen,
-            dict.fromkeys(names, played.system),
-            {name: scenario.variant(name) for name in names},
+            dict.fromkeys(played_under, played.system),
+            {name: scenario.variant(name) for name in played_under},
         )
         notes = [*alike, *played.notes]
         compared = replace(played, compared_with=chosen, notes=notes)

@@ -87,7 +87,7 @@ class ScenarioFile:
                 raise with_notes(error, self.build()[2]) from error
 
     def system(self) -> System:
-        """The system alone, as `Scenario.system`.
+        """Builds the system alone, as `Scenario.system`.
 
         Raises:
             InputError: If a file is not what it should be.

@@ -1,4 +1,4 @@
-"""How fast the jobs' kernels run on one machine against another, and what says so."""
+"""Says how fast the jobs' kernels run on one machine against another, and why."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from linkwright.texts import counted
 
 __all__ = ["SpeedBetween", "speeds_between", "told_speeds"]
 
-# What the core says of jobs of one kind, as `Scenario.speeds` has it.
+# The rows of `Scenario.speeds`.
 Rows = Sequence[Mapping[str, Any]]
-# So many workloads are named one by one.
+# Workloads are named one by one up to this number.
 FEW = 3
 
 SHARE = (
@@ -28,15 +28,15 @@ class SpeedBetween:
     """How much faster a machine computes than the reference, for jobs of one kind of kernels.
 
     Attributes:
-        machine: Its name.
-        gpu: The model of its slowest GPU.
-        reference_gpu: That of the reference.
-        basis: What says so, as `Scenario.speeds` names it.
-        number: The numbers that the kernels calculate with.
-        least: The least that it is faster by, of any workload.
-        most: The most.
-        workloads: What the jobs run.
-        jobs: How many there are.
+        machine: Is its name.
+        gpu: Is the model of its slowest GPU.
+        reference_gpu: Is the reference's. There may be others, which are faster.
+        basis: Is a name of `Scenario.speeds`.
+        number: Is the type of numbers. It is `fp32` where nobody says it.
+        least: Says how much faster the machine is, for the workload that gains least.
+        most: Says it for the workload that gains most.
+        workloads: Are those of the jobs.
+        jobs: Counts them.
     """
 
     machine: str
@@ -101,7 +101,7 @@ def speeds_between(machines: Sequence[tuple[str, Rows]]) -> list[SpeedBetween]:
 
 
 def told_speeds(speeds: Sequence[SpeedBetween]) -> list[str]:
-    """Says it in a line for each machine, the kernels of most jobs first, and what that leaves out."""
+    """Says it in a line for each machine, the kernels of most jobs first, with its limits."""
     own = [it for it in speeds if it.basis != "reference"]
     told = []
     for machine in dict.fromkeys(it.machine for it in own):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
@@ -20,7 +20,7 @@ from linkwright.sweeps.pace import Forecast, Told
 __all__ = [
     "Built",
     "errors_of",
-        "notes_of",
+    "notes_of",
     "path_values",
     "play_variants",
     "written_of",

@@ -30,7 +30,7 @@ impl Named for Precision {
 }
 
 impl Precision {
-    /// Whether nobody chose it.
+    /// Tells whether nobody chose it.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()

@@ -1,8 +1,8 @@
-//! How many units a model of GPU has on which kernels take turns.
+//! Tells how many units a model of GPU has on which kernels take turns.
 //!
 //! Data sheets of the newest GPUs say peaks and memory, and not into how many multiprocessors the peak divides. Where a
-//! file lacks that, as many are taken as the nearest relative has, each as much faster as the peaks say: products that
-//! fill the GPU then take as much shorter as its peak is higher, and what memory bounds as its memory is faster.
+//! file lacks that, its nearest relative's number is taken, and each is as much faster as the peaks say.
+//! Products that fill the GPU then take as much shorter as its peak is higher. Where memory bounds a kernel, its own counts.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::prepare::model_of;
 use crate::system::System;
 use crate::system::gpus::{self, GpuError, GpuModel};
 
-/// The streaming multiprocessors, or compute units, of a model.
+/// Counts the streaming multiprocessors, or compute units, of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Units {
     /// How many there are.
@@ -59,8 +59,9 @@ impl Units {
             let model = model_of(system, gpu)?;
             if let Ok(Self { count, like: Some(like) }) = Self::of(model, precision) {
                 told.insert(format!(
-                    "No data sheet here says how many multiprocessors a {} has: training takes the {count} of a {}, \
-                     each as much faster as the peaks in {} say, and its own memory.",
+                    "No data sheet here says how many multiprocessors a {} has. Training takes the {count} of a {}, \
+                     each as much faster as the peaks in {} say."
+                    ,
                     model.name,
                     like.name,
                     precision.number().name(),

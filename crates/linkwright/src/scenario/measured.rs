@@ -1,4 +1,4 @@
-//! How long workloads of `[jobs]` compute on models of GPUs where somebody measured it.
+//! Reads how long workloads of `[jobs]` compute on models of GPUs where somebody measured it.
 //!
 //! ```toml
 //! [jobs.measured]
@@ -53,7 +53,7 @@ impl Measured {
         Ok(Self(found.into_iter().map(|(name, times)| (name, Arc::new(times))).collect()))
     }
 
-    /// Whether nobody measured anything.
+    /// Tells whether nobody measured anything.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -68,7 +68,7 @@ pub struct Mix {
     pub written: Option<Programs>,
     /// How the jobs of `[jobs]` train networks.
     pub(super) trained: Trained,
-    /// How long they compute where somebody measured it.
+    /// Says how long they compute where somebody measured it.
     measured: Measured,
     /// How jobs that were recorded are read.
     pub(super) recorded: Box<Recorded>,

@@ -357,12 +357,12 @@ settings! {
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
          MB", of Iterations;
     "jobs" precision: Kind::Name(Precision::names), "fp32",
-        "the numbers of played jobs that train layer by layer, and with `gpu_speed = \"own\"` those that nets multiply: \
-         the peak of the unit that does so says how fast",
+        "the numbers of played jobs that train layer by layer, and of nets with `gpu_speed = \"own\"`: they say which \
+         peak counts",
         needs Numbers;
     "jobs" measured: Kind::Free, "none",
-        "how long an iteration of a workload computes on a model of GPU, in place of what the peak says, such as \
-         { b200-sxm6-180gb = { resnet-50 = \"12.5 ms\" } }",
+        "how long an iteration of a workload computes on a model of GPU, such as \
+         { b200-sxm6-180gb = { resnet-50 = \"12.5 ms\" } }; it stands before peaks",
         needs Played Workload;
     "jobs" communication: Kind::Name(Way::names), "all-reduce",
         "of played jobs that train layer by layer, how data moves between their GPUs",
@@ -382,7 +382,7 @@ settings! {
         "what jobs that a file says ran are taken to have done: their durations split into computing and \
          communication as its iterations do";
     "jobs" named: Kind::Tables, "",
-        "what jobs of some names ran that a file says ran; the first entry that fits a name counts",
+        "which workload or network jobs of some names ran; the first entry that fits a name counts",
         needs Record;
     "jobs.named" name: Kind::Text, "",
         "the name of jobs, as the file has it: `*` stands for any letters, `?` for one";

@@ -1,4 +1,4 @@
-"""The machines of a comparison: how many servers each has, and how fast each computes."""
+"""Reads the machines of a comparison, and how many servers each has."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOST_SERVERS = 1 << 20
 
 @dataclass(frozen=True)
 class Machine:
-    """A kind of server, and how many of it.
+    """Is a kind of server, with a number of them.
 
     Attributes:
-        name: People call it so: as it was typed.
-        machine: A preset's name, or a file.
-        servers: How many there are; None for as many as the scenario has.
+        name: Is for people. It is as typed.
+        machine: Is a preset's name, or a file.
+        servers: Counts them. None stands for as many as the scenario has.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Machine:
 
 @dataclass(frozen=True)
 class Taken:
-    """How many servers of a machine were taken, so that machines are alike.
+    """Says how many servers of a machine were taken, so that machines are alike.
 
     Attributes:
-        machine: Its name.
-        servers: How many.
-        value: What was to be alike: GPUs, servers, or the price.
-        over: How much of the reference's is left; below zero where one server has more.
+        machine: Is its name.
+        servers: Counts them.
+        value: Is to be alike: GPUs, servers, or the price.
+        over: Is left of the reference's. It is below zero where one server has more.
     """
 
     machine: str
@@ -54,14 +54,14 @@ class Taken:
 
 @dataclass(frozen=True)
 class Equal:
-    """By what machines are alike.
+    """Says by what machines are alike.
 
     Attributes:
-        by: One of `EQUAL`.
-        of: The reference's GPUs, servers or price.
-        taken: What each has. The reference comes first.
+        by: Is one of `EQUAL`.
+        of: Is the reference's number of GPUs or servers, or its price.
+        taken: Has a row for each. The reference comes first.
         reference: Is the reference's kind of server.
-        unit: Of a price, its currency.
+        unit: Is the currency of a price.
     """
 
     by: str
@@ -72,7 +72,7 @@ class Equal:
 
     @property
     def notes(self) -> list[str]:
-        """Says of each machine but the reference what was taken, and what is over."""
+        """Tells of each machine but the reference how many were taken, and how much is over."""
         told = []
         reference = self.taken[0]
         for each in self.taken[1:]:
@@ -136,12 +136,12 @@ def bought(
     Where one machine alone is named, the scenario's own servers are the reference.
 
     Args:
-        loaded: The scenario, with the settings.
-        settings: What was put over its file.
-        machines: Names of presets or files, each with `=` and a number of servers or without.
-        equal: One of `EQUAL`: then the first has its servers, and each other as many as make it
-            alike, rounded down, at least one.
-        prices: What parts cost.
+        loaded: Is the scenario, with the settings.
+        settings: Were put over its file.
+        machines: Are presets or files, with `=` and a number of servers or without.
+        equal: Is one of `EQUAL`. Then each other has as many servers as make it alike the first,
+            rounded down, at least one.
+        prices: Has the prices of parts.
 
     Raises:
         FileError: If a machine is neither a preset nor a file.
@@ -231,7 +231,7 @@ class _Priced:
         return self._prices.price(bill_of(whole.system()))
 
     def most(self, machine: str, price: float) -> int:
-        """The most servers that cost no more than this: one at least.
+        """Finds the most servers that cost no more than this: one at least.
 
         Raises:
             SimulationError: If a server costs nothing.

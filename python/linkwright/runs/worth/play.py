@@ -12,13 +12,13 @@ from linkwright import Job, System
 from linkwright.errors import SimulationError
 from linkwright.files import PathOrName
 from linkwright.hardware import Prices, bill_of
+from linkwright.runs.alike import alike_measures
 from linkwright.runs.bills import Billed, Bills
 from linkwright.runs.heat import heat_of
 from linkwright.runs.manifest import of_comparison
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
-from linkwright.runs.alike import alike_measures
 from linkwright.runs.speeds import OWN_SPEED, own_speed_of, warnings_of
 from linkwright.runs.speeds_between import speeds_between, told_speeds
 from linkwright.runs.variants import (

@@ -18,8 +18,8 @@ from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.speeds_between import SpeedBetween
 from linkwright.runs.timeline import Timeline
 from linkwright.runs.worth import sheets
-from linkwright.runs.worth.machines import Equal
 from linkwright.runs.worth.heat import mean_sheets, mean_summary, runs_table
+from linkwright.runs.worth.machines import Equal
 from linkwright.summaries.energy import energy_in, energy_note
 from linkwright.summaries.intervals import estimate
 from linkwright.summaries.known_error import KnownError

@@ -63,16 +63,16 @@ pub struct ComparisonOptions {
     pub reference: Option<String>,
     /// Variants are played on as many: the scenario's seed, and those that follow. Where absent, they are played as they are.
     pub seeds: Option<u32>,
-    /// These servers take the place of variants.
+    /// Servers that take the place of variants are listed here.
     pub machines: Vec<ComparedMachine>,
 }
 
 /// Is a kind of server on which a scenario is to be played.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedMachine {
-    /// People call it so.
+    /// It has this name for people.
     pub name: String,
-    /// A scenario calls it so: a preset's name, or a file.
+    /// It has this name in a scenario: a preset's, or a file's.
     pub written: String,
     /// There are as many; where absent, as many as the scenario has.
     pub servers: Option<u32>,

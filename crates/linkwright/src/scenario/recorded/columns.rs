@@ -11,7 +11,7 @@ use crate::units::Picoseconds;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Job,
-    /// What its user called it.
+    /// It has this name from its user.
     Title,
     Submit,
     Start,
@@ -81,7 +81,7 @@ impl Role {
 pub struct Columns {
     /// The job's id.
     pub job: Option<String>,
-    /// What its user called it.
+    /// It has this name from its user.
     pub name: Option<String>,
     /// When it was submitted.
     pub submit: Option<String>,

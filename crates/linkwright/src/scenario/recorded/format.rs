@@ -42,7 +42,7 @@ pub enum AccountEntry<'a> {
 pub struct AccountedJob<'a> {
     /// The text calls it so; None where it gives no name.
     pub id: Option<Written<'a>>,
-    /// What its user called it, where the text says so.
+    /// Its user gave it this name, where the text says so.
     pub title: Option<Written<'a>>,
     /// When it was submitted.
     pub submit: Moment,

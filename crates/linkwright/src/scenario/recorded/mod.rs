@@ -58,7 +58,7 @@ use crate::units::Picoseconds;
 pub struct RecordedJob {
     /// Its id, or its number in the file where that gives none.
     pub name: String,
-    /// What its user called it, where a column says so; others may have that name, too.
+    /// Its user gave it this name, where a column says so; others may have it, too.
     pub title: Option<String>,
     /// When it was submitted, after the first that is not left out.
     pub submit: Picoseconds,

@@ -1,4 +1,4 @@
-//! What recorded jobs of some names ran.
+//! Reads which workload or network recorded jobs of some names ran.
 //!
 //! ```toml
 //! [[jobs.named]]
@@ -26,10 +26,10 @@ const SAMPLES: u32 = 32;
 /// Keys that a published workload has not.
 const OF_TRAINING: [&str; 3] = ["samples_per_gpu", "communication", "optimizer"];
 
-/// What a recorded job is taken to have run.
+/// Tells which iterations a recorded job is taken to have run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ran {
-    /// What an iteration is.
+    /// It makes an iteration.
     pub workload: Workload,
     how: How,
 }
@@ -37,21 +37,21 @@ pub(super) struct Ran {
 /// How it does so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum How {
-    /// As all jobs of the scenario.
+    /// It goes as the scenario says of all jobs.
     AsAll,
-    /// A net multiplies these numbers.
+    /// A net is trained in these numbers.
     In(Precision),
     /// A network is trained so.
     Trained(Trained),
 }
 
 impl Ran {
-    /// A workload, under the choices of all.
+    /// Takes a workload, under the choices of all.
     pub(super) const fn workload(workload: Workload) -> Self {
         Self { workload, how: How::AsAll }
     }
 
-    /// A job on so many GPUs of a system.
+    /// Makes a job on a number of GPUs of a system.
     ///
     /// # Errors
     /// Training that shares memory which the system does not have.
@@ -110,7 +110,7 @@ impl NamedJobs {
         self.0.iter().any(|entry| entry.ran.how != How::AsAll)
     }
 
-    /// What a job of its name ran, with the index of the entry that says so; a job without a name has its id for one.
+    /// Finds the entry that fits a job's name, with its index. A job without a name has its id for one.
     pub(super) fn of(&self, job: &RecordedJob) -> Option<(usize, &Ran)> {
         let name = job.title.as_deref().unwrap_or(&job.name);
         let fits = |(_, entry): &(usize, &Entry)| is_like(name, &entry.name);
@@ -174,8 +174,8 @@ fn entry(fields: &Fields<'_>, of_all: &Trained) -> Result<Entry, InputError> {
 
 /// Whether a name fits a pattern, in which `*` stands for any letters and `?` for one.
 ///
-/// Each letter of the name is compared with each of the pattern once at most: behind the last `*` that was met it goes
-/// on one letter later.
+/// Each letter of the name is compared with each of the pattern once at most. Behind the last `*` it goes on one
+/// letter later.
 fn is_like(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) =
         (name.chars().collect(), pattern.chars().collect());

@@ -50,7 +50,7 @@ pub(in crate::scenario) struct Machine {
 pub(in crate::scenario) struct Recorded {
     /// What they ran, and where the scenario says so.
     pub workload: Option<(String, Place)>,
-    /// What jobs of some names ran; it stands before all else.
+    /// It tells of jobs of some names, and stands before all else.
     pub named: NamedJobs,
     /// It reads their file.
     pub accounting: Accounting,
@@ -239,7 +239,7 @@ impl Recorded {
     }
 }
 
-/// So many names of jobs are told.
+/// At most this number of names of jobs is told.
 const FEW_NAMES: usize = 3;
 
 /// Tells what jobs ran apart: by the entry of their names, or by their workload's name.

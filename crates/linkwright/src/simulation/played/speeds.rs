@@ -1,4 +1,4 @@
-//! How fast GPUs compute: as the one that workloads are timed on, as fast as their peaks say, or as somebody measured.
+//! Says how fast GPUs compute: as the one that workloads are timed on, by their peaks, or as somebody measured.
 //!
 //! A net's kernels multiply matrices. They compute as much faster on another GPU as the peak of the unit is higher that
 //! multiplies numbers of their precision, without sparsity. Other workloads calculate on the plain cores in 32-bit
@@ -26,7 +26,7 @@ use crate::units::{OperationRate, Picoseconds};
 /// Times of computing an iteration, by the name of the GPU's model on which they were measured.
 pub type MeasuredTimes = BTreeMap<String, Picoseconds>;
 
-/// How fast GPUs compute.
+/// Says how fast GPUs compute.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -45,36 +45,36 @@ impl Named for GpuSpeed {
         &[("reference", Self::Reference), ("own", Self::Own)];
 }
 
-/// A time of computing at the reference's speed on a GPU of another.
+/// Turns a time of computing at the reference's speed into the one on a GPU of another.
 pub(super) fn at_rate(duration: Picoseconds, rate: OperationRate) -> Picoseconds {
     let scaled = u128::from(duration.0) * u128::from(reference_rate().0);
     Picoseconds(u64::try_from(scaled / u128::from(rate.0.max(1))).unwrap_or(u64::MAX))
 }
 
-/// The rate at which what takes one time at the reference's speed takes another.
+/// Gives the rate at which a time at the reference's speed becomes another.
 fn rate_for(reference: Picoseconds, measured: Picoseconds) -> OperationRate {
     let scaled = u128::from(reference.0) * u128::from(reference_rate().0);
     OperationRate(u64::try_from(scaled / u128::from(measured.0.max(1))).unwrap_or(u64::MAX))
 }
 
-/// What of a GPU calculates.
+/// Names the part of a GPU that calculates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kernels {
-    /// Plain cores, in 32-bit numbers.
+    /// Plain cores do, in 32-bit numbers.
     Plain,
-    /// What multiplies matrices of the precision's numbers.
+    /// Units do that multiply matrices of the precision's numbers.
     Matrices,
 }
 
 impl Kernels {
-    /// Those of a workload; a net's multiply matrices, even where somebody measured how long they take.
+    /// Finds those of a workload; a net's multiply matrices, even where somebody measured how long they take.
     fn of(workload: &Workload) -> Self {
         let is_net = workload.is_training()
             || Workload::find(&workload.name).is_ok_and(Workload::is_training);
         if is_net { Self::Matrices } else { Self::Plain }
     }
 
-    /// The peak at which they calculate on a model, the numbers, and whether these are a matrix unit's; None where its
+    /// Gives the peak at which they calculate on a model, the numbers, and whether matrix units do so. None where its
     /// file does not say it.
     fn peak(
         self,
@@ -94,7 +94,7 @@ impl Kernels {
     }
 }
 
-/// Whose times the steps of an iteration have.
+/// Says whose times the steps of an iteration have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timed {
     /// They are those of the GPUs that the job got.
@@ -106,12 +106,12 @@ pub(super) enum Timed {
 }
 
 impl Timed {
-    /// That of a workload whose steps have the reference's times.
+    /// Is of a workload whose steps have the reference's times.
     pub(super) fn of(workload: &Workload) -> Self {
         Self::Reference(Kernels::of(workload))
     }
 
-    /// The same with the times that were measured of the job, where there are any.
+    /// Adds the times that were measured of the job, where there are any.
     pub(super) fn measured(self, job: &Job, whole: Picoseconds) -> Self {
         match (self, &job.measured) {
             (Self::Reference(kernels), Some(times)) => {
@@ -122,7 +122,7 @@ impl Timed {
     }
 }
 
-/// What is known of the speed of a GPU.
+/// Holds the known speeds of a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GpuPeaks {
     model: Option<&'static str>,
@@ -130,12 +130,12 @@ struct GpuPeaks {
     matrices: OperationRate,
 }
 
-/// The speed of every GPU, by its kind of server and its index there.
+/// Holds the speed of every GPU, by its kind of server and its index there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Speeds(Vec<Vec<GpuPeaks>>);
 
 impl Speeds {
-    /// Those that the settings name.
+    /// Finds those that the settings name.
     pub(super) fn of(
         system: &System,
         settings: IterationSettings,
@@ -169,7 +169,7 @@ impl Speeds {
         Ok(Self(kinds.collect::<Result<_, _>>()?))
     }
 
-    /// Those of GPUs by their ids in the system, for such steps.
+    /// Gives those of GPUs by their ids in the system, for such steps.
     pub(super) fn of_gpus(
         &self,
         system: &System,
@@ -211,14 +211,14 @@ pub enum SpeedBasis {
         /// Whether the unit multiplies matrices; else it is the plain cores.
         is_matrix: bool,
     },
-    /// Somebody measured it.
+    /// Somebody has measured it.
     Measured,
     /// The training model says it.
     Layers,
 }
 
 impl SpeedBasis {
-    /// Its name in tables.
+    /// Gives its name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -231,20 +231,20 @@ impl SpeedBasis {
     }
 }
 
-/// How long jobs of one kind compute on a system.
+/// Says how long jobs of one kind compute on a system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnSpeed {
-    /// What they run.
+    /// Names the workload or network that they run.
     pub workload: String,
-    /// The numbers that its kernels calculate with.
+    /// Its kernels use numbers of this type.
     pub number: NumberType,
-    /// The model of the system's slowest GPU for it.
+    /// It has this model as the system's slowest GPU for it.
     pub gpu: String,
-    /// What the time follows from.
+    /// The time follows from this.
     pub basis: SpeedBasis,
-    /// Computing of one iteration on that GPU.
+    /// An iteration computes for this long on that GPU.
     pub computing: Picoseconds,
-    /// How many jobs these are.
+    /// There are this many jobs.
     pub jobs: u64,
 }
 
@@ -292,7 +292,7 @@ pub fn own_speeds(
     Ok(found)
 }
 
-/// Tells kinds of jobs apart: what they run, by which settings, with which times, and as which task.
+/// Tells kinds of jobs apart: by workload, settings, samples, times and task.
 type Kind = (
     String,
     IterationSettings,
@@ -398,7 +398,7 @@ mod tests {
             (Precision::Bf16, 2250.0 / 989.4),
         ] {
             assert!((ratio(precision, "vgg-16") - expected).abs() < 1e-6, "{precision:?}");
-            // What multiplies no matrices has its own unit.
+            // Kernels without matrices have their own unit.
             assert!((ratio(precision, "jacobi") - 75.0 / 66.9).abs() < 1e-6, "{precision:?}");
         }
     }
