@@ -33,8 +33,8 @@ class SpeedBetween:
         reference_gpu: Is the reference's. There may be others, which are faster.
         basis: Is a name of `Scenario.speeds`.
         number: Is the type of numbers. It is `fp32` where nobody says it.
-        least: Says how much faster the machine is, for the workload that gains least.
-        most: Says it for the workload that gains most.
+        least: Says how much faster it is. The workload that gains least has it.
+        most: Says the same. The workload that gains most has it.
         workloads: Are those of the jobs.
         jobs: Counts them.
     """

@@ -138,7 +138,7 @@ def bought(
     Args:
         loaded: Is the scenario, with the settings.
         settings: Were put over its file.
-        machines: Are presets or files, with `=` and a number of servers or without.
+        machines: Are presets or files. There may be `=` and a number of servers behind each.
         equal: Is one of `EQUAL`. Then each other has as many servers as make it alike the first,
             rounded down, at least one.
         prices: Has the prices of parts.

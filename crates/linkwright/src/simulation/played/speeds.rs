@@ -236,7 +236,7 @@ impl SpeedBasis {
 pub struct OwnSpeed {
     /// Names the workload or network that they run.
     pub workload: String,
-    /// Its kernels use numbers of this type.
+    /// It has kernels of numbers of this type.
     pub number: NumberType,
     /// It has this model as the system's slowest GPU for it.
     pub gpu: String,
