@@ -148,6 +148,7 @@ __all__ = [
     "settings",
     "share_saved",
     "simulate",
+    "system_files",
     "tie_names",
     "time_errors",
     "time_sweep",
@@ -166,13 +167,18 @@ __version__: str
 
 @final
 class Allocator:
-    """Gives jobs their GPUs on a live server, by one policy."""
+    """Gives jobs their GPUs on a live server, or on several, by one policy.
+
+    On several servers a job has its GPUs as a day's queue gives them: `servers` chooses the servers, and the policy the
+    GPUs there. GPUs are counted through the first server, then the second.
+    """
 
     def __new__(
         cls,
         system: System,
         policy: PolicyName = "preserve",
         *,
+        servers: ServerChoiceName = "first-fit",
         bandwidth_model: BandwidthModelName = "sound",
         bandwidth_profile: BandwidthProfileName | None = None,
         ties: TieName = "nearest",
@@ -184,16 +190,19 @@ class Allocator:
         """An allocator; with `state`, text that `save` gave, in that state.
 
         Args:
-            system: The server.
+            system: The server, or several.
             policy: One of `policy_names`.
+            servers: Which servers a job gets: `first-fit`, `pack`, `spread` or `whole`, as a day's queue chooses. A job
+                has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
+                Under `whole` a job of a server's size or more waits for servers of its own.
             bandwidth_model: `sound` or `published`.
-            bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
+            bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
             ties: `nearest` or `published`: what decides between matches that tie in the policy's
                 scores.
             bandwidth_fit: Coefficients in place of the published; for `published` alone.
             state: What `save` returned earlier.
             state_file: The state's name in errors.
-            lost: GPUs that the machine has lost since the state was saved, by their ids then;
+            lost: GPUs that the servers have lost since the state was saved, by their ids then;
                 needed only where names, places and links leave open which they are.
 
         Raises:
@@ -206,6 +215,10 @@ class Allocator:
         """The policy's name."""
 
     @property
+    def servers(self) -> str:
+        """The choice of servers."""
+
+    @property
     def free(self) -> list[int]:
         """The GPUs that a job can get now."""
 
@@ -215,7 +228,7 @@ class Allocator:
 
     @property
     def lost(self) -> list[int]:
-        """The GPUs that the machine has lost since the state was begun, by their ids before.
+        """The GPUs that the servers have lost since the state was begun, by their ids before.
 
         They are unhealthy. Those that are left are numbered anew: `ids_before_loss` has the
         id that each of them had.
@@ -223,7 +236,7 @@ class Allocator:
 
     @property
     def ids_before_loss(self) -> list[int]:
-        """For each GPU its id before the machine lost any."""
+        """For each GPU its id before the servers lost any."""
 
     @property
     def owners(self) -> dict[str, Owner]:
@@ -233,16 +246,42 @@ class Allocator:
     def held(self) -> dict[str, list[int]]:
         """Each job's GPUs, but for those that are lost."""
 
-    def decide(self, job: str, pattern: Pattern, *, sensitive: bool = True) -> Match | None:
+    @property
+    def exclusive(self) -> list[str]:
+        """The jobs that share their servers with nobody."""
+
+    def decide(
+        self,
+        job: str,
+        pattern: Pattern,
+        *,
+        sensitive: bool = True,
+        servers_wanted: int | None = None,
+        exclusive: bool = False,
+    ) -> Match | None:
         """What the policy would give now; None if too few GPUs are free.
 
+        Args:
+            job: Its name.
+            pattern: Which of its GPUs talk to which.
+            sensitive: Whether bandwidth matters to it.
+            servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
+            exclusive: Whether it shares its servers with nobody.
+
         Raises:
-            AllocationError: If the job is larger than the machine.
+            AllocationError: If the job is larger than the system, or wants servers that it can never have.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     def allocate(
-        self, job: str, pattern: Pattern, *, sensitive: bool = True, owner: Owner | None = None
+        self,
+        job: str,
+        pattern: Pattern,
+        *,
+        sensitive: bool = True,
+        owner: Owner | None = None,
+        servers_wanted: int | None = None,
+        exclusive: bool = False,
     ) -> Match | None:
         """Gives the job its GPUs; None, and no change, if too few are free.
 
@@ -251,19 +290,37 @@ class Allocator:
             pattern: Which of its GPUs talk to which.
             sensitive: Whether bandwidth matters to it.
             owner: Who asks, to be kept with the state.
+            servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
+            exclusive: Whether it shares its servers with nobody.
 
         Raises:
-            AllocationError: If the job is larger than the machine or holds GPUs already.
+            AllocationError: If the job is larger than the system, wants servers that it can never have, or holds GPUs
+                already.
             KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
         """
 
     def explain(
-        self, job: str, pattern: Pattern, *, sensitive: bool = True, limit: int = 5
+        self,
+        job: str,
+        pattern: Pattern,
+        *,
+        sensitive: bool = True,
+        limit: int = 5,
+        servers_wanted: int | None = None,
+        exclusive: bool = False,
     ) -> Explanation | None:
         """The decision with its `limit` best candidates; None if too few GPUs are free.
 
+        Args:
+            job: Its name.
+            pattern: Which of its GPUs talk to which.
+            sensitive: Whether bandwidth matters to it.
+            limit: How many candidates of each server are ranked.
+            servers_wanted: As of `decide`.
+            exclusive: As of `decide`.
+
         Raises:
-            AllocationError: If the job is larger than the machine.
+            AllocationError: As of `decide`.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
@@ -271,19 +328,23 @@ class Allocator:
         """The scores of a placement: the GPU of each vertex.
 
         Raises:
-            AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+            AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
+                different servers.
         """
 
     def best_placement(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
         """The placement on exactly these GPUs with the most aggregated bandwidth, scored.
 
         Raises:
-            AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+            AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
+                different servers.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     def pattern_ends(self, pattern: Pattern) -> tuple[list[int], list[int]] | None:
         """Finds the best placements on the GPUs that suit a pattern least and most, whoever holds them.
+
+        Of several servers it looks at the first kind that has as many GPUs.
 
         Returns:
             Both placements, by the bandwidth of the pattern's edges; the same where it stands for an
@@ -297,7 +358,7 @@ class Allocator:
         """Effective bandwidth of these GPUs by the sound model, in GB/s.
 
         Raises:
-            AllocationError: If a GPU is unknown.
+            AllocationError: If a GPU is unknown, or if they are in different servers.
         """
 
     def release(self, job: str) -> list[int]:
@@ -365,103 +426,6 @@ class Allocator:
         Raises:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
-
-@final
-class Explanation:
-    """Why a decision came out as it did."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def rule(self) -> str:
-        """The policy's rule for this job, in one sentence."""
-
-    @property
-    def decided_by(self) -> str:
-        """The key in which the chosen match and the next best part.
-
-        `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
-        `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
-        compares nothing, `no other set` where nothing competed.
-        """
-
-    @property
-    def verdict(self) -> str:
-        """Why the chosen match beat the next best."""
-
-    @property
-    def chosen(self) -> Match:
-        """The decision."""
-
-    @property
-    def ranking(self) -> list[Match]:
-        """The best candidates by the policy's own order, the chosen one first."""
-
-    def _repr_html_(self) -> str:
-        """Shows the ranking below what decided."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Match:
-    """A pattern placed on GPUs, with its scores."""
-
-    @property
-    def gpus(self) -> list[int]:
-        """The GPU of each vertex of the pattern."""
-
-    @property
-    def joined_by(self) -> dict[str, int]:
-        """How many pairs of GPUs that the pattern joins have which link, the widest first.
-
-        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI. A way through
-        the host is named after what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
-        """
-
-    @property
-    def links(self) -> tuple[int, int, int]:
-        """How many double NVLinks, single NVLinks and PCIe links the pattern uses.
-
-        These are the classes of MAPA's Eq. 2.
-        """
-
-    @property
-    def aggregated_bandwidth(self) -> float:
-        """Eq. 1, in GB/s: the bandwidth of all pairs that the pattern uses."""
-
-    @property
-    def effective_bandwidth(self) -> float | None:
-        """Predicted bandwidth of the pattern, in GB/s; None where it has no edges.
-
-        Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
-        all-reduce. Of another under the sound model it is the rate of the edge with the largest
-        share. All edges carry theirs at once then, both ways.
-        """
-
-    @property
-    def preserved_bandwidth(self) -> float:
-        """Eq. 3, in GB/s: the bandwidth between the GPUs that stay free."""
-
-    @property
-    def candidates(self) -> int:
-        """How many sets of GPUs competed for the decision."""
-
-    @property
-    def optimal(self) -> bool:
-        """Whether no match can be better; true is a proof, false where it was not found."""
-
-    @property
-    def gap(self) -> float | None:
-        """By what fraction another match could be better at most.
-
-        By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0 where this
-        one is optimal, None where no bound is known.
-        """
-
-    def __hash__(self) -> int: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class BandwidthFit:
@@ -842,6 +806,127 @@ class ClusterRun:
     @property
     def timeline_counts(self) -> tuple[int, int, int]:
         """How many spans of computation, messages and stays in regions there were, kept or not."""
+
+@final
+class Explanation:
+    """Why a decision came out as it did."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def servers(self) -> str | None:
+        """Why the job got its servers; None of a server that stands alone."""
+
+    @property
+    def parts(self) -> list[tuple[int, Explanation]]:
+        """Why it got its GPUs of each server: the server, and what was decided there."""
+
+    @property
+    def rule(self) -> str:
+        """The policy's rule for this job, in one sentence."""
+
+    @property
+    def decided_by(self) -> str:
+        """The key in which the chosen match and the next best part.
+
+        `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
+        `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
+        compares nothing, `no other set` where nothing competed. `servers` of a job on several:
+        `parts` has the key in each.
+        """
+
+    @property
+    def verdict(self) -> str:
+        """Why the chosen match beat the next best; of a job on several servers, why it got these."""
+
+    @property
+    def chosen(self) -> Match:
+        """The decision."""
+
+    @property
+    def ranking(self) -> list[Match]:
+        """The best candidates by the policy's own order, the chosen one first.
+
+        Of a job on several servers it has the chosen one alone: `parts` has those of each.
+        """
+
+    def _repr_html_(self) -> str:
+        """Shows the ranking below what decided."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Match:
+    """A pattern placed on GPUs, with its scores."""
+
+    @property
+    def gpus(self) -> list[int]:
+        """The GPU of each vertex of the pattern, as the system counts them.
+
+        Of several servers, those of the first come first.
+        """
+
+    @property
+    def servers(self) -> list[int]:
+        """The servers that the GPUs are in, counted from 0."""
+
+    @property
+    def parts(self) -> list[tuple[int, Match]]:
+        """What it has of each server: the server, and the match there, whose GPUs the server counts."""
+
+    @property
+    def joined_by(self) -> dict[str, int]:
+        """How many pairs of GPUs that the pattern joins have which link, the widest first.
+
+        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI. A way through
+        the host is named after what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`. Pairs in
+        different servers have none.
+        """
+
+    @property
+    def links(self) -> tuple[int, int, int]:
+        """How many double NVLinks, single NVLinks and PCIe links the pattern uses.
+
+        These are the classes of MAPA's Eq. 2.
+        """
+
+    @property
+    def aggregated_bandwidth(self) -> float:
+        """Eq. 1, in GB/s: the bandwidth of all pairs within servers that the pattern uses."""
+
+    @property
+    def effective_bandwidth(self) -> float | None:
+        """Predicted bandwidth of the pattern, in GB/s; None where it has no edges, or several servers.
+
+        Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
+        all-reduce. Of another under the sound model it is the rate of the edge with the largest
+        share. All edges carry theirs at once then, both ways.
+        """
+
+    @property
+    def preserved_bandwidth(self) -> float:
+        """Eq. 3, in GB/s: the bandwidth between the GPUs that stay free in its servers."""
+
+    @property
+    def candidates(self) -> int:
+        """How many sets of GPUs competed for the decision, in its servers."""
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no match in its servers can be better; true is a proof, false where it was not found."""
+
+    @property
+    def gap(self) -> float | None:
+        """By what fraction another match in its servers could be better at most.
+
+        By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0 where this
+        one is optimal, None where no bound is known.
+        """
+
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Fabric:
@@ -2046,7 +2131,7 @@ class Pattern:
         """Makes a named shape (see `pattern_names`) on `size` GPUs.
 
         Raises:
-            AllocationError: If the shape is unknown or the size is not 1 to 128.
+            AllocationError: If the shape is unknown or the size is not 1 to 65,536; of `all-to-all`, 1,024.
         """
 
     @staticmethod
@@ -3425,10 +3510,12 @@ class System:
         nvlink: str | None = None,
         pcie: str | None = None,
         xgmi_links: int | None = None,
+        files: dict[str, bytes] | None = None,
     ) -> System:
         """A server from what nvidia-smi, rocm-smi or amd-smi prints, NCCL's XML, or our TOML.
 
-        A TOML text that lists several servers and the switches between them is a system of these.
+        A TOML text that lists several servers and the switches between them is a system of these. So
+        are the tables of a scenario that describe one, which `to_toml` writes.
 
         Args:
             text: The text itself.
@@ -3441,6 +3528,7 @@ class System:
             pcie: The PCIe generation that the text does not say, such as `pcie4`, and of uplinks
                 whose speed in it is that of an idle or virtual bridge.
             xgmi_links: How many xGMI links join a pair of AMD GPUs.
+            files: Of a system, the content of each file that the text names and does not hold itself.
 
         Raises:
             InputError: If the text is truncated, corrupt or of no known format, with its place.
@@ -3528,6 +3616,16 @@ class System:
 
         Raises:
             AllocationError: If the GPU is unknown.
+        """
+
+    def by_server(self, gpus: Sequence[int]) -> list[tuple[int, list[int]]]:
+        """Which servers GPUs are in, and their ids there.
+
+        Returns:
+            Each server in its order, with its GPUs in the order given.
+
+        Raises:
+            AllocationError: If a GPU is unknown.
         """
 
     @property
@@ -3725,8 +3823,8 @@ class System:
     def to_toml(self) -> str:
         """A server that stands alone as text that `from_text` reads back to an equal system.
 
-        With a network, the `[network]` and `[[system.server]]` of a scenario that make the system.
-        Servers that are no presets are files there: `servers()[0][0].to_toml()` writes one.
+        With a network, the `[network]` and `[[system.server]]` of a scenario that make the system,
+        which `from_text` reads back, too. Servers that are no presets are files in its `[files]`.
         """
 
     def to_text(self, format: ExportFormatName) -> str:
@@ -5381,6 +5479,13 @@ def import_format_names() -> list[ImportFormatName]:
 
 def preset_names() -> list[tuple[str, str]]:
     """Gives each built-in server's name and description."""
+
+def system_files(text: str, file: str = "<text>") -> list[str]:
+    """The files that a text names which describes a system, and does not hold itself; none of other texts.
+
+    Raises:
+        InputError: If the text is no such TOML, with line and column.
+    """
 
 def time_sweep(
     schedule: Schedule,

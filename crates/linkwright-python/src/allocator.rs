@@ -1,21 +1,22 @@
-//! `linkwright.Allocator`, its decisions and their explanations.
+//! `linkwright.Allocator`: the live state of a server, or of several.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use linkwright::allocation::bandwidth::published::{self, Regression};
+use linkwright::allocation::cluster::{
+    ClusterAllocator, ClusterRequest, Part, ServerChoice, Servers,
+};
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
-    self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, PreparedMachine,
-    Request, Selection, ServerState, Ties, policy,
+    self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, PreparedMachine, Selection, Ties,
+    policy,
 };
 use linkwright::diagnostic::{Diagnosis, Named as _};
-use linkwright::system::BandwidthProfile;
+use linkwright::system::{BandwidthProfile, Server};
 use linkwright::table::{self, Column};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -23,196 +24,13 @@ use crate::argument::given;
 use crate::bandwidth_fit::BandwidthFit;
 use crate::cells;
 use crate::choices::{Choice, profile_of};
+use crate::decision::{Explanation, Match};
 use crate::errors;
 use crate::number;
 use crate::owner::{Owner, microseconds};
 use crate::pattern::Pattern;
 use crate::system::System;
 use crate::table::Table;
-
-/// A pattern placed on GPUs, with its scores.
-#[pyclass(frozen, eq, hash, module = "linkwright")]
-#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Match {
-    selection: Selection,
-    /// The links that the pattern uses, by the machine's names, with their numbers.
-    joined_by: Vec<(String, usize)>,
-}
-
-/// Equal matches are of the same GPUs.
-impl Hash for Match {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.selection.chosen.placement.hash(state);
-    }
-}
-
-impl Match {
-    fn new(machine: &PreparedMachine, pattern: &Pattern, selection: Selection) -> Self {
-        let joined_by = machine.link_names(&pattern.0, &selection.chosen.placement);
-        Self { selection, joined_by }
-    }
-}
-
-#[pymethods]
-impl Match {
-    /// The GPU of each vertex of the pattern.
-    #[getter]
-    fn gpus(&self) -> Vec<usize> {
-        self.selection.chosen.placement.clone()
-    }
-
-    /// How many pairs of GPUs that the pattern joins have which link, the widest first.
-    ///
-    /// The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI. A way through
-    /// the host is named after what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
-    #[getter]
-    fn joined_by<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let named = PyDict::new(py);
-        for (name, count) in &self.joined_by {
-            named.set_item(name, count)?;
-        }
-        Ok(named)
-    }
-
-    /// How many double NVLinks, single NVLinks and PCIe links the pattern uses.
-    ///
-    /// These are the classes of MAPA's Eq. 2.
-    #[getter]
-    fn links(&self) -> (usize, usize, usize) {
-        let LinkCounts { double, single, pcie } = self.selection.chosen.links;
-        (double, single, pcie)
-    }
-
-    /// Eq. 1, in GB/s: the bandwidth of all pairs that the pattern uses.
-    #[getter]
-    fn aggregated_bandwidth(&self) -> f64 {
-        self.selection.chosen.aggregated_bandwidth.as_gigabytes_per_second()
-    }
-
-    /// Predicted bandwidth of the pattern, in GB/s; None where it has no edges.
-    ///
-    /// Of a ring, a tree or both, and of every pattern under Eq. 2, it is the bus bandwidth of an
-    /// all-reduce. Of another under the sound model it is the rate of the edge with the largest
-    /// share. All edges carry theirs at once then, both ways.
-    #[getter]
-    fn effective_bandwidth(&self) -> Option<f64> {
-        self.selection.chosen.effective_bandwidth
-    }
-
-    /// Eq. 3, in GB/s: the bandwidth between the GPUs that stay free.
-    #[getter]
-    fn preserved_bandwidth(&self) -> f64 {
-        self.selection.chosen.preserved_bandwidth.as_gigabytes_per_second()
-    }
-
-    /// How many sets of GPUs competed for the decision.
-    #[getter]
-    fn candidates(&self) -> u64 {
-        self.selection.candidates
-    }
-
-    /// Whether no match can be better; true is a proof, false where it was not found.
-    #[getter]
-    fn optimal(&self) -> bool {
-        self.selection.optimal
-    }
-
-    /// By what fraction another match could be better at most.
-    ///
-    /// By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0 where this
-    /// one is optimal, None where no bound is known.
-    #[getter]
-    fn gap(&self) -> Option<f64> {
-        self.selection.gap
-    }
-
-    fn __repr__(&self) -> String {
-        let (gpus, links) = (self.gpus(), self.links());
-        let aggregated = self.aggregated_bandwidth();
-        format!("<Match GPUs {gpus:?}: links {links:?}, {aggregated} GB/s aggregated>")
-    }
-}
-
-/// Why a decision came out as it did.
-#[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Explanation {
-    rule: String,
-    decided_by: String,
-    verdict: String,
-    ranking: Vec<Match>,
-}
-
-impl Explanation {
-    fn new(machine: &PreparedMachine, pattern: &Pattern, why: allocation::Explanation) -> Self {
-        let Selection { candidates, optimal, gap, .. } = why.selection;
-        // Whether the others are the next best is known, or it is not.
-        let certain = (why.certain, why.certain.then_some(0.0));
-        let each = why.ranking.into_iter().enumerate().map(|(place, chosen)| {
-            let (optimal, gap) = if place == 0 { (optimal, gap) } else { certain };
-            Match::new(machine, pattern, Selection { chosen, candidates, optimal, gap })
-        });
-        let ranking = each.collect();
-        let (rule, decided_by) = (why.rule, why.decided_by.to_owned());
-        Self { rule, decided_by, verdict: why.verdict, ranking }
-    }
-}
-
-#[pymethods]
-impl Explanation {
-    /// The policy's rule for this job, in one sentence.
-    #[getter]
-    fn rule(&self) -> &str {
-        &self.rule
-    }
-
-    /// The key in which the chosen match and the next best part.
-    ///
-    /// `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
-    /// `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
-    /// compares nothing, `no other set` where nothing competed.
-    #[getter]
-    fn decided_by(&self) -> &str {
-        &self.decided_by
-    }
-
-    /// Why the chosen match beat the next best.
-    #[getter]
-    fn verdict(&self) -> &str {
-        &self.verdict
-    }
-
-    /// The decision.
-    #[getter]
-    fn chosen(&self) -> Match {
-        self.ranking[0].clone()
-    }
-
-    /// The best candidates by the policy's own order, the chosen one first.
-    #[getter]
-    fn ranking(&self) -> Vec<Match> {
-        self.ranking.clone()
-    }
-
-    /// Shows the ranking below what decided.
-    fn _repr_html_(&self) -> PyResult<String> {
-        let ids = |it: &Match| it.gpus().iter().map(|gpu| *gpu as u32).collect();
-        let gigabytes =
-            |of: fn(&Match) -> f64| Column::Float64(self.ranking.iter().map(of).collect());
-        let effective = self.ranking.iter().map(Match::effective_bandwidth).collect();
-        let table = table::Table::new()
-            .with("gpus", "", self.ranking.iter().map(ids).collect::<Vec<Vec<u32>>>())
-            .with("effective_bandwidth", "GB/s", Column::OptionalFloat64(effective))
-            .with("aggregated_bandwidth", "GB/s", gigabytes(Match::aggregated_bandwidth))
-            .with("preserved_bandwidth", "GB/s", gigabytes(Match::preserved_bandwidth));
-        Ok(cells::titled(&self.__repr__(), &Table::new(table)?._repr_html_()))
-    }
-
-    fn __repr__(&self) -> String {
-        let (gpus, by) = (self.ranking[0].gpus(), &self.decided_by);
-        format!("<Explanation: GPUs {gpus:?} of {} ranked, by {by}>", self.ranking.len())
-    }
-}
 
 /// Runs what may take long without the interpreter's lock, and looks for Ctrl-C within it.
 fn detached<T: Send>(
@@ -236,19 +54,22 @@ fn detached<T: Send>(
     }
 }
 
-/// Gives jobs their GPUs on a live server, by one policy.
+/// Gives jobs their GPUs on a live server, or on several, by one policy.
+///
+/// On several servers a job has its GPUs as a day's queue gives them: `servers` chooses the servers, and the policy the
+/// GPUs there. GPUs are counted through the first server, then the second.
 #[pyclass(module = "linkwright")]
-pub struct Allocator(allocation::Allocator, Origin);
+pub struct Allocator(ClusterAllocator, Origin);
 
 /// What an allocator is made from, but for its policy and its state.
 #[derive(Clone, Serialize, Deserialize)]
 struct Origin {
     system: System,
     model: String,
-    profile: String,
+    profile: Option<String>,
     ties: String,
-    #[serde(default)]
     fit: Option<BandwidthFit>,
+    servers: String,
 }
 
 impl Serialize for Allocator {
@@ -275,53 +96,102 @@ impl Allocator {
         lost: &[i128],
     ) -> PyResult<Self> {
         let policy = self::policy(policy).map_err(errors::allocation_choice)?;
-        let profile = BandwidthProfile::named(&origin.profile)?;
-        let model = BandwidthModel::named(&origin.model)?;
+        let choice = ServerChoice::named(&origin.servers)?;
+        let (model, ties) = (BandwidthModel::named(&origin.model)?, Ties::named(&origin.ties)?);
         let regression =
             origin.fit.as_ref().map_or(Regression::PUBLISHED, |fit| fit.0.coefficients.0);
-        let machine = &origin.system.listed()?;
-        let prepared = py
-            .detach(|| PreparedMachine::with_regression(machine, profile, model, regression))
-            .map_err(errors::allocation)?
-            .with_ties(Ties::named(&origin.ties)?);
-        let (name, graph) = (machine.name(), prepared.graph());
-        let state = match state {
-            Some(text) => {
-                let lost = lost.iter().map(|gpu| number::gpu_of(MAX_GPUS, *gpu));
-                let lost = lost.collect::<PyResult<Vec<usize>>>()?;
-                ServerState::restore(state_file, text, name, graph, &lost)
-                    .map_err(errors::allocation)?
-            }
-            None => ServerState::new(name, graph),
+        let core = origin.system.core();
+        if origin.system.is_of_nodes() {
+            let problem = format!("`{}` has nodes whose wiring nobody describes", core.name());
+            return Err(errors::machine(Diagnosis::of(problem).remedy("give it a `server`")));
+        }
+        let prepared = |server: &Server| {
+            let profile = profile_of(server, origin.profile.as_deref())?;
+            let made = || PreparedMachine::with_regression(server, profile, model, regression);
+            Ok(py.detach(made).map_err(errors::allocation)?.with_ties(ties))
         };
-        let made = allocation::Allocator::new(prepared, policy, state);
-        made.map(|made| Self(made, origin)).map_err(errors::allocation)
+        let machines = core.kinds().iter().map(|kind| prepared(kind.server()));
+        let machines = machines.collect::<PyResult<_>>()?;
+        let made = ClusterAllocator::new(Servers { system: core, machines, policy, choice });
+        let Some(text) = state else { return Ok(Self(made, origin)) };
+        let lost = lost.iter().map(|gpu| {
+            let refuse = |_| errors::machine(Diagnosis::of(format!("there is no GPU {gpu}")));
+            usize::try_from(*gpu).map_err(refuse)
+        });
+        let lost = lost.collect::<PyResult<Vec<usize>>>()?;
+        let restored = py.detach(|| made.restore(state_file, text, &lost));
+        restored.map(|made| Self(made, origin)).map_err(errors::allocation)
     }
 
     /// A copy to decide on, so that other threads may use this one meanwhile.
-    fn now(slf: &Bound<'_, Self>) -> allocation::Allocator {
+    fn now(slf: &Bound<'_, Self>) -> ClusterAllocator {
         slf.borrow().0.clone()
+    }
+
+    /// The GPUs of each job by their ids in the system.
+    fn in_system<K: Ord>(
+        &self,
+        jobs: impl IntoIterator<Item = (K, Vec<Part>)>,
+    ) -> BTreeMap<K, Vec<usize>> {
+        jobs.into_iter().map(|(job, parts)| (job, self.0.in_system(&parts))).collect()
+    }
+
+    /// The server of GPUs that are in one, and their ids there.
+    fn of_server(&self, gpus: &[i128]) -> PyResult<(usize, Vec<usize>)> {
+        let gpus = self.known(gpus)?;
+        let places = gpus.iter().map(|gpu| self.0.place(*gpu)).collect::<Result<Vec<_>, _>>();
+        let places = places.map_err(errors::allocation)?;
+        let server = places.first().map_or(0, |(server, _)| *server);
+        if let Some(at) = places.iter().position(|(other, _)| *other != server) {
+            let problem = format!(
+                "GPU {} is in node{server}, and GPU {} in node{}",
+                gpus[0], gpus[at], places[at].0
+            );
+            let remedy = "give GPUs of one server; the links between servers are not scored";
+            return Err(errors::allocation_choice(Diagnosis::of(problem).remedy(remedy)));
+        }
+        Ok((server, places.into_iter().map(|(_, gpu)| gpu).collect()))
     }
 
     /// The GPUs by their ids.
     fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
-        let known = self.0.machine().gpu_count();
+        let known = self.0.gpu_count();
         gpus.iter().map(|gpu| number::gpu_of(known, *gpu)).collect()
     }
 
-    /// The GPUs of a placement of the pattern.
-    fn checked(&self, pattern: &Pattern, gpus: &[i128]) -> PyResult<Vec<usize>> {
-        let gpus = self.known(gpus)?;
-        let repeated = |at: &usize| gpus[..*at].contains(&gpus[*at]);
-        if let Some(at) = (0..gpus.len()).find(repeated) {
-            return Err(errors::repeated_gpu(gpus[at]));
+    /// The server and the GPUs of a placement of the pattern.
+    fn checked(&self, pattern: &Pattern, gpus: &[i128]) -> PyResult<(usize, Vec<usize>)> {
+        let known = self.known(gpus)?;
+        let repeated = |at: &usize| known[..*at].contains(&known[*at]);
+        if let Some(at) = (0..known.len()).find(repeated) {
+            return Err(errors::repeated_gpu(known[at]));
         }
-        if gpus.len() != pattern.0.size() {
-            let (given, size) = (gpus.len(), pattern.0.size());
+        if known.len() != pattern.0.size() {
+            let (given, size) = (known.len(), pattern.0.size());
             return Err(errors::allocation(AllocationError::PlacementSize { given, size }));
         }
-        Ok(gpus)
+        self.of_server(gpus)
     }
+}
+
+/// What a job asks for, checked as far as its numbers go.
+fn asked(
+    pattern: &Pattern,
+    sensitive: bool,
+    servers_wanted: Option<i128>,
+    exclusive: bool,
+) -> PyResult<ClusterRequest<'_>> {
+    let wanted =
+        |count| match number::within("servers_wanted", count, u32::MAX, errors::allocation_choice)?
+        {
+            0 => {
+                let problem = Diagnosis::of("servers_wanted is 0");
+                Err(errors::allocation_choice(problem.remedy("give 1 or more, or None")))
+            }
+            count => Ok(count as usize),
+        };
+    let servers = servers_wanted.map(wanted).transpose()?;
+    Ok(ClusterRequest { pattern: &pattern.0, sensitive, servers, exclusive })
 }
 
 #[pymethods]
@@ -329,16 +199,19 @@ impl Allocator {
     /// An allocator; with `state`, text that `save` gave, in that state.
     ///
     /// Args:
-    ///     system: The server.
+    ///     system: The server, or several.
     ///     policy: One of `policy_names`.
+    ///     servers: Which servers a job gets: `first-fit`, `pack`, `spread` or `whole`, as a day's queue chooses. A job
+    ///         has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
+    ///         Under `whole` a job of a server's size or more waits for servers of its own.
     ///     bandwidth_model: `sound` or `published`.
-    ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
+    ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
     ///     ties: `nearest` or `published`: what decides between matches that tie in the policy's
     ///         scores.
     ///     bandwidth_fit: Coefficients in place of the published; for `published` alone.
     ///     state: What `save` returned earlier.
     ///     state_file: The state's name in errors.
-    ///     lost: GPUs that the machine has lost since the state was saved, by their ids then;
+    ///     lost: GPUs that the servers have lost since the state was saved, by their ids then;
     ///         needed only where names, places and links leave open which they are.
     ///
     /// Raises:
@@ -346,7 +219,7 @@ impl Allocator {
     ///     InputError: If the state is not what `save` gave, or of another machine.
     #[new]
     #[pyo3(signature = (
-        system: "System", policy: "PolicyName" = "preserve", *, bandwidth_model: "BandwidthModelName" = "sound",
+        system: "System", policy: "PolicyName" = "preserve", *, servers: "ServerChoiceName" = "first-fit", bandwidth_model: "BandwidthModelName" = "sound",
         bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
         bandwidth_fit: "BandwidthFit | None" = None,
         state: "str | None" = None, state_file: "str" = "<state>", lost: "Sequence[int] | None" = None
@@ -356,6 +229,7 @@ impl Allocator {
         py: Python<'_>,
         #[pyo3(from_py_with = given)] system: &System,
         #[pyo3(from_py_with = given)] policy: &str,
+        #[pyo3(from_py_with = given)] servers: &str,
         #[pyo3(from_py_with = given)] bandwidth_model: &str,
         #[pyo3(from_py_with = given)] bandwidth_profile: Option<&str>,
         #[pyo3(from_py_with = given)] ties: &str,
@@ -369,13 +243,15 @@ impl Allocator {
             let remedy = "let `bandwidth_model` be \"published\", whose equation was fitted";
             return Err(errors::allocation_choice(Diagnosis::of(problem).remedy(remedy)));
         }
-        let server = system.listed()?;
+        let profile =
+            bandwidth_profile.map(|name| BandwidthProfile::named(name).map(|_| name.to_owned()));
         let origin = Origin {
             system: system.clone(),
             model: bandwidth_model.to_owned(),
-            profile: profile_of(&server, bandwidth_profile)?.name().to_owned(),
+            profile: profile.transpose()?,
             ties: ties.to_owned(),
             fit: bandwidth_fit.cloned(),
+            servers: servers.to_owned(),
         };
         Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())
     }
@@ -386,62 +262,88 @@ impl Allocator {
         self.0.policy().name()
     }
 
+    /// The choice of servers.
+    #[getter]
+    fn servers(&self) -> &'static str {
+        self.0.choice().name()
+    }
+
     /// The GPUs that a job can get now.
     #[getter]
     fn free(&self) -> Vec<usize> {
-        self.0.state().free().iter().collect()
+        self.0.free()
     }
 
     /// The GPUs marked unhealthy.
     #[getter]
     fn unhealthy(&self) -> Vec<usize> {
-        self.0.state().unhealthy().iter().collect()
+        self.0.unhealthy()
     }
 
-    /// The GPUs that the machine has lost since the state was begun, by their ids before.
+    /// The GPUs that the servers have lost since the state was begun, by their ids before.
     ///
     /// They are unhealthy. Those that are left are numbered anew: `ids_before_loss` has the
     /// id that each of them had.
     #[getter]
     fn lost(&self) -> Vec<usize> {
-        self.0.state().lost().to_vec()
+        self.0.lost()
     }
 
-    /// For each GPU its id before the machine lost any.
+    /// For each GPU its id before the servers lost any.
     #[getter]
     fn ids_before_loss(&self) -> Vec<usize> {
-        self.0.state().ids_before_loss().to_vec()
+        self.0.ids_before_loss()
     }
 
     /// Who asked for each job's GPUs, where that is known.
     #[getter]
     fn owners(&self) -> BTreeMap<String, Owner> {
-        let owners = self.0.state().owners().iter();
-        owners.map(|(job, owner)| (job.clone(), Owner(owner.clone()))).collect()
+        let owners = self.0.owners().into_iter();
+        owners.map(|(job, owner)| (job.to_owned(), Owner(owner.clone()))).collect()
     }
 
     /// Each job's GPUs, but for those that are lost.
     #[getter]
     fn held(&self) -> BTreeMap<String, Vec<usize>> {
-        self.0.state().held().clone()
+        self.in_system(self.0.held().into_iter().map(|(job, parts)| (job.to_owned(), parts)))
+    }
+
+    /// The jobs that share their servers with nobody.
+    #[getter]
+    fn exclusive(&self) -> Vec<String> {
+        let states = self.0.servers().iter().map(|server| server.state());
+        let jobs: BTreeSet<&String> = states.flat_map(|state| state.exclusive()).collect();
+        jobs.into_iter().cloned().collect()
     }
 
     /// What the policy would give now; None if too few GPUs are free.
     ///
+    /// Args:
+    ///     job: Its name.
+    ///     pattern: Which of its GPUs talk to which.
+    ///     sensitive: Whether bandwidth matters to it.
+    ///     servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
+    ///     exclusive: Whether it shares its servers with nobody.
+    ///
     /// Raises:
-    ///     AllocationError: If the job is larger than the machine.
+    ///     AllocationError: If the job is larger than the system, or wants servers that it can never have.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (job: "str", pattern: "Pattern", *, sensitive: "bool" = true))]
+    #[pyo3(signature = (
+        job: "str", pattern: "Pattern", *, sensitive: "bool" = true, servers_wanted: "int | None" = None,
+        exclusive: "bool" = false
+    ))]
     fn decide(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = given)] job: &str,
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] sensitive: bool,
+        #[pyo3(from_py_with = given)] servers_wanted: Option<i128>,
+        #[pyo3(from_py_with = given)] exclusive: bool,
     ) -> PyResult<Option<Match>> {
-        let request = Request { pattern: &pattern.0, sensitive };
+        let request = asked(pattern, sensitive, servers_wanted, exclusive)?;
         let now = Self::now(slf);
-        detached(slf.py(), |effort| now.decide(job, &request, effort))
-            .map(|found| found.map(|found| Match::new(now.machine(), pattern, found)))
+        let found = detached(slf.py(), |effort| now.decide(job, &request, effort))?;
+        found.map(|found| Match::new(&now, &pattern.0, found)).transpose()
     }
 
     /// Gives the job its GPUs; None, and no change, if too few are free.
@@ -451,31 +353,39 @@ impl Allocator {
     ///     pattern: Which of its GPUs talk to which.
     ///     sensitive: Whether bandwidth matters to it.
     ///     owner: Who asks, to be kept with the state.
+    ///     servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
+    ///     exclusive: Whether it shares its servers with nobody.
     ///
     /// Raises:
-    ///     AllocationError: If the job is larger than the machine or holds GPUs already.
+    ///     AllocationError: If the job is larger than the system, wants servers that it can never have, or holds GPUs
+    ///         already.
     ///     KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
-    #[pyo3(signature = (job: "str", pattern: "Pattern", *, sensitive: "bool" = true, owner: "Owner | None" = None))]
+    #[pyo3(signature = (
+        job: "str", pattern: "Pattern", *, sensitive: "bool" = true, owner: "Owner | None" = None,
+        servers_wanted: "int | None" = None, exclusive: "bool" = false
+    ))]
     fn allocate(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = given)] job: &str,
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] sensitive: bool,
         #[pyo3(from_py_with = given)] owner: Option<&Owner>,
+        #[pyo3(from_py_with = given)] servers_wanted: Option<i128>,
+        #[pyo3(from_py_with = given)] exclusive: bool,
     ) -> PyResult<Option<Match>> {
-        let request = Request { pattern: &pattern.0, sensitive };
+        let request = asked(pattern, sensitive, servers_wanted, exclusive)?;
         loop {
             let mut next = Self::now(slf);
-            let before = next.state().clone();
+            let before = next.clone();
             let decision = detached(slf.py(), |effort| next.allocate(job, &request, effort))?;
             if let (Some(_), Some(owner)) = (&decision, owner) {
-                let owned = next.state_mut().own(job, owner.0.clone());
-                owned.map_err(errors::allocation)?;
+                next.own(job, &owner.0).map_err(errors::allocation)?;
             }
             let mut allocator = slf.borrow_mut();
             // Another thread may have changed the state meanwhile; then the choice is stale.
-            if *allocator.0.state() == before {
-                let given = decision.map(|found| Match::new(next.machine(), pattern, found));
+            if allocator.0 == before {
+                let given = decision.map(|found| Match::new(&next, &pattern.0, found));
+                let given = given.transpose()?;
                 allocator.0 = next;
                 return Ok(given);
             }
@@ -484,45 +394,60 @@ impl Allocator {
 
     /// The decision with its `limit` best candidates; None if too few GPUs are free.
     ///
+    /// Args:
+    ///     job: Its name.
+    ///     pattern: Which of its GPUs talk to which.
+    ///     sensitive: Whether bandwidth matters to it.
+    ///     limit: How many candidates of each server are ranked.
+    ///     servers_wanted: As of `decide`.
+    ///     exclusive: As of `decide`.
+    ///
     /// Raises:
-    ///     AllocationError: If the job is larger than the machine.
+    ///     AllocationError: As of `decide`.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (job: "str", pattern: "Pattern", *, sensitive: "bool" = true, limit: "int" = 5))]
+    #[pyo3(signature = (
+        job: "str", pattern: "Pattern", *, sensitive: "bool" = true, limit: "int" = 5,
+        servers_wanted: "int | None" = None, exclusive: "bool" = false
+    ))]
     fn explain(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = given)] job: &str,
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] sensitive: bool,
         #[pyo3(from_py_with = given)] limit: i128,
+        #[pyo3(from_py_with = given)] servers_wanted: Option<i128>,
+        #[pyo3(from_py_with = given)] exclusive: bool,
     ) -> PyResult<Option<Explanation>> {
         let limit = number::within("limit", limit, usize::MAX, errors::allocation_choice)?;
-        let request = Request { pattern: &pattern.0, sensitive };
+        let request = asked(pattern, sensitive, servers_wanted, exclusive)?;
         let now = Self::now(slf);
         let explanation = detached(slf.py(), |effort| now.explain(job, &request, limit, effort))?;
-        Ok(explanation.map(|why| Explanation::new(now.machine(), pattern, why)))
+        explanation.map(|why| Explanation::new(&now, &pattern.0, why)).transpose()
     }
 
     /// The scores of a placement: the GPU of each vertex.
     ///
     /// Raises:
-    ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+    ///     AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
+    ///         different servers.
     #[pyo3(signature = (pattern: "Pattern", gpus: "Sequence[int]"))]
     fn score(
         &self,
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     ) -> PyResult<Match> {
-        let gpus = self.checked(pattern, &gpus)?;
-        let free = self.0.state().free();
-        let chosen = self.0.machine().score(&pattern.0, gpus, free);
+        let (server, gpus) = self.checked(pattern, &gpus)?;
+        let at = &self.0.servers()[server];
+        let chosen = at.machine().score(&pattern.0, gpus, at.state().free());
         let selection = Selection { chosen, candidates: 1, optimal: true, gap: Some(0.0) };
-        Ok(Match::new(self.0.machine(), pattern, selection))
+        Match::new(&self.0, &pattern.0, vec![(server, selection)])
     }
 
     /// The placement on exactly these GPUs with the most aggregated bandwidth, scored.
     ///
     /// Raises:
-    ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+    ///     AllocationError: If a GPU is unknown or named twice, if their number is not the size, or if they are in
+    ///         different servers.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (pattern: "Pattern", gpus: "Sequence[int]"))]
     fn best_placement(
@@ -530,16 +455,18 @@ impl Allocator {
         #[pyo3(from_py_with = given)] pattern: &Pattern,
         #[pyo3(from_py_with = given)] gpus: Vec<i128>,
     ) -> PyResult<Match> {
-        let gpus = slf.borrow().checked(pattern, &gpus)?;
+        let (server, gpus) = slf.borrow().checked(pattern, &gpus)?;
         let now = Self::now(slf);
-        let gpus: GpuSet = gpus.into_iter().collect();
-        detached(slf.py(), |effort| {
-            let placed = now.machine().place(&pattern.0, gpus, now.state().free(), effort);
-            Ok(Match::new(now.machine(), pattern, placed))
-        })
+        let (at, gpus): (_, GpuSet) = (&now.servers()[server], gpus.into_iter().collect());
+        let placed = detached(slf.py(), |effort| {
+            Ok(at.machine().place(&pattern.0, gpus, at.state().free(), effort))
+        })?;
+        Match::new(&now, &pattern.0, vec![(server, placed)])
     }
 
     /// Finds the best placements on the GPUs that suit a pattern least and most, whoever holds them.
+    ///
+    /// Of several servers it looks at the first kind that has as many GPUs.
     ///
     /// Returns:
     ///     Both placements, by the bandwidth of the pattern's edges; the same where it stands for an
@@ -553,18 +480,24 @@ impl Allocator {
         #[pyo3(from_py_with = given)] pattern: &Pattern,
     ) -> PyResult<Option<(Vec<usize>, Vec<usize>)>> {
         let now = Self::now(slf);
-        detached(slf.py(), |effort| Ok(now.machine().pattern_ends(&pattern.0, effort)))
-            .map(|ends| ends.map(|[least, most]| (least.placement, most.placement)))
+        let size = pattern.0.size();
+        let large = |at: &allocation::Allocator| at.machine().gpu_count() >= size;
+        let Some(server) = now.servers().iter().position(large) else { return Ok(None) };
+        let machine = now.servers()[server].machine();
+        let ends = detached(slf.py(), |effort| Ok(machine.pattern_ends(&pattern.0, effort)))?;
+        let in_system = |placement| now.in_system(&[(server, placement)]);
+        Ok(ends.map(|[least, most]| (in_system(least.placement), in_system(most.placement))))
     }
 
     /// Effective bandwidth of these GPUs by the sound model, in GB/s.
     ///
     /// Raises:
-    ///     AllocationError: If a GPU is unknown.
+    ///     AllocationError: If a GPU is unknown, or if they are in different servers.
     #[pyo3(signature = (gpus: "Sequence[int]"))]
     fn sound_bandwidth(&self, #[pyo3(from_py_with = given)] gpus: Vec<i128>) -> PyResult<f64> {
-        let gpus = self.known(&gpus)?;
-        Ok(self.0.machine().sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
+        let (server, gpus) = self.of_server(&gpus)?;
+        let machine = self.0.servers()[server].machine();
+        Ok(machine.sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
     }
 
     /// Takes the job's GPUs back and returns them.
@@ -573,7 +506,8 @@ impl Allocator {
     ///     AllocationError: If it holds none: released before or never allocated.
     #[pyo3(signature = (job: "str"))]
     fn release(&mut self, #[pyo3(from_py_with = given)] job: &str) -> PyResult<Vec<usize>> {
-        self.0.state_mut().release(job).map_err(errors::allocation)
+        let parts = self.0.release(job).map_err(errors::allocation)?;
+        Ok(self.0.in_system(&parts))
     }
 
     /// Takes the GPUs of all jobs back that are not in the list of living ones.
@@ -597,7 +531,8 @@ impl Allocator {
         let since = since.map_or(Ok(u64::MAX), |since| microseconds("since", since))?;
         let living: BTreeSet<String> = living.into_iter().collect();
         let ended = Ended::Unlisted { living: &living, since };
-        Ok(self.0.state_mut().reconcile(ended).into_iter().collect())
+        let released = self.0.reconcile(ended);
+        Ok(self.in_system(released))
     }
 
     /// Takes the GPUs of all jobs back whose lease is over.
@@ -616,7 +551,8 @@ impl Allocator {
         #[pyo3(from_py_with = given)] now: f64,
     ) -> PyResult<BTreeMap<String, Vec<usize>>> {
         let ended = Ended::Overdue { now: microseconds("now", now)? };
-        Ok(self.0.state_mut().reconcile(ended).into_iter().collect())
+        let released = self.0.reconcile(ended);
+        Ok(self.in_system(released))
     }
 
     /// Keeps a GPU from new jobs; a job that holds it goes on.
@@ -625,8 +561,8 @@ impl Allocator {
     ///     AllocationError: If the GPU is unknown.
     #[pyo3(signature = (gpu: "int"))]
     fn mark_unhealthy(&mut self, #[pyo3(from_py_with = given)] gpu: i128) -> PyResult<()> {
-        let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
-        self.0.state_mut().mark_unhealthy(gpu).map_err(errors::allocation)
+        let gpu = number::gpu_of(self.0.gpu_count(), gpu)?;
+        self.0.mark_unhealthy(gpu).map_err(errors::allocation)
     }
 
     /// Lets a GPU be given out again.
@@ -635,40 +571,38 @@ impl Allocator {
     ///     AllocationError: If the GPU is unknown.
     #[pyo3(signature = (gpu: "int"))]
     fn mark_healthy(&mut self, #[pyo3(from_py_with = given)] gpu: i128) -> PyResult<()> {
-        let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
-        self.0.state_mut().mark_healthy(gpu).map_err(errors::allocation)
+        let gpu = number::gpu_of(self.0.gpu_count(), gpu)?;
+        self.0.mark_healthy(gpu).map_err(errors::allocation)
     }
 
     /// Who holds each GPU, below how many are free.
     fn _repr_html_(&self) -> PyResult<String> {
-        let (state, server) = (self.0.state(), self.1.system.listed()?);
-        let names = server.gpus().iter().map(|gpu| server.devices()[*gpu].name.clone()).collect();
-        let holder = |gpu: usize| {
-            let job = state.held().iter().find(|(_, held)| held.contains(&gpu));
-            match job {
-                Some((job, _)) => job.clone(),
-                None if state.unhealthy().contains(gpu) => "(unhealthy)".to_owned(),
-                None => "(free)".to_owned(),
-            }
-        };
-        let count = self.0.machine().gpu_count();
+        let count = self.0.gpu_count();
+        let mut holders = vec!["(free)".to_owned(); count];
+        for gpu in self.0.unhealthy() {
+            "(unhealthy)".clone_into(&mut holders[gpu]);
+        }
+        for (job, gpus) in self.held() {
+            gpus.iter().for_each(|gpu| holders[*gpu].clone_from(&job));
+        }
+        let core = self.1.system.core();
+        let name = |gpu: usize| core.device_name(core.gpu_device(gpu as u32));
         let table = table::Table::new()
             .with("gpu", "", Column::UInt64((0..count as u64).collect()))
-            .with("name", "", Column::Utf8(names))
-            .with("held_by", "", Column::Utf8((0..count).map(holder).collect()));
+            .with("name", "", Column::Utf8((0..count).map(name).collect()))
+            .with("held_by", "", Column::Utf8(holders));
         Ok(cells::titled(&self.__repr__(), &Table::new(table)?._repr_html_()))
     }
 
     fn __repr__(&self) -> String {
-        let (state, count) = (self.0.state(), self.0.machine().gpu_count());
-        let (free, jobs) = (state.free().iter().count(), state.held().len());
-        let (policy, name) = (self.policy(), self.1.system.core().name());
+        let (count, free, jobs) = (self.0.gpu_count(), self.0.free().len(), self.0.held().len());
+        let (policy, name) = (self.policy(), self.0.name());
         format!("<Allocator {policy} on {name:?}: {free} of {count} GPUs free, {jobs} jobs>")
     }
 
     /// The state as JSON text.
     fn save(&self) -> String {
-        self.0.state().save()
+        self.0.save()
     }
 
     /// Seconds of wall-clock time for one decision, the least of so many.
@@ -684,7 +618,7 @@ impl Allocator {
     ) -> PyResult<f64> {
         let repeats = number::within("repeats", repeats, u32::MAX, errors::allocation_choice)?;
         let now = Self::now(slf);
-        let request = Request { pattern: &pattern.0, sensitive };
+        let request = asked(pattern, sensitive, None, false)?;
         let mut least = f64::INFINITY;
         for _ in 0..repeats.max(1) {
             // Timed within, so that giving the lock up and taking it back do not count.

@@ -14,6 +14,7 @@ mod choices;
 mod cluster_job;
 mod cluster_run;
 mod comparison;
+mod decision;
 mod errors;
 mod execution;
 mod expectation;
@@ -64,9 +65,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::allocator::{
-        Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
-    };
+    use crate::allocator::{Allocator, policy_names, published_effective_bandwidth, tie_names};
     #[pymodule_export]
     use crate::bandwidth_fit::BandwidthFit;
     #[pymodule_export]
@@ -82,6 +81,8 @@ mod _core {
         comparison_gains, comparison_measures, five_number_summary, mean_over_seeds,
         policy_speedups, program_speedups, share_saved,
     };
+    #[pymodule_export]
+    use crate::decision::{Explanation, Match};
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
@@ -137,7 +138,9 @@ mod _core {
     #[pymodule_export]
     use crate::system::System;
     #[pymodule_export]
-    use crate::system_listed::{export_format_names, import_format_names, preset_names};
+    use crate::system_listed::{
+        export_format_names, import_format_names, preset_names, system_files,
+    };
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

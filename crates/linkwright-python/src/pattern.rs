@@ -3,7 +3,7 @@
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
 use linkwright::allocation::shares::WHOLE;
 use linkwright::allocation::traffic::traffic_of_program;
-use linkwright::allocation::{self, EdgeShare, PatternShape};
+use linkwright::allocation::{self, EdgeShare, MAX_GPUS, PatternShape};
 use linkwright::diagnostic::{Diagnosis, Named as _};
 use pyo3::prelude::*;
 
@@ -29,7 +29,7 @@ impl Pattern {
     /// Makes a named shape (see `pattern_names`) on `size` GPUs.
     ///
     /// Raises:
-    ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
+    ///     AllocationError: If the shape is unknown or the size is not 1 to 65,536; of `all-to-all`, 1,024.
     #[new]
     #[pyo3(signature = (shape: "PatternName", size: "int"))]
     fn new(
@@ -37,7 +37,7 @@ impl Pattern {
         #[pyo3(from_py_with = given)] size: i128,
     ) -> PyResult<Self> {
         let shape = PatternShape::from_name(shape).map_err(errors::allocation_choice)?;
-        let size = pattern_size(size)?;
+        let size = pattern_size(size, shape.most())?;
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
     }
 
@@ -51,7 +51,7 @@ impl Pattern {
         #[pyo3(from_py_with = given)] size: i128,
         #[pyo3(from_py_with = given)] edges: Vec<(i128, i128)>,
     ) -> PyResult<Self> {
-        let size = pattern_size(size)?;
+        let size = pattern_size(size, MAX_GPUS)?;
         let edge = |(a, b): &(i128, i128)| edge_of(size, *a, *b);
         let edges: Vec<(usize, usize)> = edges.iter().map(edge).collect::<PyResult<_>>()?;
         allocation::Pattern::from_edges(size, &edges).map(Self).map_err(errors::allocation)
@@ -72,7 +72,7 @@ impl Pattern {
         #[pyo3(from_py_with = given)] size: i128,
         #[pyo3(from_py_with = given)] edges: Vec<(i128, i128, f64, f64)>,
     ) -> PyResult<Self> {
-        let size = pattern_size(size)?;
+        let size = pattern_size(size, MAX_GPUS)?;
         let edge = |(a, b, forth, back): &(i128, i128, f64, f64)| {
             let (a, b) = edge_of(size, *a, *b)?;
             Ok(EdgeShare { a, b, forth: *forth, back: *back })
@@ -204,11 +204,11 @@ fn edge_of(size: usize, a: i128, b: i128) -> PyResult<(usize, usize)> {
 }
 
 /// The number of a pattern's GPUs; the core says which it takes.
-fn pattern_size(size: i128) -> PyResult<usize> {
+fn pattern_size(size: i128, most: usize) -> PyResult<usize> {
     usize::try_from(size).map_err(|_| {
         errors::allocation_choice(
             Diagnosis::of(format!("a pattern of {size} GPUs cannot be placed"))
-                .remedy("ask for 1 to 128"),
+                .remedy(format!("ask for 1 to {most}")),
         )
     })
 }

@@ -10,10 +10,11 @@ use pyo3::types::PyTuple;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::allocator::{Allocator, Explanation, Match};
+use crate::allocator::Allocator;
 use crate::bandwidth_fit::BandwidthFit;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
+use crate::decision::{Explanation, Match};
 use crate::fabric::Fabric;
 use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::GpuModel;

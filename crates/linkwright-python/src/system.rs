@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use linkwright::diagnostic::{Diagnosis, Named as _};
-use linkwright::scenario::Files;
+use linkwright::scenario::{Files, is_system, read_system};
 use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
 use linkwright::system::composition::{SpeedSource, lists_network, split};
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
@@ -39,6 +39,7 @@ use crate::system_origin::{Arguments, Kind, NetworkArgument, Origin, ServerArgum
 use crate::table::Table;
 use crate::traffic;
 use crate::values;
+use crate::worker::interruptible;
 
 /// Servers, and the network between them.
 ///
@@ -85,6 +86,15 @@ impl System {
     /// A system, with what it is made from.
     pub fn new(cluster: Cluster, origin: Origin) -> Self {
         Self { cluster: Arc::new(cluster), origin: Arc::new(origin), listed: Arc::default() }
+    }
+
+    /// The system that the tables of a scenario describe.
+    fn of_text(py: Python<'_>, text: &str, file: &str, files: Files) -> PyResult<Self> {
+        let network = read_system(file, text).map_err(errors::input)?.network;
+        let (named, given) = (file.to_owned(), files.clone());
+        let cluster = interruptible(py, move || network.build(&named, &given))?;
+        let origin = Origin::Text(text.to_owned(), files);
+        cluster.map(|cluster| Self::new(cluster, origin)).map_err(errors::input)
     }
 
     /// What it is made from.
@@ -180,7 +190,8 @@ impl System {
 
     /// A server from what nvidia-smi, rocm-smi or amd-smi prints, NCCL's XML, or our TOML.
     ///
-    /// A TOML text that lists several servers and the switches between them is a system of these.
+    /// A TOML text that lists several servers and the switches between them is a system of these. So
+    /// are the tables of a scenario that describe one, which `to_toml` writes.
     ///
     /// Args:
     ///     text: The text itself.
@@ -193,6 +204,7 @@ impl System {
     ///     pcie: The PCIe generation that the text does not say, such as `pcie4`, and of uplinks
     ///         whose speed in it is that of an idle or virtual bridge.
     ///     xgmi_links: How many xGMI links join a pair of AMD GPUs.
+    ///     files: Of a system, the content of each file that the text names and does not hold itself.
     ///
     /// Raises:
     ///     InputError: If the text is truncated, corrupt or of no known format, with its place.
@@ -200,7 +212,7 @@ impl System {
     #[staticmethod]
     #[pyo3(signature = (
         text: "str", file: "str" = "<text>", *, format: "ImportFormatName | None" = None, name: "str | None" = None, nvlink: "str | None" = None, pcie: "str | None" = None,
-        xgmi_links: "int | None" = None
+        xgmi_links: "int | None" = None, files: "dict[str, bytes] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn from_text(
@@ -212,7 +224,20 @@ impl System {
         #[pyo3(from_py_with = given)] nvlink: Option<&str>,
         #[pyo3(from_py_with = given)] pcie: Option<&str>,
         #[pyo3(from_py_with = given)] xgmi_links: Option<i128>,
+        #[pyo3(from_py_with = given)] files: Option<Files>,
     ) -> PyResult<Self> {
+        if is_system(text) && matches!(format, None | Some("toml")) {
+            let of_server =
+                [("name", name.is_some()), ("nvlink", nvlink.is_some()), ("pcie", pcie.is_some())];
+            let given = of_server.iter().find(|(_, is_given)| *is_given).map(|(key, _)| *key);
+            if let Some(key) = given.or(xgmi_links.map(|_| "xgmi_links")) {
+                let problem = format!("`{key}` is of one server, and `{file}` describes a system");
+                return Err(errors::machine(
+                    Diagnosis::of(problem).remedy(format!("leave out `{key}`")),
+                ));
+            }
+            return Self::of_text(py, text, file, files.unwrap_or_default());
+        }
         let format = format.map(system::importer).transpose();
         let xgmi_links = xgmi_links
             .map(|links| number::within("xgmi_links", links, u32::MAX, errors::machine))
@@ -359,6 +384,26 @@ impl System {
     fn server_of(&self, #[pyo3(from_py_with = given)] gpu: i128) -> PyResult<u32> {
         let gpu = number::gpu_of(self.gpu_count() as usize, gpu)?;
         Ok(self.core().gpu(gpu as u32).server)
+    }
+
+    /// Which servers GPUs are in, and their ids there.
+    ///
+    /// Returns:
+    ///     Each server in its order, with its GPUs in the order given.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    #[pyo3(signature = (gpus: "Sequence[int]"))]
+    fn by_server(
+        &self,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+    ) -> PyResult<Vec<(u32, Vec<u32>)>> {
+        let mut servers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for gpu in self.known(&gpus)? {
+            let at = self.core().gpu(gpu as u32);
+            servers.entry(at.server).or_default().push(at.index);
+        }
+        Ok(servers.into_iter().collect())
     }
 
     /// The routing's name; None of a server that stands alone.
@@ -684,8 +729,8 @@ impl System {
 
     /// A server that stands alone as text that `from_text` reads back to an equal system.
     ///
-    /// With a network, the `[network]` and `[[system.server]]` of a scenario that make the system.
-    /// Servers that are no presets are files there: `servers()[0][0].to_toml()` writes one.
+    /// With a network, the `[network]` and `[[system.server]]` of a scenario that make the system,
+    /// which `from_text` reads back, too. Servers that are no presets are files in its `[files]`.
     fn to_toml(&self) -> String {
         match self.lone() {
             Ok(server) => toml_format::write(server),

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use linkwright::diagnostic::{Diagnosis, Named as _};
+use linkwright::scenario::{is_system, read_system};
 use linkwright::system::views::gpu_graph::few_enough;
 use linkwright::system::views::listed::listed;
 use linkwright::system::{self, ExportFormat, Exported, Server, presets};
 use pyo3::prelude::*;
 
+use crate::argument::given;
 use crate::errors;
 use crate::system::System;
 
@@ -84,4 +86,21 @@ pub fn import_format_names() -> Vec<&'static str> {
 #[pyo3(signature = () -> "list[ExportFormatName]")]
 pub fn export_format_names() -> Vec<&'static str> {
     ExportFormat::names()
+}
+
+/// The files that a text names which describes a system, and does not hold itself; none of other texts.
+///
+/// Raises:
+///     InputError: If the text is no such TOML, with line and column.
+#[pyfunction]
+#[pyo3(signature = (text: "str", file: "str" = "<text>"))]
+pub fn system_files(
+    #[pyo3(from_py_with = given)] text: &str,
+    #[pyo3(from_py_with = given)] file: &str,
+) -> PyResult<Vec<String>> {
+    if !is_system(text) {
+        return Ok(Vec::new());
+    }
+    let read = read_system(file, text).map_err(errors::input)?;
+    Ok(read.files().into_iter().map(|file| file.name.clone()).collect())
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use linkwright::diagnostic::{Diagnosis, InputError};
-use linkwright::scenario::{Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network};
+use linkwright::scenario::{
+    Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network, read_system,
+};
 use linkwright::simulation::cluster::Cluster;
 use linkwright::system::composition::MOST_SERVERS;
 use linkwright::system::fabric::fabrics;
@@ -46,6 +48,8 @@ pub enum Origin {
     Settings(String, Files),
     /// A scenario, with its files.
     Scenario(Source, Files),
+    /// A text that describes a system alone, with the files that it names.
+    Text(String, Files),
 }
 
 impl Origin {
@@ -59,6 +63,11 @@ impl Origin {
                 let cluster = scenario.and_then(|it| it.network.build(&it.file, files));
                 cluster.map_err(|error| error.to_string())
             }
+            Self::Text(text, files) => {
+                let read = read_system(SETTINGS, text);
+                let cluster = read.and_then(|read| read.network.build(SETTINGS, files));
+                cluster.map_err(|error| error.to_string())
+            }
         }
     }
 
@@ -70,10 +79,22 @@ impl Origin {
             Self::Scenario(source, _) => {
                 Scenario::read(&source.given()).ok().map(|scenario| scenario.network)
             }
+            Self::Text(text, _) => read_system(SETTINGS, text).ok().map(|read| read.network),
         }
     }
 
-    /// The tables of a scenario that say the same; empty of a lone server.
+    /// Gives the files that its text names, with those that the text holds itself.
+    fn files(&self) -> Files {
+        let (Self::Settings(_, given) | Self::Scenario(_, given) | Self::Text(_, given)) = self
+        else {
+            return Files::new();
+        };
+        let mut files = given.clone();
+        files.extend(self.network().map(|network| network.files).unwrap_or_default());
+        files
+    }
+
+    /// The tables of a scenario that say the same, with the files that they name; empty of a lone server.
     pub fn scenario(&self) -> String {
         let mut whole = Table::new();
         match self {
@@ -89,7 +110,21 @@ impl Origin {
                 let mut settled = settled(source);
                 whole.extend(settled.remove_entry("system"));
                 whole.extend(settled.remove_entry("pcie"));
+                // What is out of order is no part of the system.
+                if let Some(Value::Table(system)) = whole.get_mut("system") {
+                    system.remove("unhealthy");
+                }
             }
+            Self::Text(text, _) => {
+                whole = read_system(SETTINGS, text).map(|read| read.settings).unwrap_or_default();
+            }
+        }
+        let named = |(name, content): (String, Vec<u8>)| {
+            Some((name, Value::String(String::from_utf8(content).ok()?)))
+        };
+        let files: Table = self.system_files().into_iter().filter_map(named).collect();
+        if !files.is_empty() {
+            whole.insert("files".to_owned(), Value::Table(files));
         }
         whole.to_string()
     }
@@ -103,7 +138,21 @@ impl Origin {
                 let mut settled = settled(source);
                 (of_system(settled.remove("system"), settled.remove_entry("pcie")), files.clone())
             }
+            Self::Text(text, _) => {
+                let read = read_system(SETTINGS, text).map(|read| read.settings);
+                let mut settled = read.unwrap_or_default();
+                let arguments = of_system(settled.remove("system"), settled.remove_entry("pcie"));
+                (arguments, self.files())
+            }
         }
+    }
+
+    /// Gives the files of the servers and of what joins them.
+    fn system_files(&self) -> Files {
+        let Some(network) = self.network() else { return Files::new() };
+        let named: Vec<&str> = network.named_files().map(|file| file.name.as_str()).collect();
+        let all = self.files().into_iter();
+        all.filter(|(name, _)| named.contains(&name.as_str())).collect()
     }
 }
 

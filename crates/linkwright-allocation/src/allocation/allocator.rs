@@ -59,6 +59,13 @@ impl Allocator {
         Ok(Self { machine: Arc::new(machine), policy, state })
     }
 
+    /// An allocator on a server whose GPUs are all free and healthy.
+    #[must_use]
+    pub fn idle(machine: PreparedMachine, policy: &'static dyn Policy) -> Self {
+        let state = ServerState::new(machine.name(), machine.graph());
+        Self { machine: Arc::new(machine), policy, state }
+    }
+
     /// The machine.
     #[must_use]
     pub fn machine(&self) -> &PreparedMachine {
@@ -96,9 +103,18 @@ impl Allocator {
         if size > gpus {
             return Err(AllocationError::JobTooLarge { job: job.to_owned(), size, gpus });
         }
-        let selection = self.policy.choose(&self.machine, request, self.state.free(), effort);
+        let selection = self.choose(request, effort);
         not_stopped(job, effort)?;
         Ok(selection)
+    }
+
+    /// What the policy would give of the free GPUs.
+    pub(super) fn choose(
+        &self,
+        request: &Request<'_>,
+        effort: &mut Effort<'_>,
+    ) -> Option<Selection> {
+        self.policy.choose(&self.machine, request, self.state.free(), effort)
     }
 
     /// Gives a job its GPUs, or `None` where too few are free.
@@ -131,6 +147,18 @@ impl Allocator {
         effort: &mut Effort<'_>,
     ) -> Result<Option<Explanation>, AllocationError> {
         let Some(selection) = self.decide(job, request, effort)? else { return Ok(None) };
+        self.explain_choice(job, request, selection, limit, effort).map(Some)
+    }
+
+    /// Explains a choice of the policy.
+    pub(super) fn explain_choice(
+        &self,
+        job: &str,
+        request: &Request<'_>,
+        selection: Selection,
+        limit: usize,
+        effort: &mut Effort<'_>,
+    ) -> Result<Explanation, AllocationError> {
         let free = self.state.free();
         let objective = self.policy.objective(request);
         let chosen = selection.chosen.gpus();
@@ -145,11 +173,12 @@ impl Allocator {
         let (decided_by, verdict) = verdict(&self.machine, free, &ranking, objective, certain);
         ranking.truncate(limit.max(1));
         let rule = self.policy.rule(request, self.machine.ties());
-        Ok(Some(Explanation { rule, decided_by, selection, ranking, certain, verdict }))
+        Ok(Explanation { rule, decided_by, selection, ranking, certain, verdict })
     }
 }
 
-fn not_stopped(job: &str, effort: &Effort<'_>) -> Result<(), AllocationError> {
+/// Refuses what was found after its caller ended the work.
+pub(super) fn not_stopped(job: &str, effort: &Effort<'_>) -> Result<(), AllocationError> {
     if effort.is_stopped() {
         return Err(AllocationError::Interrupted { job: job.to_owned() });
     }

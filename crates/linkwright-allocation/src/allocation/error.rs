@@ -26,6 +26,8 @@ pub enum AllocationError {
     PatternSize {
         /// Gives the size asked for.
         size: usize,
+        /// Gives the largest that there is.
+        most: usize,
     },
     /// An edge that is no edge of the pattern.
     PatternEdge {
@@ -85,6 +87,19 @@ pub enum AllocationError {
         /// Counts the GPUs that exist.
         gpus: usize,
     },
+    /// A job wants a number of servers that it can never have.
+    NoSuchServers {
+        /// Names the job.
+        job: String,
+        /// Counts the GPUs asked for.
+        size: usize,
+        /// Counts the servers asked for.
+        wanted: usize,
+        /// Counts those that there are.
+        servers: usize,
+        /// Counts the healthy GPUs that one server has at most.
+        most: usize,
+    },
     /// A job that holds GPUs already.
     AlreadyAllocated {
         /// Names the job.
@@ -124,9 +139,9 @@ impl Diagnose for AllocationError {
             Self::Input(error) => error.diagnosis(),
             Self::System(error) => error.diagnosis(),
             Self::UnknownPattern(error) | Self::UnknownPolicy(error) => error.diagnosis(),
-            Self::PatternSize { size } => {
+            Self::PatternSize { size, most } => {
                 Diagnosis::of(format!("a pattern of {size} GPUs cannot be placed"))
-                    .remedy("ask for 1 to 128")
+                    .remedy(format!("ask for 1 to {most}"))
             }
             Self::PatternEdge { a, b, size } => Diagnosis::of(format!(
                 "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
@@ -161,6 +176,27 @@ impl Diagnose for AllocationError {
             Self::JobTooLarge { job, size, gpus } => {
                 Diagnosis::of(format!("job `{job}` asks for {size} GPUs"))
                     .remedy(format!("the machine has {gpus}, so it can never start"))
+            }
+            Self::NoSuchServers { job, size, wanted, servers, most } => {
+                let counted = |count: usize, what: &str| {
+                    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+                };
+                let (gpus, on) = (counted(*size, "GPU"), counted(*wanted, "server"));
+                let have = if *servers == 1 { "server has" } else { "servers have" };
+                let (least, last) = (size.div_ceil(*most).max(1), (*size).min(*servers));
+                let range = match (least, last) {
+                    (1, 1) => "1 server, or for fewer GPUs".to_owned(),
+                    (least, last) if least <= last => {
+                        format!("{least} to {last} servers, or for fewer GPUs")
+                    }
+                    _ => "fewer GPUs".to_owned(),
+                };
+                Diagnosis::of(format!(
+                    "job `{}` asks for {gpus} on {on}, and the {servers} {have} at most {most} \
+                     healthy GPUs",
+                    shown(job)
+                ))
+                .remedy(format!("ask for {range}"))
             }
             Self::AlreadyAllocated { job, held } => {
                 Diagnosis::of(format!("job `{job}` holds GPUs {held} already"))

@@ -5,6 +5,7 @@ pub mod bandwidth;
 mod best_bound_first;
 mod by_edges;
 mod candidates;
+pub mod cluster;
 pub mod counters;
 pub mod edge_table;
 mod effort;

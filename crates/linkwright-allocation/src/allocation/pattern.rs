@@ -50,6 +50,17 @@ impl PatternShape {
         }
     }
 
+    /// Counts the GPUs of the largest job with a pattern of this shape: some servers' worth, and of all to all no more
+    /// than half a million edges.
+    #[must_use]
+    pub const fn most(self) -> usize {
+        match self {
+            Self::AllToAll => 1_024,
+            Self::Custom => MAX_GPUS,
+            _ => 65_536,
+        }
+    }
+
     /// Whether it stands for an all-reduce, as NCCL uses a ring, a tree, or both.
     #[must_use]
     pub const fn is_collective(self) -> bool {
@@ -86,10 +97,11 @@ impl Pattern {
     /// The named shape on `size` GPUs.
     ///
     /// # Errors
-    /// A size of zero or above [`MAX_GPUS`], or [`PatternShape::Custom`], which has edges of its own.
+    /// A size of zero or above [`PatternShape::most`], or [`PatternShape::Custom`], which has edges of its own.
     pub fn new(shape: PatternShape, size: usize) -> Result<Self, AllocationError> {
-        if size == 0 || size > MAX_GPUS {
-            return Err(AllocationError::PatternSize { size });
+        let most = shape.most();
+        if size == 0 || size > most {
+            return Err(AllocationError::PatternSize { size, most });
         }
         let chain = (1..size).map(|v| (v - 1, v));
         let ring = chain.clone().chain((size > 2).then(|| (0, size - 1)));
@@ -115,7 +127,7 @@ impl Pattern {
     /// A size of zero or above [`MAX_GPUS`], an edge to itself, or one that leaves `0..size`.
     pub fn from_edges(size: usize, edges: &[(usize, usize)]) -> Result<Self, AllocationError> {
         if size == 0 || size > MAX_GPUS {
-            return Err(AllocationError::PatternSize { size });
+            return Err(AllocationError::PatternSize { size, most: MAX_GPUS });
         }
         if let Some((a, b)) = edges.iter().find(|(a, b)| a == b || *a >= size || *b >= size) {
             return Err(AllocationError::PatternEdge { a: *a, b: *b, size });
@@ -145,7 +157,7 @@ impl Pattern {
     pub(super) fn exchanged(program: &Program) -> Result<ShareTable, AllocationError> {
         let size = program.ranks.len();
         if size == 0 || size > MAX_GPUS {
-            return Err(AllocationError::PatternSize { size });
+            return Err(AllocationError::PatternSize { size, most: MAX_GPUS });
         }
         let mut traffic = ShareTable::new(size);
         let mut join = |from: Rank, to: Rank, bytes: f64| {

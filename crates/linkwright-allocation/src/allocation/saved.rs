@@ -1,7 +1,8 @@
 //! The saved form of a server's state, and what becomes of it on a machine that lost GPUs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::AllocationError;
@@ -15,27 +16,40 @@ use crate::system::GpuGraph;
 /// The saved form. Ids are those of the whole machine, also while some of its GPUs are lost.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Saved {
+pub(super) struct Saved {
     machine: String,
-    gpus: usize,
-    fingerprint: String,
+    pub(super) gpus: usize,
+    pub(super) fingerprint: String,
     unhealthy: Vec<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lost: Vec<usize>,
     jobs: BTreeMap<String, Vec<usize>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     owners: BTreeMap<String, Owner>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    exclusive: BTreeSet<String>,
     #[serde(default, skip_serializing)]
-    wiring: Option<KeptWiring>,
+    pub(super) wiring: Option<KeptWiring>,
 }
 
-const RESTORE: &str = "restore a file that was saved, or delete it to start afresh";
-const ANOTHER: &str = "keep this machine's state in a file of its own, and both stay";
+/// Says how to mend a file that is no state.
+pub(super) const RESTORE: &str = "restore a file that was saved, or delete it to start afresh";
+/// Says what to do with the state of another machine.
+pub(super) const ANOTHER: &str = "keep this machine's state in a file of its own, and both stay";
 
 impl ServerState {
     /// The state as JSON, for [`Self::restore`].
     #[must_use]
     pub fn save(&self) -> String {
+        // Maps with text keys and numbers cannot fail to serialise.
+        let text = serde_json::to_string_pretty(&self.saved()).unwrap_or_default();
+        let wiring = serde_json::to_string(&self.wiring).unwrap_or_default();
+        // On one line, since nobody reads it.
+        format!("{},\n  \"wiring\": {wiring}\n}}\n", text.trim_end_matches("\n}"))
+    }
+
+    /// Gives what is saved of the state, but for the wiring.
+    pub(super) fn saved(&self) -> Saved {
         let whole = |gpus: &[usize]| gpus.iter().map(|gpu| self.slots[*gpu]).collect();
         let mut unhealthy: Vec<usize> = self.unhealthy.iter().map(|gpu| self.slots[gpu]).collect();
         unhealthy.extend(self.lost());
@@ -44,7 +58,7 @@ impl ServerState {
             let before = self.before_loss.get(job);
             (job.clone(), before.map_or_else(|| whole(gpus), Clone::clone))
         };
-        let saved = Saved {
+        Saved {
             machine: self.machine.clone(),
             gpus: self.slots.len(),
             fingerprint: self.fingerprint.clone(),
@@ -52,13 +66,9 @@ impl ServerState {
             lost: self.lost().to_vec(),
             jobs: self.held.iter().map(gpus_of).collect(),
             owners: self.owners.clone(),
+            exclusive: self.exclusive.clone(),
             wiring: None,
-        };
-        // Maps with text keys and numbers cannot fail to serialise.
-        let text = serde_json::to_string_pretty(&saved).unwrap_or_default();
-        let wiring = serde_json::to_string(&self.wiring).unwrap_or_default();
-        // On one line, since nobody reads it.
-        format!("{},\n  \"wiring\": {wiring}\n}}\n", text.trim_end_matches("\n}"))
+        }
     }
 
     /// The state that [`Self::save`] wrote of this machine, or of it before it lost GPUs.
@@ -78,18 +88,16 @@ impl ServerState {
         graph: &GpuGraph,
         lost: &[usize],
     ) -> Result<Self, AllocationError> {
-        let saved: Saved = serde_json::from_str(text).map_err(|error| {
-            let position = Position { line: error.line().max(1), column: error.column().max(1) };
-            let value = text.lines().nth(position.line - 1).unwrap_or_default();
-            let message = error.to_string();
-            let problem = message.split(" at line ").next().unwrap_or_default();
-            InputError::at(file, position, problem, value.trim(), RESTORE)
-        })?;
-        let refuse = |key: &str, problem: String, value: &str, remedy: &str| {
-            let place = text.find(&format!("\"{key}\"")).unwrap_or_default();
-            let position = Position::of_offset(text, place);
-            AllocationError::from(InputError::at(file, position, problem, value, remedy))
-        };
+        Self::of_saved(parsed(file, text)?, (machine, graph), lost, &refusing((file, text), 0, ""))
+    }
+
+    /// The state of what was saved; `refuse` makes an error of a key, a problem, its value and a remedy.
+    pub(super) fn of_saved(
+        saved: Saved,
+        (machine, graph): (&str, &GpuGraph),
+        lost: &[usize],
+        refuse: Refuse<'_>,
+    ) -> Result<Self, AllocationError> {
         let mut state = Self::new(machine, graph);
         if saved.machine != machine {
             let differs = differences(&saved, &state);
@@ -174,7 +182,40 @@ impl ServerState {
                 refuse("owners", format!("nobody can own these GPUs ({error})"), &job, RESTORE)
             })?;
         }
+        for job in saved.exclusive {
+            state.share_with_nobody(&job).map_err(|error| {
+                let problem = format!("nobody can have the server alone ({error})");
+                refuse("exclusive", problem, &job, RESTORE)
+            })?;
+        }
         Ok(state)
+    }
+}
+
+/// Makes an error of a key, a problem, its value and a remedy.
+pub(super) type Refuse<'a> = &'a dyn Fn(&str, String, &str, &str) -> AllocationError;
+
+/// Reads a state's JSON.
+pub(super) fn parsed<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, AllocationError> {
+    serde_json::from_str(text).map_err(|error| {
+        let position = Position { line: error.line().max(1), column: error.column().max(1) };
+        let value = text.lines().nth(position.line - 1).unwrap_or_default();
+        let message = error.to_string();
+        let problem = message.split(" at line ").next().unwrap_or_default();
+        InputError::at(file, position, problem, value.trim(), RESTORE).into()
+    })
+}
+
+/// Refuses what a text has of a key behind an offset, and says of what the problem is.
+pub(super) fn refusing<'a>(
+    (file, text): (&'a str, &'a str),
+    from: usize,
+    of: &'a str,
+) -> impl Fn(&str, String, &str, &str) -> AllocationError + 'a {
+    move |key, problem, value, remedy| {
+        let place = text[from..].find(&format!("\"{key}\"")).map_or(0, |at| from + at);
+        let position = Position::of_offset(text, place);
+        InputError::at(file, position, format!("{of}{problem}"), value, remedy).into()
     }
 }
 

@@ -5,7 +5,7 @@
 //! counters, a program or a person say.
 
 use super::error::AllocationError;
-use super::pattern::{MOST_EDGES, Pattern};
+use super::pattern::{MOST_EDGES, Pattern, PatternShape};
 
 /// The share of the edge that carries the most, in the direction in which it does.
 pub const WHOLE: u32 = 1 << 16;
@@ -180,6 +180,18 @@ impl Pattern {
             table.add(*b, *a, back);
         }
         table.pattern()
+    }
+
+    /// Gives the pattern of a part of the job: a named shape again, or the edges among the first vertices.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn on(&self, size: usize) -> Result<Self, AllocationError> {
+        match self.shape() {
+            _ if size == self.size() => Ok(self.clone()),
+            PatternShape::Custom => self.first(size),
+            shape => Self::new(shape, size),
+        }
     }
 
     /// Gives what an edge carries from its lower vertex to the other and back, of [`WHOLE`].

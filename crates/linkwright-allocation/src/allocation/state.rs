@@ -1,6 +1,6 @@
 //! Which GPUs of a live server are free, held or unhealthy, and who holds them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::error::AllocationError;
@@ -24,6 +24,8 @@ pub struct ServerState {
     /// Of each job that has lost GPUs what it held, by the ids of the whole machine.
     pub(super) before_loss: BTreeMap<String, Vec<usize>>,
     pub(super) owners: BTreeMap<String, Owner>,
+    /// The jobs that share the server with nobody.
+    pub(super) exclusive: BTreeSet<String>,
 }
 
 impl ServerState {
@@ -40,6 +42,7 @@ impl ServerState {
             held: BTreeMap::new(),
             before_loss: BTreeMap::new(),
             owners: BTreeMap::new(),
+            exclusive: BTreeSet::new(),
         }
     }
 
@@ -60,6 +63,19 @@ impl ServerState {
     pub fn free(&self) -> GpuSet {
         let held: GpuSet = self.held.values().flatten().copied().collect();
         GpuSet::first(self.gpus).without(held).without(self.unhealthy)
+    }
+
+    /// The GPUs that a job can get now, by whether it shares its server with nobody.
+    #[must_use]
+    pub fn free_for(&self, exclusive: bool) -> GpuSet {
+        let is_closed = if exclusive { !self.held.is_empty() } else { !self.exclusive.is_empty() };
+        if is_closed { GpuSet::EMPTY } else { self.free() }
+    }
+
+    /// The jobs that share the server with nobody.
+    #[must_use]
+    pub const fn exclusive(&self) -> &BTreeSet<String> {
+        &self.exclusive
     }
 
     /// The GPUs marked unhealthy, held or not.
@@ -113,6 +129,18 @@ impl ServerState {
         Ok(())
     }
 
+    /// Keeps the server from other jobs until this one releases it.
+    ///
+    /// # Errors
+    /// [`AllocationError::NotAllocated`].
+    pub fn share_with_nobody(&mut self, job: &str) -> Result<(), AllocationError> {
+        if !self.held.contains_key(job) {
+            return Err(AllocationError::NotAllocated { job: job.to_owned() });
+        }
+        self.exclusive.insert(job.to_owned());
+        Ok(())
+    }
+
     /// Records who asked for a job's GPUs.
     ///
     /// # Errors
@@ -132,6 +160,7 @@ impl ServerState {
     pub fn release(&mut self, job: &str) -> Result<Vec<usize>, AllocationError> {
         let held = self.held.remove(job);
         self.owners.remove(job);
+        self.exclusive.remove(job);
         self.before_loss.remove(job);
         held.ok_or_else(|| AllocationError::NotAllocated { job: job.to_owned() })
     }

@@ -56,6 +56,7 @@ impl Scenario {
     /// A file that is not given or that its reader refuses, iterations of a program without a
     /// loop, jobs that do not fit on the system: each with file, line and column.
     pub fn build(&self, files: &Files) -> Result<Built, InputError> {
+        let files = &*self.network.with_own(files);
         let cluster = self.network.build(&self.file, files)?;
         let (cluster, failures, told) = self.failures.build(&self.file, cluster)?;
         let (work, notes) = match &self.asked {

@@ -3,12 +3,24 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::fields::FileName;
+use super::fields::{Fields, FileName};
 use crate::diagnostic::{Diagnosis, InputError, Position};
 use crate::program::otf2::ArchiveFiles;
 
 /// The content of files, by the names that the scenario gives them.
 pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// The files that a text holds itself, in the table of their names.
+///
+/// # Errors
+/// A file that is no text.
+pub(super) fn held(table: &Fields<'_>) -> Result<Files, InputError> {
+    let content = |name: &str| match table.value(name) {
+        Some(toml::Value::String(text)) => Ok((name.to_owned(), text.into_bytes())),
+        _ => Err(table.refuse(name, "no text of a file", "write the whole file between `'''`")),
+    };
+    table.keys().map(content).collect()
+}
 
 /// The bytes of a file; `scenario` names the text that wants it.
 pub(super) fn bytes_of<'a>(

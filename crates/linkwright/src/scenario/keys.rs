@@ -30,10 +30,10 @@ fn known(path: &str, registries: &Registries) -> Vec<Cow<'static, str>> {
     let earlier = EARLIER.iter().filter(|it| it.0 == earlier).map(|it| it.1.into());
     let mut keys: Vec<Cow<'static, str>> = settings.chain(earlier).collect();
     match path {
-        SCENARIO => keys.push("compare".into()),
+        SCENARIO => keys.extend(["compare", "files"].map(Cow::Borrowed)),
         DIFFERENCE => keys.retain(|key| key != "name"),
         NETWORK_ALONE => {
-            let beside = ["seed", "protocol", "collectives", "system", "pcie"];
+            let beside = ["seed", "protocol", "collectives", "system", "pcie", "files"];
             keys.extend(beside.map(Cow::Borrowed));
         }
         _ => {}

@@ -82,7 +82,9 @@ pub use package::PackageEntry;
 pub use play::{PlayError, PlayedPrograms, PlayedScenario, Run, play};
 pub use program_job::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
 pub use programs::Programs;
-pub use read::{Asked, Given, MOST_SEEDS, Scenario, read_network};
+pub use read::{
+    Asked, Given, MOST_SEEDS, Scenario, SystemText, is_system, read_network, read_system,
+};
 pub use registries::Registries;
 pub use servers::ServerEntry;
 pub use settings::{Kind, Setting, settings};

@@ -3,11 +3,13 @@
 mod build;
 mod read;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(super) use read::{factor, keys_of_fabrics};
 
 use super::fields::FileName;
+use super::files::Files;
 use super::registries::Registries;
 use super::servers::ServerEntry;
 use super::source::Place;
@@ -89,6 +91,30 @@ pub struct NetworkSettings {
     pub registries: Registries,
     /// Where each parameter of the fabric stands that is given, and what is written, by its key.
     pub parameters: BTreeMap<String, (Place, String)>,
+    /// The files that the text holds itself, by their names there.
+    pub files: Files,
+}
+
+impl NetworkSettings {
+    /// The files that it names.
+    pub fn named_files(&self) -> impl Iterator<Item = &FileName> {
+        let fabric = match &self.fabric {
+            FabricSource::File(file) => Some(file),
+            FabricSource::Specification(_) => None,
+        };
+        let servers = self.servers.iter().filter_map(ServerEntry::file);
+        servers.chain(fabric).chain(&self.routing_table)
+    }
+
+    /// The files that were given, with those that the text holds itself.
+    pub(super) fn with_own<'a>(&self, given: &'a Files) -> Cow<'a, Files> {
+        if self.files.is_empty() {
+            return Cow::Borrowed(given);
+        }
+        let mut all = given.clone();
+        all.extend(self.files.clone());
+        Cow::Owned(all)
+    }
 }
 
 /// What the errors of building a network point at.

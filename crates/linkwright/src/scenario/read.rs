@@ -6,11 +6,10 @@ use super::failure::FailureEntries;
 use super::fields::{Fields, FileName, Placed};
 use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, SEEDS, checked, settled};
 use super::mix::Mix;
-use super::network::{FabricSource, NetworkSettings};
+use super::network::NetworkSettings;
 use super::package::PackageEntry;
 use super::programs::Programs;
 use super::registries::Registries;
-use super::servers::ServerEntry;
 use super::source::{Source, Texts};
 use super::tree::{Entry, Item, Node, Tree, parse, plain, put_over};
 use super::written::Written;
@@ -111,22 +110,18 @@ impl Scenario {
         Ok(Self { variants, reference, seeds, differences, ..written })
     }
 
-    /// The files that it names, in the order of its tables. An archive's anchor stands for all
+    /// The files that it names and does not hold itself, in the order of its tables. An archive's anchor stands for all
     /// of its files: `dir/traces.otf2` for `dir/traces.def`, `dir/traces/0.evt` and so on.
     #[must_use]
     pub fn files(&self) -> Vec<&FileName> {
-        let fabric = match &self.network.fabric {
-            FabricSource::File(file) => Some(file),
-            FabricSource::Specification(_) => None,
-        };
-        let servers = self.network.servers.iter().filter_map(ServerEntry::file);
-        let network = servers.chain(fabric).chain(&self.network.routing_table);
+        let network = self.network.named_files();
         let package = self.package.iter().filter_map(|it| it.floorplan.as_ref());
         let network = network.chain(package);
-        match &self.asked {
+        let all: Vec<&FileName> = match &self.asked {
             Asked::Mix(mix) => network.chain(mix.files()).collect(),
             Asked::Programs(programs) => network.chain(programs.files()).collect(),
-        }
+        };
+        all.into_iter().filter(|file| !self.network.files.contains_key(&file.name)).collect()
     }
 }
 
@@ -248,11 +243,67 @@ pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputErro
     let texts = Texts::new(file, text, "", &registries);
     let source = texts.source();
     let mut network = checked(source, NETWORK_ALONE, parse(source, false)?)?;
-    let beside = ["seed", "protocol", "collectives", "system", "pcie"];
+    let beside = ["seed", "protocol", "collectives", "system", "pcie", "files"];
     let mut tree: Tree =
         beside.into_iter().filter_map(|key| Some((key.to_owned(), network.remove(key)?))).collect();
     let node = Node { span: 0..0, item: Item::Table(network) };
     tree.insert("network".to_owned(), Entry { key: 0..0, node });
     let tree = settled(source, tree)?;
     NetworkSettings::read(&Fields::new(source, 0..0, &tree))
+}
+
+/// What a text that describes a system alone says: the tables of a scenario without its jobs.
+#[derive(Debug, Clone)]
+pub struct SystemText {
+    /// The servers, and what joins them.
+    pub network: NetworkSettings,
+    /// Its keys as they are settled, but for the files that it holds.
+    pub settings: toml::Table,
+}
+
+/// The tables that describe a system.
+const OF_SYSTEM: [&str; 6] = ["name", "system", "network", "machine", "pcie", "files"];
+
+/// Whether a text begins with a table that describes a system, and so no lone server's.
+#[must_use]
+pub fn is_system(text: &str) -> bool {
+    let first = text.lines().map(str::trim_start).find(|line| line.starts_with('['));
+    let name = first.map(|line| line.trim_start_matches('[').trim_start());
+    name.is_some_and(|name| {
+        let end = name.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(0);
+        OF_SYSTEM.contains(&&name[..end])
+    })
+}
+
+/// Reads a system from the tables of a scenario that describe one.
+///
+/// # Errors
+/// Text that is no such TOML, unknown keys, values out of range, jobs and whatever else is no part of a system: each
+/// with line and column.
+pub fn read_system(file: &str, text: &str) -> Result<SystemText, InputError> {
+    let registries = Registries::default();
+    let texts = Texts::new(file, text, "", &registries);
+    let source = texts.source();
+    let mut tree = settled(source, checked(source, SCENARIO, parse(source, false)?)?)?;
+    if let Some((_, entry)) = tree.iter().find(|(key, _)| !OF_SYSTEM.contains(&key.as_str())) {
+        let remedy = "remove it; `linkwright run` plays scenarios";
+        return Err(source.refuse(&entry.key, "this is no part of a machine", remedy));
+    }
+    let unhealthy = tree.get("system").and_then(|it| it.node.as_tree()?.get("unhealthy"));
+    if let Some(entry) = unhealthy {
+        let remedy = "remove it; `linkwright state mark-unhealthy` keeps GPUs from jobs";
+        return Err(source.refuse(&entry.key, "this is no part of a machine", remedy));
+    }
+    let network = NetworkSettings::read(&Fields::new(source, 0..0, &tree))?;
+    tree.remove("files");
+    Ok(SystemText { network, settings: plain(&tree) })
+}
+
+impl SystemText {
+    /// The files that it names and does not hold itself.
+    #[must_use]
+    pub fn files(&self) -> Vec<&FileName> {
+        let all = self.network.named_files();
+        all.filter(|file| !self.network.files.contains_key(&file.name)).collect()
+    }
 }

@@ -42,19 +42,6 @@ pub enum SimulationError {
         /// The healthy GPUs of one server at most.
         gpus: usize,
     },
-    /// A job wants a number of servers that it can never have.
-    NoSuchServers {
-        /// Names the job.
-        job: String,
-        /// Counts the GPUs asked for.
-        size: usize,
-        /// Counts the servers asked for.
-        wanted: usize,
-        /// Counts those that there are.
-        servers: usize,
-        /// Counts the healthy GPUs that one server has at most.
-        most: usize,
-    },
     /// A job trains what its GPUs cannot train.
     TrainingOf {
         /// Names the job.
@@ -219,16 +206,6 @@ impl Diagnose for SimulationError {
                 shown(job)
             ))
             .remedy("let it be played, since the formula knows nothing of links between servers"),
-            Self::NoSuchServers { job, size, wanted, servers, most } => Diagnosis::of(format!(
-                "job `{}` asks for {size} GPUs on {wanted} servers, and the {servers} servers have at most {most} \
-                 healthy GPUs",
-                shown(job)
-            ))
-            .remedy(format!(
-                "ask for {} to {} servers, or for fewer GPUs",
-                size.div_ceil(*most).max(1),
-                size.min(servers)
-            )),
             Self::TrainingOf { job, network, error } => {
                 let Diagnosis { problem, remedy } = error.diagnosis();
                 let problem = format!("job `{}`, which trains `{network}`: {problem}", shown(job));

@@ -188,8 +188,7 @@ impl Job {
     /// More GPUs than a pattern has.
     pub fn pattern_on(&self, size: usize) -> Result<Pattern, AllocationError> {
         match &self.edges {
-            Some(edges) if size == edges.size() => Ok(Pattern::clone(edges)),
-            Some(edges) => edges.first(size),
+            Some(edges) => edges.on(size),
             None => Pattern::new(self.pattern, size),
         }
     }

@@ -97,7 +97,7 @@ fn allocation_error() -> String {
     told(&[
         &AllocationError::UnknownPattern(PatternShape::unknown("x")),
         &AllocationError::UnknownPolicy(policy("x").err().unwrap()),
-        &AllocationError::PatternSize { size: 3 },
+        &AllocationError::PatternSize { size: 3, most: 128 },
         &AllocationError::PatternEdge { a: 3, b: 3, size: 3 },
         &AllocationError::EdgeText { word: "x".to_owned() },
         &AllocationError::TooManyEdges,

@@ -21,6 +21,7 @@ impl NetworkSettings {
     /// A file that is not given or that its reader refuses, a factor that no bandwidth can be
     /// multiplied by, a routing for another network.
     pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
+        let files = &*self.with_own(files);
         let at =
             |place: Place, error: Diagnosis, remedy: &str| place.refuse_as(file, error, "", remedy);
         let listed = servers::build(&self.servers, file, files, &self.registries)?;

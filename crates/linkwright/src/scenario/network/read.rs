@@ -16,6 +16,7 @@ use crate::program::CollectiveKind;
 use crate::runtime::MpiProtocol;
 use crate::scenario::demand::is_day;
 use crate::scenario::fields::{Fields, deadline};
+use crate::scenario::files::held;
 use crate::scenario::servers;
 use crate::scenario::settings::{Setting, SettingGroup, grouped};
 use crate::simulation::PlannedBy;
@@ -292,6 +293,7 @@ impl NetworkSettings {
             collectives: collectives(scenario, &scenario.table("collectives")?)?,
             registries: source.registries.clone(),
             parameters,
+            files: held(&scenario.table("files")?)?,
             places: NetworkPlaces {
                 table: source.place(&network.span),
                 routing: network.place("routing"),

@@ -8,12 +8,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::allocation::cluster::leaves;
 use crate::allocation::{Effort, GpuSet, Objective, PatternShape};
 use crate::engine::{Hook, Progress};
 use crate::simulation::day::SharedSystem;
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
-use crate::simulation::queue::{JobPlace, leaves};
+use crate::simulation::queue::JobPlace;
 use crate::system::System;
 use crate::units::Picoseconds;
 

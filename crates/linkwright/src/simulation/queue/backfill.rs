@@ -73,14 +73,15 @@ impl Queue<'_> {
             return (self.all_free(wanted), Reserved::Gpus(wanted.to_vec()), 0);
         }
         let (needed, all) = (self.jobs[job].gpus as usize, 0..self.servers.len());
-        let wanted = self.wanted_servers(job);
-        if wanted.is_none() && self.may_split(job) {
+        let ask = self.ask(job);
+        let wanted = self.rules.wanted_servers(ask);
+        if wanted.is_none() && self.rules.may_split(ask) {
             let all: Vec<usize> = all.collect();
             let (time, spare) = self.reservation_on(&all, needed);
             return (time, Reserved::Servers(all), spare);
         }
         let servers = wanted.unwrap_or(1);
-        let is_exclusive = self.is_exclusive(job);
+        let is_exclusive = self.rules.is_exclusive(ask);
         let on = all.map(|server| {
             if is_exclusive {
                 return (self.all_free_on(server), server, 0);

@@ -17,7 +17,7 @@ impl Queue<'_> {
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Bandwidth, SimulationError> {
         let mut whole = 0;
-        for size in best_parts(self.jobs[job].gpus as usize, &self.rooms) {
+        for size in best_parts(self.jobs[job].gpus as usize, self.rules.rooms()) {
             whole += self.ideal_of_part((job, size), scheduler)?.0;
         }
         Ok(Bandwidth(whole))

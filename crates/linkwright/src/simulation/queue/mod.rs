@@ -15,10 +15,7 @@ pub mod formula;
 mod ideal;
 mod named;
 mod record;
-mod servers;
-mod shares;
 
-use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,13 +24,12 @@ use serde::{Deserialize, Serialize};
 use self::ideal::best_parts;
 use self::named::NamedGpus;
 pub use self::record::{EarlierTry, JobRecord, Part, gpus_of};
-pub use self::servers::ServerChoice;
-pub(super) use self::shares::leaves;
-use self::shares::{shared_out, shares};
 use super::error::SimulationError;
 use super::failures::{State, States};
 use super::job::Job;
 use crate::allocation::bandwidth::published;
+pub use crate::allocation::cluster::ServerChoice;
+use crate::allocation::cluster::{Ask, ServerRules, leaves};
 use crate::allocation::{
     BandwidthModel, ChosenPolicy, Effort, Pattern, PatternShape, Policy, PreparedMachine, Request,
     Selection, ServerState,
@@ -41,7 +37,7 @@ use crate::allocation::{
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
 use crate::system::System;
-use crate::system::fabric::{Fabric, SwitchId};
+use crate::system::fabric::Fabric;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// In which order waiting jobs start.
@@ -153,7 +149,7 @@ pub(super) struct Queue<'a> {
     policy: &'a dyn Policy,
     /// Of every shape and size that a job may have within a server.
     patterns: BTreeMap<PatternKey, Pattern>,
-    choice: ServerChoice,
+    rules: ServerRules,
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
@@ -161,19 +157,15 @@ pub(super) struct Queue<'a> {
     ideal: BTreeMap<PatternKey, Bandwidth>,
     finished: u64,
     ends: Ends,
-    /// Counts the healthy GPUs of each server, the most first.
-    rooms: Vec<usize>,
     /// What the narrowest of the servers can send to others, as an estimate of what jobs of several have.
     between: Bandwidth,
     /// Holds the GPUs of jobs that name theirs.
     named: NamedGpus,
-    /// Names the leaf of the fabric that each server is on.
-    leaves: Vec<Option<SwitchId>>,
     /// Lets one job run at a time.
     is_alone: bool,
     /// Counts the jobs that run.
     running: usize,
-    /// Names the servers that reach no others.
+    /// Names the servers that reach no others all day.
     cut_off: BTreeSet<usize>,
 }
 
@@ -201,7 +193,8 @@ impl<'a> Queue<'a> {
                 entry.insert(jobs[job].pattern_on(size)?);
             }
         }
-        Ok(Self { between: between(system), named, leaves: leaves(system), ..queue })
+        let rules = queue.rules.with_leaves(leaves(system));
+        Ok(Self { between: between(system), named, rules, ..queue })
     }
 
     /// No job has arrived yet on servers, each with its machine.
@@ -219,10 +212,9 @@ impl<'a> Queue<'a> {
             servers[*server].1.mark_unhealthy(*gpu)?;
         }
         let healthy = servers.iter().map(|(_, state)| state.free().len());
-        let mut rooms: Vec<usize> = healthy.collect();
-        rooms.sort_unstable_by_key(|room| Reverse(*room));
-        let (largest, all) = (rooms.first().copied().unwrap_or(0), rooms.iter().sum::<usize>());
-        let leaves = vec![None; servers.len()];
+        let mut rules = ServerRules::new(choice, healthy, ends == Ends::Played);
+        rules.cut_off(cut_off.clone());
+        let (largest, all) = (rules.largest(), rules.rooms().iter().sum::<usize>());
         let mut patterns = BTreeMap::new();
         let mut names = BTreeSet::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -238,28 +230,14 @@ impl<'a> Queue<'a> {
                 let job = job.name.clone();
                 return Err(SimulationError::JobOfServers { job, size, gpus: largest });
             }
-            let wanted = wanted_servers(job, choice, &rooms);
-            if let Some(wanted) = wanted.filter(|wanted| *wanted > 1) {
-                let (servers, most) = (servers.len(), largest);
-                if wanted > size || !have_room(&rooms, size, wanted) {
-                    let job = job.name.clone();
-                    return Err(SimulationError::NoSuchServers {
-                        job,
-                        size,
-                        wanted,
-                        servers,
-                        most,
-                    });
-                }
-                if ends != Ends::Played {
-                    let job = job.name.clone();
-                    return Err(SimulationError::JobOfServers { job, size, gpus: largest });
-                }
+            let ask = ask(job);
+            rules.check(&job.name, ask)?;
+            let is_of_servers = rules.wanted_servers(ask).is_some_and(|wanted| wanted > 1);
+            if is_of_servers && ends != Ends::Played {
+                let job = job.name.clone();
+                return Err(SimulationError::JobOfServers { job, size, gpus: largest });
             }
-            let is_split = size > largest || choice.may_split() && ends == Ends::Played;
-            let of_parts = if is_split { 1 } else { size }..=size.min(largest);
-            let of_shares = wanted.into_iter().flat_map(|wanted| shares(size, wanted));
-            for size in of_parts.chain(of_shares).chain(best_parts(size, &rooms)) {
+            for size in rules.parts(ask).chain(best_parts(size, rules.rooms())) {
                 if let Entry::Vacant(entry) = patterns.entry(pattern_key(jobs, index, size)) {
                     entry.insert(job.pattern_on(size)?);
                 }
@@ -270,17 +248,15 @@ impl<'a> Queue<'a> {
             jobs,
             policy,
             patterns,
-            choice,
+            rules,
             discipline,
             waiting: VecDeque::new(),
             records: vec![None; jobs.len()],
             ideal: BTreeMap::new(),
             finished: 0,
             ends,
-            rooms,
             between: Bandwidth(0),
             named: NamedGpus::default(),
-            leaves,
             is_alone: alone.is_some(),
             running: 0,
             cut_off: cut_off.clone(),
@@ -331,8 +307,7 @@ impl<'a> Queue<'a> {
         for (server, gpu) in are.gpus.difference(&were.gpus) {
             self.servers[*server].1.mark_unhealthy(*gpu)?;
         }
-        self.cut_off.retain(|server| !were.cut_off.contains(server));
-        self.cut_off.extend(&are.cut_off);
+        self.rules.cut_off(self.cut_off.union(&are.cut_off).copied().collect());
         Ok(())
     }
 
@@ -396,39 +371,10 @@ impl<'a> Queue<'a> {
         if let Some(wanted) = self.named.get(job) {
             return Ok(named::choice(wanted, &self.servers, |size| self.pattern(job, size)));
         }
-        let size = self.jobs[job].gpus as usize;
-        if let Some(wanted) = self.wanted_servers(job) {
-            let free = self.free_to_join(job, wanted > 1);
-            let shares = shared_out(free, &self.leaves, size, wanted);
-            return self.choose_shares(job, shares, scheduler);
-        }
-        for server in self.choice.order(self.free_for(job), size) {
-            if let Some(selection) = self.select(job, server, size, scheduler)? {
-                return Ok(Some(Choice { parts: vec![(server, selection)] }));
-            }
-        }
-        if !self.may_split(job) {
-            return Ok(None);
-        }
-        let shares = self.choice.split(self.free_to_join(job, true), &self.leaves, size);
-        self.choose_shares(job, shares, scheduler)
-    }
-
-    /// Lets the policy choose the job's GPUs in each of these servers.
-    fn choose_shares<E>(
-        &self,
-        job: usize,
-        shares: Vec<(usize, usize)>,
-        scheduler: &mut impl Scheduler<E>,
-    ) -> Result<Option<Choice>, SimulationError> {
-        let mut parts = Vec::new();
-        for (server, size) in shares {
-            let Some(selection) = self.select(job, server, size, scheduler)? else {
-                return Ok(None);
-            };
-            parts.push((server, selection));
-        }
-        Ok((!parts.is_empty()).then_some(Choice { parts }))
+        let free: Vec<usize> = self.free_for(job).collect();
+        let select = |server, size| self.select(job, server, size, scheduler);
+        let parts = self.rules.choose(self.ask(job), &free, select)?;
+        Ok(parts.map(|parts| Choice { parts }))
     }
 
     /// Gives the pattern of a job on a number of its GPUs.
@@ -455,48 +401,15 @@ impl<'a> Queue<'a> {
         within.into_iter().chain(between).min_by(f64::total_cmp)
     }
 
-    /// Whether a job may have GPUs of several servers.
-    fn may_split(&self, job: usize) -> bool {
-        let is_larger = self.jobs[job].gpus as usize > self.largest();
-        self.ends == Ends::Played && (is_larger || self.choice.may_split())
-    }
-
-    /// Counts the servers that a job wants even shares on; None where it takes what it gets.
-    fn wanted_servers(&self, job: usize) -> Option<usize> {
-        wanted_servers(&self.jobs[job], self.choice, &self.rooms)
-    }
-
-    /// Counts the healthy GPUs of the server that has the most.
-    fn largest(&self) -> usize {
-        self.rooms.first().copied().unwrap_or(0)
-    }
-
-    /// Whether a job shares its servers with nobody.
-    fn is_exclusive(&self, job: usize) -> bool {
-        let is_whole = self.choice == ServerChoice::Whole;
-        self.jobs[job].exclusive || is_whole && self.jobs[job].gpus as usize >= self.largest()
+    /// What a job asks for of the servers.
+    fn ask(&self, job: usize) -> Ask {
+        ask(&self.jobs[job])
     }
 
     /// Counts the GPUs of each server that a job may have.
     fn free_for(&self, job: usize) -> impl Iterator<Item = usize> {
-        let is_exclusive = self.is_exclusive(job);
-        self.servers.iter().map(move |(_, state)| {
-            let mut holders = state.held().keys().filter_map(|key| key.parse().ok());
-            let is_closed = if is_exclusive {
-                holders.next().is_some()
-            } else {
-                holders.next().is_some_and(|holder| self.is_exclusive(holder))
-            };
-            if is_closed { 0 } else { state.free().len() }
-        })
-    }
-
-    /// Counts the GPUs of each server that a job may have beside those of others, if it joins several.
-    fn free_to_join(&self, job: usize, joins: bool) -> impl Iterator<Item = usize> {
-        let is_out = move |server: &usize| joins && self.cut_off.contains(server);
-        self.free_for(job)
-            .enumerate()
-            .map(move |(server, free)| if is_out(&server) { 0 } else { free })
+        let is_exclusive = self.rules.is_exclusive(self.ask(job));
+        self.servers.iter().map(move |(_, state)| state.free_for(is_exclusive).len())
     }
 
     /// So many GPUs of a server for a job, by the policy. The hook is asked after every decision, since a long
@@ -601,9 +514,14 @@ impl<'a> Queue<'a> {
         let sound_bandwidth = self.sound_bandwidth_of(job, &choice);
         let ideal = self.ideal(job, scheduler)?;
         let (mut candidates, mut optimal) = (1_u64, true);
+        let is_exclusive = self.rules.is_exclusive(self.ask(job));
         let mut parts = Vec::with_capacity(choice.parts.len());
         for (server, selection) in choice.parts {
-            self.servers[server].1.allocate(&key(job), &selection.chosen.placement)?;
+            let state = &mut self.servers[server].1;
+            state.allocate(&key(job), &selection.chosen.placement)?;
+            if is_exclusive {
+                state.share_with_nobody(&key(job))?;
+            }
             candidates = candidates.saturating_mul(selection.candidates);
             optimal &= selection.optimal;
             parts.push(Part { server: server as u32, chosen: selection.chosen });
@@ -629,19 +547,10 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Counts the servers that a job wants even shares on. `rooms` has the GPUs of each server, the most first.
-fn wanted_servers(job: &Job, choice: ServerChoice, rooms: &[usize]) -> Option<usize> {
-    let size = job.gpus as usize;
-    let is_whole = choice == ServerChoice::Whole && size >= rooms.first().copied().unwrap_or(0);
-    let own = job.servers_wanted.map(|wanted| wanted as usize);
-    // Where servers are unlike, more of them may be needed than their GPUs would do for.
-    let fewest = || (1..=rooms.len()).find(|count| have_room(rooms, size, *count));
-    own.or_else(|| is_whole.then(|| fewest().unwrap_or(rooms.len() + 1)))
-}
-
-/// Tells whether `servers` of the servers have room for an even share of a job's GPUs each.
-fn have_room(rooms: &[usize], gpus: usize, servers: usize) -> bool {
-    servers > 0 && rooms.get(servers - 1).is_some_and(|room| *room >= gpus.div_ceil(servers))
+/// What a job asks for of the servers.
+fn ask(job: &Job) -> Ask {
+    let servers = job.servers_wanted.map(|wanted| wanted as usize);
+    Ask { gpus: job.gpus as usize, servers, exclusive: job.exclusive }
 }
 
 /// What the narrowest of a system's servers can send to others.

@@ -7,13 +7,15 @@ use crate::system::System;
 use crate::system::fabric::SwitchId;
 
 /// Gives even shares of a job's GPUs on a number of servers, the largest first.
-pub(super) fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize> {
+#[must_use]
+pub fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize> {
     let (each, more) = (gpus / servers, gpus % servers);
     (0..servers).map(move |at| each + usize::from(at < more))
 }
 
 /// Gives the leaf that each server's first interface is on; None for all where there is no fabric.
-pub(in crate::simulation) fn leaves(system: &System) -> Vec<Option<SwitchId>> {
+#[must_use]
+pub fn leaves(system: &System) -> Vec<Option<SwitchId>> {
     let Some(fabric) = system.fabric() else { return vec![None; system.servers() as usize] };
     let leaf = |server: u32| {
         let has_interface = !system.kind_of(server).nics().is_empty();

@@ -1,0 +1,378 @@
+//! Decisions on live servers: machines, a policy, a choice of servers, and the state of each.
+
+use std::collections::BTreeMap;
+
+use super::rules::{Ask, ServerRules};
+use super::servers::ServerChoice;
+use super::shares::leaves;
+use crate::allocation::allocator::{Allocator, not_stopped};
+use crate::allocation::effort::Effort;
+use crate::allocation::error::AllocationError;
+use crate::allocation::owner::{Ended, Owner};
+use crate::allocation::pattern::Pattern;
+use crate::allocation::policy::{Policy, Request};
+use crate::allocation::prepared::PreparedMachine;
+use crate::allocation::selection::Selection;
+use crate::allocation::state::ServerState;
+use crate::system::System;
+use crate::system::fabric::SwitchId;
+
+/// What a job asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterRequest<'a> {
+    /// Which of its GPUs talk to which. On several servers those of each have the same shape.
+    pub pattern: &'a Pattern,
+    /// Whether its run time depends on bandwidth, as its owner says.
+    pub sensitive: bool,
+    /// Counts the servers that it wants even shares on; None where it takes what the choice gives.
+    pub servers: Option<usize>,
+    /// Whether it shares its servers with nobody.
+    pub exclusive: bool,
+}
+
+impl ClusterRequest<'_> {
+    fn ask(&self) -> Ask {
+        Ask { gpus: self.pattern.size(), servers: self.servers, exclusive: self.exclusive }
+    }
+}
+
+/// GPUs of one server, by their ids there.
+pub type Part = (usize, Vec<usize>);
+
+/// The servers of a system, ready for decisions.
+pub struct Servers<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// A machine for each kind of server.
+    pub machines: Vec<PreparedMachine>,
+    /// Who gets which GPUs of a server.
+    pub policy: &'static dyn Policy,
+    /// Which servers a job gets.
+    pub choice: ServerChoice,
+}
+
+/// Gives jobs their GPUs on the servers of a system, and keeps the state of each.
+///
+/// A server that stands alone is a cluster of one. GPUs are counted through the first server, then the second, as in a
+/// [`System`]. A clone shares the machines and has states of its own.
+#[derive(Clone)]
+pub struct ClusterAllocator {
+    pub(super) name: String,
+    pub(super) servers: Vec<Allocator>,
+    leaves: Vec<Option<SwitchId>>,
+    choice: ServerChoice,
+    /// Whether servers are on a fabric, so that jobs may span several.
+    pub(super) is_fabric: bool,
+}
+
+impl ClusterAllocator {
+    /// Makes an allocator of idle servers.
+    ///
+    /// # Panics
+    /// Where the system has another number of kinds of servers than there are machines.
+    #[must_use]
+    pub fn new(servers: Servers<'_>) -> Self {
+        let Servers { system, machines, policy, choice } = servers;
+        let kinds: Vec<Allocator> =
+            machines.into_iter().map(|machine| Allocator::idle(machine, policy)).collect();
+        let of = |server: u32| kinds[system.kind_index_of(server)].clone();
+        Self {
+            name: system.name().to_owned(),
+            servers: (0..system.servers()).map(of).collect(),
+            leaves: leaves(system),
+            choice,
+            is_fabric: system.fabric().is_some(),
+        }
+    }
+
+    /// The system's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The servers: the machine and the state of each.
+    #[must_use]
+    pub fn servers(&self) -> &[Allocator] {
+        &self.servers
+    }
+
+    /// Whether the servers are on a fabric; else one stands alone.
+    #[must_use]
+    pub const fn is_on_fabric(&self) -> bool {
+        self.is_fabric
+    }
+
+    /// The choice of servers.
+    #[must_use]
+    pub const fn choice(&self) -> ServerChoice {
+        self.choice
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &'static dyn Policy {
+        self.servers[0].policy()
+    }
+
+    /// Counts the GPUs of all servers.
+    #[must_use]
+    pub fn gpu_count(&self) -> usize {
+        self.servers.iter().map(|server| server.machine().gpu_count()).sum()
+    }
+
+    /// Gives the number in the system of each server's first GPU.
+    #[must_use]
+    pub fn first_gpus(&self) -> Vec<usize> {
+        let mut next = 0;
+        let first = |server: &Allocator| {
+            next += server.machine().gpu_count();
+            next - server.machine().gpu_count()
+        };
+        self.servers.iter().map(first).collect()
+    }
+
+    /// Numbers GPUs of servers as the system does.
+    #[must_use]
+    pub fn in_system(&self, parts: &[Part]) -> Vec<usize> {
+        let first = self.first_gpus();
+        let of = |(server, gpus): &Part| {
+            let first = first[*server];
+            gpus.iter().map(move |gpu| first + gpu).collect::<Vec<_>>()
+        };
+        parts.iter().flat_map(of).collect()
+    }
+
+    /// The GPUs that a job can get now, by their numbers in the system.
+    #[must_use]
+    pub fn free(&self) -> Vec<usize> {
+        self.each(|state| state.free().iter().collect())
+    }
+
+    /// The GPUs marked unhealthy, held or not, by their numbers in the system.
+    #[must_use]
+    pub fn unhealthy(&self) -> Vec<usize> {
+        self.each(|state| state.unhealthy().iter().collect())
+    }
+
+    fn each(&self, gpus: impl Fn(&ServerState) -> Vec<usize>) -> Vec<usize> {
+        let parts: Vec<Part> =
+            self.servers.iter().map(|server| gpus(server.state())).enumerate().collect();
+        self.in_system(&parts)
+    }
+
+    /// The GPUs that the servers have lost, by their numbers before they did.
+    #[must_use]
+    pub fn lost(&self) -> Vec<usize> {
+        self.before_loss(ServerState::lost)
+    }
+
+    /// The number of each GPU before the servers lost any.
+    #[must_use]
+    pub fn ids_before_loss(&self) -> Vec<usize> {
+        self.before_loss(ServerState::ids_before_loss)
+    }
+
+    fn before_loss(&self, gpus: impl Fn(&ServerState) -> &[usize]) -> Vec<usize> {
+        let mut first = 0;
+        let of = |server: &Allocator| {
+            let (state, from) = (server.state(), first);
+            first += state.gpu_count() + state.lost().len();
+            gpus(state).iter().map(|gpu| from + gpu).collect::<Vec<_>>()
+        };
+        self.servers.iter().flat_map(of).collect()
+    }
+
+    /// The server of a GPU of the system, and its id there.
+    ///
+    /// # Errors
+    /// [`AllocationError::UnknownGpu`].
+    pub fn place(&self, gpu: usize) -> Result<(usize, usize), AllocationError> {
+        let mut left = gpu;
+        for (server, allocator) in self.servers.iter().enumerate() {
+            let count = allocator.machine().gpu_count();
+            if left < count {
+                return Ok((server, left));
+            }
+            left -= count;
+        }
+        Err(AllocationError::UnknownGpu { gpu, gpus: self.gpu_count() })
+    }
+
+    /// Gives each job's GPUs of its servers, in their order, but for those that are lost.
+    #[must_use]
+    pub fn held(&self) -> BTreeMap<&str, Vec<Part>> {
+        let mut all: BTreeMap<&str, Vec<Part>> = BTreeMap::new();
+        for (server, allocator) in self.servers.iter().enumerate() {
+            for (job, gpus) in allocator.state().held() {
+                all.entry(job).or_default().push((server, gpus.clone()));
+            }
+        }
+        all
+    }
+
+    /// Who asked for each job's GPUs, where that is known.
+    #[must_use]
+    pub fn owners(&self) -> BTreeMap<&str, &Owner> {
+        let all = self.servers.iter().flat_map(|server| server.state().owners());
+        all.map(|(job, owner)| (job.as_str(), owner)).collect()
+    }
+
+    /// What a job would get now of each server, or `None` where it has to wait.
+    ///
+    /// # Errors
+    /// A job larger than the system, one that wants servers that it can never have, or an effort that was stopped.
+    pub fn decide(
+        &self,
+        job: &str,
+        request: &ClusterRequest<'_>,
+        effort: &mut Effort<'_>,
+    ) -> Result<Option<Vec<(usize, Selection)>>, AllocationError> {
+        let ask = request.ask();
+        let (size, gpus) = (ask.gpus, self.gpu_count());
+        if size > gpus {
+            return Err(AllocationError::JobTooLarge { job: job.to_owned(), size, gpus });
+        }
+        // What can never be is an error; what unhealthy GPUs keep from being waits for them.
+        self.rules(|server| server.machine().gpu_count()).check(job, ask)?;
+        let rules = self.healthy_rules();
+        let mut patterns: BTreeMap<usize, Pattern> = BTreeMap::new();
+        rules.choose(ask, &self.free_for(&rules, ask), |server, size| {
+            if !patterns.contains_key(&size) {
+                patterns.insert(size, request.pattern.on(size)?);
+            }
+            let part = Request { pattern: &patterns[&size], sensitive: request.sensitive };
+            // Each server's decision may take a whole effort.
+            effort.renew();
+            let chosen = self.servers[server].choose(&part, effort);
+            not_stopped(job, effort)?;
+            Ok(chosen)
+        })
+    }
+
+    /// Gives a job its GPUs, or `None` where it has to wait.
+    ///
+    /// # Errors
+    /// Those of [`Self::decide`], and a job that holds GPUs already.
+    pub fn allocate(
+        &mut self,
+        job: &str,
+        request: &ClusterRequest<'_>,
+        effort: &mut Effort<'_>,
+    ) -> Result<Option<Vec<(usize, Selection)>>, AllocationError> {
+        let chosen = self.decide(job, request, effort)?;
+        self.refuse_holder(job)?;
+        let Some(parts) = chosen else { return Ok(None) };
+        let is_exclusive = self.healthy_rules().is_exclusive(request.ask());
+        for (server, selection) in &parts {
+            let state = self.servers[*server].state_mut();
+            state.allocate(job, &selection.chosen.placement)?;
+            if is_exclusive {
+                state.share_with_nobody(job)?;
+            }
+        }
+        Ok(Some(parts))
+    }
+
+    /// Records who asked for a job's GPUs.
+    ///
+    /// # Errors
+    /// [`AllocationError::NotAllocated`].
+    pub fn own(&mut self, job: &str, owner: &Owner) -> Result<(), AllocationError> {
+        self.of_job(job, |state| state.own(job, owner.clone()))
+    }
+
+    /// Takes a job's GPUs back and returns them.
+    ///
+    /// # Errors
+    /// [`AllocationError::NotAllocated`] where it holds none: released before, or unknown.
+    pub fn release(&mut self, job: &str) -> Result<Vec<Part>, AllocationError> {
+        let mut parts = Vec::new();
+        for (server, allocator) in self.servers.iter_mut().enumerate() {
+            if let Ok(gpus) = allocator.state_mut().release(job) {
+                parts.push((server, gpus));
+            }
+        }
+        if parts.is_empty() {
+            return Err(AllocationError::NotAllocated { job: job.to_owned() });
+        }
+        Ok(parts)
+    }
+
+    /// Takes the GPUs of all jobs back that have ended, and returns these jobs with what each held.
+    pub fn reconcile(&mut self, ended: Ended<'_>) -> BTreeMap<String, Vec<Part>> {
+        let mut all: BTreeMap<String, Vec<Part>> = BTreeMap::new();
+        for (server, allocator) in self.servers.iter_mut().enumerate() {
+            for (job, gpus) in allocator.state_mut().reconcile(ended) {
+                all.entry(job).or_default().push((server, gpus));
+            }
+        }
+        all
+    }
+
+    /// Keeps a GPU of the system from new jobs; a job that holds it goes on.
+    ///
+    /// # Errors
+    /// [`AllocationError::UnknownGpu`].
+    pub fn mark_unhealthy(&mut self, gpu: usize) -> Result<(), AllocationError> {
+        let (server, index) = self.place(gpu)?;
+        self.servers[server].state_mut().mark_unhealthy(index)
+    }
+
+    /// Lets a GPU of the system be given out again.
+    ///
+    /// # Errors
+    /// [`AllocationError::UnknownGpu`].
+    pub fn mark_healthy(&mut self, gpu: usize) -> Result<(), AllocationError> {
+        let (server, index) = self.place(gpu)?;
+        self.servers[server].state_mut().mark_healthy(index)
+    }
+
+    /// The rules for servers with the GPUs that are healthy now.
+    pub(super) fn healthy_rules(&self) -> ServerRules {
+        self.rules(|server| server.machine().gpu_count() - server.state().unhealthy().len())
+    }
+
+    fn rules(&self, healthy: impl Fn(&Allocator) -> usize) -> ServerRules {
+        let healthy = self.servers.iter().map(healthy);
+        ServerRules::new(self.choice, healthy, self.is_fabric).with_leaves(self.leaves.clone())
+    }
+
+    /// Counts the GPUs of each server that a job may have.
+    pub(super) fn free_for(&self, rules: &ServerRules, ask: Ask) -> Vec<usize> {
+        let exclusive = rules.is_exclusive(ask);
+        self.servers.iter().map(|server| server.state().free_for(exclusive).len()).collect()
+    }
+
+    fn refuse_holder(&self, job: &str) -> Result<(), AllocationError> {
+        let held = self.held();
+        let Some(parts) = held.get(job) else { return Ok(()) };
+        let gpus: Vec<String> = self.in_system(parts).iter().map(usize::to_string).collect();
+        Err(AllocationError::AlreadyAllocated { job: job.to_owned(), held: gpus.join(",") })
+    }
+
+    /// Changes the state of every server on which a job has GPUs.
+    fn of_job(
+        &mut self,
+        job: &str,
+        mut change: impl FnMut(&mut ServerState) -> Result<(), AllocationError>,
+    ) -> Result<(), AllocationError> {
+        let mut is_held = false;
+        for allocator in &mut self.servers {
+            if allocator.state().held().contains_key(job) {
+                is_held = true;
+                change(allocator.state_mut())?;
+            }
+        }
+        if is_held { Ok(()) } else { Err(AllocationError::NotAllocated { job: job.to_owned() }) }
+    }
+}
+
+/// Compares what changes: the states of the servers.
+impl PartialEq for ClusterAllocator {
+    fn eq(&self, other: &Self) -> bool {
+        let states =
+            |it: &Self| it.servers.iter().map(|server| server.state().clone()).collect::<Vec<_>>();
+        states(self) == states(other)
+    }
+}
