@@ -211,6 +211,10 @@ class Allocator:
         """
 
     @property
+    def system(self) -> System:
+        """The servers."""
+
+    @property
     def policy(self) -> str:
         """The policy's name."""
 
@@ -297,6 +301,18 @@ class Allocator:
             AllocationError: If the job is larger than the system, wants servers that it can never have, or holds GPUs
                 already.
             KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
+        """
+
+    def hold(self, job: str, gpus: Sequence[int], *, owner: Owner | None = None) -> None:
+        """Records that a job holds GPUs that somebody else gave it, as a scheduler whose jobs run already.
+
+        Args:
+            job: Its name, by which it is released.
+            gpus: Its GPUs by their ids.
+            owner: Who asked, to be kept with the state.
+
+        Raises:
+            AllocationError: If the job holds GPUs already, or if a GPU is unknown, named twice or not free.
         """
 
     def explain(
@@ -819,7 +835,7 @@ class Explanation:
 
     @property
     def parts(self) -> list[tuple[int, Explanation]]:
-        """Why it got its GPUs of each server: the server, and what was decided there."""
+        """Why it got its GPUs of each server: the server, and what was decided there, in its own ids."""
 
     @property
     def rule(self) -> str:
@@ -837,7 +853,10 @@ class Explanation:
 
     @property
     def verdict(self) -> str:
-        """Why the chosen match beat the next best; of a job on several servers, why it got these."""
+        """Why the chosen match beat the next best; of a job on several servers, why it got these.
+
+        Of one of several servers it names that, and then GPUs as that counts them.
+        """
 
     @property
     def chosen(self) -> Match:

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwright import Fabric, Floorplan, System, fabric_names, import_format_names, preset_names
+from linkwright import (
+    Fabric,
+    Floorplan,
+    System,
+    fabric_names,
+    import_format_names,
+    preset_names,
+    system_files,
+)
 from linkwright.arguments import several, taking, text, whole
 from linkwright.errors import ArgumentError, FileError, MachineError, given, neither, printable
 from linkwright.files import PathOrName, existing, path_of, read_text
@@ -179,9 +187,13 @@ def _load_server(name_or_path: PathOrName, options: Mapping[str, Any]) -> System
 
 
 def load_server(path: Path, **options: Any) -> System:
-    """The server in a file, named after the file where its text has no name."""
+    """The server in a file, named after the file where its text has no name; or a system."""
     text = read_text(path)
     file = printable(str(path))
+    # A text of a system names files beside it, as a scenario does.
+    beside = {name: read_text(path.parent / name).encode() for name in system_files(text, file)}
+    if beside:
+        options["files"] = beside
     server = System.from_text(text, file, **options)
     if options.get("name") is None and server.name in import_format_names():
         # The reader had no better name than its own; the file's says more.

@@ -256,6 +256,12 @@ impl Allocator {
         Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())
     }
 
+    /// The servers.
+    #[getter]
+    fn system(&self) -> System {
+        self.1.system.clone()
+    }
+
     /// The policy's name.
     #[getter]
     fn policy(&self) -> &'static str {
@@ -390,6 +396,27 @@ impl Allocator {
                 return Ok(given);
             }
         }
+    }
+
+    /// Records that a job holds GPUs that somebody else gave it, as a scheduler whose jobs run already.
+    ///
+    /// Args:
+    ///     job: Its name, by which it is released.
+    ///     gpus: Its GPUs by their ids.
+    ///     owner: Who asked, to be kept with the state.
+    ///
+    /// Raises:
+    ///     AllocationError: If the job holds GPUs already, or if a GPU is unknown, named twice or not free.
+    #[pyo3(signature = (job: "str", gpus: "Sequence[int]", *, owner: "Owner | None" = None))]
+    fn hold(
+        &mut self,
+        #[pyo3(from_py_with = given)] job: &str,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = given)] owner: Option<&Owner>,
+    ) -> PyResult<()> {
+        let gpus = self.known(&gpus)?;
+        self.0.hold(job, &gpus).map_err(errors::allocation)?;
+        owner.map_or(Ok(()), |owner| self.0.own(job, &owner.0).map_err(errors::allocation))
     }
 
     /// The decision with its `limit` best candidates; None if too few GPUs are free.

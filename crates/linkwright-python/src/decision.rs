@@ -59,6 +59,11 @@ impl Match {
         parts.into_iter().map(part).collect::<PyResult<_>>().map(Self)
     }
 
+    /// The same in the ids that each server counts.
+    fn within(self) -> Self {
+        Self(self.0.into_iter().map(|part| Part { server: 0, first: 0, ..part }).collect())
+    }
+
     fn sum(&self, of: impl Fn(&allocation::Match) -> f64) -> f64 {
         self.0.iter().map(|part| of(&part.selection.chosen)).sum()
     }
@@ -83,8 +88,7 @@ impl Match {
     /// What it has of each server: the server, and the match there, whose GPUs the server counts.
     #[getter]
     fn parts(&self) -> Vec<(u32, Self)> {
-        let alone = |part: &Part| Self(vec![Part { server: 0, first: 0, ..part.clone() }]);
-        self.0.iter().map(|part| (part.server, alone(part))).collect()
+        self.0.iter().map(|part| (part.server, Self(vec![part.clone()]).within())).collect()
     }
 
     /// How many pairs of GPUs that the pattern joins have which link, the widest first.
@@ -228,12 +232,13 @@ impl Explanation {
         self.servers.as_deref()
     }
 
-    /// Why it got its GPUs of each server: the server, and what was decided there.
+    /// Why it got its GPUs of each server: the server, and what was decided there, in its own ids.
     #[getter]
     fn parts(&self) -> Vec<(u32, Self)> {
         let part = |it: &Reasons| {
-            let alone = Self { servers: self.servers.clone(), parts: vec![it.clone()] };
-            (it.ranking[0].0[0].server, alone)
+            let ranking = it.ranking.iter().cloned().map(Match::within).collect();
+            let within = Reasons { ranking, ..it.clone() };
+            (it.ranking[0].0[0].server, Self { servers: None, parts: vec![within] })
         };
         self.parts.iter().map(part).collect()
     }
@@ -256,11 +261,16 @@ impl Explanation {
     }
 
     /// Why the chosen match beat the next best; of a job on several servers, why it got these.
+    ///
+    /// Of one of several servers it names that, and then GPUs as that counts them.
     #[getter]
-    fn verdict(&self) -> &str {
-        match self.only() {
-            Some(only) => &only.verdict,
-            None => self.servers.as_deref().unwrap_or_default(),
+    fn verdict(&self) -> String {
+        match (self.only(), &self.servers) {
+            (Some(only), None) => only.verdict.clone(),
+            (Some(only), Some(_)) => {
+                format!("node{}: {}", only.ranking[0].0[0].server, only.verdict)
+            }
+            (None, servers) => servers.clone().unwrap_or_default(),
         }
     }
 

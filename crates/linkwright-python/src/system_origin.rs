@@ -123,10 +123,13 @@ impl Origin {
             Some((name, Value::String(String::from_utf8(content).ok()?)))
         };
         let files: Table = self.system_files().into_iter().filter_map(named).collect();
-        if !files.is_empty() {
-            whole.insert("files".to_owned(), Value::Table(files));
+        let text = whole.to_string();
+        if files.is_empty() {
+            return text;
         }
-        whole.to_string()
+        // Long, and so behind all that people read.
+        let files = Table::from_iter([("files".to_owned(), Value::Table(files))]);
+        format!("{text}\n{files}")
     }
 
     /// The settings, by the keys of the class's arguments, and the files that they name.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,25 +10,25 @@ import typer
 
 from linkwright import (
     Allocator,
-    CollectiveError,
     Explanation,
     Match,
     Owner,
     Pattern,
     System,
-    bus_factor,
-    packing_rate,
     pattern_names,
     read_text,
 )
-from linkwright.cli import output, server
+from linkwright.cli import cluster, output, server
 from linkwright.cli.options import (
     BandwidthModel,
     BandwidthProfile,
     Json,
     LockWait,
     MachineName,
+    NetworkName,
     PolicyName,
+    ServerChoice,
+    Servers,
     Ties,
     among,
     bandwidth_choices,
@@ -38,10 +37,18 @@ from linkwright.cli.options import (
     named,
 )
 from linkwright.cli.program import NotNowError
-from linkwright.cli.standard_input import given_machine
+from linkwright.cli.standard_input import machine_of
 from linkwright.cli.streams import is_quiet
-from linkwright.cli.tables import Table
 from linkwright.cli.wanted import Wanted, is_sensitive, wanted_of
+from linkwright.cli.worth import (
+    environment,
+    explained,
+    fields_of,
+    places_of,
+    print_remarks,
+    ranking_of,
+    ranking_table,
+)
 from linkwright.errors import printable
 from linkwright.names import PatternName
 from linkwright.texts import counted
@@ -49,6 +56,8 @@ from linkwright.texts import counted
 
 def allocate(
     machine: MachineName,
+    servers: Servers = 1,
+    network: NetworkName = None,
     gpus: Annotated[
         int | None,
         typer.Option(
@@ -112,6 +121,14 @@ def allocate(
         ),
     ] = None,
     policy: PolicyName = "preserve",
+    server_choice: ServerChoice = "first-fit",
+    servers_wanted: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Share the job out evenly to so many servers."),
+    ] = None,
+    exclusive: Annotated[
+        bool, typer.Option("--exclusive", help="Let no other job on its servers.")
+    ] = False,
     bandwidth_model: BandwidthModel = "sound",
     bandwidth_profile: BandwidthProfile = None,
     ties: Ties = "nearest",
@@ -148,12 +165,14 @@ def allocate(
 ) -> None:
     """Give a job its GPUs by a policy.
 
-    Standard output is the job's environment, for export $(linkwright allocate ...):
+    On a server standard output is the job's environment, for export $(linkwright allocate ...):
     CUDA_VISIBLE_DEVICES=..., in the order of the pattern's vertices, and
     CUDA_DEVICE_ORDER=PCI_BUS_ID, since the ids are those of nvidia-smi, which counts along
-    the PCIe bus, and CUDA by itself counts the fastest GPU first. What the GPUs are worth and
-    which cores and NICs are near them is said on standard error. Without --state nothing is
-    kept.
+    the PCIe bus, and CUDA by itself counts the fastest GPU first. On several servers it has a
+    line for each that the job is on: node3, then that environment, in the ids that node3
+    counts. Other ids, as of --on and --busy, count through the first server, then the next.
+    What the GPUs are worth and which cores and NICs are near them is said on standard error.
+    Without --state nothing is kept.
     """
     if state is not None and job is None:
         raise typer.BadParameter("--state needs --job, the name to release later.")
@@ -169,11 +188,13 @@ def allocate(
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
     choices: dict[str, Any] = {
         "policy": policy,
+        "servers": server_choice,
         **bandwidth_choices(bandwidth_model),
         "bandwidth_profile": bandwidth_profile,
         "ties": ties,
     }
-    server_machine = given_machine(machine)
+    server_machine = machine_of(machine, servers, network)
+    asked: dict[str, Any] = {"servers_wanted": servers_wanted, "exclusive": exclusive}
     if program is None:
         if batch is not None:
             raise typer.BadParameter("--batch is of a network that --program trains.")
@@ -184,31 +205,46 @@ def allocate(
         )
     else:
         wanted = wanted_of(program, gpus, communication, batch, server_machine)
+        if sensitivity is not None and server_machine.fabric is not None:
+            # A job that is played for its sensitivity is played on one of the servers.
+            one = cluster.one_for(server_machine, wanted.pattern.size, "--sensitivity")
+            wanted = wanted_of(program, gpus, communication, batch, one)
         if gpus not in (None, wanted.pattern.size):
             joined = counted(wanted.pattern.size, "GPU")
             raise typer.BadParameter(f"`{program}` runs on {joined} and --gpus asks for {gpus}.")
     if sensitivity is not None:
-        sensitive, told = is_sensitive(wanted, server_machine)
+        one = cluster.one_for(server_machine, wanted.pattern.size, "--sensitivity")
+        sensitive, told = is_sensitive(wanted, one)
         wanted.fields["sensitive"] = sensitive
         wanted.remarks.append(f"{told}: {'sensitive' if sensitive else 'insensitive'}.")
     best = limit if explain else None
+    is_cluster = server_machine.fabric is not None
     by_edges = bandwidth_model == "sound" and not wanted.pattern.is_collective
-    worth: list[Table] = []
+    worth: list[Callable[[], None]] = []
 
     def prepare() -> Callable[[], None]:
         # Remarks are worked out before the answer, too: who has printed one must not fail.
+        given: dict[str, object] = {"machine": server_machine.name, "policy": policy, "job": job}
+        if is_cluster:
+            given |= {"server_choice": server_choice, **asked}
+            if not json and not is_quiet():
+                worth.append(cluster.remarks(match, why, server_machine, by_edges))
+            return cluster.answer(given, server_machine, match, why, wanted.fields, json)
         if not json and not is_quiet():
-            worth.append(_ranking_table(_ranking(match, why), server_machine, by_edges))
-        return _answer(server_machine, policy, job, match, why, wanted.fields, json)
+            made = ranking_table(ranking_of(match, why), server_machine, by_edges)
+            worth.append(lambda: print_remarks(made, match, why, server_machine, by_edges))
+        return _answer(given, server_machine, match, why, wanted.fields, json)
 
     if state is None:
         allocator = Allocator(server_machine, **choices)
         # Nothing is kept, so that it matters only that these GPUs cannot be had.
         wanted_ids = range(server_machine.gpu_count) if on is None else gpu_ids(on)
         others = set(range(server_machine.gpu_count)) - set(wanted_ids)
-        for gpu in [*gpu_ids(busy), *sorted(others)]:
+        if taken := list(dict.fromkeys(gpu_ids(busy))):
+            allocator.hold("busy", taken)
+        for gpu in sorted(others):
             allocator.mark_unhealthy(gpu)
-        match, why = _decide(allocator, "job", wanted.pattern, sensitive, best)
+        match, why = _decide(allocator, "job", wanted.pattern, sensitive, best, **asked)
         prepare()()
     else:
         assert job is not None, "checked above"
@@ -219,20 +255,21 @@ def allocate(
         owner = asking(parse_duration(lease))
         with server.stored(state, server_machine, wait=wait, **choices) as stored:
             pattern_of_job = wanted.pattern
-            match, why = _decide(stored.allocator, job, pattern_of_job, sensitive, best, owner)
+            match, why = _decide(
+                stored.allocator, job, pattern_of_job, sensitive, best, owner=owner, **asked
+            )
             stored.commit()
         # Others need not wait for the packing rate, nor for whoever reads the answer.
         server.tell(prepare, lambda: stored.withdraw(job, server_machine))
-    for made in worth:
+    for tell in worth:
         for remark in wanted.remarks:
             output.say(remark, stderr=True)
-        _print_remarks(made, match, why, server_machine, by_edges)
+        tell()
 
 
 def _answer(
+    given: dict[str, object],
     machine: System,
-    policy: str,
-    job: str | None,
     match: Match,
     why: Explanation | None,
     program: dict[str, object],
@@ -240,11 +277,10 @@ def _answer(
 ) -> Callable[[], None]:
     """What prints the answer."""
     if json:
-        document = {"machine": machine.name, "policy": policy, "job": job}
-        fields = _fields(match, machine) | _places(match, machine) | _explained(why, machine)
+        fields = fields_of(match, machine) | places_of(match, machine) | explained(why, machine)
         fields |= {"program": program} if program else {}
-        return lambda: output.print_json(document | fields)
-    lines = [f"{name}={value}\n" for name, value in _environment(match).items()]
+        return lambda: output.print_json(given | fields)
+    lines = [f"{name}={value}\n" for name, value in environment(match).items()]
     return lambda: output.document("".join(lines))
 
 
@@ -262,7 +298,8 @@ def _pattern(
         source = f"`{edges}` joins"
     elif counters is not None:
         before, after = ((printable(str(path)), read_text(path)) for path in counters)
-        pattern, _, _ = Pattern.from_counters(before, after, machine)
+        of = cluster.one_for(machine, 1, "--counters")
+        pattern, _, _ = Pattern.from_counters(before, after, of)
         source = f"the traffic from `{before[0]}` to `{after[0]}` is of"
     elif size is not None:
         return Pattern(shape, size)
@@ -280,179 +317,17 @@ def _decide(
     pattern: Pattern,
     sensitive: bool,
     limit: int | None,
+    *,
     owner: Owner | None = None,
+    **asked: Any,
 ) -> tuple[Match, Explanation | None]:
     why = None
     # The explanation is of the decision that follows, so that it comes before it.
     if limit is not None and job not in allocator.held:
-        why = allocator.explain(job, pattern, sensitive=sensitive, limit=limit)
-    match = allocator.allocate(job, pattern, sensitive=sensitive, owner=owner)
+        why = allocator.explain(job, pattern, sensitive=sensitive, limit=limit, **asked)
+    match = allocator.allocate(job, pattern, sensitive=sensitive, owner=owner, **asked)
     if match is None:
-        free = allocator.free
-        listed = f"({','.join(map(str, free))})"
-        are = "is" if len(free) == 1 else "are"
-        which = f"{len(free)} {are} free {listed}" if free else "none is free"
         verb = "is" if pattern.size == 1 else "are"
-        asked = f"{counted(pattern.size, 'GPU')} {verb} asked for"
-        raise NotNowError(f"{asked} and {which}; try later")
+        wanted = f"{counted(pattern.size, 'GPU')} {verb} asked for"
+        raise NotNowError(f"{wanted} and {cluster.free_text(allocator)}; try later")
     return match, why
-
-
-def _environment(match: Match) -> dict[str, str]:
-    return {"CUDA_VISIBLE_DEVICES": _ids(match), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-
-
-def _places(match: Match, machine: System) -> dict[str, object]:
-    """Where the GPUs sit: what a launcher pins the job's processes to."""
-    places = machine.gpu_places()
-    return {
-        "environment": _environment(match),
-        "cpuset": machine.cpuset(match.gpus),
-        "numa_nodes": machine.numa_nodes(match.gpus),
-        "nics": _nics(match, machine),
-        "places": [
-            {
-                "gpu": gpu,
-                "name": places[gpu].name,
-                "pci_address": places[gpu].pci_address,
-                "cpus": places[gpu].cpu_affinity,
-                "numa_nodes": places[gpu].numa_affinity,
-                "nics": places[gpu].nics,
-                "nic_proximity": places[gpu].nic_proximity,
-            }
-            for gpu in match.gpus
-        ],
-    }
-
-
-def _nics(match: Match, machine: System) -> list[str]:
-    """The NICs nearest to any of the GPUs, each once."""
-    places = machine.gpu_places()
-    return list(dict.fromkeys(nic for gpu in match.gpus for nic in places[gpu].nics))
-
-
-def _packing_rate(match: Match, machine: System) -> float | None:
-    """What the best all-reduce reaches on these GPUs, in GB/s; None where there is none."""
-    try:
-        return packing_rate(machine, match.gpus)[0]
-    except CollectiveError:
-        return None
-
-
-def _fields(match: Match, machine: System) -> dict[str, object]:
-    packing = _packing_rate(match, machine)
-    return {
-        "gpus": match.gpus,
-        "links": match.joined_by,
-        "aggregated_bandwidth": match.aggregated_bandwidth,
-        "effective_bandwidth": match.effective_bandwidth,
-        "preserved_bandwidth": match.preserved_bandwidth,
-        "packing_rate": packing,
-        "packing_bus_bandwidth": _bus_bandwidth(packing, match),
-        "candidates": match.candidates,
-        "optimal": match.optimal,
-        "gap": match.gap,
-    }
-
-
-def _bus_bandwidth(algorithm_bandwidth: float | None, match: Match) -> float | None:
-    """The bus bandwidth of an all-reduce of this algorithm bandwidth."""
-    factor = bus_factor("all-reduce", len(match.gpus))
-    return None if algorithm_bandwidth is None else algorithm_bandwidth * factor
-
-
-def _explained(why: Explanation | None, machine: System) -> dict[str, object]:
-    if why is None:
-        return {}
-    ranking = [_fields(match, machine) for match in why.ranking]
-    explained = {
-        "rule": why.rule,
-        "decided_by": why.decided_by,
-        "verdict": why.verdict,
-        "ranking": ranking,
-    }
-    return {"explanation": explained}
-
-
-def _ranking(match: Match, why: Explanation | None) -> list[Match]:
-    return [match] if why is None else why.ranking
-
-
-def _ranking_table(ranking: list[Match], machine: System, by_edges: bool) -> Table:
-    """Makes the table that says how much the GPUs are worth, and the other candidates."""
-    bandwidth = "pattern\nbandwidth" if by_edges else "effective\nbusbw"
-    heads = ["GPUs", "links", bandwidth, "packing\nbusbw", "aggregated", "preserved"]
-    made = output.table(heads, left=["GPUs", "links"])
-    for match in ranking:
-        effective = match.effective_bandwidth
-        packing = _bus_bandwidth(_packing_rate(match, machine), match)
-        made.add_row(
-            _ids(match),
-            ", ".join(f"{count} {name}" for name, count in match.joined_by.items()) or "none",
-            "none" if effective is None else f"{effective:.1f}",
-            "none" if packing is None else f"{packing:.1f}",
-            f"{match.aggregated_bandwidth:g}",
-            f"{match.preserved_bandwidth:g}",
-        )
-    return made
-
-
-def _print_remarks(
-    made: Table, match: Match, why: Explanation | None, machine: System, by_edges: bool
-) -> None:
-    console = output.console(stderr=True)
-    ranking = _ranking(match, why)
-    if why is not None:
-        console.print(why.rule)
-        console.print(f"Decided by {why.decided_by}: {why.verdict}")
-        console.print()
-    output.print_table(made, stderr=True)
-    console.print(f"{_competition(ranking)}; bandwidths in GB/s.")
-    if by_edges:
-        console.print(
-            "The pattern's bandwidth is that of each edge while all carry their shares, both ways. "
-            "Packing busbw is the most that an all-reduce on these links can come to."
-        )
-    elif len(ranking[0].gpus) > 1:
-        console.print(
-            "busbw is the bus bandwidth of an all-reduce: effective as predicted of what is "
-            "reached, packing the most that plans on these links can come to."
-        )
-    near = _near(ranking[0], machine)
-    if near:
-        console.print(f"Near GPUs {_ids(ranking[0])}: {near}.")
-
-
-def _near(match: Match, machine: System) -> str:
-    """The cores, NUMA nodes and NICs near the GPUs, as far as the machine says."""
-    cores, nodes = machine.cpuset(match.gpus), machine.numa_nodes(match.gpus)
-    nics = _nics(match, machine)
-    known = {"cores": cores, "NUMA nodes": nodes, "NICs": ", ".join(nics)}
-    return "; ".join(f"{what} {which}" for what, which in known.items() if which)
-
-
-def _competition(ranking: list[Match]) -> str:
-    """How the first was found among how many."""
-    chosen = ranking[0]
-    if chosen.candidates == 1:
-        # A rule that looks at no link leaves one set, and there may be no other.
-        others = "; the others are shown beside it" if len(ranking) > 1 else ""
-        one = f"The one set of GPUs that the policy's rule leaves{others}"
-        if chosen.optimal or chosen.gap is None:
-            return one
-        return f"{one}; no other order of them is more than {_percent(chosen.gap)} better"
-    if chosen.optimal:
-        return f"The best of {chosen.candidates:,} candidates by the policy's rule"
-    found = f"The best found of {chosen.candidates:,} candidates"
-    if chosen.gap is None:
-        return f"{found}, perhaps not the best there is"
-    return f"{found}; none there is can be more than {_percent(chosen.gap)} better by the rule"
-
-
-def _percent(gap: float) -> str:
-    """A fraction in percent, rounded up so that it stays a bound."""
-    return f"{math.ceil(gap * 1000) / 10:g} %"
-
-
-def _ids(match: Match) -> str:
-    return ",".join(str(gpu) for gpu in match.gpus)

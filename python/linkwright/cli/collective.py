@@ -10,7 +10,7 @@ import typer
 from linkwright import Export, Schedule, System, read_text
 from linkwright.cli import collective_runs, comparison, expectation, output, sweep
 from linkwright.cli.faster import faster_than
-from linkwright.cli.options import Json, MachineName, NetworkName, gpu_ids
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
     Chunk,
@@ -22,12 +22,10 @@ from linkwright.cli.schedules import (
     Processes,
     Protocol,
     Root,
-    Servers,
     Size,
     chunk_of,
     divided,
     job_text,
-    machine_of,
     named_gpus,
     network_notes,
     plan_fields,
@@ -40,7 +38,7 @@ from linkwright.cli.schedules import (
     tried_lines,
 )
 from linkwright.cli.sizes import parse_size
-from linkwright.cli.standard_input import standard_input
+from linkwright.cli.standard_input import machine_of, standard_input
 from linkwright.errors import printable
 from linkwright.files import LARGEST_INPUT
 

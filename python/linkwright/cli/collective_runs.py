@@ -14,7 +14,7 @@ from linkwright import (
     reduction_names,
 )
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName, NetworkName, among
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among
 from linkwright.cli.schedules import (
     AlgorithmName,
     CollectiveName,
@@ -22,15 +22,14 @@ from linkwright.cli.schedules import (
     Links,
     On,
     Root,
-    Servers,
     Size,
     divided,
-    machine_of,
     named_gpus,
     plan_fields,
     plan_on,
 )
 from linkwright.cli.sizes import parse_size, size_text
+from linkwright.cli.standard_input import machine_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from linkwright import (
 )
 from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, told
-from linkwright.cli.options import Json, MachineName, NetworkName, among, picked
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers, among, picked
 from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
@@ -24,12 +24,10 @@ from linkwright.cli.schedules import (
     Plot,
     Processes,
     Root,
-    Servers,
     Size,
     divided,
     gpus_of,
     job_text,
-    machine_of,
     named_gpus,
     network_notes,
     plan_on,
@@ -37,6 +35,7 @@ from linkwright.cli.schedules import (
     save_plot,
 )
 from linkwright.cli.sizes import parse_size, size_text
+from linkwright.cli.standard_input import machine_of
 
 __all__ = ["compare"]
 

@@ -19,7 +19,7 @@ from linkwright import (
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.error_bars import error_bars, print_legend, shown
-from linkwright.cli.options import Json, MachineName, NetworkName
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers
 from linkwright.cli.schedules import (
     COLLECTIVE,
     Factor,
@@ -29,15 +29,14 @@ from linkwright.cli.schedules import (
     On,
     Plot,
     Root,
-    Servers,
     gpus_of,
     job_text,
-    machine_of,
     named_gpus,
     network_notes,
     save_plot,
 )
 from linkwright.cli.sizes import parse_size
+from linkwright.cli.standard_input import machine_of
 from linkwright.errors import printable
 from linkwright.nccl_tests import (
     ExpectOptions,

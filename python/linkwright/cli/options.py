@@ -39,6 +39,8 @@ __all__ = [
     "PolicyNames",
     "Prices",
     "RunDirectory",
+    "ServerChoice",
+    "Servers",
     "StateFile",
     "Ties",
     "WorkerCount",
@@ -225,6 +227,7 @@ BandwidthModel = Annotated[
 BandwidthProfile = Annotated[
     names.BandwidthProfileName | None, of_setting("allocation.bandwidth_profile")
 ]
+ServerChoice = Annotated[names.ServerChoiceName, of_setting("allocation.servers", defaults=True)]
 Ties = Annotated[names.TieName, of_setting("allocation.ties", defaults=True)]
 WorkerCount = Annotated[
     int | None,
@@ -241,6 +244,9 @@ DaskAddress = Annotated[
 StateFile = Annotated[
     Path,
     typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
+]
+Servers = Annotated[
+    int, typer.Option(min=1, max=16_384, help="Join so many of the machine by a network.")
 ]
 LockWait = Annotated[
     float | None,

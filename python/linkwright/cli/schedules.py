@@ -28,7 +28,6 @@ from linkwright.cli import output
 from linkwright.cli.error_bars import error_bars, told
 from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
 from linkwright.cli.sizes import parse_size, size_text
-from linkwright.cli.standard_input import given_machine
 
 if TYPE_CHECKING:
     import altair as alt
@@ -50,13 +49,11 @@ __all__ = [
     "Processes",
     "Protocol",
     "Root",
-    "Servers",
     "Size",
     "chunk_of",
     "divided",
     "gpus_of",
     "job_text",
-    "machine_of",
     "named_gpus",
     "network_notes",
     "plan_fields",
@@ -236,9 +233,6 @@ NoStreamReuse = Annotated[
         "Blink's streams take them.",
     ),
 ]
-Servers = Annotated[
-    int, typer.Option(min=1, max=16_384, help="Join so many of the machine by a network.")
-]
 
 
 def _checked_plot(path: Path | None) -> Path | None:
@@ -258,18 +252,6 @@ Plot = Annotated[
         metavar="FILE", help="Draw a chart: .html, .svg, .png or .json.", callback=_checked_plot
     ),
 ]
-
-
-def machine_of(name: str, servers: int, network: str | None) -> System:
-    """The machine, or so many of it on a network."""
-    machine = given_machine(name)
-    if network is None and servers == 1:
-        return machine
-    from linkwright.cli.settings import of_options
-    from linkwright.systems import load_system
-
-    with of_options():
-        return load_system(machine, servers, network=network)
 
 
 def gpus_of(machine: System, gpus: str | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""A server's state in a file: read, changed and rewritten as one step, and told after that.
+"""The state of servers in a file: read, changed and rewritten as one step, and told after that.
 
 A change is on the disk before anybody hears of it. A program that is killed in between leaves GPUs
 held of which nobody knows: `state show` lists them, and they can be released. The other way round
@@ -7,6 +7,7 @@ two jobs would get the same GPUs, which nothing shows.
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,7 +26,16 @@ from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
 from linkwright.texts import counted
 from linkwright.writing import UnsyncedError, resolved, turn
 
-__all__ = ["LONGEST_WAIT", "Stored", "describe", "open_state", "stored", "tell"]
+__all__ = [
+    "LONGEST_WAIT",
+    "Stored",
+    "describe",
+    "gpus_on",
+    "lost_on",
+    "open_state",
+    "stored",
+    "tell",
+]
 
 # Seconds for which others may keep the state, where nobody says for how many.
 LONGEST_WAIT = 60.0
@@ -143,6 +153,7 @@ def stored(
     machine: System,
     *,
     policy: str = "preserve",
+    servers: str = "first-fit",
     bandwidth_model: str = "sound",
     bandwidth_profile: str | None = None,
     bandwidth_fit: BandwidthFit | None = None,
@@ -165,6 +176,7 @@ def stored(
     with _locked(file, wait) as (target, before):
         choices: dict[str, Any] = {
             "policy": policy,
+            "servers": servers,
             "bandwidth_model": bandwidth_model,
             "bandwidth_profile": bandwidth_profile,
             "bandwidth_fit": bandwidth_fit,
@@ -206,31 +218,97 @@ def _restored(
 
 def _warn_of_lost(allocator: Allocator) -> None:
     """Says which GPUs are lost, and that those that are left may have other ids now."""
+    system = allocator.system
+    for number, (lost, before) in enumerate(_losses(allocator)):
+        if not lost:
+            continue
+        gpus = ",".join(map(str, lost))
+        are = f"GPU {gpus} is" if len(lost) == 1 else f"GPUs {gpus} are"
+        moved = [f"{old} is {new}" for new, old in enumerate(before) if new != old]
+        now = f"; by the ids of now, {', '.join(moved)}" if moved else ""
+        who = "the machine" if system.fabric is None else f"node{number}"
+        typer.echo(
+            f"warning: {who} has lost {counted(len(lost), 'GPU')}: {are} gone by the ids "
+            f"of the state, and marked unhealthy{now}",
+            err=True,
+        )
+
+
+def _losses(allocator: Allocator) -> list[tuple[list[int], list[int]]]:
+    """Of each server the GPUs that it has lost, and those that it has, by its ids before."""
     lost, before = allocator.lost, allocator.ids_before_loss
-    if not lost:
-        return
-    gpus = ",".join(map(str, lost))
-    are = f"GPU {gpus} is" if len(lost) == 1 else f"GPUs {gpus} are"
-    moved = [f"{old} is {new}" for new, old in enumerate(before) if new != old]
-    now = f"; by the ids of now, {', '.join(moved)}" if moved else ""
-    typer.echo(
-        f"warning: the machine has lost {counted(len(lost), 'GPU')}: {are} gone by the ids "
-        f"of the state, and marked unhealthy{now}",
-        err=True,
-    )
+    losses, first, at = [], 0, 0
+    for count in allocator.system.gpus_per_server:
+        here = before[at : at + count]
+        end = first + count
+        while any(first <= gpu < end for gpu in lost) and end - first < count + sum(
+            first <= gpu < end for gpu in lost
+        ):
+            end += 1
+        gone = [gpu - first for gpu in lost if first <= gpu < end]
+        losses.append((gone, [gpu - first for gpu in here]))
+        first, at = end, at + count
+    return losses
+
+
+def gpus_on(system: System, gpus: list[int] | None, number: int | None) -> list[int]:
+    """GPUs by their ids in the system: those named, or all of a server.
+
+    Raises:
+        typer.BadParameter: If neither is named, or there is no such server or GPU of it.
+    """
+    if number is None:
+        if not gpus:
+            raise typer.BadParameter("name GPUs by their ids, or --server for all of one.")
+        return gpus
+    each = system.gpus_per_server
+    if number >= len(each):
+        raise typer.BadParameter(
+            f"there is no server {number}; `{system.name}` has servers 0 to {len(each) - 1}."
+        )
+    for gpu in gpus or []:
+        if gpu >= each[number]:
+            raise typer.BadParameter(
+                f"node{number} has no GPU {gpu}; it has GPUs 0 to {each[number] - 1}."
+            )
+    first = sum(each[:number])
+    return [first + gpu for gpu in (gpus or range(each[number]))]
+
+
+def lost_on(file: Path, gpus: list[int], number: int | None) -> list[int]:
+    """Lost GPUs by their ids in the state, where the ids are those of one of its servers.
+
+    Raises:
+        typer.BadParameter: If the state has no such server.
+        FileError: If the file cannot be read.
+    """
+    if number is None:
+        return gpus
+    text = decode(str(file), read_bytes(resolved(file), LARGEST_TEXT))
+    try:
+        servers = json.loads(text)["servers"]
+        each = [int(servers[str(server)]["gpus"]) for server in range(number + 1)]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise typer.BadParameter(f"`{file}` has no server {number}.") from error
+    return [sum(each[:number]) + gpu for gpu in gpus]
 
 
 def describe(allocator: Allocator) -> dict[str, object]:
     """The state as data."""
     from linkwright.cli.owners import owner_fields
 
-    return {
+    whole: dict[str, object] = {
         "free": allocator.free,
         "unhealthy": allocator.unhealthy,
         "held": allocator.held,
         "owners": {job: owner_fields(owner) for job, owner in allocator.owners.items()},
         "lost": allocator.lost,
     }
+    if allocator.system.fabric is None:
+        return whole
+    from linkwright.cli.cluster import described
+
+    return {**whole, "exclusive": allocator.exclusive, "servers": described(allocator)}
 
 
 @contextmanager

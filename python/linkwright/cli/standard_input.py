@@ -20,7 +20,7 @@ from linkwright import (
 from linkwright.cli import output
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream, read_text
 
-__all__ = ["given_machine", "given_machine_or_fabric", "standard_input"]
+__all__ = ["given_machine", "given_machine_or_fabric", "machine_of", "standard_input"]
 
 # What stands for standard input where a file is named.
 DASH = "-"
@@ -61,6 +61,24 @@ def given_machine(name: str, *, warn: bool = True) -> System:
     if warn:
         output.notes("Warning", machine.warnings, stderr=True)
     return machine
+
+
+def machine_of(name: str, servers: int, network: str | None) -> System:
+    """The machine, or so many of it on a network.
+
+    Raises:
+        FileError: If there is no such machine or network.
+        InputError: If a text describes none, with line and column.
+        MachineError: If it is several servers already.
+    """
+    machine = given_machine(name)
+    if network is None and servers == 1:
+        return machine
+    from linkwright.cli.settings import of_options
+    from linkwright.systems import load_system
+
+    with of_options():
+        return load_system(machine, servers, network=network)
 
 
 def given_machine_or_fabric(name: str, *, warn: bool = True) -> System | Fabric:

@@ -1,4 +1,4 @@
-"""`linkwright state`: who holds which GPU of a server, kept in a file."""
+"""`linkwright state`: who holds which GPU of a server, or of several, kept in a file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ from typing import Annotated
 import typer
 
 from linkwright import Allocator, FileError, InputError, Owner
-from linkwright.cli import output, server
+from linkwright.cli import cluster, output, server
 from linkwright.cli.durations import parse_duration
-from linkwright.cli.options import MOST_GPUS, Json, LockWait, MachineName, StateFile
+from linkwright.cli.options import (
+    MOST_GPUS,
+    Json,
+    LockWait,
+    MachineName,
+    NetworkName,
+    Servers,
+    StateFile,
+)
 from linkwright.cli.owners import owner_text
-from linkwright.cli.standard_input import DASH, given_machine, standard_input
+from linkwright.cli.standard_input import DASH, machine_of, standard_input
+from linkwright.cli.tables import Table
 from linkwright.errors import printable
 
 app = typer.Typer(
@@ -24,13 +33,31 @@ app = typer.Typer(
 # The most characters that are shown of a line that is no job's name.
 MOST_SHOWN = 60
 
-Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", min=0, max=MOST_GPUS)]
+Gpus = Annotated[
+    list[int] | None,
+    typer.Argument(metavar="GPU...", help="GPU ids.", min=0, max=MOST_GPUS),
+]
+ServerNumber = Annotated[
+    int | None,
+    typer.Option(
+        "--server",
+        metavar="N",
+        min=0,
+        help="The server of these GPUs, which counts them; all of its GPUs if none is named.",
+    ),
+]
 
 
 @app.command()
-def show(machine: MachineName, state: StateFile, json: Json = False) -> None:
+def show(
+    machine: MachineName,
+    state: StateFile,
+    servers: Servers = 1,
+    network: NetworkName = None,
+    json: Json = False,
+) -> None:
     """Show which GPUs are free, held and unhealthy."""
-    _shown(server.open_state(state, given_machine(machine)), json)()
+    _shown(server.open_state(state, machine_of(machine, servers, network)), json)()
 
 
 @app.command()
@@ -38,15 +65,20 @@ def release(
     job: Annotated[str, typer.Argument(help="The job that has ended.")],
     machine: MachineName,
     state: StateFile,
+    servers: Servers = 1,
+    network: NetworkName = None,
     wait: LockWait = None,
     json: Json = False,
 ) -> None:
     """Take a job's GPUs back."""
-    with server.stored(_existing(state), given_machine(machine), wait=wait) as stored:
+    with server.stored(
+        _existing(state), machine_of(machine, servers, network), wait=wait
+    ) as stored:
         gpus = stored.allocator.release(job)
         stored.commit()
         described = {"job": job, "released": gpus, **server.describe(stored.allocator)}
-        line = f"job {printable(job)} released {_ids(gpus)}"
+        where = cluster.gpus_text(stored.allocator.system, gpus)
+        line = f"job {printable(job)} released {where}"
         server.tell(lambda: _answer(described, line, json), stored.undo)
 
 
@@ -54,6 +86,8 @@ def release(
 def reconcile(
     machine: MachineName,
     state: StateFile,
+    servers: Servers = 1,
+    network: NetworkName = None,
     grace: Annotated[
         str,
         typer.Option(metavar="TIME", help="Keep jobs that got their GPUs so shortly before."),
@@ -87,7 +121,9 @@ def reconcile(
     kept_for = parse_duration(grace) or 0.0
     # The list comes first: nobody waits for it with the state locked.
     listed = {} if none or expired else _listed(machine)
-    with server.stored(_existing(state), given_machine(machine), wait=wait) as stored:
+    with server.stored(
+        _existing(state), machine_of(machine, servers, network), wait=wait
+    ) as stored:
         owners = stored.allocator.owners
         if expired:
             released = stored.allocator.release_overdue(time.time())
@@ -99,7 +135,8 @@ def reconcile(
         document = {"released": released, "dry_run": dry_run, **server.describe(stored.allocator)}
         verb = "would release" if dry_run else "released"
         lines = [
-            f"{verb} job {printable(job)}: {_ids(gpus)}{_owned(owners.get(job))}"
+            f"{verb} job {printable(job)}: {cluster.gpus_text(stored.allocator.system, gpus)}"
+            f"{_owned(owners.get(job))}"
             for job, gpus in released.items()
         ]
         server.tell(
@@ -113,9 +150,14 @@ def reconcile(
 
 @app.command("mark-lost")
 def mark_lost(
-    gpus: Gpus,
+    gpus: Annotated[
+        list[int], typer.Argument(metavar="GPU...", help="GPU ids.", min=0, max=MOST_GPUS)
+    ],
     machine: MachineName,
     state: StateFile,
+    on: ServerNumber = None,
+    servers: Servers = 1,
+    network: NetworkName = None,
     wait: LockWait = None,
     json: Json = False,
 ) -> None:
@@ -124,22 +166,27 @@ def mark_lost(
     The machine is the one that is left, with fewer GPUs. Where it alone tells which GPUs are
     gone, nobody need say it.
     """
-    with server.stored(_existing(state), given_machine(machine), lost=gpus, wait=wait) as stored:
+    whole = machine_of(machine, servers, network)
+    lost = server.lost_on(_existing(state), gpus, on)
+    with server.stored(state, whole, lost=lost, wait=wait) as stored:
         stored.commit()
         server.tell(lambda: _shown(stored.allocator, json), stored.undo)
 
 
 @app.command("mark-unhealthy")
 def mark_unhealthy(
-    gpus: Gpus,
     machine: MachineName,
     state: StateFile,
+    gpus: Gpus = None,
+    on: ServerNumber = None,
+    servers: Servers = 1,
+    network: NetworkName = None,
     wait: LockWait = None,
     json: Json = False,
 ) -> None:
     """Keep GPUs from new jobs; a job that holds one goes on."""
-    with server.stored(state, given_machine(machine), wait=wait) as stored:
-        for gpu in gpus:
+    with server.stored(state, machine_of(machine, servers, network), wait=wait) as stored:
+        for gpu in server.gpus_on(stored.allocator.system, gpus, on):
             stored.allocator.mark_unhealthy(gpu)
         stored.commit()
         server.tell(lambda: _shown(stored.allocator, json), stored.undo)
@@ -147,15 +194,20 @@ def mark_unhealthy(
 
 @app.command("mark-healthy")
 def mark_healthy(
-    gpus: Gpus,
     machine: MachineName,
     state: StateFile,
+    gpus: Gpus = None,
+    on: ServerNumber = None,
+    servers: Servers = 1,
+    network: NetworkName = None,
     wait: LockWait = None,
     json: Json = False,
 ) -> None:
     """Let GPUs be given out again."""
-    with server.stored(_existing(state), given_machine(machine), wait=wait) as stored:
-        for gpu in gpus:
+    with server.stored(
+        _existing(state), machine_of(machine, servers, network), wait=wait
+    ) as stored:
+        for gpu in server.gpus_on(stored.allocator.system, gpus, on):
             stored.allocator.mark_healthy(gpu)
         stored.commit()
         server.tell(lambda: _shown(stored.allocator, json), stored.undo)
@@ -215,14 +267,24 @@ def _shown(allocator: Allocator, json: bool) -> Callable[[], None]:
     if json:
         described = server.describe(allocator)
         return lambda: output.print_json(described)
+    owners, now = allocator.owners, time.time()
+    if allocator.system.fabric is not None:
+        tables = cluster.state_tables(allocator, lambda job: owner_text(owners.get(job), now))
+        return lambda: _print(tables)
     made = output.table(["", "GPUs", "owner"], left=["", "GPUs", "owner"])
     made.show_header = False
     made.add_row("free", _ids(allocator.free), "")
     made.add_row("unhealthy", _ids(allocator.unhealthy), "")
-    owners, now = allocator.owners, time.time()
     for job, gpus in allocator.held.items():
         made.add_row(f"job {printable(job)}", _ids(gpus), owner_text(owners.get(job), now))
     return lambda: output.print_table(made)
+
+
+def _print(tables: list[Table]) -> None:
+    for at, made in enumerate(tables):
+        if at:
+            output.say("")
+        output.print_table(made)
 
 
 def _ids(gpus: list[int]) -> str:

@@ -14,7 +14,7 @@ from linkwright.cli.library_times import (
     library_rows,
     refuse_with_many,
 )
-from linkwright.cli.options import Json, MachineName, NetworkName
+from linkwright.cli.options import Json, MachineName, NetworkName, Servers
 from linkwright.cli.schedules import (
     ELEMENT,
     AlgorithmName,
@@ -31,11 +31,9 @@ from linkwright.cli.schedules import (
     Processes,
     Protocol,
     Root,
-    Servers,
     chunk_of,
     gpus_of,
     job_text,
-    machine_of,
     named_gpus,
     network_notes,
     plan_fields,
@@ -43,6 +41,7 @@ from linkwright.cli.schedules import (
     save_plot,
 )
 from linkwright.cli.sizes import parse_size, size_text
+from linkwright.cli.standard_input import machine_of
 
 __all__ = ["time"]
 

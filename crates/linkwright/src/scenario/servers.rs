@@ -24,6 +24,7 @@ use std::sync::Arc;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{GpuBandwidth, factor};
+use super::read::is_system;
 use super::registries::Registries;
 use super::settings::{SettingGroup, grouped};
 use super::tree::Item;
@@ -88,6 +89,11 @@ impl ServerEntry {
             return preset.server().map_err(|error| at(error.into()));
         };
         let text = text_of(scenario, file, files)?;
+        if is_system(text) {
+            let problem = Diagnosis::of("the file describes servers and what joins them");
+            let remedy = "write its tables into the scenario, or name the file of one server";
+            return Err(at(problem.remedy(remedy)));
+        }
         let read = |options: &ImportOptions| {
             import_of(name, text, &registries.importers, options).map_err(|error| match error {
                 SystemError::Input(error) => error,

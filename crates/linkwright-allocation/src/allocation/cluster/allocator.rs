@@ -274,6 +274,30 @@ impl ClusterAllocator {
         Ok(Some(parts))
     }
 
+    /// Records that a job holds GPUs of the system, which somebody else gave it.
+    ///
+    /// # Errors
+    /// A job that holds GPUs already, no GPU, an unknown one, or one that is not free.
+    pub fn hold(&mut self, job: &str, gpus: &[usize]) -> Result<(), AllocationError> {
+        self.refuse_holder(job)?;
+        let free = self.free();
+        let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, gpu) in gpus.iter().enumerate() {
+            let (server, index) = self.place(*gpu)?;
+            if !free.contains(gpu) || gpus[..at].contains(gpu) {
+                return Err(AllocationError::NotFree { gpu: *gpu });
+            }
+            parts.entry(server).or_default().push(index);
+        }
+        if parts.is_empty() {
+            return Err(AllocationError::NotAllocated { job: job.to_owned() });
+        }
+        for (server, gpus) in parts {
+            self.servers[server].state_mut().allocate(job, &gpus)?;
+        }
+        Ok(())
+    }
+
     /// Records who asked for a job's GPUs.
     ///
     /// # Errors
