@@ -833,8 +833,7 @@ class Explanation:
     def servers(self) -> str | None:
         """Why the job got its servers; None of a server that stands alone."""
 
-    @property
-    def parts(self) -> list[tuple[int, Explanation]]:
+    def by_server(self) -> list[tuple[int, Explanation]]:
         """Why it got its GPUs of each server: the server, and what was decided there, in its own ids."""
 
     @property
@@ -848,7 +847,7 @@ class Explanation:
         `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
         `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
         compares nothing, `no other set` where nothing competed. `servers` of a job on several:
-        `parts` has the key in each.
+        `by_server` has the key in each.
         """
 
     @property
@@ -866,7 +865,7 @@ class Explanation:
     def ranking(self) -> list[Match]:
         """The best candidates by the policy's own order, the chosen one first.
 
-        Of a job on several servers it has the chosen one alone: `parts` has those of each.
+        Of a job on several servers it has the chosen one alone: `by_server` has those of each.
         """
 
     def _repr_html_(self) -> str:
@@ -890,8 +889,7 @@ class Match:
     def servers(self) -> list[int]:
         """The servers that the GPUs are in, counted from 0."""
 
-    @property
-    def parts(self) -> list[tuple[int, Match]]:
+    def by_server(self) -> list[tuple[int, Match]]:
         """What it has of each server: the server, and the match there, whose GPUs the server counts."""
 
     @property

@@ -81,7 +81,7 @@ def test_the_packing_rate_is_sought_while_others_change_the_state(
             process.communicate()
             return packing_rate(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr("linkwright.cli.allocate.packing_rate", asking)
+        monkeypatch.setattr("linkwright.cli.worth.packing_rate", asking)
         result = linkwright("allocate", *at(file), "-k", 2, "--job", job, *words)
         assert result.exit_code == 0, result.output
     assert set(held(file)) == {"job-0", "job-1"}
@@ -95,7 +95,7 @@ def test_an_answer_that_fails_takes_back_its_own_change_alone(
         assert linkwright("allocate", *at(file), "-k", 3, "--job", "other").exit_code == 0
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linkwright.cli.allocate.packing_rate", failing)
+    monkeypatch.setattr("linkwright.cli.worth.packing_rate", failing)
     result = linkwright("allocate", *at(file), "-k", 2, "--job", "mine", "--json")
     assert (result.exit_code, result.stdout) == (130, "")
     assert list(held(file)) == ["other"]
@@ -110,7 +110,7 @@ def test_an_answer_that_fails_leaves_to_another_what_was_given_anew(
         assert linkwright("allocate", *at(file), "-k", 4, "--job", "mine").exit_code == 0
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linkwright.cli.allocate.packing_rate", failing)
+    monkeypatch.setattr("linkwright.cli.worth.packing_rate", failing)
     result = linkwright("allocate", *at(file), "-k", 2, "--job", "mine", "--json")
     assert result.exit_code == 130
     assert len(held(file)["mine"]) == 4

@@ -72,8 +72,8 @@ def test_numbers_out_of_range_are_named(call: Callable[[], object], said: str) -
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: Pattern("ring", -1), "a pattern of -1 GPUs cannot be placed; ask for 1 to 128"),
-        (lambda: Pattern("ring", 2**70), "cannot be placed; ask for 1 to 128"),
+        (lambda: Pattern("ring", -1), "a pattern of -1 GPUs cannot be placed; ask for 1 to 65536"),
+        (lambda: Pattern("all-to-all", 2**70), "cannot be placed; ask for 1 to 1024"),
         (lambda: Pattern.from_edges(-1, []), "a pattern of -1 GPUs"),
         (lambda: Pattern.from_edges(2, [(-1, 0)]), "edge -1-0 does not join two"),
         (lambda: Pattern.from_edges(2, [(0, 2**65)]), "vertices 0 to 1"),
@@ -93,11 +93,23 @@ def test_ids_and_counts_of_allocation_are_named(call: Callable[[], object], said
     assert said in str(refused.value)
 
 
-def test_several_servers_are_none_to_allocate_on() -> None:
+def test_several_servers_have_no_links_that_are_scored() -> None:
     pair = System(DGX1, 2, network="100 Gb/s")
-    for call in (lambda: Allocator(pair), pair.gpu_matrix):
-        with pytest.raises(MachineError, match=r"on different servers.*give the machine of one"):
+    with pytest.raises(MachineError, match=r"on different servers.*give the machine of one"):
+        pair.gpu_matrix()
+    allocator = Allocator(pair)
+    for call in (
+        lambda: allocator.score(Pattern("ring", 2), [7, 8]),
+        lambda: allocator.best_placement(Pattern("ring", 2), [7, 8]),
+        lambda: allocator.sound_bandwidth([7, 8]),
+    ):
+        with pytest.raises(AllocationError, match=r"GPU 7 is in node0, and GPU 8 in node1; give"):
             call()
+    with pytest.raises(AllocationError, match=r"servers_wanted is 0; give 1 or more, or None"):
+        allocator.decide("a", Pattern("ring", 2), servers_wanted=0)
+    nodes = System({"gpus": 4}, network="torus")
+    with pytest.raises(MachineError, match=r"wiring nobody describes; give it a `server`"):
+        Allocator(nodes)
     with pytest.raises(MachineError, match="xgmi_links is -1"):
         System.from_text("", xgmi_links=-1)
 
@@ -161,7 +173,7 @@ def test_errors_hold_no_control_characters() -> None:
         (lambda: Job("a", UNKNOWN, 1), "there is no workload `none-such`", "the workloads are"),
         (lambda: simulate(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
         (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "there are ring, "),
-        (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 128"),
+        (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 65536"),
         (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "there are baseline"),
         (lambda: Allocator(DGX1).release("a"), "job `a` holds no GPU", "it was released before"),
         (lambda: plan(DGX1, [0], "broadcast"), "a collective needs at least two GPUs", "name more"),

@@ -7,9 +7,13 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use linkwright::allocation::cluster::{ClusterAllocator, ClusterRequest, ServerChoice, Servers};
 use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PatternShape, PreparedMachine, Request,
+    policy,
 };
+use linkwright::diagnostic::Named;
+use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::{MixOptions, QueueDiscipline, generate, simulate};
 use linkwright::system::presets::preset;
 use linkwright::system::{BandwidthProfile, ImportOptions, import};
@@ -51,6 +55,29 @@ fn decide_rings(criterion: &mut Criterion) {
                     });
                 }
             }
+        }
+    }
+    group.finish();
+}
+
+/// One decision on idle servers of eight GPUs, by each choice of servers.
+fn decide_on_servers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide-servers");
+    let network = "machine = \"hgx-h100\"\nservers = 64\nkind = \"fat-tree\"\n";
+    let cluster = read_network("bench", network).unwrap().build("bench", &Files::new()).unwrap();
+    let system = &*cluster.system;
+    for (name, choice) in ServerChoice::NAMED {
+        let machines = vec![prepared("hgx-h100", BandwidthModel::Sound)];
+        let policy = policy("preserve").unwrap();
+        let servers = Servers { system, machines, policy, choice: *choice };
+        let allocator = ClusterAllocator::new(servers);
+        for size in [4, 16, 512] {
+            let pattern = Pattern::new(PatternShape::Ring, size).unwrap();
+            let (sensitive, servers, exclusive) = (true, None, false);
+            let request = ClusterRequest { pattern: &pattern, sensitive, servers, exclusive };
+            group.bench_function(BenchmarkId::new(*name, size), |bencher| {
+                bencher.iter(|| allocator.decide("job", black_box(&request), &mut Effort::new()));
+            });
         }
     }
     group.finish();
@@ -142,6 +169,6 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(50))
         .measurement_time(Duration::from_millis(300));
-    targets = prepare, decide_rings, decide_others, decide_by_edges, mix, import_paste
+    targets = prepare, decide_rings, decide_on_servers, decide_others, decide_by_edges, mix, import_paste
 }
 criterion_main!(benches);

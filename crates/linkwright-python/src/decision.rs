@@ -86,8 +86,7 @@ impl Match {
     }
 
     /// What it has of each server: the server, and the match there, whose GPUs the server counts.
-    #[getter]
-    fn parts(&self) -> Vec<(u32, Self)> {
+    fn by_server(&self) -> Vec<(u32, Self)> {
         self.0.iter().map(|part| (part.server, Self(vec![part.clone()]).within())).collect()
     }
 
@@ -233,8 +232,7 @@ impl Explanation {
     }
 
     /// Why it got its GPUs of each server: the server, and what was decided there, in its own ids.
-    #[getter]
-    fn parts(&self) -> Vec<(u32, Self)> {
+    fn by_server(&self) -> Vec<(u32, Self)> {
         let part = |it: &Reasons| {
             let ranking = it.ranking.iter().cloned().map(Match::within).collect();
             let within = Reasons { ranking, ..it.clone() };
@@ -254,7 +252,7 @@ impl Explanation {
     /// `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
     /// `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
     /// compares nothing, `no other set` where nothing competed. `servers` of a job on several:
-    /// `parts` has the key in each.
+    /// `by_server` has the key in each.
     #[getter]
     fn decided_by(&self) -> &str {
         self.only().map_or("servers", |only| &only.decided_by)
@@ -282,7 +280,7 @@ impl Explanation {
 
     /// The best candidates by the policy's own order, the chosen one first.
     ///
-    /// Of a job on several servers it has the chosen one alone: `parts` has those of each.
+    /// Of a job on several servers it has the chosen one alone: `by_server` has those of each.
     #[getter]
     fn ranking(&self) -> Vec<Match> {
         self.only().map_or_else(|| vec![self.chosen()], |only| only.ranking.clone())

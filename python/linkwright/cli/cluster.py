@@ -68,12 +68,12 @@ def answer(
     """What prints the answer: a line for each server, or all of it as JSON."""
     if not json:
         lines = []
-        for server, part in match.parts:
+        for server, part in match.by_server():
             words = [f"{name}={value}" for name, value in environment(part).items()]
             lines.append(f"node{server} {' '.join(words)}\n")
         return lambda: output.document("".join(lines))
     alone = servers_of(machine)
-    why_there = {} if why is None else dict(why.parts)
+    why_there = {} if why is None else dict(why.by_server())
     rows: list[dict[str, object]] = [
         {
             "server": server,
@@ -83,7 +83,7 @@ def answer(
             **places_of(part, alone[server]),
             **explained(why_there.get(server), alone[server]),
         }
-        for server, part in match.parts
+        for server, part in match.by_server()
     ]
     whole = {
         "gpus": match.gpus,
@@ -107,7 +107,7 @@ def remarks(
     """What says on standard error why the job has its servers and GPUs, and what they are worth."""
     alone = servers_of(machine)
     made = output.table(["server", *heads(by_edges)], left=["server", "GPUs", "links"])
-    for server, part in match.parts:
+    for server, part in match.by_server():
         made.add_row(f"node{server}", *cells(part, alone[server]))
     reasons = [] if why is None else _reasons(why, alone, by_edges)
 
@@ -118,8 +118,8 @@ def remarks(
             console.print()
         output.print_table(made, stderr=True)
         console.print("Bandwidths in GB/s; preserved is what the server's free GPUs keep.")
-        print_legend(max(len(part.gpus) for _, part in match.parts), by_edges)
-        for server, part in match.parts:
+        print_legend(max(len(part.gpus) for _, part in match.by_server()), by_edges)
+        for server, part in match.by_server():
             if sits := near(part, alone[server]):
                 console.print(f"Near node{server}'s GPUs {ids_of(part)}: {sits}.")
         for names, there, table in reasons:
@@ -137,7 +137,7 @@ def _reasons(
 ) -> list[tuple[str, Explanation, Table]]:
     """Why the job has its GPUs of each server; servers on which all is the same are told once."""
     told: list[tuple[list[str], Explanation, System]] = []
-    for server, there in why.parts:
+    for server, there in why.by_server():
         for names, known, of in told:
             if known == there and of == alone[server]:
                 names.append(f"node{server}")

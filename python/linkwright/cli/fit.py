@@ -10,6 +10,7 @@ import typer
 
 from linkwright import Allocator, BandwidthFit, Pattern, System, expect
 from linkwright.cli import output
+from linkwright.cli.cluster import one_for
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import given_machine
@@ -52,7 +53,8 @@ def fit(
     set of GPUs, with the bus bandwidth that an all-reduce reaches there. It is the largest of a
     log. Without one it is expected of NCCL, on one set for each mix of two to five GPUs.
     """
-    system = given_machine(machine)
+    # Equation 2 is of the links within a server; any of those that are alike stands for all.
+    system = one_for(given_machine(machine), 1, "fit")
     allocator = Allocator(system)
     with output.working("fitting"):
         samples = (

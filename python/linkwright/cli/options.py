@@ -227,7 +227,16 @@ BandwidthModel = Annotated[
 BandwidthProfile = Annotated[
     names.BandwidthProfileName | None, of_setting("allocation.bandwidth_profile")
 ]
-ServerChoice = Annotated[names.ServerChoiceName, of_setting("allocation.servers", defaults=True)]
+ServerChoice = Annotated[
+    names.ServerChoiceName,
+    typer.Option(
+        metavar="NAME",
+        help="Of several servers, those that a job gets: first-fit, the first with room; pack, the "
+        "fullest; spread, the emptiest; whole, its own where it fills them, else the fullest.",
+        callback=among("choice of servers", choice_names()["server_choice"]),
+        autocompletion=lambda: choice_names()["server_choice"],
+    ),
+]
 Ties = Annotated[names.TieName, of_setting("allocation.ties", defaults=True)]
 WorkerCount = Annotated[
     int | None,

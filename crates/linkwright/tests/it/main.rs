@@ -19,6 +19,7 @@ mod kernels_beside;
 mod labels;
 mod layers;
 mod link_loads;
+mod live_cluster;
 mod loggp;
 mod messages_of_devices;
 mod movement;

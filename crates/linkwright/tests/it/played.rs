@@ -83,6 +83,19 @@ pub fn played_with(
 
 pub fn played_by(
     iterations: Iterations,
+    choices: (ServerChoice, QueueDiscipline),
+    cluster: &Cluster,
+    planned: (PlannerChoice, IterationSettings),
+    policy_name: &str,
+    jobs: &[Job],
+) -> Result<PlayedOutcome, SimulationError> {
+    played_beside(&[], iterations, choices, cluster, planned, policy_name, jobs)
+}
+
+/// Plays jobs beside GPUs that are out of order, by their servers.
+pub fn played_beside(
+    unhealthy: &[(usize, usize)],
+    iterations: Iterations,
     (servers, discipline): (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
     (planner, settings): (PlannerChoice, IterationSettings),
@@ -96,8 +109,13 @@ pub fn played_by(
     let machines: Vec<_> = kinds.map(|kind| prepare(kind.server())).collect();
     let policy = policy(policy_name).unwrap();
     let machines = &machines;
-    let sharing =
-        Sharing { servers, discipline, keeps_loads: true, ..Sharing::new(machines, policy) };
+    let sharing = Sharing {
+        servers,
+        discipline,
+        unhealthy,
+        keeps_loads: true,
+        ..Sharing::new(machines, policy)
+    };
     let settings = (planner, settings);
     play_iterations(
         iterations,

@@ -13,12 +13,12 @@ use linkwright::units::Picoseconds;
 use crate::played::{cluster, job, played_in, played_with};
 
 /// Four servers of four GPUs on leaves of two servers each.
-fn servers() -> Cluster {
+pub fn servers() -> Cluster {
     let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 4\nleaves = 4\nmachine = \"pcie-tree-4\"\nservers = 4\n";
     cluster(text, Fidelity::Fluid)
 }
 
-fn ring() -> PlannerChoice {
+pub fn ring() -> PlannerChoice {
     PlannerChoice::named("nccl-ring", &planners()).unwrap()
 }
 
@@ -75,14 +75,19 @@ fn a_job_has_the_servers_that_it_wants_and_shares_none_where_it_is_exclusive() {
     assert!(error.ends_with("; ask for 3 to 4 servers, or for fewer GPUs"), "{error}");
 }
 
-/// A job that would fit on two servers of unlike sizes, but not in even shares, takes more of them.
-#[test]
-fn servers_that_are_unlike_give_even_shares_where_these_have_room() {
+/// A server of eight GPUs and three of four, on leaves.
+pub fn unlike() -> Cluster {
     let text = "[[system.server]]\nkind = \"dgx1-v100\"\n[[system.server]]\nkind = \"pcie-tree-4\"\ncount = 3\n\
                 [system.network]\nkind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 4\n[jobs]\ngenerate = { count = 1 }\n";
     let scenario = Scenario::read(&Given { text: text.to_owned(), ..Given::default() }).unwrap();
     let built = scenario.build(&Files::new()).unwrap();
-    let unlike = Cluster { fidelity: Fidelity::Fluid, ..built.cluster };
+    Cluster { fidelity: Fidelity::Fluid, ..built.cluster }
+}
+
+/// A job that would fit on two servers of unlike sizes, but not in even shares, takes more of them.
+#[test]
+fn servers_that_are_unlike_give_even_shares_where_these_have_room() {
+    let unlike = unlike();
     let of = |gpus| {
         let jobs = [job("a", "gmm", gpus, 1)];
         let played = played_in(ServerChoice::Whole, &unlike, ring(), "preserve", &jobs);

@@ -1,6 +1,7 @@
 //! Decisions on live servers: machines, a policy, a choice of servers, and the state of each.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::rules::{Ask, ServerRules};
 use super::servers::ServerChoice;
@@ -260,9 +261,8 @@ impl ClusterAllocator {
         request: &ClusterRequest<'_>,
         effort: &mut Effort<'_>,
     ) -> Result<Option<Vec<(usize, Selection)>>, AllocationError> {
-        let chosen = self.decide(job, request, effort)?;
+        let Some(parts) = self.decide(job, request, effort)? else { return Ok(None) };
         self.refuse_holder(job)?;
-        let Some(parts) = chosen else { return Ok(None) };
         let is_exclusive = self.healthy_rules().is_exclusive(request.ask());
         for (server, selection) in &parts {
             let state = self.servers[*server].state_mut();
@@ -389,6 +389,17 @@ impl ClusterAllocator {
             }
         }
         if is_held { Ok(()) } else { Err(AllocationError::NotAllocated { job: job.to_owned() }) }
+    }
+}
+
+impl fmt::Debug for ClusterAllocator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = self.held();
+        formatter
+            .debug_struct("ClusterAllocator")
+            .field("name", &self.name)
+            .field("held", &held)
+            .finish()
     }
 }
 

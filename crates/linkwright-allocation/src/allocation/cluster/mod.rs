@@ -11,6 +11,8 @@ mod rules;
 mod saved;
 mod servers;
 mod shares;
+#[cfg(test)]
+mod tests;
 
 pub use allocator::{ClusterAllocator, ClusterRequest, Part, Servers};
 pub use explanation::ClusterExplanation;

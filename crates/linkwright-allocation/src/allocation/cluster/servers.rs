@@ -1,6 +1,7 @@
 //! In which server a job looks for GPUs first, and how many it takes of each of several.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,9 +71,9 @@ impl ServerChoice {
         }
         let mut taken = vec![0; left.len()];
         let mut needed = size;
+        let mut begun = BTreeSet::new();
         while needed > 0 {
-            let is_near =
-                |at: usize| (0..taken.len()).any(|it| taken[it] > 0 && leaves[it] == leaves[at]);
+            let is_near = |at: usize| begun.contains(&leaves[at]);
             let most = (0..left.len()).max_by_key(|at| (left[*at], is_near(*at), Reverse(*at)));
             let Some(largest) = most else { break };
             let (server, count) = match self {
@@ -90,6 +91,7 @@ impl ServerChoice {
             };
             left[server] -= count;
             taken[server] += count;
+            begun.insert(leaves[server]);
             needed -= count;
         }
         taken.into_iter().enumerate().filter(|(_, count)| *count > 0).collect()
