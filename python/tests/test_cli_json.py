@@ -182,6 +182,22 @@ def check(value: object, at: str, fields: dict[str, set[str]]) -> None:
         check(inner, path, fields)
 
 
+@pytest.mark.usefixtures("_workplace")
+def test_the_page_knows_what_several_servers_add() -> None:
+    where = ["-m", "dgx1-v100", "--servers", "3", "--state", "three.json"]
+    for command, words in {
+        "allocate": ["-k", "10", "--job", "a", "--explain", "--exclusive", *where],
+        "state show": where,
+        "state mark-unhealthy": ["--server", "2", *where],
+        "state mark-healthy": ["--server", "2", *where],
+        "state release": ["a", *where],
+        "state reconcile": ["--none", *where],
+    }.items():
+        ran = linkwright(*command.split(), *words, "--json")
+        assert ran.exit_code == 0, ran.output
+        check(json.loads(ran.stdout), "", schema(command))
+
+
 @pytest.mark.parametrize("option", ["--log", "--calibrate"])
 def test_the_page_knows_what_a_log_adds(option: str, tmp_path: Path) -> None:
     log = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"

@@ -48,6 +48,7 @@ from linkwright import (
     read_jobs,
     read_scenario,
     simulate,
+    system_files,
     train,
     workloads,
 )
@@ -193,12 +194,19 @@ def read_toml(text: str) -> object:
         return NeuralNetwork.from_toml(text)
     if is_network(text):
         return Fabric.from_text(text)
+    if "[[system.server]]" in text and "[job" not in text:
+        beside = {name: System("dgx1-v100").to_toml().encode() for name in system_files(text)}
+        return System.from_text(text, files=beside)
     return System.from_text(text) if "[[device]]" in text else read_scenario(text)
 
 
 def restore(text: str) -> object:
-    """Reads the state of a preset."""
-    machine = System(json.loads(text)["machine"])
+    """Reads the state of a preset, or of several servers of one."""
+    saved = json.loads(text)
+    servers = saved.get("servers", {"0": saved})
+    machine = System(servers["0"]["machine"])
+    if "servers" in saved:
+        machine = System(machine, len(servers), network="fat-tree")
     return Allocator(machine, state=text)
 
 

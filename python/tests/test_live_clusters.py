@@ -57,7 +57,7 @@ def test_json_says_what_the_job_has_of_each_server() -> None:
     assert found["effective_bandwidth"] is None
     assert found["aggregated_bandwidth"] == 3 * first["aggregated_bandwidth"]
     assert found["links"] == {"NV18": 12}
-    assert "3 servers evenly" in found["explanation"]
+    assert "3 servers evenly" in found["why_servers"]
     assert first["explanation"]["ranking"][0]["gpus"] == first["gpus"]
 
 

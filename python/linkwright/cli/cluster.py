@@ -95,7 +95,7 @@ def answer(
         "optimal": match.optimal,
         "gap": match.gap,
     }
-    because = {} if why is None else {"explanation": why.servers}
+    because = {} if why is None else {"why_servers": why.servers}
     told = {"program": program} if program else {}
     document = {**given, **whole, **because, "servers": rows, **told}
     return lambda: output.print_json(document)

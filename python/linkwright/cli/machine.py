@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -165,6 +166,10 @@ def show(
     ] = None,
     network: NetworkName = None,
     form: Annotated[ShownForm, typer.Option("--as", help="In which form.")] = "table",
+    to: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the form of --as to this file."),
+    ] = None,
     devices: Annotated[
         bool, typer.Option("--devices", help="List every device with what is known of it instead.")
     ] = False,
@@ -191,6 +196,9 @@ def show(
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
     as_table = not json and form == "table"
+    if to is not None and (as_table or paths is not None):
+        raise typer.BadParameter("--output writes a form; give --as, such as --as toml.")
+    write = output.document if to is None else partial(output.save, to)
     if devices and not as_table:
         raise typer.BadParameter("--devices is a table; the other forms list all devices anyway.")
     loaded = given_machine_or_fabric(machine, warn=not as_table)
@@ -217,7 +225,7 @@ def show(
         if as_table:
             matrix.print_devices(whole) if devices else print_system(whole)
         else:
-            output.document(_exported(whole, form) or system_text(whole, "json" if json else form))
+            write(_exported(whole, form) or system_text(whole, "json" if json else form))
         return
     if isinstance(loaded, Fabric):
         if bandwidth_profile is not None:
@@ -231,14 +239,14 @@ def show(
         if as_table:
             print_fabric(loaded)
         else:
-            output.document(fabric_text(loaded, "json" if json else form))
+            write(fabric_text(loaded, "json" if json else form))
         return
     if devices:
         matrix.print_devices(loaded)
     elif as_table:
         matrix.print_machine(loaded, bandwidth_profile)
     else:
-        output.document(_text(loaded, "json" if json else form))
+        write(_text(loaded, "json" if json else form))
 
 
 def _show_paths(fabric: Fabric, pair: str, most: int, json: bool) -> None:
