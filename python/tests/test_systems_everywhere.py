@@ -1,4 +1,4 @@
-"""What `machine show --as toml` writes, every command and loader reads, or says why it cannot."""
+"""Every command and loader reads the text of several servers, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ READ: dict[str, list[str]] = {
     "gpu compare": ["relu", "--memory", "rdma", "--preset", "r9-nano"],
     "gpu litmus": ["--test", "spinning", "--preset", "r9-nano"],
 }
-# What looks at one server or one GPU in principle refuses several, and says what to give.
+# A command that looks at one server or one GPU in principle refuses several, with a remedy.
 REFUSED = {
     "compare": "the file describes servers and what joins them",
     "gpu run": "they are in two servers",
@@ -53,7 +53,7 @@ REFUSED = {
 
 
 def commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command by its path."""
+    """Gives every command by its path."""
     if isinstance(group, TyperGroup):
         for name, command in group.commands.items():
             yield from commands(command, f"{path} {name}".strip())
@@ -67,7 +67,7 @@ def takes_machine(command: Any) -> bool:
 
 
 def written(kind: str, folder: Path) -> str:
-    """What the program writes of four servers: of a preset, of a file, of two kinds."""
+    """Writes four servers as the program does: of a preset, of a file, of two kinds."""
     own = folder / "own.toml"
     own.write_text(lw.System("dgx1-v100").to_toml().replace('"dgx1-v100"', '"own"', 1))
     if kind == "unlike":
@@ -113,7 +113,7 @@ def test_every_command_reads_a_system(
     assert why in problem, result.stderr
     assert remedy
     if words in ("gpu run", "gpu compare"):
-        # GPUs of one of its servers are as good as those of a server by itself.
+        # GPUs of one of its servers will do.
         result = linkwright(*words.split(), *where, *READ[words], "--on", "8,9")
         assert result.exit_code == 0, result.output
 
@@ -143,7 +143,7 @@ def test_a_text_may_name_files_beside_it(tmp_path: Path) -> None:
     )
     system = lw.load_system(tmp_path / "two.toml")
     assert system.gpus_per_server == [4, 8, 8]
-    # What it writes needs no file beside it.
+    # Its own text needs no file beside it.
     assert lw.System.from_text(system.to_toml()).gpus_per_server == [4, 8, 8]
     (tmp_path / "own.toml").unlink()
     with pytest.raises(lw.FileError, match=r"own\.toml"):

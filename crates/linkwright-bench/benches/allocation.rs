@@ -60,7 +60,7 @@ fn decide_rings(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One decision on idle servers of eight GPUs, by each choice of servers.
+/// Times one decision on idle servers of eight GPUs, by each choice of servers.
 fn decide_on_servers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decide-servers");
     let network = "machine = \"hgx-h100\"\nservers = 64\nkind = \"fat-tree\"\n";

@@ -56,12 +56,13 @@ fn detached<T: Send>(
 
 /// Gives jobs their GPUs on a live server, or on several, by one policy.
 ///
-/// On several servers a job has its GPUs as a day's queue gives them: `servers` chooses the servers, and the policy the
-/// GPUs there. GPUs are counted through the first server, then the second.
+/// On several servers a job has its GPUs as a day's queue gives them. A job has GPUs of several where no server has as
+/// many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
+/// servers of its own. GPUs are counted through the first server, then the second.
 #[pyclass(module = "linkwright")]
 pub struct Allocator(ClusterAllocator, Origin);
 
-/// What an allocator is made from, but for its policy and its state.
+/// Holds what an allocator is made from, but for its policy and its state.
 #[derive(Clone, Serialize, Deserialize)]
 struct Origin {
     system: System,
@@ -174,7 +175,7 @@ impl Allocator {
     }
 }
 
-/// What a job asks for, checked as far as its numbers go.
+/// Reads what a job asks for, and refuses numbers that none can ask for.
 fn asked(
     pattern: &Pattern,
     sensitive: bool,
@@ -201,9 +202,7 @@ impl Allocator {
     /// Args:
     ///     system: The server, or several.
     ///     policy: One of `policy_names`.
-    ///     servers: Which servers a job gets: `first-fit`, `pack`, `spread` or `whole`, as a day's queue chooses. A job
-    ///         has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
-    ///         Under `whole` a job of a server's size or more waits for servers of its own.
+    ///     servers: As a day's queue chooses servers: `first-fit`, `pack`, `spread` or `whole`.
     ///     bandwidth_model: `sound` or `published`.
     ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
     ///     ties: `nearest` or `published`: what decides between matches that tie in the policy's
@@ -322,14 +321,9 @@ impl Allocator {
         jobs.into_iter().cloned().collect()
     }
 
-    /// What the policy would give now; None if too few GPUs are free.
+    /// Gives what the policy would now; None if too few GPUs are free.
     ///
-    /// Args:
-    ///     job: Its name.
-    ///     pattern: Which of its GPUs talk to which.
-    ///     sensitive: Whether bandwidth matters to it.
-    ///     servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
-    ///     exclusive: Whether it shares its servers with nobody.
+    /// It takes the arguments of `allocate`.
     ///
     /// Raises:
     ///     AllocationError: If the job is larger than the system, or wants servers that it can never have.
@@ -359,8 +353,8 @@ impl Allocator {
     ///     pattern: Which of its GPUs talk to which.
     ///     sensitive: Whether bandwidth matters to it.
     ///     owner: Who asks, to be kept with the state.
-    ///     servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
-    ///     exclusive: Whether it shares its servers with nobody.
+    ///     servers_wanted: On how many servers it wants even shares; None leaves it open.
+    ///     exclusive: Whether it shares them with nobody.
     ///
     /// Raises:
     ///     AllocationError: If the job is larger than the system, wants servers that it can never have, or holds GPUs
@@ -419,15 +413,7 @@ impl Allocator {
         owner.map_or(Ok(()), |owner| self.0.own(job, &owner.0).map_err(errors::allocation))
     }
 
-    /// The decision with its `limit` best candidates; None if too few GPUs are free.
-    ///
-    /// Args:
-    ///     job: Its name.
-    ///     pattern: Which of its GPUs talk to which.
-    ///     sensitive: Whether bandwidth matters to it.
-    ///     limit: How many candidates of each server are ranked.
-    ///     servers_wanted: As of `decide`.
-    ///     exclusive: As of `decide`.
+    /// The decision with its `limit` best candidates of each server; None if too few GPUs are free.
     ///
     /// Raises:
     ///     AllocationError: As of `decide`.
@@ -667,7 +653,7 @@ pub fn policy_names() -> Vec<&'static str> {
     allocation::policies().names()
 }
 
-/// The rules that decide between equals: what `ties` takes.
+/// Lists the rules that decide between equals, which `ties` takes.
 #[pyfunction]
 #[pyo3(signature = () -> "list[TieName]")]
 pub fn tie_names() -> Vec<&'static str> {

@@ -1,4 +1,4 @@
-//! What an allocator decides: the GPUs of a job with their scores, and why it got these.
+//! Shows what an allocator decides: the GPUs of a job with their scores, and why it got these.
 
 use std::hash::{Hash, Hasher};
 
@@ -12,11 +12,11 @@ use pyo3::types::PyDict;
 use crate::cells;
 use crate::table::Table;
 
-/// What a job has of one server.
+/// Holds what a job has of one server.
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Part {
     server: u32,
-    /// The number in the system of the server's first GPU.
+    /// Numbers the server's first GPU in the system.
     first: usize,
     selection: Selection,
     /// The links that the pattern uses, by the machine's names, with their numbers.
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// A pattern placed on GPUs, with its scores.
+/// Places a pattern on GPUs, with its scores.
 #[pyclass(frozen, eq, hash, module = "linkwright")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Match(Vec<Part>);
@@ -42,7 +42,7 @@ impl Hash for Match {
 }
 
 impl Match {
-    /// What was selected of each server, in their order.
+    /// Makes a match of what was selected of each server, in their order.
     pub fn new(
         allocator: &ClusterAllocator,
         pattern: &allocation::Pattern,
@@ -59,7 +59,7 @@ impl Match {
         parts.into_iter().map(part).collect::<PyResult<_>>().map(Self)
     }
 
-    /// The same in the ids that each server counts.
+    /// Gives the same in the ids that each server counts.
     fn within(self) -> Self {
         Self(self.0.into_iter().map(|part| Part { server: 0, first: 0, ..part }).collect())
     }
@@ -71,7 +71,7 @@ impl Match {
 
 #[pymethods]
 impl Match {
-    /// The GPU of each vertex of the pattern, as the system counts them.
+    /// Gives the GPU of each vertex of the pattern, as the system counts them.
     ///
     /// Of several servers, those of the first come first.
     #[getter]
@@ -85,7 +85,7 @@ impl Match {
         self.0.iter().map(|part| part.server).collect()
     }
 
-    /// What it has of each server: the server, and the match there, whose GPUs the server counts.
+    /// Gives each server with the match there, whose GPUs are as that server counts them.
     fn by_server(&self) -> Vec<(u32, Self)> {
         self.0.iter().map(|part| (part.server, Self(vec![part.clone()]).within())).collect()
     }
@@ -141,7 +141,7 @@ impl Match {
         }
     }
 
-    /// Eq. 3, in GB/s: the bandwidth between the GPUs that stay free in its servers.
+    /// Eq. 3, in GB/s, is the bandwidth between the GPUs that stay free in its servers.
     #[getter]
     fn preserved_bandwidth(&self) -> f64 {
         self.sum(|chosen| chosen.preserved_bandwidth.as_gigabytes_per_second())
@@ -176,7 +176,7 @@ impl Match {
     }
 }
 
-/// Why a job got its GPUs of one server.
+/// Says why a job got its GPUs of one server.
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Reasons {
     rule: String,
@@ -185,7 +185,7 @@ struct Reasons {
     ranking: Vec<Match>,
 }
 
-/// Why a decision came out as it did.
+/// Says why a decision came out as it did.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Explanation {
@@ -194,7 +194,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Why a decision came out so, with the candidates of each server.
+    /// Makes an explanation of the candidates of each server.
     pub fn new(
         allocator: &ClusterAllocator,
         pattern: &allocation::Pattern,
@@ -217,7 +217,7 @@ impl Explanation {
         Ok(Self { servers: why.servers, parts })
     }
 
-    /// The only server; None of several.
+    /// Gives the only server; None of several.
     fn only(&self) -> Option<&Reasons> {
         if let [only] = &self.parts[..] { Some(only) } else { None }
     }
@@ -231,7 +231,7 @@ impl Explanation {
         self.servers.as_deref()
     }
 
-    /// Why it got its GPUs of each server: the server, and what was decided there, in its own ids.
+    /// Gives each server with why it got its GPUs there, in the ids that the server counts.
     fn by_server(&self) -> Vec<(u32, Self)> {
         let part = |it: &Reasons| {
             let ranking = it.ranking.iter().cloned().map(Match::within).collect();
@@ -241,13 +241,13 @@ impl Explanation {
         self.parts.iter().map(part).collect()
     }
 
-    /// The policy's rule for this job, in one sentence.
+    /// Says the policy's rule for this job, in one sentence.
     #[getter]
     fn rule(&self) -> &str {
         &self.parts[0].rule
     }
 
-    /// The key in which the chosen match and the next best part.
+    /// Names the key in which the chosen match and the next best part.
     ///
     /// `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
     /// `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
@@ -258,7 +258,7 @@ impl Explanation {
         self.only().map_or("servers", |only| &only.decided_by)
     }
 
-    /// Why the chosen match beat the next best; of a job on several servers, why it got these.
+    /// Says why the chosen match beat the next best; of a job on several servers, why it got these.
     ///
     /// Of one of several servers it names that, and then GPUs as that counts them.
     #[getter]
@@ -272,13 +272,13 @@ impl Explanation {
         }
     }
 
-    /// The decision.
+    /// Gives the decision.
     #[getter]
     fn chosen(&self) -> Match {
         Match(self.parts.iter().flat_map(|part| part.ranking[0].0.clone()).collect())
     }
 
-    /// The best candidates by the policy's own order, the chosen one first.
+    /// Ranks the best candidates by the policy's own order, the chosen one first.
     ///
     /// Of a job on several servers it has the chosen one alone: `by_server` has those of each.
     #[getter]

@@ -88,7 +88,7 @@ impl System {
         Self { cluster: Arc::new(cluster), origin: Arc::new(origin), listed: Arc::default() }
     }
 
-    /// The system that the tables of a scenario describe.
+    /// Makes the system that the tables of a scenario describe.
     fn of_text(py: Python<'_>, text: &str, file: &str, files: Files) -> PyResult<Self> {
         let network = read_system(file, text).map_err(errors::input)?.network;
         let (named, given) = (file.to_owned(), files.clone());

@@ -110,7 +110,7 @@ impl Origin {
                 let mut settled = settled(source);
                 whole.extend(settled.remove_entry("system"));
                 whole.extend(settled.remove_entry("pcie"));
-                // What is out of order is no part of the system.
+                // GPUs that are out of order are no part of the system.
                 if let Some(Value::Table(system)) = whole.get_mut("system") {
                     system.remove("unhealthy");
                 }

@@ -124,7 +124,9 @@ def allocate(
     server_choice: ServerChoice = "first-fit",
     servers_wanted: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Share the job out evenly to so many servers."),
+        typer.Option(
+            metavar="N", min=1, help="Share the job out evenly to this number of servers."
+        ),
     ] = None,
     exclusive: Annotated[
         bool, typer.Option("--exclusive", help="Let no other job on its servers.")

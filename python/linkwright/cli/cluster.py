@@ -1,4 +1,4 @@
-"""Several servers for the terminal: what a job has of each, and who holds what there."""
+"""Shows a job's part of each of several servers, and who holds which GPUs there."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def one_for(machine: System, size: int, option: str) -> System:
 
 
 def servers_of(machine: System) -> list[System]:
-    """Each server by itself."""
+    """Gives each server by itself."""
     return [server for server, count in machine.servers() for _ in range(count)]
 
 
@@ -65,7 +65,7 @@ def answer(
     program: dict[str, object],
     json: bool,
 ) -> Callable[[], None]:
-    """What prints the answer: a line for each server, or all of it as JSON."""
+    """Makes a function that prints the answer: a line for each server, or all of it as JSON."""
     if not json:
         lines = []
         for server, part in match.by_server():
@@ -104,7 +104,7 @@ def answer(
 def remarks(
     match: Match, why: Explanation | None, machine: System, by_edges: bool
 ) -> Callable[[], None]:
-    """What says on standard error why the job has its servers and GPUs, and what they are worth."""
+    """Makes a function that tells why the job has its servers and GPUs, with their worth."""
     alone = servers_of(machine)
     made = output.table(["server", *heads(by_edges)], left=["server", "GPUs", "links"])
     for server, part in match.by_server():
@@ -225,7 +225,7 @@ def state_tables(allocator: Allocator, owner: Callable[[str], str]) -> list[Tabl
 
 
 def _held(allocator: Allocator) -> dict[int, dict[str, list[int]]]:
-    """What each job holds of each server."""
+    """Gives each job's GPUs of each server."""
     all_held: dict[int, dict[str, list[int]]] = {}
     for job, gpus in allocator.held.items():
         for server, ids in allocator.system.by_server(gpus):

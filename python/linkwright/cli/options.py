@@ -231,8 +231,8 @@ ServerChoice = Annotated[
     names.ServerChoiceName,
     typer.Option(
         metavar="NAME",
-        help="Of several servers, those that a job gets: first-fit, the first with room; pack, the "
-        "fullest; spread, the emptiest; whole, its own where it fills them, else the fullest.",
+        help="Which of several servers a job gets: first-fit, pack (the fullest), spread, or whole "
+        "(its own where it fills them, else the fullest).",
         callback=among("choice of servers", choice_names()["server_choice"]),
         autocompletion=lambda: choice_names()["server_choice"],
     ),
@@ -255,7 +255,7 @@ StateFile = Annotated[
     typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
 ]
 Servers = Annotated[
-    int, typer.Option(min=1, max=16_384, help="Join so many of the machine by a network.")
+    int, typer.Option(min=1, max=16_384, help="Join this number of the machine by a network.")
 ]
 LockWait = Annotated[
     float | None,

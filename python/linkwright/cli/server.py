@@ -1,4 +1,4 @@
-"""The state of servers in a file: read, changed and rewritten as one step, and told after that.
+"""Reads, changes and rewrites the state of servers in a file as one step, and tells it after that.
 
 A change is on the disk before anybody hears of it. A program that is killed in between leaves GPUs
 held of which nobody knows: `state show` lists them, and they can be released. The other way round
@@ -252,7 +252,7 @@ def _losses(allocator: Allocator) -> list[tuple[list[int], list[int]]]:
 
 
 def gpus_on(system: System, gpus: list[int] | None, number: int | None) -> list[int]:
-    """GPUs by their ids in the system: those named, or all of a server.
+    """Gives GPUs by their ids in the system: those named, or all of a server.
 
     Raises:
         typer.BadParameter: If neither is named, or there is no such server or GPU of it.

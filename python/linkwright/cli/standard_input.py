@@ -64,7 +64,7 @@ def given_machine(name: str, *, warn: bool = True) -> System:
 
 
 def machine_of(name: str, servers: int, network: str | None) -> System:
-    """The machine, or so many of it on a network.
+    """Gives the machine, or a number of it on a network.
 
     Raises:
         FileError: If there is no such machine or network.

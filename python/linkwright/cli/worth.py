@@ -1,4 +1,4 @@
-"""What the GPUs of one server are worth to a job, and where they sit: as data, and in words."""
+"""Tells the worth of GPUs of one server to a job, and their places, as data and in words."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = [
 
 
 def environment(match: Match) -> dict[str, str]:
-    """What a job's processes find their GPUs by."""
+    """Gives the variables by which a job's processes find their GPUs."""
     return {"CUDA_VISIBLE_DEVICES": ids_of(match), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
 def places_of(match: Match, machine: System) -> dict[str, object]:
-    """Where the GPUs sit: what a launcher pins the job's processes to."""
+    """Says where the GPUs sit, for a launcher that pins the job's processes."""
     places = machine.gpu_places()
     return {
         "environment": environment(match),
@@ -61,13 +61,13 @@ def places_of(match: Match, machine: System) -> dict[str, object]:
 
 
 def _nics(match: Match, machine: System) -> list[str]:
-    """The NICs nearest to any of the GPUs, each once."""
+    """Names the NICs nearest to any of the GPUs, each once."""
     places = machine.gpu_places()
     return list(dict.fromkeys(nic for gpu in match.gpus for nic in places[gpu].nics))
 
 
 def _packing_rate(match: Match, machine: System) -> float | None:
-    """What the best all-reduce reaches on these GPUs, in GB/s; None where there is none."""
+    """Gives the rate of the best all-reduce on these GPUs, in GB/s; None where there is none."""
     try:
         return packing_rate(machine, match.gpus)[0]
     except CollectiveError:
@@ -75,7 +75,7 @@ def _packing_rate(match: Match, machine: System) -> float | None:
 
 
 def fields_of(match: Match, machine: System) -> dict[str, object]:
-    """The GPUs and their scores."""
+    """Gives the GPUs and their scores."""
     packing = _packing_rate(match, machine)
     return {
         "gpus": match.gpus,
@@ -92,7 +92,7 @@ def fields_of(match: Match, machine: System) -> dict[str, object]:
 
 
 def _bus_bandwidth(algorithm_bandwidth: float | None, match: Match) -> float | None:
-    """The bus bandwidth of an all-reduce of this algorithm bandwidth."""
+    """Gives the bus bandwidth of an all-reduce of this algorithm bandwidth."""
     factor = bus_factor("all-reduce", len(match.gpus))
     return None if algorithm_bandwidth is None else algorithm_bandwidth * factor
 
@@ -123,7 +123,7 @@ def heads(by_edges: bool) -> list[str]:
 
 
 def cells(match: Match, machine: System) -> list[str]:
-    """What GPUs are worth, in one row."""
+    """Gives the worth of GPUs, in one row."""
     effective = match.effective_bandwidth
     packing = _bus_bandwidth(_packing_rate(match, machine), match)
     return [
@@ -147,7 +147,7 @@ def ranking_table(ranking: list[Match], machine: System, by_edges: bool) -> Tabl
 def print_remarks(
     made: Table, match: Match, why: Explanation | None, machine: System, by_edges: bool
 ) -> None:
-    """Says on standard error why the GPUs were chosen, and what they are worth."""
+    """Says on standard error why the GPUs were chosen, and their worth."""
     console = output.console(stderr=True)
     ranking = ranking_of(match, why)
     if why is not None:
@@ -162,7 +162,7 @@ def print_remarks(
 
 
 def print_legend(gpus: int, by_edges: bool) -> None:
-    """Says on standard error what the columns of bandwidths are, of a job of so many GPUs."""
+    """Explains the columns of bandwidths of a job on standard error."""
     console = output.console(stderr=True)
     if by_edges:
         console.print(
@@ -208,5 +208,5 @@ def _percent(gap: float) -> str:
 
 
 def ids_of(match: Match) -> str:
-    """The GPUs in the order of the pattern's vertices."""
+    """Lists the GPUs in the order of the pattern's vertices."""
     return ",".join(str(gpu) for gpu in match.gpus)

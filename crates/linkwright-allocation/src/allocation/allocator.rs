@@ -108,7 +108,7 @@ impl Allocator {
         Ok(selection)
     }
 
-    /// What the policy would give of the free GPUs.
+    /// Gives what the policy would of the free GPUs.
     pub(super) fn choose(
         &self,
         request: &Request<'_>,
@@ -185,7 +185,7 @@ pub(super) fn not_stopped(job: &str, effort: &Effort<'_>) -> Result<(), Allocati
     Ok(())
 }
 
-/// What decided between the first two of a ranking: the key's name, and the sentence.
+/// Says what decided between the first two of a ranking: the key's name, and the sentence.
 fn verdict(
     machine: &PreparedMachine,
     free: GpuSet,

@@ -50,8 +50,7 @@ impl PatternShape {
         }
     }
 
-    /// Counts the GPUs of the largest job with a pattern of this shape: some servers' worth, and of all to all no more
-    /// than half a million edges.
+    /// Counts the GPUs of the largest job with a pattern of this shape. All to all has half a million edges then.
     #[must_use]
     pub const fn most(self) -> usize {
         match self {

@@ -24,7 +24,7 @@ pub struct ServerState {
     /// Of each job that has lost GPUs what it held, by the ids of the whole machine.
     pub(super) before_loss: BTreeMap<String, Vec<usize>>,
     pub(super) owners: BTreeMap<String, Owner>,
-    /// The jobs that share the server with nobody.
+    /// Names the jobs that share the server with nobody.
     pub(super) exclusive: BTreeSet<String>,
 }
 
@@ -72,7 +72,7 @@ impl ServerState {
         if is_closed { GpuSet::EMPTY } else { self.free() }
     }
 
-    /// The jobs that share the server with nobody.
+    /// Names the jobs that share the server with nobody.
     #[must_use]
     pub const fn exclusive(&self) -> &BTreeSet<String> {
         &self.exclusive

@@ -252,16 +252,16 @@ pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputErro
     NetworkSettings::read(&Fields::new(source, 0..0, &tree))
 }
 
-/// What a text that describes a system alone says: the tables of a scenario without its jobs.
+/// Holds the tables of a scenario that describe a system.
 #[derive(Debug, Clone)]
 pub struct SystemText {
-    /// The servers, and what joins them.
+    /// Has the servers and the fabric.
     pub network: NetworkSettings,
-    /// Its keys as they are settled, but for the files that it holds.
+    /// Has its keys as they are settled, but for the files that it holds.
     pub settings: toml::Table,
 }
 
-/// The tables that describe a system.
+/// Names the tables that describe a system.
 const OF_SYSTEM: [&str; 6] = ["name", "system", "network", "machine", "pcie", "files"];
 
 /// Whether a text begins with a table that describes a system, and so no lone server's.
@@ -278,8 +278,7 @@ pub fn is_system(text: &str) -> bool {
 /// Reads a system from the tables of a scenario that describe one.
 ///
 /// # Errors
-/// Text that is no such TOML, unknown keys, values out of range, jobs and whatever else is no part of a system: each
-/// with line and column.
+/// Text that is no such TOML, unknown keys, values out of range, and tables of something else, each with its place.
 pub fn read_system(file: &str, text: &str) -> Result<SystemText, InputError> {
     let registries = Registries::default();
     let texts = Texts::new(file, text, "", &registries);

@@ -26,7 +26,7 @@ fn live(cluster: &Cluster, policy: &'static dyn Policy, choice: ServerChoice) ->
     ClusterAllocator::new(Servers { system, machines, policy, choice })
 }
 
-/// Jobs of one to ten GPUs, some exclusive, some on a number of servers, that arrive within an hour.
+/// Draws jobs that arrive within an hour; some are exclusive, some want a number of servers.
 fn mix(seed: u64, most: u64) -> Vec<Job> {
     let random = &mut Random::new(seed);
     let mut below = |most: u64| random.below(NonZeroU64::new(most).unwrap());
@@ -61,8 +61,10 @@ fn ask(allocator: &mut ClusterAllocator, job: &Job) -> Option<Vec<(usize, Select
     allocator.allocate(&job.name, &request, &mut Effort::new()).unwrap()
 }
 
-/// Replays a day's starts and ends on a live cluster, in their order: those that end at a moment go first.
-fn check(mut allocator: ClusterAllocator, jobs: &[Job], records: &[JobRecord]) {
+/// Replays a day's starts and ends on a live cluster, in their order: those that end at a moment go first. Counts the jobs
+/// that were seen to wait, and those on several servers.
+fn check(mut allocator: ClusterAllocator, jobs: &[Job], records: &[JobRecord]) -> (usize, usize) {
+    let mut waited = 0;
     let mut starts: Vec<&JobRecord> = records.iter().collect();
     starts.sort_by_key(|record| (record.start, record.job));
     let mut ends = starts.clone();
@@ -77,6 +79,7 @@ fn check(mut allocator: ClusterAllocator, jobs: &[Job], records: &[JobRecord]) {
         if last != Some(record.start) && job.arrival < record.start {
             // The first of the queue has waited as long as it had to.
             assert_eq!(ask(&mut allocator.clone(), job), None, "{job:?}");
+            waited += 1;
         }
         last = Some(record.start);
         while let Some(end) = ends.next_if(|end| end.finish == record.start) {
@@ -90,10 +93,12 @@ fn check(mut allocator: ClusterAllocator, jobs: &[Job], records: &[JobRecord]) {
             there.map(|it| (it.server as usize, it.chosen.placement.clone())).collect();
         assert_eq!(here, there, "{job:?}");
     }
+    (waited, records.iter().filter(|record| record.parts.len() > 1).count())
 }
 
 #[test]
 fn a_live_cluster_and_a_day_agree_on_servers_and_gpus() {
+    let (mut waited, mut split) = (0, 0);
     for (cluster, most) in [(servers(), 10), (unlike(), 12)] {
         for (number, policy) in POLICIES.iter().enumerate() {
             for (at, (_, choice)) in ServerChoice::NAMED.iter().enumerate() {
@@ -117,8 +122,10 @@ fn a_live_cluster_and_a_day_agree_on_servers_and_gpus() {
                     let first = allocator.first_gpus()[*server];
                     allocator.mark_unhealthy(first + gpu).unwrap();
                 }
-                check(allocator, &jobs, &played.unwrap().records);
+                let seen = check(allocator, &jobs, &played.unwrap().records);
+                (waited, split) = (waited + seen.0, split + seen.1);
             }
         }
     }
+    assert!(waited > 100 && split > 50, "{waited} {split}");
 }

@@ -1,4 +1,4 @@
-//! Decisions on live servers: machines, a policy, a choice of servers, and the state of each.
+//! Decides on live servers by a policy and a choice of servers, and keeps the state of each.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::allocation::state::ServerState;
 use crate::system::System;
 use crate::system::fabric::SwitchId;
 
-/// What a job asks for.
+/// Says what a job asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct ClusterRequest<'a> {
     /// Which of its GPUs talk to which. On several servers those of each have the same shape.
@@ -37,14 +37,14 @@ impl ClusterRequest<'_> {
     }
 }
 
-/// GPUs of one server, by their ids there.
+/// Names GPUs of one server by their ids there.
 pub type Part = (usize, Vec<usize>);
 
-/// The servers of a system, ready for decisions.
+/// Holds what an allocator of a system's servers is made from.
 pub struct Servers<'a> {
-    /// The system.
+    /// Has the servers and the fabric.
     pub system: &'a System,
-    /// A machine for each kind of server.
+    /// Holds a machine for each kind of server.
     pub machines: Vec<PreparedMachine>,
     /// Who gets which GPUs of a server.
     pub policy: &'static dyn Policy,
@@ -86,13 +86,13 @@ impl ClusterAllocator {
         }
     }
 
-    /// The system's name.
+    /// Names the system.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The servers: the machine and the state of each.
+    /// Gives the servers, each with its machine and its state.
     #[must_use]
     pub fn servers(&self) -> &[Allocator] {
         &self.servers
@@ -104,13 +104,13 @@ impl ClusterAllocator {
         self.is_fabric
     }
 
-    /// The choice of servers.
+    /// Says which servers a job gets.
     #[must_use]
     pub const fn choice(&self) -> ServerChoice {
         self.choice
     }
 
-    /// The policy.
+    /// Says who gets which GPUs of a server.
     #[must_use]
     pub fn policy(&self) -> &'static dyn Policy {
         self.servers[0].policy()
@@ -150,7 +150,7 @@ impl ClusterAllocator {
         self.each(|state| state.free().iter().collect())
     }
 
-    /// The GPUs marked unhealthy, held or not, by their numbers in the system.
+    /// Gives the GPUs marked unhealthy, held or not, by their numbers in the system.
     #[must_use]
     pub fn unhealthy(&self) -> Vec<usize> {
         self.each(|state| state.unhealthy().iter().collect())
@@ -168,7 +168,7 @@ impl ClusterAllocator {
         self.before_loss(ServerState::lost)
     }
 
-    /// The number of each GPU before the servers lost any.
+    /// Gives the number of each GPU before the servers lost any.
     #[must_use]
     pub fn ids_before_loss(&self) -> Vec<usize> {
         self.before_loss(ServerState::ids_before_loss)
@@ -184,7 +184,7 @@ impl ClusterAllocator {
         self.servers.iter().flat_map(of).collect()
     }
 
-    /// The server of a GPU of the system, and its id there.
+    /// Gives the server of a GPU of the system, and its id there.
     ///
     /// # Errors
     /// [`AllocationError::UnknownGpu`].
@@ -219,7 +219,7 @@ impl ClusterAllocator {
         all.map(|(job, owner)| (job.as_str(), owner)).collect()
     }
 
-    /// What a job would get now of each server, or `None` where it has to wait.
+    /// Gives what a job would get now of each server, or `None` where it has to wait.
     ///
     /// # Errors
     /// A job larger than the system, one that wants servers that it can never have, or an effort that was stopped.
@@ -234,7 +234,7 @@ impl ClusterAllocator {
         if size > gpus {
             return Err(AllocationError::JobTooLarge { job: job.to_owned(), size, gpus });
         }
-        // What can never be is an error; what unhealthy GPUs keep from being waits for them.
+        // A job that only unhealthy GPUs keep from starting waits for them; one that can never start is refused.
         self.rules(|server| server.machine().gpu_count()).check(job, ask)?;
         let rules = self.healthy_rules();
         let mut patterns: BTreeMap<usize, Pattern> = BTreeMap::new();

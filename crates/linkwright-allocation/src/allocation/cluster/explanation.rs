@@ -51,7 +51,7 @@ impl ClusterAllocator {
     }
 }
 
-/// Says by what rule a job has its servers, and what these had free.
+/// Tells the rule by which a job has its servers, and how many GPUs these had free.
 fn why(rules: &ServerRules, ask: Ask, free: &[usize], chosen: &[usize]) -> String {
     let name = |server: &usize| format!("node{server}");
     let named: Vec<String> = chosen.iter().map(name).collect();
@@ -88,7 +88,7 @@ fn why(rules: &ServerRules, ask: Ask, free: &[usize], chosen: &[usize]) -> Strin
     }
     let most = free.iter().max().copied().unwrap_or(0);
     let rule = match rules.choice() {
-        ServerChoice::FirstFit => "what is free in one after another",
+        ServerChoice::FirstFit => "all that it finds free, server by server",
         ServerChoice::Pack | ServerChoice::Whole => "as few servers as it can",
         ServerChoice::Spread => "GPU by GPU where the most are free",
     };

@@ -9,7 +9,7 @@ use crate::allocation::error::AllocationError;
 use crate::allocation::selection::Selection;
 use crate::system::fabric::SwitchId;
 
-/// What a job asks for of several servers.
+/// Says what a job asks for of several servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ask {
     /// Counts its GPUs.
@@ -33,7 +33,7 @@ pub struct ServerRules {
 }
 
 impl ServerRules {
-    /// Makes the rules for servers with so many healthy GPUs each. Where jobs may not span servers, `spans` is false.
+    /// Makes the rules for servers by the healthy GPUs of each. Where jobs may not span servers, `spans` is false.
     #[must_use]
     pub fn new(choice: ServerChoice, healthy: impl Iterator<Item = usize>, spans: bool) -> Self {
         let mut rooms: Vec<usize> = healthy.collect();
@@ -53,7 +53,7 @@ impl ServerRules {
         self.cut_off = servers;
     }
 
-    /// The choice of servers.
+    /// Says which servers a job gets.
     #[must_use]
     pub const fn choice(&self) -> ServerChoice {
         self.choice
@@ -81,7 +81,7 @@ impl ServerRules {
         ask.servers.or_else(|| is_whole.then(|| fewest().unwrap_or(self.rooms.len() + 1)))
     }
 
-    /// Whether a job shares its servers with nobody.
+    /// Says whether a job shares its servers with nobody.
     #[must_use]
     pub fn is_exclusive(&self, ask: Ask) -> bool {
         ask.exclusive || self.choice == ServerChoice::Whole && ask.gpus >= self.largest()
@@ -117,7 +117,7 @@ impl ServerRules {
     }
 
     /// Gives a job its GPUs of each of its servers, in their order; None where it waits. `free` counts the GPUs that
-    /// each has for it, and `select` gives the policy's choice of so many of one.
+    /// each has for it. `select` gives the policy's choice in a server, of a number of GPUs.
     ///
     /// # Errors
     /// Those of `select`.

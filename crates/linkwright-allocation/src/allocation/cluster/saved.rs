@@ -1,4 +1,4 @@
-//! The saved form of the states of several servers.
+//! Writes the states of several servers as one text, and reads it again.
 //!
 //! ```json
 //! {
@@ -23,7 +23,7 @@ use crate::allocation::saved::{ANOTHER, Saved, parsed, refusing};
 use crate::allocation::state::ServerState;
 use crate::allocation::wiring::KeptWiring;
 
-/// The saved form.
+/// Holds what is saved.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedCluster {
@@ -65,7 +65,7 @@ impl ClusterAllocator {
         format!("{text},\n  \"wiring\": {{\n{lines}\n  }}\n}}\n")
     }
 
-    /// The same servers in the states that [`Self::save`] wrote of them, or of them before they lost GPUs.
+    /// Gives the same servers the states that [`Self::save`] wrote of them, or of them before they lost GPUs.
     ///
     /// `lost` names GPUs that are lost, as [`ServerState::restore`] takes them, counted through the servers of the state.
     ///

@@ -39,8 +39,8 @@ impl Named for ServerChoice {
 }
 
 impl ServerChoice {
-    /// The servers in which `size` GPUs are free, of all by how many they have free, in the order in which
-    /// they are tried; of equals the first.
+    /// Gives the servers in which `size` GPUs are free, in the order in which they are tried. `free` counts the free
+    /// GPUs of each; of equals the first comes first.
     pub(super) fn order(self, free: impl Iterator<Item = usize>, size: usize) -> Vec<usize> {
         let fitting = free.enumerate().filter(|(_, free)| *free >= size);
         let mut servers: Vec<(usize, usize)> = fitting.collect();
@@ -57,7 +57,7 @@ impl ServerChoice {
         matches!(self, Self::Pack | Self::Spread)
     }
 
-    /// Says how many of `size` GPUs to take of which servers, in their order. `free` counts what each has. Nothing is
+    /// Divides `size` GPUs among servers, and names these in their order. `free` counts what each has. Nothing is
     /// given where too few are free. Equal servers are taken that are on a leaf with the others.
     pub(super) fn split(
         self,

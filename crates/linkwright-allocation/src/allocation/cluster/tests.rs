@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-/// Servers on one switch.
+/// Makes servers on one switch.
 fn cluster(servers: &[(&str, u32)], choice: ServerChoice) -> ClusterAllocator {
     let servers: Vec<(Arc<Server>, u32)> =
         servers.iter().map(|(name, count)| (Arc::new(preset(name).unwrap()), *count)).collect();
@@ -163,7 +163,7 @@ fn a_state_of_other_servers_is_refused_with_its_place() {
     let held = text.replace("\"unhealthy\": []", "\"unhealthy\": [9]");
     let wrong = restored(&pair(), &held, &[]).unwrap_err();
     assert!(wrong.starts_with("c.json:8:7: node0: a GPU cannot be unhealthy"), "{wrong}");
-    // What is of one server is told from what is of several.
+    // A state of one server is told from one of several.
     let lone = state.servers()[0].state().save();
     let of_one = restored(&pair(), &lone, &[]).unwrap_err();
     assert!(of_one.starts_with("c.json:2:3: the state is of one server; "), "{of_one}");
@@ -171,7 +171,7 @@ fn a_state_of_other_servers_is_refused_with_its_place() {
 }
 
 proptest! {
-    /// Whatever jobs come, go and are marked: what is saved comes back, and no GPU has two holders.
+    /// Whatever jobs come and go, a saved state comes back, and no GPU has two holders.
     #[test]
     fn states_come_back_as_they_were(
         steps in proptest::collection::vec((0_usize..6, 1_usize..15, 0_usize..3, proptest::bool::ANY), 1..25),

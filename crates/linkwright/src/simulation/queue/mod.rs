@@ -401,7 +401,7 @@ impl<'a> Queue<'a> {
         within.into_iter().chain(between).min_by(f64::total_cmp)
     }
 
-    /// What a job asks for of the servers.
+    /// Gives what a job asks for of the servers.
     fn ask(&self, job: usize) -> Ask {
         ask(&self.jobs[job])
     }
@@ -547,7 +547,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// What a job asks for of the servers.
+/// Gives what a job asks for of the servers.
 fn ask(job: &Job) -> Ask {
     let servers = job.servers_wanted.map(|wanted| wanted as usize);
     Ask { gpus: job.gpus as usize, servers, exclusive: job.exclusive }
