@@ -169,8 +169,9 @@ __version__: str
 class Allocator:
     """Gives jobs their GPUs on a live server, or on several, by one policy.
 
-    On several servers a job has its GPUs as a day's queue gives them: `servers` chooses the servers, and the policy the
-    GPUs there. GPUs are counted through the first server, then the second.
+    On several servers a job has its GPUs as a day's queue gives them. A job has GPUs of several where no server has as
+    many, and, under `pack` and `spread`, where none has room. Under `whole` a job of a server's size or more waits for
+    servers of its own. GPUs are counted through the first server, then the second.
     """
 
     def __new__(
@@ -192,9 +193,7 @@ class Allocator:
         Args:
             system: The server, or several.
             policy: One of `policy_names`.
-            servers: Which servers a job gets: `first-fit`, `pack`, `spread` or `whole`, as a day's queue chooses. A job
-                has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
-                Under `whole` a job of a server's size or more waits for servers of its own.
+            servers: As a day's queue chooses servers: `first-fit`, `pack`, `spread` or `whole`.
             bandwidth_model: `sound` or `published`.
             bandwidth_profile: `mapa` or `data-sheet`; if not given, that of each machine.
             ties: `nearest` or `published`: what decides between matches that tie in the policy's
@@ -263,14 +262,9 @@ class Allocator:
         servers_wanted: int | None = None,
         exclusive: bool = False,
     ) -> Match | None:
-        """What the policy would give now; None if too few GPUs are free.
+        """Gives what the policy would now; None if too few GPUs are free.
 
-        Args:
-            job: Its name.
-            pattern: Which of its GPUs talk to which.
-            sensitive: Whether bandwidth matters to it.
-            servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
-            exclusive: Whether it shares its servers with nobody.
+        It takes the arguments of `allocate`.
 
         Raises:
             AllocationError: If the job is larger than the system, or wants servers that it can never have.
@@ -294,8 +288,8 @@ class Allocator:
             pattern: Which of its GPUs talk to which.
             sensitive: Whether bandwidth matters to it.
             owner: Who asks, to be kept with the state.
-            servers_wanted: How many servers it wants even shares on; what `servers` gives if None.
-            exclusive: Whether it shares its servers with nobody.
+            servers_wanted: On how many servers it wants even shares; None leaves it open.
+            exclusive: Whether it shares them with nobody.
 
         Raises:
             AllocationError: If the job is larger than the system, wants servers that it can never have, or holds GPUs
@@ -325,15 +319,7 @@ class Allocator:
         servers_wanted: int | None = None,
         exclusive: bool = False,
     ) -> Explanation | None:
-        """The decision with its `limit` best candidates; None if too few GPUs are free.
-
-        Args:
-            job: Its name.
-            pattern: Which of its GPUs talk to which.
-            sensitive: Whether bandwidth matters to it.
-            limit: How many candidates of each server are ranked.
-            servers_wanted: As of `decide`.
-            exclusive: As of `decide`.
+        """The decision with its `limit` best candidates of each server; None if too few GPUs are free.
 
         Raises:
             AllocationError: As of `decide`.
@@ -825,7 +811,7 @@ class ClusterRun:
 
 @final
 class Explanation:
-    """Why a decision came out as it did."""
+    """Says why a decision came out as it did."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -834,15 +820,15 @@ class Explanation:
         """Why the job got its servers; None of a server that stands alone."""
 
     def by_server(self) -> list[tuple[int, Explanation]]:
-        """Why it got its GPUs of each server: the server, and what was decided there, in its own ids."""
+        """Gives each server with why it got its GPUs there, in the ids that the server counts."""
 
     @property
     def rule(self) -> str:
-        """The policy's rule for this job, in one sentence."""
+        """Says the policy's rule for this job, in one sentence."""
 
     @property
     def decided_by(self) -> str:
-        """The key in which the chosen match and the next best part.
+        """Names the key in which the chosen match and the next best part.
 
         `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
         `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
@@ -852,18 +838,18 @@ class Explanation:
 
     @property
     def verdict(self) -> str:
-        """Why the chosen match beat the next best; of a job on several servers, why it got these.
+        """Says why the chosen match beat the next best; of a job on several servers, why it got these.
 
         Of one of several servers it names that, and then GPUs as that counts them.
         """
 
     @property
     def chosen(self) -> Match:
-        """The decision."""
+        """Gives the decision."""
 
     @property
     def ranking(self) -> list[Match]:
-        """The best candidates by the policy's own order, the chosen one first.
+        """Ranks the best candidates by the policy's own order, the chosen one first.
 
         Of a job on several servers it has the chosen one alone: `by_server` has those of each.
         """
@@ -876,11 +862,11 @@ class Explanation:
 
 @final
 class Match:
-    """A pattern placed on GPUs, with its scores."""
+    """Places a pattern on GPUs, with its scores."""
 
     @property
     def gpus(self) -> list[int]:
-        """The GPU of each vertex of the pattern, as the system counts them.
+        """Gives the GPU of each vertex of the pattern, as the system counts them.
 
         Of several servers, those of the first come first.
         """
@@ -890,7 +876,7 @@ class Match:
         """The servers that the GPUs are in, counted from 0."""
 
     def by_server(self) -> list[tuple[int, Match]]:
-        """What it has of each server: the server, and the match there, whose GPUs the server counts."""
+        """Gives each server with the match there, whose GPUs are as that server counts them."""
 
     @property
     def joined_by(self) -> dict[str, int]:
@@ -923,7 +909,7 @@ class Match:
 
     @property
     def preserved_bandwidth(self) -> float:
-        """Eq. 3, in GB/s: the bandwidth between the GPUs that stay free in its servers."""
+        """Eq. 3, in GB/s, is the bandwidth between the GPUs that stay free in its servers."""
 
     @property
     def candidates(self) -> int:
@@ -4476,7 +4462,7 @@ def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
     """
 
 def tie_names() -> list[TieName]:
-    """The rules that decide between equals: what `ties` takes."""
+    """Lists the rules that decide between equals, which `ties` takes."""
 
 def calibrate(
     system: System,

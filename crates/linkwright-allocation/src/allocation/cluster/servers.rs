@@ -1,7 +1,6 @@
 //! In which server a job looks for GPUs first, and how many it takes of each of several.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +70,9 @@ impl ServerChoice {
         }
         let mut taken = vec![0; left.len()];
         let mut needed = size;
-        let mut begun = BTreeSet::new();
+        let mut near = vec![false; left.len()];
         while needed > 0 {
-            let is_near = |at: usize| begun.contains(&leaves[at]);
+            let is_near = |at: usize| near[at];
             let most = (0..left.len()).max_by_key(|at| (left[*at], is_near(*at), Reverse(*at)));
             let Some(largest) = most else { break };
             let (server, count) = match self {
@@ -90,8 +89,11 @@ impl ServerChoice {
                 Self::Spread | Self::Whole => (largest, 1),
             };
             left[server] -= count;
+            if taken[server] == 0 {
+                let on_leaf = near.iter_mut().zip(leaves);
+                on_leaf.for_each(|(near, leaf)| *near |= *leaf == leaves[server]);
+            }
             taken[server] += count;
-            begun.insert(leaves[server]);
             needed -= count;
         }
         taken.into_iter().enumerate().filter(|(_, count)| *count > 0).collect()
