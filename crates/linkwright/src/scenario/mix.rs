@@ -178,7 +178,7 @@ impl Mix {
         let wanted = of_jobs.choice("run_time")?;
         let trained = Trained::read(&of_jobs, wanted, scenario.choice("fidelity")?)?;
         let measured = Measured::read(&of_jobs)?;
-        let named = NamedJobs::read(&of_jobs, &trained)?;
+        let named = NamedJobs::read(&of_jobs, &trained, scenario.choice("fidelity")?)?;
         let is_usual = iteration == IterationSettings::default()
             && trained.is_usual()
             && measured.is_empty()

@@ -9,8 +9,8 @@ use super::program_job::ProgramSource;
 use crate::network::packet::arbiters;
 use crate::network::pcie::PcieArbitration;
 use crate::network::routing::{PROGRESSIVE, UGAL, VALIANT, routing_kinds};
-use crate::simulation::QueueDiscipline;
 use crate::simulation::played::GpuSpeed;
+use crate::simulation::{Job, QueueDiscipline};
 
 /// Says on what a setting depends. Notes come in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +57,10 @@ pub enum Needs {
     Training,
     /// There is a job of `[jobs]` that trains layer by layer.
     Trains,
-    /// There is such a job, or GPUs compute at their own speed.
+    /// There is such a job, or a net that computes at the own speed of GPUs.
     Numbers,
+    /// A `[[job]]` runs a net at the own speed of GPUs.
+    OwnNumbers,
     /// `[jobs]` has jobs that train on memory which all GPUs share.
     SharedMemory,
     /// Jobs that wait may be let past others.
@@ -134,8 +136,19 @@ impl Needs {
             },
             Self::Numbers => {
                 let own = |mix: &Mix| mix.choices.iteration.gpu_speed == GpuSpeed::Own;
-                Self::Trains.is_met(facts) || facts.mix().is_some_and(own)
+                let is_net = |job: &Job| job.work().is_ok_and(|work| work.is_training());
+                let are_nets = match facts.work {
+                    ReadyJobs::Mix(jobs) => jobs.iter().any(is_net),
+                    ReadyJobs::Programs(_) => false,
+                };
+                Self::Trains.is_met(facts) || are_nets && facts.mix().is_some_and(own)
             }
+            Self::OwnNumbers => facts.programs().is_some_and(|it| {
+                it.jobs.iter().any(|job| match &job.program {
+                    ProgramSource::Workload(source) => source.has_numbers(),
+                    _ => false,
+                })
+            }),
             Self::SharedMemory => facts.mix().is_some_and(|mix| mix.trained.shares_memory()),
             Self::Backfill => {
                 facts.mix().is_some_and(|it| it.choices.discipline == QueueDiscipline::Backfill)
@@ -192,8 +205,9 @@ impl Needs {
             Self::Training => "no network is drawn; `train` names some",
             Self::Trains => "no job of `[jobs]` trains layer by layer",
             Self::Numbers => {
-                "no job of `[jobs]` trains layer by layer, and `jobs.gpu_speed = \"own\"` alone heeds it for others"
+                "no job of `[jobs]` trains layer by layer, and of others nets heed it with `jobs.gpu_speed = \"own\"`"
             }
+            Self::OwnNumbers => "nets alone heed it, with `gpu_speed = \"own\"`",
             Self::SharedMemory => "`jobs.communication = \"tsm\"` alone shares memory",
             Self::Backfill => {
                 "`queue.discipline = \"backfill\"` alone heeds how long jobs run at most"

@@ -454,7 +454,8 @@ settings! {
     "job" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
         "of a workload, how fast GPUs compute, as `jobs.gpu_speed`", of Iterations;
     "job" precision: Kind::Name(Precision::names), "fp32",
-        "of a net, the numbers that it multiplies with `gpu_speed = \"own\"`, as `jobs.precision`", of Iterations;
+        "of a net, the numbers that it multiplies with `gpu_speed = \"own\"`, as `jobs.precision`",
+        needs OwnNumbers, of Iterations;
     "job" bucket: Kind::Size, "all at the end",
         "of a workload, the most gradients that are reduced at once while others are computed, from 1 \
          MB", of Iterations;

@@ -57,25 +57,37 @@ impl Trained {
             let remedy = "remove it, or write `run_time = \"played\"`";
             return Err(jobs.refuse(key, &problem, remedy));
         }
-        if !trained.way.is_fluid() && fidelity == Some(Fidelity::Fluid) {
-            let problem = "training that moves more than all-reduces, as a fluid";
-            let remedy = "write `fidelity = \"flow\"` or `\"packet\"`";
-            return Err(jobs.refuse("communication", problem, remedy));
-        }
+        trained.check(jobs, fidelity)?;
         Ok(trained)
     }
 
     /// The same with what a table of some jobs says itself.
     ///
     /// # Errors
-    /// A value that names nothing.
-    pub(super) fn with(&self, fields: &Fields<'_>) -> Result<Self, InputError> {
-        Ok(Self {
+    /// A value that names nothing, and a way that has no fluid as one.
+    pub(super) fn with(
+        &self,
+        fields: &Fields<'_>,
+        fidelity: Option<Fidelity>,
+    ) -> Result<Self, InputError> {
+        let trained = Self {
             precision: fields.choice("precision")?.unwrap_or(self.precision),
             way: fields.choice("communication")?.unwrap_or(self.way),
             optimizer: fields.choice("optimizer")?.unwrap_or(self.optimizer),
             shared: self.shared,
-        })
+        };
+        trained.check(fields, fidelity)?;
+        Ok(trained)
+    }
+
+    /// Refuses a way that has no fluid as one.
+    fn check(&self, fields: &Fields<'_>, fidelity: Option<Fidelity>) -> Result<(), InputError> {
+        if !self.way.is_fluid() && fidelity == Some(Fidelity::Fluid) {
+            let problem = "training that moves more than all-reduces, as a fluid";
+            let remedy = "write `fidelity = \"flow\"` or `\"packet\"`";
+            return Err(fields.refuse("communication", problem, remedy));
+        }
+        Ok(())
     }
 
     /// Says whether GPUs share memory.

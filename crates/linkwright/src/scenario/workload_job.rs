@@ -21,7 +21,7 @@ use super::settings::{SettingGroup, grouped};
 use super::source::Place;
 use crate::diagnostic::InputError;
 use crate::program::Program;
-use crate::simulation::played::IterationSettings;
+use crate::simulation::played::{GpuSpeed, IterationSettings};
 use crate::system::System;
 use crate::training::{Workload, workload_of};
 
@@ -68,6 +68,11 @@ impl WorkloadSource {
     /// How its iterations are made.
     pub(super) const fn settings(&self) -> IterationSettings {
         self.settings
+    }
+
+    /// Tells whether the numbers that it multiplies say how fast GPUs compute.
+    pub(super) fn has_numbers(&self) -> bool {
+        self.settings.gpu_speed == GpuSpeed::Own && self.workload.is_training()
     }
 
     /// The program on the GPUs of its ranks.

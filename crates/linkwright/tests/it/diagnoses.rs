@@ -30,6 +30,7 @@ use linkwright::scenario::comparison::ComparisonError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
+use linkwright::system::gpus::NumberType;
 use linkwright::system::{
     ExportFormat, FabricError, GpuError, NoReducingSwitch, PartError, ServerError, SystemError,
 };
@@ -365,7 +366,12 @@ fn simulation_error() -> String {
         &SimulationError::UnknownSpeed {
             server: "x".to_owned(),
             gpu: "x".to_owned(),
-            number: linkwright::system::gpus::NumberType::Bf16,
+            number: NumberType::Fp32,
+        },
+        &SimulationError::UnknownSpeed {
+            server: "x".to_owned(),
+            gpu: "x".to_owned(),
+            number: NumberType::Bf16,
         },
         &SimulationError::NoHost { job: "x".to_owned() },
         &SimulationError::SmallBucket { bucket: Bytes(3) },

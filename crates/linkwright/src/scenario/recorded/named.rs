@@ -16,6 +16,7 @@ use super::RecordedJob;
 use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::scenario::fields::Fields;
 use crate::scenario::trained::Trained;
+use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::IterationSettings;
 use crate::simulation::{Job, SimulationError, Task, WrittenJob};
 use crate::system::System;
@@ -95,8 +96,10 @@ impl NamedJobs {
     pub(in crate::scenario) fn read(
         jobs: &Fields<'_>,
         of_all: &Trained,
+        fidelity: Option<Fidelity>,
     ) -> Result<Self, InputError> {
-        let entries = jobs.tables("named")?.into_iter().map(|fields| entry(&fields, of_all));
+        let entries = jobs.tables("named")?.into_iter();
+        let entries = entries.map(|fields| entry(&fields, of_all, fidelity));
         entries.collect::<Result<_, _>>().map(Self)
     }
 
@@ -131,7 +134,11 @@ impl NamedJobs {
     }
 }
 
-fn entry(fields: &Fields<'_>, of_all: &Trained) -> Result<Entry, InputError> {
+fn entry(
+    fields: &Fields<'_>,
+    of_all: &Trained,
+    fidelity: Option<Fidelity>,
+) -> Result<Entry, InputError> {
     let name: String = fields.or("name", String::new())?;
     if name.is_empty() {
         let remedy = "write the name of jobs, such as `name = \"llama-*\"`";
@@ -158,7 +165,7 @@ fn entry(fields: &Fields<'_>, of_all: &Trained) -> Result<Entry, InputError> {
             let too_many = "more samples than a step has";
             let samples = fields.count("samples_per_gpu", SAMPLES, most, too_many)?;
             let workload = Workload::of_network(network, samples);
-            Ran { workload, how: How::Trained(of_all.with(fields)?) }
+            Ran { workload, how: How::Trained(of_all.with(fields, fidelity)?) }
         }
         (None, None) => {
             let remedy = "write `workload = \"resnet-50\"`, or `train = \"resnet-50\"`";

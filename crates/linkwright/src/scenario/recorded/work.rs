@@ -313,12 +313,13 @@ impl Lengths<'_> {
         if let Some(known) = self.known.get(key) {
             return Ok(*known);
         }
-        let (fidelity, iterations) = match (self.machine.run_time, self.machine.planner) {
-            (RunTime::Played, PlannerChoice::Mpi) => (Fidelity::Flow, 1),
-            _ => (Fidelity::Fluid, FLUID_ITERATIONS),
-        };
         let system = &*self.cluster.system;
         let job = ran.job(key.1, system, self.machine.iteration)?;
+        let (fidelity, iterations) = match (self.machine.run_time, self.machine.planner) {
+            (RunTime::Played, PlannerChoice::Mpi) => (Fidelity::Flow, 1),
+            _ if !job.is_fluid() => (Fidelity::Flow, 1),
+            _ => (Fidelity::Fluid, FLUID_ITERATIONS),
+        };
         let mut jobs = [Job { iterations, ..job }];
         self.machine.measured.apply(&mut jobs);
         let machines = system.kinds().iter().map(|kind| {
