@@ -116,6 +116,8 @@ pub enum TrainingError {
         /// Those that a GPU computes at once.
         samples: u64,
     },
+    /// A layout that a model, a batch or GPUs cannot have.
+    Layout(Diagnosis),
     /// More samples than a GPU has memory for.
     Memory {
         /// The GPU.
@@ -162,6 +164,7 @@ impl Diagnose for TrainingError {
                     .remedy(format!("give each from 1 to {MOST_EXTENT}, and fewer elements in all"))
             }
             Self::Gpu(error) => error.diagnosis(),
+            Self::Layout(diagnosis) => diagnosis.clone(),
             Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)
                 .remedy(format!("train with {}", instead.join(" or "))),
             Self::NoModel { gpu, server } => Diagnosis::of(format!(

@@ -1,0 +1,45 @@
+//! Whose kernels compute a block, which decides what is kept between them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Named;
+
+/// Kernels of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kernels {
+    /// Transformer Engine's, as Megatron runs them: norms, rotation and the gated function are one
+    /// kernel each, and weights' gradients are added where they are kept.
+    #[default]
+    Fused,
+    /// PyTorch's, one for each operation.
+    Eager,
+    /// PyTorch's, compiled: what is done with each number by itself is computed again in the backward
+    /// pass.
+    Compiled,
+}
+
+impl Named for Kernels {
+    const WHAT: &'static str = "kind of kernels";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("fused", Self::Fused), ("eager", Self::Eager), ("compiled", Self::Compiled)];
+    const ELSEWHERE: &'static [(&'static str, Self)] = &[
+        ("transformerengine", Self::Fused),
+        ("te", Self::Fused),
+        ("megatron", Self::Fused),
+        ("inductor", Self::Compiled),
+        ("torchcompile", Self::Compiled),
+    ];
+}
+
+impl Kernels {
+    /// Bytes of each logit while the loss is computed, of which the most are there in its backward pass.
+    pub(super) const fn loss_bytes(self) -> u64 {
+        match self {
+            // Its gradient is written in its place (Transformer Engine's `parallel_cross_entropy`).
+            Self::Fused => 2,
+            // Logarithms of shares, their gradient and that of the logits, each in 32 bits.
+            Self::Eager | Self::Compiled => 3 * 4,
+        }
+    }
+}

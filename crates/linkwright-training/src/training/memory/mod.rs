@@ -1,0 +1,210 @@
+//! The memory of each GPU of a layout, by pipeline stage and by what it is for.
+//!
+//! What it represents: weights, gradients and the optimizer's state as they are divided; the tensors
+//! that each block keeps for the backward pass, one by one, under each recomputation; micro-batches
+//! that a stage has begun; what a block's backward pass or the loss needs for a while; buffers of
+//! collectives; and what the allocator holds beyond. What it leaves out: experts that get more tokens
+//! than others, numbers of eight bits, and activations that are moved to the host.
+//!
+//! `allocated` is what PyTorch's `max_memory_allocated` counts, `reserved` its `max_memory_reserved`;
+//! both leave the driver's context out.
+
+mod collectives;
+mod kernels;
+mod lora;
+mod passing;
+mod recompute;
+mod remedies;
+mod state;
+mod tensors;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::TrainingError;
+use super::layout::{Asked, Layout, Stages};
+use super::model::{Mlp, Model};
+use super::optimizer::Optimizer;
+use super::precision::Precision;
+use crate::units::Bytes;
+
+pub use kernels::Kernels;
+pub use lora::{Lora, Target};
+pub use recompute::{Module, Recompute};
+pub use tensors::Tensor;
+
+/// What of the tensors that come and go the allocator holds beyond them, in parts of a thousand: gaps
+/// between tensors of unlike sizes. Calibrated by the measured steps of Llama 3.1 8B that torchtitan
+/// publishes (`docs/performance.md`, 2024); the test of this module holds it to them.
+const GAPS: u64 = 80;
+
+/// How a model is trained by a layout, as far as memory depends on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelTraining<'a> {
+    /// What is trained, on sequences of its length.
+    pub model: &'a Model,
+    /// How it is divided.
+    pub layout: Layout,
+    /// Samples of a step, over all GPUs.
+    pub batch: u64,
+    /// Samples that a replica computes at once.
+    pub micro_batch: u64,
+    /// The numbers of weights and activations.
+    pub precision: Precision,
+    /// The numbers that gradients are kept in.
+    pub gradients: Precision,
+    /// Turns gradients into weights.
+    pub optimizer: Optimizer,
+    /// What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too (3).
+    pub zero: u8,
+    /// What is computed again in the backward pass instead of kept.
+    pub recompute: Recompute,
+    /// Whose kernels compute it.
+    pub kernels: Kernels,
+    /// Whether what tensor parallelism leaves whole is divided by tokens.
+    pub sequence_parallel: bool,
+    /// Small matrices that are trained in the place of all weights.
+    pub lora: Option<Lora>,
+}
+
+/// The memory of each GPU of one stage, by what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StageMemory {
+    /// The stage, from zero.
+    pub stage: u64,
+    /// Blocks that it has.
+    pub layers: u64,
+    /// Micro-batches that it has begun and not ended, at most.
+    pub in_flight: u64,
+    /// Weights; with `--zero 3` the GPU's part of them, in 32 bits.
+    pub weights: Bytes,
+    /// Gradients.
+    pub gradients: Bytes,
+    /// The optimizer's state, and master copies of weights.
+    pub optimizer: Bytes,
+    /// What blocks keep for the backward pass, of all micro-batches that are begun.
+    pub activations: Bytes,
+    /// What one block's backward pass or the loss needs for a while.
+    pub passing: Bytes,
+    /// Buffers of collectives, and weights that are gathered.
+    pub collectives: Bytes,
+    /// What the allocator holds beyond.
+    pub reserve: Bytes,
+}
+
+impl StageMemory {
+    /// What tensors take: `max_memory_allocated` of PyTorch.
+    #[must_use]
+    pub fn allocated(&self) -> Bytes {
+        let Self { weights, gradients, optimizer, activations, passing, collectives, .. } = *self;
+        sum([weights, gradients, optimizer, activations, passing, collectives])
+    }
+
+    /// What the allocator holds: `max_memory_reserved` of PyTorch.
+    #[must_use]
+    pub fn reserved(&self) -> Bytes {
+        sum([self.allocated(), self.reserve])
+    }
+
+    /// Finds the largest part: its name and its size.
+    #[must_use]
+    pub fn largest(&self) -> (&'static str, Bytes) {
+        let parts = [
+            ("weights", self.weights),
+            ("gradients", self.gradients),
+            ("the optimizer's state", self.optimizer),
+            ("activations", self.activations),
+            ("what a block or the loss needs for a while", self.passing),
+            ("buffers of collectives", self.collectives),
+            ("the allocator's reserve", self.reserve),
+        ];
+        parts.into_iter().max_by_key(|(_, size)| *size).unwrap_or_default()
+    }
+}
+
+fn sum<const N: usize>(parts: [Bytes; N]) -> Bytes {
+    Bytes(parts.iter().fold(0, |sum, part| sum.saturating_add(part.0)))
+}
+
+/// The size of so many numbers, or the most that there is.
+fn bytes(numbers: u64, each: u64) -> Bytes {
+    Bytes(numbers.saturating_mul(each))
+}
+
+impl ModelTraining<'_> {
+    /// What its layout is asked for.
+    #[must_use]
+    pub fn asked(&self) -> Asked<'_> {
+        let Self { model, batch, micro_batch, sequence_parallel, .. } = *self;
+        Asked { model, gpus: self.layout.gpus(), batch, micro_batch, sequence_parallel }
+    }
+
+    /// The memory of each GPU, stage by stage; whether it fits is not asked.
+    ///
+    /// # Errors
+    /// A layout that is not sound, with the nearest that is.
+    pub fn memory(&self) -> Result<Vec<StageMemory>, TrainingError> {
+        let stages = self.asked().check(&self.layout)?;
+        Ok(self.memory_of(&stages))
+    }
+
+    fn memory_of(&self, stages: &Stages) -> Vec<StageMemory> {
+        let each: Vec<Mlp> = self.model.each_mlp().collect();
+        (0..self.layout.pp).map(|stage| self.stage(stage, stages, &each)).collect()
+    }
+
+    fn stage(&self, stage: u64, stages: &Stages, each: &[Mlp]) -> StageMemory {
+        let chunks = stages.chunks(stage);
+        let held: Vec<&[Mlp]> =
+            chunks.iter().map(|it| &each[it.start as usize..it.end as usize]).collect();
+        let begun = self.begun(stage);
+        let mut activations = 0_u64;
+        for (chunk, begun) in held.iter().zip(&begun) {
+            let kept = chunk.iter().enumerate().map(|(at, mlp)| self.kept(mlp, at as u64));
+            activations = activations.saturating_add(kept.sum::<u64>().saturating_mul(*begun));
+        }
+        let state = self.state(stage, &held);
+        let passing = self.passing(stage, &held);
+        let collectives = self.collectives(stage, &held);
+        let comes_and_goes = sum([Bytes(activations), passing.most(), collectives]);
+        let gaps = u128::from(comes_and_goes.0) * u128::from(GAPS) / 1000;
+        StageMemory {
+            stage,
+            layers: stages.layers(stage),
+            in_flight: begun.iter().sum::<u64>().div_ceil(self.layout.vp),
+            weights: state.weights,
+            gradients: state.gradients,
+            optimizer: state.optimizer,
+            activations: Bytes(activations),
+            passing: passing.most(),
+            collectives,
+            // Blocks' tensors leave holes that the loss's larger ones do not fit into.
+            reserve: sum([Bytes(gaps as u64), passing.unused_by_most()]),
+        }
+    }
+
+    /// Micro-batches that each chunk of a stage has begun and not ended, at most (one forward, one
+    /// backward; with chunks as Megatron interleaves them).
+    fn begun(&self, stage: u64) -> Vec<u64> {
+        let Layout { pp, vp, .. } = self.layout;
+        let all = self.asked().micro_batches(&self.layout);
+        if vp == 1 {
+            return vec![(pp - stage).min(all)];
+        }
+        let begun = (2 * (pp - stage - 1) + (vp - 1) * pp + 1).min(all * vp);
+        // A stage takes as many micro-batches through a chunk as there are stages, then the next chunk.
+        let mut each = vec![0; vp as usize];
+        for at in 0..begun {
+            each[(at / pp % vp) as usize] += 1;
+        }
+        each
+    }
+
+    /// Bytes that a block keeps of one micro-batch; `at` is its place in its chunk.
+    fn kept(&self, mlp: &Mlp, at: u64) -> u64 {
+        let tensors = self.tensors(mlp);
+        let kept = tensors.iter().filter(|it| self.recompute.keeps(it, at));
+        kept.map(|tensor| tensor.bytes.0).sum()
+    }
+}

@@ -1,0 +1,127 @@
+//! What a block's backward pass or the loss needs for a while.
+
+use std::collections::BTreeSet;
+
+use super::recompute::Recompute;
+use super::{Bytes, Kernels, ModelTraining, bytes, sum};
+use crate::training::model::Mlp;
+
+/// Space of matrix libraries: Transformer Engine's for cuBLASLt, 32 MiB, and PyTorch's for cuBLAS, 8 MiB
+/// (`CUBLAS_WORKSPACE_CONFIG` `:4096:2`).
+const LIBRARIES: Bytes = Bytes((32 + 8) << 20);
+
+/// What passes on a stage, by when.
+pub(super) struct Passing {
+    always: Bytes,
+    block: Bytes,
+    loss: Bytes,
+}
+
+impl Passing {
+    /// The most that there is at once.
+    pub fn most(&self) -> Bytes {
+        sum([self.always, self.block.max(self.loss)])
+    }
+
+    /// What a block's backward pass had where the loss needs more: its pieces are too small for it.
+    pub fn unused_by_most(&self) -> Bytes {
+        if self.loss > self.block { self.block } else { Bytes(0) }
+    }
+}
+
+impl ModelTraining<'_> {
+    pub(super) fn passing(&self, stage: u64, chunks: &[&[Mlp]]) -> Passing {
+        let kinds: Vec<Mlp> = kinds(chunks);
+        let block = kinds.iter().map(|mlp| self.backward(mlp)).max().unwrap_or_default();
+        let loss = if stage + 1 == self.layout.pp { self.loss() } else { Bytes(0) };
+        Passing { always: sum([LIBRARIES, self.set_aside(&kinds)]), block, loss }
+    }
+
+    /// Gradients within a block, and what was computed again for them.
+    fn backward(&self, mlp: &Mlp) -> Bytes {
+        let number = self.precision.bytes();
+        let (tokens, attention) = (self.tokens(), self.model.attention);
+        let incoming = bytes(self.own_tokens(), self.model.hidden * number);
+        let of_mlp = match mlp {
+            Mlp::Dense { inner, gated, .. } => {
+                let factors: u64 = match (self.kernels, gated) {
+                    // Of the product, of both factors, and of the gate before it was opened.
+                    (Kernels::Eager, true) => 4,
+                    (_, true) | (Kernels::Eager, false) => 2,
+                    (_, false) => 1,
+                };
+                bytes(tokens, factors * inner.div_ceil(self.layout.tp) * number)
+            }
+            Mlp::Experts(experts) => {
+                let inner = experts.inner.div_ceil(self.layout.expert_parts());
+                bytes(self.expert_tokens(experts), (2 * inner + self.model.hidden) * number)
+            }
+        };
+        let heads = attention.heads.div_ceil(self.layout.tp);
+        let of_heads = heads * 2 * (attention.head + attention.value_head);
+        let of_attention = bytes(tokens, of_heads * number);
+        let again: u64 = self.tensors(mlp).iter().map(|tensor| tensor.bytes.0).sum();
+        // Place zero is computed again wherever any block is.
+        let again = again.saturating_sub(self.kept(mlp, 0));
+        let turned = match self.kernels {
+            // Queries and keys are turned in 32 bits, before and behind.
+            Kernels::Eager if attention.rotary && self.recompute != Recompute::None => {
+                bytes(tokens, heads * attention.head * 2 * 2 * 4)
+            }
+            _ => Bytes(0),
+        };
+        sum([incoming, of_mlp.max(of_attention), Bytes(again), turned])
+    }
+
+    /// Logits with their loss, then the head's gradients.
+    fn loss(&self) -> Bytes {
+        let number = self.precision.bytes();
+        let parts = self.layout.tp;
+        let vocabulary = self.model.vocabulary.div_ceil(parts);
+        let logits = self.tokens().saturating_mul(vocabulary);
+        let whole = bytes(self.own_tokens(), self.model.hidden * number);
+        // The last norm's input and output.
+        let before = sum([whole, whole]);
+        let forward = sum([before, bytes(logits, self.kernels.loss_bytes())]);
+        let matrix = if self.lora.is_some() { 0 } else { self.matrix_of_ends().div_ceil(parts) };
+        // The gradients of the norm's output and input.
+        let backward = sum([before, bytes(logits, number), bytes(matrix, number), before]);
+        forward.max(backward)
+    }
+
+    /// Gradients of weights that Transformer Engine keeps as placeholders once they are added where they
+    /// belong: one for each shape (`get_dummy_wgrad`).
+    fn set_aside(&self, kinds: &[Mlp]) -> Bytes {
+        if self.kernels != Kernels::Fused || self.lora.is_some() {
+            return Bytes(0);
+        }
+        let hidden = self.model.hidden;
+        let mut shapes = BTreeSet::new();
+        for mlp in kinds {
+            let matrices = self.model.attention.matrices(hidden).into_iter();
+            for matrix in matrices.chain(mlp.matrices(hidden)) {
+                let parts = if matrix.is_cut { self.layout.tp } else { 1 };
+                shapes.insert((matrix.inputs, matrix.outputs, parts));
+            }
+            if let Some(experts) = mlp.experts() {
+                let parts = self.layout.expert_parts();
+                shapes.insert((hidden, 2 * experts.inner, parts));
+                shapes.insert((experts.inner, hidden, parts));
+            }
+        }
+        let numbers =
+            shapes.iter().map(|(inputs, outputs, parts)| (inputs * outputs).div_ceil(*parts));
+        bytes(numbers.sum(), self.precision.bytes())
+    }
+}
+
+/// What blocks of a stage are like.
+fn kinds(chunks: &[&[Mlp]]) -> Vec<Mlp> {
+    let mut kinds: Vec<Mlp> = Vec::new();
+    for mlp in chunks.iter().copied().flatten() {
+        if !kinds.contains(mlp) {
+            kinds.push(*mlp);
+        }
+    }
+    kinds
+}

@@ -1,0 +1,112 @@
+//! Weights, gradients and the optimizer's state of a GPU.
+
+use super::{Bytes, ModelTraining, bytes, sum};
+use crate::training::model::Mlp;
+
+/// Bytes of a number of the optimizer's state, and of a master copy of a weight.
+const MASTER: u64 = 4;
+
+/// What a GPU keeps whatever it computes.
+pub(super) struct State {
+    pub weights: Bytes,
+    pub gradients: Bytes,
+    pub optimizer: Bytes,
+}
+
+/// Numbers that a GPU has before replicas divide them, those of experts apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Numbers {
+    pub plain: u64,
+    pub experts: u64,
+}
+
+impl ModelTraining<'_> {
+    /// A block's part.
+    pub(super) fn block(&self, mlp: &Mlp) -> Numbers {
+        let (hidden, parts) = (self.model.hidden, self.layout.tp);
+        let attention = &self.model.attention;
+        let mut plain = 2 * self.model.norm.parameters(hidden) + attention.other(hidden);
+        for matrix in attention.matrices(hidden).iter().chain(&mlp.matrices(hidden)) {
+            let cut = if matrix.is_cut { parts } else { 1 };
+            plain += match matrix.name {
+                // Each GPU has one head of keys and values at least.
+                "qkv" => {
+                    let key_values =
+                        self.key_value_heads() * (attention.head + attention.value_head);
+                    hidden * (attention.queries().div_ceil(parts) + key_values)
+                }
+                _ => matrix.parameters().div_ceil(cut),
+            };
+        }
+        // Biases and gates, which are few.
+        let of_matrices: u64 = mlp.matrices(hidden).iter().map(|it| it.parameters()).sum();
+        plain += mlp.parameters(hidden) - mlp.routed(hidden) - of_matrices;
+        let experts = mlp.routed(hidden).div_ceil(self.layout.ep * self.layout.expert_parts());
+        Numbers { plain, experts }
+    }
+
+    /// The embedding's and the head's part on a stage: neither lies in a block.
+    pub(super) fn ends(&self, stage: u64) -> u64 {
+        let parts = self.layout.tp;
+        let (is_first, is_last) = (stage == 0, stage + 1 == self.layout.pp);
+        let mut numbers = 0;
+        if is_first {
+            let places = self.model.positions * self.model.hidden;
+            numbers += self.matrix_of_ends().div_ceil(parts) + places;
+        }
+        if is_last {
+            // A head that is tied to an embedding of another stage has a copy of it.
+            let has_own = !self.model.tied || !is_first;
+            let matrix = if has_own { self.matrix_of_ends() } else { 0 };
+            numbers += matrix.div_ceil(parts) + self.model.norm.parameters(self.model.hidden);
+        }
+        numbers
+    }
+
+    /// Numbers of the embedding's matrix, which are those of the head's.
+    pub(super) fn matrix_of_ends(&self) -> u64 {
+        self.model.vocabulary * self.model.hidden
+    }
+
+    pub(super) fn state(&self, stage: u64, chunks: &[&[Mlp]]) -> State {
+        let mut all = Numbers { plain: self.ends(stage), experts: 0 };
+        let mut small = 0;
+        for mlp in chunks.iter().copied().flatten() {
+            let own = self.block(mlp);
+            all.plain += own.plain;
+            all.experts += own.experts;
+            small += self.lora.map_or(0, |it| it.parameters(self.model, mlp, self.layout.tp));
+        }
+        let frozen = Numbers::default();
+        match self.lora {
+            None => self.divided(all, frozen),
+            Some(_) => self.divided(Numbers { plain: small, experts: 0 }, all),
+        }
+    }
+
+    /// What is trained and what is frozen, as replicas divide it.
+    fn divided(&self, trained: Numbers, frozen: Numbers) -> State {
+        let number = self.precision.bytes();
+        let part = |numbers: Numbers, from: u8, each: u64| {
+            let (plain, experts) = if self.zero >= from {
+                (self.layout.shards(), self.layout.expert_shards())
+            } else {
+                (1, 1)
+            };
+            sum([
+                bytes(numbers.plain.div_ceil(plain), each),
+                bytes(numbers.experts.div_ceil(experts), each),
+            ])
+        };
+        // Divided weights are the master copy: what is multiplied is made of them when it is gathered.
+        let is_sharded = self.zero >= 3;
+        let weight = if is_sharded { number.max(MASTER) } else { number };
+        let masters = if number < MASTER && !is_sharded { MASTER } else { 0 };
+        let gradient = if is_sharded { MASTER } else { self.gradients.bytes() };
+        State {
+            weights: sum([part(trained, 3, weight), part(frozen, 3, number)]),
+            gradients: part(trained, 2, gradient),
+            optimizer: part(trained, 1, masters + MASTER * self.optimizer.state()),
+        }
+    }
+}
