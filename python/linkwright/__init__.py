@@ -27,6 +27,8 @@ from linkwright._core import (
     GpuSystem,
     Job,
     Match,
+    Model,
+    ModelTraining,
     NcclTestsLog,
     NeuralNetwork,
     Owner,
@@ -74,6 +76,7 @@ from linkwright._core import (
     import_format_names,
     kernel_terms,
     mean_over_seeds,
+    models,
     nccl_choices,
     nccl_explanation,
     nccl_interfaces,
@@ -131,11 +134,13 @@ from linkwright.extras import name_missing
 
 if TYPE_CHECKING:
     from linkwright.files import read_text
+    from linkwright.model_training import train_model
     from linkwright.programs import load_program
     from linkwright.runs.cluster.play import replay_scenario, replay_trace
     from linkwright.runs.cluster.run import Replay
     from linkwright.runs.compared import Comparison
     from linkwright.runs.comparison import compare_scenario
+    from linkwright.runs.models.run import ModelRun
     from linkwright.runs.run import Run, write_run
     from linkwright.runs.scenarios import read_trace_files
     from linkwright.runs.server.play import run_scenario
@@ -177,6 +182,9 @@ __all__ = [
     "LinkwrightError",
     "MachineError",
     "Match",
+    "Model",
+    "ModelRun",
+    "ModelTraining",
     "NcclTestsLog",
     "NeuralNetwork",
     "OutOfMemoryError",
@@ -241,6 +249,7 @@ __all__ = [
     "load_program",
     "load_system",
     "mean_over_seeds",
+    "models",
     "nccl_choices",
     "nccl_explanation",
     "nccl_interfaces",
@@ -279,6 +288,7 @@ __all__ = [
     "time_errors",
     "time_sweep",
     "train",
+    "train_model",
     "training_terms",
     "workload_names",
     "workloads",
@@ -309,6 +319,8 @@ _WHERE = {
     "Worth": "linkwright.runs.worth.run",
     "TrainingRun": "linkwright.runs.training.run",
     "train": "linkwright.training",
+    "ModelRun": "linkwright.runs.models.run",
+    "train_model": "linkwright.model_training",
 }
 
 

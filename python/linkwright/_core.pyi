@@ -25,8 +25,10 @@ from linkwright.names import (
     FrameworkName,
     GpuSpeedName,
     ImportFormatName,
+    KernelsName,
     LinksName,
     LitmusTestName,
+    LoraTargetName,
     MappingName,
     MemorySystemName,
     NcclAlgorithmName,
@@ -71,6 +73,8 @@ __all__ = [
     "GpuSystem",
     "Job",
     "Match",
+    "Model",
+    "ModelTraining",
     "NcclTestsLog",
     "NeuralNetwork",
     "Owner",
@@ -120,6 +124,7 @@ __all__ = [
     "import_format_names",
     "kernel_terms",
     "mean_over_seeds",
+    "models",
     "nccl_choices",
     "nccl_explanation",
     "nccl_interfaces",
@@ -2014,6 +2019,224 @@ class Job:
         Raises:
             SimulationError: If the bandwidth is negative or no number, or so small that the job
                 would run for more than 213 days.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Model:
+    """A language model, as the numbers that memory and time follow from."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def find(name: str) -> Model:
+        """The public model of a name of `models`; upper and lower case are one, and hyphens may be left
+        out.
+
+        Raises:
+            SimulationError: If there is none; the message names the nearest.
+        """
+
+    @staticmethod
+    def from_json(text: str, file: str = "<text>") -> Model:
+        """Reads a model from a Hugging Face configuration, the text of its `config.json`; `file` names
+        the text in errors.
+
+        Raises:
+            InputError: If the text is no configuration of a family that is read, has an unknown field
+                or an impossible value; the message names the field.
+        """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def source(self) -> str:
+        """Where its numbers were published; empty where it is from a file."""
+
+    @property
+    def family(self) -> str:
+        """The family whose fields its configuration has, such as `Llama`."""
+
+    @property
+    def parameters(self) -> int:
+        """Trained numbers."""
+
+    @property
+    def active_parameters(self) -> int:
+        """Trained numbers that one token is multiplied with: of experts only those that it goes to."""
+
+    @property
+    def hidden(self) -> int:
+        """Numbers of a token's vector between blocks."""
+
+    @property
+    def layers(self) -> int:
+        """Blocks of attention and a perceptron."""
+
+    @property
+    def heads(self) -> tuple[int, int]:
+        """Heads of queries, and those of keys and values."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Token numbers."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a sequence."""
+
+    def with_tokens(self, tokens: int) -> Model:
+        """The same model on sequences of another length."""
+
+    def blocks(self) -> Table:
+        """One row for blocks that are alike in a row.
+
+        Columns: blocks, kind (`dense` or `experts`), inner (numbers within a perceptron or an expert),
+        experts, top (experts that a token goes to), shared (numbers within those that every token goes
+        to), parameters (of one block).
+        """
+
+    def network(self) -> NeuralNetwork:
+        """The layers that a step plays.
+
+        Raises:
+            SimulationError: If it has experts or latent attention, for which there are no layers yet.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class ModelTraining:
+    """A model's training by a layout: who exchanges what with whom, and what each GPU holds."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls,
+        model: Model,
+        layout: str,
+        *,
+        batch: int,
+        micro_batch: int = 1,
+        order: str = "megatron",
+        precision: PrecisionName = "bf16",
+        gradients: PrecisionName = "fp32",
+        optimizer: OptimizerName = "adam",
+        zero: int | None = None,
+        recompute: str = "none",
+        kernels: KernelsName | None = None,
+        sequence_parallel: bool = False,
+        lora: int | None = None,
+        lora_target: LoraTargetName = "attention",
+    ) -> ModelTraining:
+        """A training; its layout is checked.
+
+        Args:
+            model: What is trained, on sequences of its length.
+            layout: How it is divided, as `fsdp=4,tp=8`: replicas (`dp`), replicas that divide what they keep
+                (`fsdp`), parts of layers (`tp`), stages (`pp`) with chunks (`vp`), parts of sequences (`cp`),
+                of the experts (`ep`) and of each expert (`etp`; as `tp` where absent). Parts left out are one.
+            batch: Samples of a step, over all GPUs.
+            micro_batch: Samples that a replica computes at once.
+            order: Which ranks are neighbours: `megatron`, `torchtitan`, `megatron-tp-pp-dp`, or five parts from
+                neighbours on, as `tp-cp-fsdp-dp-pp`.
+            precision: The numbers of weights and activations.
+            gradients: The numbers that gradients are kept in.
+            optimizer: What turns gradients into weights.
+            zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
+                (3); 3 where the layout has `fsdp`, else 0, where absent.
+            recompute: What the backward pass computes again: `none`, `selective` (attention's core),
+                `selective-op` (by operation, as torchtitan), `full`, `full:N` (N blocks of each chunk), or
+                modules joined by `+`, as `layernorm+moe_act`.
+            kernels: Whose kernels compute: `fused` (Transformer Engine's), `eager` or `compiled` (PyTorch's);
+                `eager` with `zero` 3, else `fused`, where absent.
+            sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+            lora: Numbers between the small matrices that are trained in the place of all weights.
+            lora_target: Beside which matrices they stand: `attention` or `all`.
+
+        Raises:
+            SimulationError: If the layout is not sound, with the nearest that is, or a choice is unknown.
+        """
+
+    @staticmethod
+    def counts(layout: str) -> tuple[int, int]:
+        """Counts the GPUs of a layout, and its replicas, before it is checked.
+
+        Raises:
+            SimulationError: If the text is no layout.
+        """
+
+    @property
+    def model(self) -> Model:
+        """What is trained."""
+
+    @property
+    def layout(self) -> str:
+        """How it is divided, as a text that is read again."""
+
+    @property
+    def gpus(self) -> int:
+        """The GPUs."""
+
+    @property
+    def batch(self) -> int:
+        """Samples of a step, over all GPUs."""
+
+    @property
+    def micro_batch(self) -> int:
+        """Samples that a replica computes at once."""
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches that a replica computes in a step."""
+
+    @property
+    def zero(self) -> int:
+        """What replicas divide, from 0 to 3."""
+
+    @property
+    def recompute(self) -> str:
+        """What the backward pass computes again."""
+
+    @property
+    def kernels(self) -> str:
+        """Whose kernels compute."""
+
+    @property
+    def single(self) -> tuple[str, int] | None:
+        """The one way to divide that the layout has, with its number of parts; None where it has several."""
+
+    def groups(self, servers: Sequence[int]) -> Table:
+        """One row for each kind of group whose ranks exchange data.
+
+        Columns: group (the parts of the layout), moves (what they exchange), size (ranks of each), groups
+        (how many), first (the ranks of the first), servers_least and servers_most (that one group spans).
+
+        Args:
+            servers: The server of each rank.
+
+        Raises:
+            SimulationError: If these are not as many as there are GPUs.
+        """
+
+    def memory(self, capacity: int | None = None) -> Table:
+        """One row for each pipeline stage: the bytes of a GPU's memory, by what they are for.
+
+        Columns: stage, layers, in_flight (micro-batches that are begun and not ended), weights, gradients,
+        optimizer (with master copies), activations, passing (what a block or the loss needs for a while),
+        collectives (their buffers, and gathered weights), total (PyTorch's `max_memory_allocated`), reserve
+        (what the allocator holds beyond), reserved (`max_memory_reserved`).
+
+        Args:
+            capacity: Bytes that a GPU has; a training that needs more is refused.
+
+        Raises:
+            OutOfMemoryError: If it does not fit, with its largest part and changes that do.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -4264,6 +4487,8 @@ class TrainingStep:
         measured: str | None = None,
         shared_memory: MemorySystemName = "tsm-wt-c-rc",
         shared_bandwidth: float | str | None = None,
+        recompute: str = "none",
+        check_memory: bool = True,
     ) -> TrainingStep:
         """A step.
 
@@ -4292,6 +4517,9 @@ class TrainingStep:
                 consistency.
             shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
                 absent.
+            recompute: What the backward pass computes again, of a network that `Model.network` gives:
+                as for `ModelTraining`.
+            check_memory: Whether a step is refused that a GPU has no memory for.
 
         Raises:
             InputError: If the terms or the measured times are none, with line and column.
@@ -4580,8 +4808,8 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
-    litmus_test, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, pattern, planner, policy, precision,
+    collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, kernels, links,
+    litmus_test, lora_target, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
     processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
     """
 
@@ -5079,6 +5307,9 @@ def read_mapping(
             lines or too many; with line and column.
         SimulationError: If a count is below zero or above 2^32 - 1.
     """
+
+def models() -> list[tuple[str, str, int]]:
+    """The public models that Linkwright has: name, where its numbers were published, trained numbers."""
 
 def explain_difference(
     rows: Sequence[tuple[int, float, float]], *, errors: Sequence[float] | None = None

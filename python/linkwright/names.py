@@ -24,8 +24,10 @@ __all__ = [
     "FrameworkName",
     "GpuSpeedName",
     "ImportFormatName",
+    "KernelsName",
     "LinksName",
     "LitmusTestName",
+    "LoraTargetName",
     "MappingName",
     "MemorySystemName",
     "NcclAlgorithmName",
@@ -33,6 +35,7 @@ __all__ = [
     "NetworkName",
     "NumberTypeName",
     "OptimizerName",
+    "OrderName",
     "PatternName",
     "PlannerName",
     "PolicyName",
@@ -117,6 +120,7 @@ FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "amd-smi", "nccl-xml", "toml"]
+KernelsName: TypeAlias = Literal["fused", "eager", "compiled"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 LitmusTestName: TypeAlias = Literal[
     "message-passing",
@@ -132,6 +136,7 @@ LitmusTestName: TypeAlias = Literal[
     "spinning",
     "launch-barrier",
 ]
+LoraTargetName: TypeAlias = Literal["attention", "all"]
 MappingName: TypeAlias = Literal[
     "linear", "contiguous", "random-switches", "random-nodes", "random"
 ]
@@ -167,6 +172,7 @@ NumberTypeName: TypeAlias = Literal[
     "f8e5m2",
 ]
 OptimizerName: TypeAlias = Literal["sgd", "momentum", "adam"]
+OrderName: TypeAlias = Literal["megatron", "torchtitan", "megatron-tp-pp-dp"]
 PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]
 PlannerName: TypeAlias = Literal[
     "packing",

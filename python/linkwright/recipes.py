@@ -59,6 +59,8 @@ class Recipe:
         shared_memory: How GPUs share memory under `tsm`.
         shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
             absent.
+        recompute: What the backward pass computes again, of a network that is a model's.
+        check_memory: Whether a step is refused that a GPU has no memory for.
     """
 
     network: NeuralNetwork
@@ -75,6 +77,8 @@ class Recipe:
     measured: str | None = field(default=None, repr=False)
     shared_memory: str = SHARED_MEMORY
     shared_bandwidth: float | None = None
+    recompute: str = "none"
+    check_memory: bool = True
 
     def step(
         self, system: System, gpus: Sequence[int], communication: str, batch: int
@@ -104,6 +108,8 @@ class Recipe:
             measured=self.measured,
             shared_memory=cast("names.MemorySystemName", self.shared_memory),
             shared_bandwidth=self.shared_bandwidth,
+            recompute=self.recompute,
+            check_memory=self.check_memory,
         )
         return step, planner
 

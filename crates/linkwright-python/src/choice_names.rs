@@ -18,7 +18,7 @@ use linkwright::simulation::cluster::{Fidelity, MappingRule};
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
-use linkwright::training::{Optimizer, Precision, Way};
+use linkwright::training::{Kernels, Optimizer, Precision, Target, Way};
 use pyo3::prelude::*;
 
 use crate::allocator::{policy_names, tie_names};
@@ -26,6 +26,7 @@ use crate::choices::WantedLinks;
 use crate::execution::reduction_names;
 use crate::fabric::fabric_names;
 use crate::job::workload_names;
+use crate::model_training::order_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
 use crate::simulation::planner_names;
@@ -35,8 +36,8 @@ use crate::training::framework_names;
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, links,
-/// litmus_test, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, pattern, planner, policy, precision,
+/// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, kernels, links,
+/// litmus_test, lora_target, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
 /// processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -56,8 +57,10 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("framework", framework_names()),
         ("gpu_speed", GpuSpeed::names()),
         ("import_format", import_format_names()),
+        ("kernels", Kernels::names()),
         ("links", WantedLinks::names()),
         ("litmus_test", Litmus::names()),
+        ("lora_target", Target::names()),
         ("memory_system", memory_systems().names()),
         ("mapping", MappingRule::names()),
         ("nccl_algorithm", ExpectedAlgorithm::names()),
@@ -65,6 +68,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("network", fabric_names()),
         ("number_type", ElementType::names()),
         ("optimizer", Optimizer::names()),
+        ("order", order_names()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),
         ("precision", Precision::names()),

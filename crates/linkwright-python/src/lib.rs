@@ -28,6 +28,8 @@ mod gpu_run;
 mod gpu_workload;
 mod job;
 mod mapping;
+mod model;
+mod model_training;
 mod nccl_tests;
 mod number;
 mod owner;
@@ -110,6 +112,10 @@ mod _core {
     };
     #[pymodule_export]
     use crate::mapping::read_mapping;
+    #[pymodule_export]
+    use crate::model::{Model, models};
+    #[pymodule_export]
+    use crate::model_training::ModelTraining;
     #[pymodule_export]
     use crate::nccl_tests::{NcclTestsLog, explain_difference, explain_log, read_nccl_tests};
     #[pymodule_export]

@@ -21,6 +21,8 @@ use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::gpu_run::{GpuRun, GpuSystem};
 use crate::job::Job;
+use crate::model::Model;
+use crate::model_training::ModelTraining;
 use crate::nccl_tests::NcclTestsLog;
 use crate::owner::Owner;
 use crate::pattern::Pattern;
@@ -95,6 +97,8 @@ pickled!(
     Export,
     Job,
     Match,
+    Model,
+    ModelTraining,
     NcclTestsLog,
     NeuralNetwork,
     Owner,

@@ -10,7 +10,7 @@ use linkwright::diagnostic::Named;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
     self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
-    MeasuredLayers, Network, Optimizer, Precision, Representatives, SampleSize, Shape,
+    MeasuredLayers, Network, Optimizer, Precision, Recompute, Representatives, SampleSize, Shape,
     SharedMemories, Terms, Training, Units, Way, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
@@ -49,7 +49,7 @@ pub fn neural_networks() -> Vec<(String, String, u64)> {
 /// A network that is trained, layer by layer; numbers are of one sample.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct NeuralNetwork(Arc<Network>);
+pub struct NeuralNetwork(pub Arc<Network>);
 
 #[pymethods]
 impl NeuralNetwork {
@@ -280,6 +280,9 @@ impl TrainingStep {
     ///         consistency.
     ///     shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
     ///         absent.
+    ///     recompute: What the backward pass computes again, of a network that `Model.network` gives:
+    ///         as for `ModelTraining`.
+    ///     check_memory: Whether a step is refused that a GPU has no memory for.
     ///
     /// Raises:
     ///     InputError: If the terms or the measured times are none, with line and column.
@@ -294,7 +297,8 @@ impl TrainingStep {
         gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
         host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None,
-        shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None
+        shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None,
+        recompute: "str" = "none", check_memory: "bool" = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -315,6 +319,8 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] measured: Option<&str>,
         #[pyo3(from_py_with = given)] shared_memory: &str,
         #[pyo3(from_py_with = optional_speed)] shared_bandwidth: Option<f64>,
+        #[pyo3(from_py_with = given)] recompute: &str,
+        #[pyo3(from_py_with = given)] check_memory: bool,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
@@ -338,6 +344,10 @@ impl TrainingStep {
         } else {
             SharedMemories::new()
         };
+        let recompute = Recompute::read(recompute).map_err(errors::training)?;
+        let stages = if way == Way::Pipeline { gpus.len() as u64 } else { 1 };
+        let blocks = network.0.layers.iter().map(|layer| u64::from(layer.unit)).max().unwrap_or(1);
+        let again = recompute.again(&network.0, blocks.saturating_sub(1).div_ceil(stages));
         let training = Training {
             network: &network.0,
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
@@ -351,6 +361,7 @@ impl TrainingStep {
             micro_batches,
             copies_samples: host_copies,
             measured: &BTreeMap::new(),
+            again: &again,
             shared: &links,
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;
@@ -364,7 +375,12 @@ impl TrainingStep {
             None => training,
         };
         let memory = terms.memory(framework).map_err(errors::training)?;
-        let footprints = training.fitting(of, &gpus, memory).map_err(errors::training)?;
+        let footprints = if check_memory {
+            training.fitting(of, &gpus, memory)
+        } else {
+            training.footprints(of, &gpus, memory)
+        };
+        let footprints = footprints.map_err(errors::training)?;
         let program = training.program(of, &gpus).map_err(errors::training)?;
         let mut times = BTreeMap::new();
         for gpu in &gpus {

@@ -11,8 +11,10 @@ from linkwright import (
     FileError,
     choice_names,
     load_system,
+    models,
     neural_networks,
     train,
+    train_model,
 )
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
@@ -27,14 +29,29 @@ from linkwright.cli.options import (
 )
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
-from linkwright.recipes import SHARED_MEMORY, communications
+from linkwright.errors import SimulationError
+from linkwright.model_training import is_model
+from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
 
 # What stands for every layer's gradients apart.
 NOTHING = "0"
 
 
+# What the ways to communicate of one division are as layouts.
+SHORT = {LIBRARY: "dp", "fsdp": "fsdp", "tensor": "tp", "pipeline": "pp"}
+OF_MODELS = "Language models"
+
+
 def _networks() -> list[str]:
     return list(dict.fromkeys(name.split(":")[0] for name, _, _ in neural_networks()))
+
+
+def _models() -> list[str]:
+    return [name for name, _, _ in models()]
+
+
+def _trained() -> list[str]:
+    return [*_networks(), *_models()]
 
 
 def _ways(text: str) -> list[str]:
@@ -53,9 +70,10 @@ def train_command(
     network: Annotated[
         str,
         typer.Argument(
-            metavar="NETWORK|FILE",
-            help=f"What is trained: {', '.join(_networks())}, or your own file (TOML).",
-            autocompletion=_networks,
+            metavar="NETWORK|MODEL|FILE",
+            help=f"What is trained: {', '.join(_networks())}, or your own file (TOML); or a "
+            f"language model: {', '.join(_models())}, or a Hugging Face config.json.",
+            autocompletion=_trained,
         ),
     ],
     machine: MachineName = "dgx1-v100",
@@ -76,8 +94,13 @@ def train_command(
         str | None, typer.Option(metavar="IDS", help="Which train instead, like 0,1,4-7.")
     ] = None,
     batch: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Samples of a step, over all GPUs.")
-    ] = 256,
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Samples of a step, over all GPUs; 256 if absent, of a model what a layout needs.",
+        ),
+    ] = None,
     communication: Annotated[
         str,
         typer.Option(
@@ -88,26 +111,27 @@ def train_command(
         ),
     ] = "nccl",
     precision: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="The numbers that are multiplied.",
+            help="The numbers that are multiplied; fp32 if absent, bf16 of a model.",
             **choice("precision", choice_names()["precision"]),
         ),
-    ] = "fp32",
+    ] = None,
     gradients: Annotated[
         str | None,
         typer.Option(
-            help="The numbers that gradients are reduced in; those of --precision if absent.",
+            help="The numbers that gradients are reduced in; those of --precision if absent, fp32 "
+            "of a model.",
             **choice("precision", choice_names()["precision"]),
         ),
     ] = None,
     optimizer: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="What turns gradients into weights.",
+            help="What turns gradients into weights; momentum if absent, adam of a model.",
             **choice("optimizer", choice_names()["optimizer"]),
         ),
-    ] = "momentum",
+    ] = None,
     framework: Annotated[
         str,
         typer.Option(
@@ -178,33 +202,168 @@ def train_command(
         ),
     ] = None,
     prices: Prices = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART=N,...",
+            help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp, "
+            "parts of layers tp, stages pp, their chunks vp, parts of sequences cp, of experts ep, "
+            "of each expert etp. All GPUs are replicas if absent.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PARTS",
+            help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
+            "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
+    micro_batch: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Samples that a replica computes at once; all of its batch if absent, one with "
+            "stages.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
+    zero: Annotated[
+        int | None,
+        typer.Option(
+            metavar="0..3",
+            min=0,
+            max=3,
+            help="What replicas divide: nothing, the optimizer's state, gradients too, weights "
+            "too; 3 with fsdp in the layout, else 0, if absent.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
+    recompute: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the backward pass computes again: none, selective (attention's core), "
+            "selective-op (by operation, as torchtitan), full, full:N (blocks of each chunk), or "
+            "modules, as layernorm+moe_act.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
+    kernels: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose kernels compute: fused are Transformer Engine's, eager and compiled "
+            "PyTorch's; eager with --zero 3, else fused, if absent.",
+            rich_help_panel=OF_MODELS,
+            **choice("kind of kernels", choice_names()["kernels"]),
+        ),
+    ] = None,
+    sequence_parallel: Annotated[
+        bool,
+        typer.Option(
+            "--sequence-parallel",
+            help="Divide what tensor parallelism leaves whole by tokens.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = False,
+    lora: Annotated[
+        int | None,
+        typer.Option(
+            metavar="RANK",
+            min=1,
+            help="Train matrices of this rank beside frozen weights.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
+    lora_target: Annotated[
+        str | None,
+        typer.Option(
+            help="Beside which matrices these stand; attention's if absent.",
+            rich_help_panel=OF_MODELS,
+            **choice("target of LoRA", choice_names()["lora_target"]),
+        ),
+    ] = None,
+    gpu_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory of each GPU, as 96GiB; the machine's if absent.",
+            rich_help_panel=OF_MODELS,
+        ),
+    ] = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Tell what a step of training takes: computing, communication, and how it scales.
 
     Layers take what their arithmetic and their memory allow on the machine's GPUs; what moves
-    between them is played over its links, by NCCL, by a planner, or by another way.
+    between them is played over its links, by NCCL, by a planner, or by another way. Of a language
+    model it tells the groups of a layout and each GPU's memory, and the time where it is predicted.
     """
     if gpus is not None and on is not None:
         raise typer.BadParameter("--on names the GPUs that --gpus counts; leave one out.")
     wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
-    system = load_system(machine, servers, network=joined, gpus=gpus)
+    of_models: dict[str, Any] = {
+        "layout": layout,
+        "order": order,
+        "micro_batch": micro_batch,
+        "zero": zero,
+        "recompute": recompute,
+        "kernels": kernels,
+        "sequence_parallel": sequence_parallel or None,
+        "lora": lora,
+        "lora_target": lora_target,
+        "gpu_memory": None if gpu_memory is None else parse_size(gpu_memory),
+    }
+    # What is said of either; what is absent is as the function has it.
+    both: dict[str, Any] = {
+        "batch": batch,
+        "tokens": tokens,
+        "precision": precision,
+        "gradients": gradients,
+        "optimizer": optimizer,
+    }
     chosen: dict[str, Any] = {"gpus": gpu_ids(on) if on is not None else gpus}
+    if is_model(network):
+        of_networks = {
+            "--size": size,
+            "--bucket": bucket,
+            "--micro-batches": micro_batches,
+            "--terms": terms,
+            "--measured": measured,
+            "--shared-bandwidth": shared_bandwidth,
+            "--prices": prices,
+            "--scaling": scaling,
+            "--plot": plot,
+        }
+        _refuse(of_networks, f"`{network}` is a language model; leave it out")
+        of_models["layout"] = layout or _short(communication, chosen["gpus"])
+        with runs.watched() as watch, output.working("laying out the model"):
+            laid = train_model(
+                network,
+                machine,
+                servers=servers,
+                fabric=joined,
+                **chosen,
+                **_given(of_models | both),
+            )
+        runs.show(laid, wanted, watch)
+        return
+    named = {f"--{name.replace('_', '-')}": value for name, value in of_models.items()}
+    _refuse(named, f"`{network}` is no language model; name one, or leave it out")
+    system = load_system(machine, servers, network=joined, gpus=gpus)
     with runs.watched() as watch, output.working("playing the step"):
         found = train(
             network,
             system,
             **chosen,
-            batch=batch,
             communication=_ways(communication),
             size=size,
-            tokens=tokens,
             scaling=scaling,
-            precision=precision,
-            gradients=gradients,
-            optimizer=optimizer,
             framework=framework,
             overlap=overlap,
             bucket=_bucket(bucket),
@@ -215,6 +374,7 @@ def train_command(
             shared_memory=shared_memory,
             shared_bandwidth=shared_bandwidth,
             prices=prices,
+            **_given(both),
         )
     if plot is not None:
         from linkwright.plot import save_chart
@@ -229,3 +389,39 @@ def train_command(
 
 def _bucket(text: str | None) -> int | None:
     return None if text is None else 0 if text.strip() == NOTHING else parse_size(text)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse(options: dict[str, Any], remedy: str) -> None:
+    """Refuses what is said of another kind of thing.
+
+    Raises:
+        SimulationError: If one is.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise SimulationError(f"{name} changes nothing here", remedy)
+
+
+def _short(communication: str, gpus: int | list[int] | None) -> str | None:
+    """The layout that a way to communicate is short for; None where all GPUs are replicas.
+
+    Raises:
+        SimulationError: If it is short for none.
+    """
+    part = SHORT.get(communication)
+    if part is None:
+        ways = ", ".join(SHORT)
+        raise SimulationError(
+            f"`{communication}` is no layout of a language model",
+            f"take one of {ways}, or --layout",
+        )
+    count = len(gpus) if isinstance(gpus, list) else gpus
+    if communication == LIBRARY:
+        return None
+    if count is None:
+        raise SimulationError(f"`{communication}` of how many GPUs?", "say --gpus, or --layout")
+    return f"{part}={count}"

@@ -52,6 +52,8 @@ pub struct Training<'a> {
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
+    /// What of each layer's forward pass the backward pass does again, by its index.
+    pub again: &'a BTreeMap<usize, f64>,
     /// Says how fast each model of GPU reaches the memory that all share under [`Way::TrulyShared`].
     pub shared: &'a SharedMemories,
 }
@@ -82,6 +84,7 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn usual(network: &'a Network, batch: u64) -> Self {
         static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
+        static KEPT: BTreeMap<usize, f64> = BTreeMap::new();
         static UNSHARED: SharedMemories = SharedMemories::new();
         let (costs, _) = Terms::own().of_default_framework();
         Self {
@@ -97,6 +100,7 @@ impl<'a> Training<'a> {
             micro_batches: 1,
             copies_samples: true,
             measured: &UNMEASURED,
+            again: &KEPT,
             shared: &UNSHARED,
         }
     }
@@ -164,7 +168,12 @@ impl Training<'_> {
         let time = |(index, layer)| {
             let measured = self.measured.get(&index).copied();
             let work = LayerWork::of(layer).part(layer.split, parts);
-            measured.unwrap_or_else(|| roofline.layer(&work, samples, self.optimizer.state()))
+            let own = || roofline.layer(&work, samples, self.optimizer.state());
+            let mut time = measured.unwrap_or_else(own);
+            if let Some(share) = self.again.get(&index) {
+                time.backward.0 += (time.forward.0 as f64 * share) as u64;
+            }
+            time
         };
         Ok(self.network.layers.iter().enumerate().map(time).collect())
     }

@@ -41,6 +41,7 @@ fn small() -> Network {
 
 fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
     static NONE: BTreeMap<usize, LayerTime> = BTreeMap::new();
+    static NONE_AGAIN: BTreeMap<usize, f64> = BTreeMap::new();
     static LINKS: LazyLock<SharedMemories> = LazyLock::new(|| {
         let links = SharedMemory { read: [1e-11; 2], written: [1e-11; 2] };
         gpu_models().names().into_iter().map(|name| (name.to_owned(), links)).collect()
@@ -58,6 +59,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         micro_batches: 4,
         copies_samples: true,
         measured: &NONE,
+        again: &NONE_AGAIN,
         shared: &LINKS,
     }
 }

@@ -44,7 +44,7 @@ impl Model {
             variant: String::new(),
             source: self.source.clone(),
             assumptions: self.left_out(),
-            input_assumptions: vec![format!("sequences of {} tokens", self.tokens)],
+            input_assumptions: Vec::new(),
             dataset: Some(DATASET.to_owned()),
             input,
             layers: Vec::new(),

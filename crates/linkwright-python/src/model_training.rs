@@ -1,0 +1,306 @@
+//! `linkwright.ModelTraining`: a model's training by a layout, and its memory.
+
+use linkwright::table::Table as Columns;
+use linkwright::training::{
+    Kernels, Layout, Lora, MOST_RANKS, MOST_SAMPLES, ModelTraining as Core, Optimizer, Order,
+    Precision, Recompute, StageMemory, Target, Terms,
+};
+use linkwright::units::Bytes;
+use pyo3::prelude::*;
+
+use crate::argument::given;
+use crate::choices::Choice;
+use crate::errors;
+use crate::model::Model;
+use crate::number::whole;
+use crate::table::Table;
+
+/// The most numbers between the small matrices of LoRA.
+const MOST_RANK: u64 = 1 << 20;
+
+/// The orders of a layout's parts over ranks that have a name.
+pub fn order_names() -> Vec<&'static str> {
+    Order::names()
+}
+
+/// A model's training by a layout: who exchanges what with whom, and what each GPU holds.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ModelTraining {
+    model: Model,
+    layout: Layout,
+    order: Order,
+    batch: u64,
+    micro_batch: u64,
+    precision: Precision,
+    gradients: Precision,
+    optimizer: Optimizer,
+    zero: u8,
+    recompute: Recompute,
+    kernels: Kernels,
+    sequence_parallel: bool,
+    lora: Option<Lora>,
+}
+
+impl ModelTraining {
+    fn of(&self) -> Core<'_> {
+        Core {
+            model: &self.model.0,
+            layout: self.layout,
+            batch: self.batch,
+            micro_batch: self.micro_batch,
+            precision: self.precision,
+            gradients: self.gradients,
+            optimizer: self.optimizer,
+            zero: self.zero,
+            recompute: self.recompute.clone(),
+            kernels: self.kernels,
+            sequence_parallel: self.sequence_parallel,
+            lora: self.lora,
+        }
+    }
+}
+
+#[pymethods]
+impl ModelTraining {
+    /// A training; its layout is checked.
+    ///
+    /// Args:
+    ///     model: What is trained, on sequences of its length.
+    ///     layout: How it is divided, as `fsdp=4,tp=8`: replicas (`dp`), replicas that divide what they keep
+    ///         (`fsdp`), parts of layers (`tp`), stages (`pp`) with chunks (`vp`), parts of sequences (`cp`),
+    ///         of the experts (`ep`) and of each expert (`etp`; as `tp` where absent). Parts left out are one.
+    ///     batch: Samples of a step, over all GPUs.
+    ///     micro_batch: Samples that a replica computes at once.
+    ///     order: Which ranks are neighbours: `megatron`, `torchtitan`, `megatron-tp-pp-dp`, or five parts from
+    ///         neighbours on, as `tp-cp-fsdp-dp-pp`.
+    ///     precision: The numbers of weights and activations.
+    ///     gradients: The numbers that gradients are kept in.
+    ///     optimizer: What turns gradients into weights.
+    ///     zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
+    ///         (3); 3 where the layout has `fsdp`, else 0, where absent.
+    ///     recompute: What the backward pass computes again: `none`, `selective` (attention's core),
+    ///         `selective-op` (by operation, as torchtitan), `full`, `full:N` (N blocks of each chunk), or
+    ///         modules joined by `+`, as `layernorm+moe_act`.
+    ///     kernels: Whose kernels compute: `fused` (Transformer Engine's), `eager` or `compiled` (PyTorch's);
+    ///         `eager` with `zero` 3, else `fused`, where absent.
+    ///     sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+    ///     lora: Numbers between the small matrices that are trained in the place of all weights.
+    ///     lora_target: Beside which matrices they stand: `attention` or `all`.
+    ///
+    /// Raises:
+    ///     SimulationError: If the layout is not sound, with the nearest that is, or a choice is unknown.
+    #[new]
+    #[pyo3(signature = (
+        model: "Model", layout: "str", *, batch: "int", micro_batch: "int" = 1, order: "str" = "megatron",
+        precision: "PrecisionName" = "bf16", gradients: "PrecisionName" = "fp32",
+        optimizer: "OptimizerName" = "adam", zero: "int | None" = None, recompute: "str" = "none",
+        kernels: "KernelsName | None" = None, sequence_parallel: "bool" = false,
+        lora: "int | None" = None, lora_target: "LoraTargetName" = "attention"
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn new(
+        #[pyo3(from_py_with = given)] model: &Model,
+        #[pyo3(from_py_with = given)] layout: &str,
+        #[pyo3(from_py_with = given)] batch: i128,
+        #[pyo3(from_py_with = given)] micro_batch: i128,
+        #[pyo3(from_py_with = given)] order: &str,
+        #[pyo3(from_py_with = given)] precision: &str,
+        #[pyo3(from_py_with = given)] gradients: &str,
+        #[pyo3(from_py_with = given)] optimizer: &str,
+        #[pyo3(from_py_with = given)] zero: Option<i128>,
+        #[pyo3(from_py_with = given)] recompute: &str,
+        #[pyo3(from_py_with = given)] kernels: Option<&str>,
+        #[pyo3(from_py_with = given)] sequence_parallel: bool,
+        #[pyo3(from_py_with = given)] lora: Option<i128>,
+        #[pyo3(from_py_with = given)] lora_target: &str,
+    ) -> PyResult<Self> {
+        let layout = Layout::read(layout).map_err(errors::training)?;
+        let zero = match zero {
+            Some(0) => 0,
+            Some(zero) => whole::<u8>("stage of ZeRO", zero, 3)?,
+            None if layout.fsdp > 1 => 3,
+            None => 0,
+        };
+        let kernels = match kernels {
+            Some(name) => Kernels::named(name)?,
+            None if zero == 3 => Kernels::Eager,
+            None => Kernels::Fused,
+        };
+        let target = Target::named(lora_target)?;
+        let rank = lora.map(|rank| whole("numbers between matrices of LoRA", rank, MOST_RANK));
+        let lora = rank.transpose()?.map(|rank| Lora { rank, target });
+        let made = Self {
+            model: model.clone(),
+            layout,
+            order: Order::read(order).map_err(errors::training)?,
+            batch: whole("samples of a step", batch, MOST_SAMPLES)?,
+            micro_batch: whole("samples of a micro-batch", micro_batch, MOST_SAMPLES)?,
+            precision: Precision::named(precision)?,
+            gradients: Precision::named(gradients)?,
+            optimizer: Optimizer::named(optimizer)?,
+            zero,
+            recompute: Recompute::read(recompute).map_err(errors::training)?,
+            kernels,
+            sequence_parallel,
+            lora,
+        };
+        let core = made.of();
+        core.asked().check(&core.layout).map_err(errors::training)?;
+        drop(core);
+        Ok(made)
+    }
+
+    /// Counts the GPUs of a layout, and its replicas, before it is checked.
+    ///
+    /// Raises:
+    ///     SimulationError: If the text is no layout.
+    #[staticmethod]
+    #[pyo3(signature = (layout: "str"))]
+    fn counts(#[pyo3(from_py_with = given)] layout: &str) -> PyResult<(u64, u64)> {
+        let layout = Layout::read(layout).map_err(errors::training)?;
+        Ok((layout.gpus(), layout.replicas()))
+    }
+
+    /// What is trained.
+    #[getter]
+    fn model(&self) -> Model {
+        self.model.clone()
+    }
+
+    /// How it is divided, as a text that is read again.
+    #[getter]
+    fn layout(&self) -> String {
+        self.layout.to_string()
+    }
+
+    /// The GPUs.
+    #[getter]
+    fn gpus(&self) -> u64 {
+        self.layout.gpus()
+    }
+
+    /// Samples of a step, over all GPUs.
+    #[getter]
+    fn batch(&self) -> u64 {
+        self.batch
+    }
+
+    /// Samples that a replica computes at once.
+    #[getter]
+    fn micro_batch(&self) -> u64 {
+        self.micro_batch
+    }
+
+    /// Micro-batches that a replica computes in a step.
+    #[getter]
+    fn micro_batches(&self) -> u64 {
+        self.of().asked().micro_batches(&self.layout)
+    }
+
+    /// What replicas divide, from 0 to 3.
+    #[getter]
+    fn zero(&self) -> u8 {
+        self.zero
+    }
+
+    /// What the backward pass computes again.
+    #[getter]
+    fn recompute(&self) -> String {
+        self.recompute.name()
+    }
+
+    /// Whose kernels compute.
+    #[getter]
+    fn kernels(&self) -> &'static str {
+        linkwright::diagnostic::Named::name(self.kernels)
+    }
+
+    /// The one way to divide that the layout has, with its number of parts; None where it has several.
+    #[getter]
+    fn single(&self) -> Option<(&'static str, u64)> {
+        self.layout.single()
+    }
+
+    /// One row for each kind of group whose ranks exchange data.
+    ///
+    /// Columns: group (the parts of the layout), moves (what they exchange), size (ranks of each), groups
+    /// (how many), first (the ranks of the first), servers_least and servers_most (that one group spans).
+    ///
+    /// Args:
+    ///     servers: The server of each rank.
+    ///
+    /// Raises:
+    ///     SimulationError: If these are not as many as there are GPUs.
+    #[pyo3(signature = (servers: "Sequence[int]"))]
+    fn groups(&self, #[pyo3(from_py_with = given)] servers: Vec<i128>) -> PyResult<Table> {
+        let gpus = self.layout.gpus();
+        let servers: PyResult<Vec<u64>> =
+            servers.iter().map(|it| whole("server of a rank", it + 1, MOST_RANKS)).collect();
+        let servers = servers?;
+        if servers.len() as u64 != gpus {
+            let problem = format!("servers of {} ranks, and the layout has {gpus}", servers.len());
+            let told = linkwright::diagnostic::Diagnosis::of(problem);
+            return Err(errors::range(told.remedy("give the server of each rank")));
+        }
+        let groups = self.order.groups(&self.layout, self.zero >= 3);
+        let spans: Vec<(u64, u64)> =
+            groups.iter().map(|it| it.servers(|rank| servers[rank as usize])).collect();
+        let first = groups.iter().map(|group| {
+            group.ranks.first().into_iter().flatten().map(|rank| *rank as u32).collect()
+        });
+        let columns = Columns::new()
+            .with("group", "", groups.iter().map(|it| it.name.to_owned()).collect::<Vec<_>>())
+            .with("moves", "", groups.iter().map(|it| it.moves.to_owned()).collect::<Vec<_>>())
+            .with("size", "", groups.iter().map(|it| it.size).collect::<Vec<_>>())
+            .with("groups", "", groups.iter().map(|it| it.ranks.len() as u64).collect::<Vec<_>>())
+            .with("first", "", first.collect::<Vec<Vec<u32>>>())
+            .with("servers_least", "", spans.iter().map(|it| it.0).collect::<Vec<_>>())
+            .with("servers_most", "", spans.iter().map(|it| it.1).collect::<Vec<_>>());
+        Table::new(columns)
+    }
+
+    /// One row for each pipeline stage: the bytes of a GPU's memory, by what they are for.
+    ///
+    /// Columns: stage, layers, in_flight (micro-batches that are begun and not ended), weights, gradients,
+    /// optimizer (with master copies), activations, passing (what a block or the loss needs for a while),
+    /// collectives (their buffers, and gathered weights), total (PyTorch's `max_memory_allocated`), reserve
+    /// (what the allocator holds beyond), reserved (`max_memory_reserved`).
+    ///
+    /// Args:
+    ///     capacity: Bytes that a GPU has; a training that needs more is refused.
+    ///
+    /// Raises:
+    ///     OutOfMemoryError: If it does not fit, with its largest part and changes that do.
+    #[pyo3(signature = (capacity: "int | None" = None))]
+    fn memory(&self, #[pyo3(from_py_with = given)] capacity: Option<i128>) -> PyResult<Table> {
+        let core = self.of();
+        let memory = match capacity {
+            None => core.memory().map_err(errors::training)?,
+            Some(capacity) => {
+                let capacity = Bytes(whole("bytes of a GPU's memory", capacity, u64::MAX)?);
+                let context = Terms::own().of_default_framework().1.context;
+                core.fitting(capacity, context).map_err(errors::training)?
+            }
+        };
+        let numbers = |of: fn(&StageMemory) -> u64| memory.iter().map(of).collect::<Vec<u64>>();
+        let columns = Columns::new()
+            .with("stage", "", numbers(|it| it.stage))
+            .with("layers", "", numbers(|it| it.layers))
+            .with("in_flight", "", numbers(|it| it.in_flight))
+            .with("weights", "B", numbers(|it| it.weights.0))
+            .with("gradients", "B", numbers(|it| it.gradients.0))
+            .with("optimizer", "B", numbers(|it| it.optimizer.0))
+            .with("activations", "B", numbers(|it| it.activations.0))
+            .with("passing", "B", numbers(|it| it.passing.0))
+            .with("collectives", "B", numbers(|it| it.collectives.0))
+            .with("total", "B", numbers(|it| it.allocated().0))
+            .with("reserve", "B", numbers(|it| it.reserve.0))
+            .with("reserved", "B", numbers(|it| it.reserved().0));
+        Table::new(columns)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ModelTraining: {}, {}>", self.model.0.name, self.layout)
+    }
+}

@@ -1,0 +1,283 @@
+"""`linkwright.train_model` tells what training a language model by a layout takes on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from linkwright import Fabric, Model, ModelTraining, System, __version__, models
+from linkwright.arguments import bytes_of, gpus_of, taking, text, truth, whole
+from linkwright.errors import (
+    FileError,
+    MachineError,
+    SimulationError,
+    brief,
+    neither,
+    printable,
+)
+from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
+from linkwright.recipes import Recipe
+from linkwright.runs.models.run import ModelRun
+from linkwright.runs.training.play import play_step
+from linkwright.runs.training.run import TrainingRun
+from linkwright.summaries.energy import energy_of
+from linkwright.systems import load_system, network_of, server_of
+
+__all__ = ["is_model", "load_model", "train_model"]
+
+# How data moves in a step that divides a model in one way only.
+WAYS = {"dp": "nccl", "fsdp": "fsdp", "tp": "tensor", "pp": "pipeline"}
+# Micro-batches for each stage of a pipeline where nobody says how many.
+FOR_EACH_STAGE = 4
+
+
+def is_model(name_or_path: object) -> bool:
+    """Whether a name is a public model's, or a path a configuration's (JSON)."""
+    if isinstance(name_or_path, Model):
+        return True
+    name = str(name_or_path)
+    if name.endswith(".json"):
+        return True
+    try:
+        Model.find(printable(name))
+    except SimulationError:
+        return False
+    return True
+
+
+def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
+    """A model by its name, or from a Hugging Face configuration; with the text of the file.
+
+    Raises:
+        FileError: If there is neither such a model nor such a file.
+        InputError: If the file is no configuration that is read; the message names the field.
+    """
+    try:
+        return Model.find(printable(str(name_or_path))), None
+    except SimulationError as error:
+        path = existing("model", name_or_path, "Model.from_json")
+        if path is not None:
+            text_of = read_text(path)
+            return Model.from_json(text_of, printable(str(path))), text_of
+        if str(name_or_path).endswith(".json"):
+            problem = f"there is no file `{brief(str(name_or_path))}`"
+            raise FileError(problem, "name one, or a model") from error
+        names = [name for name, _, _ in models()]
+        known = f"the models are {', '.join(names)}"
+        raise neither("a model", str(name_or_path), names, known) from error
+
+
+@taking(
+    machine=server_of,
+    servers=whole,
+    fabric=network_of,
+    gpus=gpus_of,
+    layout=text,
+    order=text,
+    batch=whole,
+    micro_batch=whole,
+    tokens=whole,
+    precision=text,
+    gradients=text,
+    optimizer=text,
+    zero=whole,
+    recompute=text,
+    kernels=text,
+    sequence_parallel=truth,
+    lora=whole,
+    lora_target=text,
+    gpu_memory=bytes_of,
+)
+def train_model(
+    model: Model | PathOrName,
+    machine: System | PathOrName = "hgx-h100",
+    *,
+    servers: int | None = None,
+    fabric: Fabric | PathOrName | Mapping[str, object] | None = None,
+    gpus: int | Sequence[int] | None = None,
+    layout: str | None = None,
+    order: str = "megatron",
+    batch: int | None = None,
+    micro_batch: int | None = None,
+    tokens: int | None = None,
+    precision: str = "bf16",
+    gradients: str = "fp32",
+    optimizer: str = "adam",
+    zero: int | None = None,
+    recompute: str = "none",
+    kernels: str | None = None,
+    sequence_parallel: bool = False,
+    lora: int | None = None,
+    lora_target: str = "attention",
+    gpu_memory: int | str | None = None,
+) -> ModelRun:
+    """What training a language model by a layout takes on a machine.
+
+    Args:
+        model: One of `models`, a Hugging Face configuration (`config.json`), or a `Model`.
+        machine: A preset's name, a machine's file, or a `System`.
+        servers: How many of the machine there are; as many as the layout needs where absent.
+        fabric: What joins the servers, as `network` of `load_system`; a fat-tree where absent.
+        gpus: How many, from the lowest ids, or which; those of the layout where absent.
+        layout: How it is divided, as `fsdp=4,tp=8`; parts that are left out are one. All GPUs are
+            replicas (`dp`) where absent.
+        order: Which ranks are neighbours, as for `ModelTraining`.
+        batch: Samples of a step, over all GPUs; one micro-batch for each replica where absent,
+            four for each stage with a pipeline.
+        micro_batch: Samples that a replica computes at once; all of its batch where absent, one
+            with a pipeline.
+        tokens: Of a sequence; as the model was trained on where absent.
+        precision: The numbers of weights and activations.
+        gradients: The numbers that gradients are kept in.
+        optimizer: `sgd`, `momentum` or `adam`.
+        zero: What replicas divide, from 0 to 3; 3 with `fsdp` in the layout, else 0, if absent.
+        recompute: What the backward pass computes again, as for `ModelTraining`.
+        kernels: `fused`, `eager` or `compiled`, as for `ModelTraining`.
+        sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+        lora: Numbers between the small matrices that are trained in the place of all weights.
+        lora_target: Beside which matrices they stand: `attention` or `all`.
+        gpu_memory: Bytes that each GPU has, or a text such as `96GiB`; the machine's where absent.
+
+    Raises:
+        FileError: If there is no such model, machine or file.
+        InputError: If a file is not what it should be; the message names the field.
+        OutOfMemoryError: If it does not fit, with what would.
+        SimulationError: If the layout is not sound, with the nearest that is.
+    """
+    own: str | None = None
+    what = model
+    if not isinstance(model, Model):
+        model, own = load_model(model)
+    if tokens is not None:
+        model = model.with_tokens(tokens)
+    wanted = len(gpus) if isinstance(gpus, Sequence) else gpus
+    needed = ModelTraining.counts(layout)[0] if layout is not None else wanted
+    if not isinstance(machine, System) or servers is not None or fabric is not None:
+        machine = load_system(machine, servers, network=fabric, gpus=wanted or needed)
+    system = machine
+    chosen = _chosen(system, gpus if gpus is not None else needed)
+    if layout is None:
+        layout = f"dp={len(chosen)}"
+    replicas = ModelTraining.counts(layout)[1]
+    stages = _stages(layout)
+    if batch is None:
+        batch = replicas * (micro_batch or 1) * (FOR_EACH_STAGE * stages if stages > 1 else 1)
+    if micro_batch is None:
+        micro_batch = 1 if stages > 1 else max(1, batch // replicas)
+    training = ModelTraining(
+        model,
+        layout,
+        batch=batch,
+        micro_batch=micro_batch,
+        order=order,
+        precision=cast("Any", precision),
+        gradients=cast("Any", gradients),
+        optimizer=cast("Any", optimizer),
+        zero=zero,
+        recompute=recompute,
+        kernels=cast("Any", kernels),
+        sequence_parallel=sequence_parallel,
+        lora=lora,
+        lora_target=cast("Any", lora_target),
+    )
+    _check_count(training, chosen)
+    groups = list(training.groups([system.server_of(gpu) for gpu in chosen]))
+    capacity = cast("int | None", gpu_memory)
+    capacity = _capacity(system, chosen) if capacity is None else capacity
+    memory = list(training.memory(capacity))
+    facts: dict[str, object] = {
+        "layout": training.layout,
+        "order": order,
+        "batch": batch,
+        "micro_batch": micro_batch,
+        "tokens": model.tokens,
+        "precision": precision,
+        "gradients": gradients,
+        "optimizer": optimizer,
+        "zero": training.zero,
+        "recompute": training.recompute,
+        "kernels": training.kernels,
+        "sequence_parallel": sequence_parallel,
+        "lora": lora,
+        "lora_target": lora_target if lora is not None else None,
+        "linkwright": __version__,
+    }
+    manifest = {
+        "model": model.name if own is None else portable_name(str(what)),
+        "sha256": None if own is None else sha256(own.encode()),
+        "machine": portable_name(system.name),
+        "gpus": list(chosen),
+        **facts,
+    }
+    timed, untimed = _timed(training, system, chosen, facts, manifest)
+    return ModelRun(
+        training, system, chosen, groups, memory, capacity, timed, untimed, facts, manifest
+    )
+
+
+def _stages(layout: str) -> int:
+    parts = dict(part.strip().split("=") for part in layout.split(","))
+    return int(parts.get("pp", "1"))
+
+
+def _chosen(system: System, gpus: int | Sequence[int] | None) -> list[int]:
+    """The GPUs by their ids: all, the first so many, or these."""
+    if gpus is None:
+        return list(range(system.gpu_count))
+    if not isinstance(gpus, int):
+        return list(gpus)
+    if not 1 <= gpus <= system.gpu_count:
+        problem = f"{gpus} GPUs are wanted, and the machine has {system.gpu_count}"
+        raise SimulationError(problem, f"take 1 to {system.gpu_count}, or more servers")
+    return list(range(gpus))
+
+
+def _check_count(training: ModelTraining, gpus: Sequence[int]) -> None:
+    if training.gpus != len(gpus):
+        problem = f"the layout {training.layout} has {training.gpus} GPUs, and {len(gpus)} train"
+        raise SimulationError(problem, f"take {training.gpus} GPUs, or another layout")
+
+
+def _capacity(system: System, gpus: Sequence[int]) -> int | None:
+    """Bytes of the GPU that has the least; None where one is not known."""
+    rows = [row["memory"] for row in system.devices() if row["is_gpu"]]
+    found = [rows[gpu] for gpu in gpus]
+    return None if None in found else min(found)
+
+
+def _timed(
+    training: ModelTraining,
+    system: System,
+    gpus: Sequence[int],
+    facts: Mapping[str, object],
+    manifest: Mapping[str, object],
+) -> tuple[TrainingRun | None, str]:
+    """The step, where today's steps have such a layout, or else why there is none."""
+    single = training.single
+    if single is None:
+        return None, "the layout divides the model in more than one way"
+    part, _ = single
+    if facts["lora"] is not None:
+        return None, "steps with LoRA are not played"
+    if part != "pp" and training.micro_batches > 1:
+        return None, "steps that sum the gradients of several micro-batches are not played"
+    if training.zero not in ((3,) if part == "fsdp" else (0,)):
+        return None, f"steps by {part} with zero {training.zero} are not played"
+    try:
+        network = training.model.network()
+        recipe = Recipe(
+            network,
+            training.batch,
+            str(facts["precision"]),
+            str(facts["gradients"]),
+            str(facts["optimizer"]),
+            micro_batches=training.micro_batches if part == "pp" else None,
+            recompute=training.recompute,
+            check_memory=False,
+        )
+        played = play_step(recipe, system, gpus, WAYS[part])
+    except (SimulationError, MachineError) as error:
+        return None, error.problem
+    energy = energy_of(system, [(list(gpus), 0.0, played.time)], None)
+    run = TrainingRun(recipe, system, list(gpus), [played], (), manifest, None, [energy])
+    return run, ""

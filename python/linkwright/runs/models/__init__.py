@@ -1,0 +1,1 @@
+"""Training of models by layouts: groups, memory, and time where it is predicted."""

@@ -1,0 +1,180 @@
+"""What training a model by a layout takes: groups, memory, and time where it is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from linkwright import Model, ModelTraining, System
+from linkwright.runs.models import sheets
+from linkwright.runs.run import Run, Section, Sheet
+from linkwright.systems import system_words
+from linkwright.texts import counted, data, duration
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from linkwright.runs.timeline import Timeline
+    from linkwright.runs.training.run import TrainingRun
+
+__all__ = ["ModelRun"]
+
+LEFT_OUT = (
+    "Experts all get as many tokens, and no activations are moved to the host.",
+    "Memory of numbers of eight bits, and of heads that predict several tokens at once.",
+    "The driver's context and what NCCL keeps lie beside what PyTorch counts.",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class ModelRun(Run):
+    """A model's training by a layout.
+
+    Attributes:
+        training: The model, its layout and how it is trained.
+        system: On what.
+        gpus: Ids in the system, in the order of the ranks.
+        groups: A row for each kind of group whose ranks exchange data.
+        memory: A row for each pipeline stage.
+        capacity: Bytes that a GPU has; None where nobody knows.
+        timed: The step, where its time is predicted.
+        untimed: Why it is not; empty where it is.
+        facts: What repeats it.
+        manifest: The same, with the machine.
+    """
+
+    training: ModelTraining
+    system: System
+    gpus: Sequence[int]
+    groups: Sequence[Mapping[str, Any]]
+    memory: Sequence[Mapping[str, Any]]
+    capacity: int | None
+    timed: TrainingRun | None
+    untimed: str
+    facts: Mapping[str, object]
+    manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<ModelRun: {self.title}>"
+
+    @property
+    def model(self) -> Model:
+        """What is trained."""
+        return self.training.model
+
+    @property
+    def title(self) -> str:
+        """What is trained, and on what."""
+        gpus = counted(len(self.gpus), "GPU")
+        return (
+            f"{self.model.name} by {self.training.layout} on {gpus} of {system_words(self.system)}"
+        )
+
+    @property
+    def time(self) -> float | None:
+        """Seconds of a step; None where it is not predicted yet."""
+        return None if self.timed is None else self.timed.best.time
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens a second of each GPU; None where the time is not predicted yet."""
+        if not self.time:
+            return None
+        return self.training.batch * self.model.tokens / self.time / len(self.gpus)
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that the allocator holds on the GPU that needs the most."""
+        return int(max(row["reserved"] for row in self.memory))
+
+    @property
+    def headline(self) -> str:
+        """What a GPU needs, and how long a step takes where that is predicted."""
+        total = max(row["total"] for row in self.memory)
+        has = "" if self.capacity is None else f" of {data(self.capacity)}"
+        told = (
+            f"Each GPU needs {data(total)} at most for tensors; the allocator holds "
+            f"{data(self.reserved)}{has}"
+        )
+        if self.time is None or self.tokens_per_second is None:
+            return f"{told}. Time by this layout is not predicted yet: {self.untimed}."
+        batch = counted(self.training.batch, "sequence")
+        return (
+            f"A step of {batch} takes {duration(self.time)}, {self.tokens_per_second:,.0f} tokens "
+            f"a second on each GPU. {told}."
+        )
+
+    @property
+    def context(self) -> Sequence[str]:
+        """The answer, and what it rests on."""
+        model, training = self.model, self.training
+        active = ""
+        if model.active_parameters != model.parameters:
+            active = f", {model.active_parameters:,} of them for each token"
+        micro = counted(training.micro_batches, "micro-batch", "micro-batches")
+        return [
+            self.headline,
+            f"{model.parameters:,} parameters{active}; sequences of {model.tokens:,} tokens, "
+            f"{micro} of {training.micro_batch} for each replica; zero {training.zero}, recompute "
+            f"{training.recompute}, {training.kernels} kernels.",
+        ]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the step's network leaves open."""
+        return [] if self.timed is None else self.timed.notes
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Groups, memory, blocks, and the step's tables where it is timed."""
+        import pyarrow as pa
+
+        tables = {"groups": self.groups, "model_memory": self.memory}
+        timed = {} if self.timed is None else dict(self.timed.tables())
+        timed.pop("memory", None)
+        own = {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
+        return {**own, **timed}
+
+    def summary(self) -> dict[str, object]:
+        """What `summary.json` holds and `--json` prints."""
+        model = self.model
+        return {
+            "headline": self.headline,
+            "model": model.name,
+            "family": model.family,
+            "parameters": model.parameters,
+            "active_parameters": model.active_parameters,
+            "machine": self.system.name,
+            "gpus": list(self.gpus),
+            **self.facts,
+            "time": self.time,
+            "tokens_per_second_per_gpu": self.tokens_per_second,
+            "untimed": self.untimed or None,
+            "groups": list(self.groups),
+            "capacity": self.capacity,
+            "memory": list(self.memory),
+        }
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Groups, memory, and the step where it is timed."""
+        from linkwright.runs.training import sheets as of_steps
+
+        timed = []
+        if self.timed is not None:
+            timed = [of_steps.steps(self.timed), *of_steps.energies(self.timed)]
+        return [*sheets.groups(self), sheets.memory(self), *timed]
+
+    def sections(self) -> Sequence[Section]:
+        """Groups, memory, the step, and what the model leaves out."""
+        timed = [] if self.timed is None else list(self.timed.sections())
+        kept = [it for it in timed if it.title not in ("Memory", "Scaling")]
+        return [
+            Section("Groups", sheets=sheets.groups(self)),
+            Section("Memory of a GPU", sheets=[sheets.memory(self)]),
+            *kept,
+            Section("What memory leaves out", points=LEFT_OUT),
+        ]
+
+    def timeline(self) -> Timeline | None:
+        """The step, where it is timed."""
+        return None if self.timed is None else self.timed.timeline()
