@@ -31,6 +31,7 @@ from linkwright.names import (
     LoraTargetName,
     MappingName,
     MemorySystemName,
+    ModelPrecisionName,
     NcclAlgorithmName,
     NcclOperationName,
     NetworkName,
@@ -2124,7 +2125,7 @@ class ModelTraining:
         batch: int,
         micro_batch: int = 1,
         order: str = "megatron",
-        precision: PrecisionName = "bf16",
+        precision: ModelPrecisionName = "bf16",
         gradients: PrecisionName = "fp32",
         optimizer: OptimizerName = "adam",
         zero: int | None = None,
@@ -2145,7 +2146,8 @@ class ModelTraining:
             micro_batch: Samples that a replica computes at once.
             order: Which ranks are neighbours: `megatron`, `torchtitan`, `megatron-tp-pp-dp`, or five parts from
                 neighbours on, as `tp-cp-fsdp-dp-pp`.
-            precision: The numbers of weights and activations.
+            precision: The numbers of products: `fp32`, `tf32`, `fp16`, `bf16`, `fp8`, `mxfp8` or `nvfp4`. The
+                last three are made of weights and activations in `bf16`.
             gradients: The numbers that gradients are kept in.
             optimizer: What turns gradients into weights.
             zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
@@ -4809,7 +4811,7 @@ def choice_names() -> dict[str, list[str]]:
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
     collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, kernels, links,
-    litmus_test, lora_target, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
+    litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
     processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
     """
 

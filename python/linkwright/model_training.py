@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from linkwright import Fabric, Model, ModelTraining, System, __version__, models
+from linkwright import Fabric, Model, ModelTraining, System, __version__, choice_names, models
 from linkwright.arguments import bytes_of, gpus_of, taking, text, truth, whole
 from linkwright.errors import (
     FileError,
@@ -127,7 +127,8 @@ def train_model(
         micro_batch: Samples that a replica computes at once; all of its batch where absent, one
             with a pipeline.
         tokens: Of a sequence; as the model was trained on where absent.
-        precision: The numbers of weights and activations.
+        precision: The numbers of products: those of `train`, or `fp8`, `mxfp8` or `nvfp4`, made
+            of weights and activations in `bf16`.
         gradients: The numbers that gradients are kept in.
         optimizer: `sgd`, `momentum` or `adam`.
         zero: What replicas divide, from 0 to 3; 3 with `fsdp` in the layout, else 0, if absent.
@@ -263,6 +264,8 @@ def _timed(
         return None, "steps that sum the gradients of several micro-batches are not played"
     if training.zero not in ((3,) if part == "fsdp" else (0,)):
         return None, f"steps by {part} with zero {training.zero} are not played"
+    if facts["precision"] not in choice_names()["precision"]:
+        return None, f"steps in {facts['precision']} are not played"
     try:
         network = training.model.network()
         recipe = Recipe(

@@ -30,6 +30,7 @@ __all__ = [
     "LoraTargetName",
     "MappingName",
     "MemorySystemName",
+    "ModelPrecisionName",
     "NcclAlgorithmName",
     "NcclOperationName",
     "NetworkName",
@@ -154,6 +155,7 @@ MemorySystemName: TypeAlias = Literal[
     "zero-copy",
     "unified",
 ]
+ModelPrecisionName: TypeAlias = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls", "nvls-tree", "pat"]
 NcclOperationName: TypeAlias = Literal["sum", "prod", "max", "min", "avg", "mulsum"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]

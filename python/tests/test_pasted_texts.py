@@ -39,6 +39,7 @@ PATHS: dict[str, tuple[Callable[[Any], object], str | None]] = {
     "run_scenario": (lw.run_scenario, "read_scenario"),
     "compare_scenario": (lw.compare_scenario, "read_scenario"),
     "train": (lw.train, "NeuralNetwork.from_toml"),
+    "train_model": (lw.train_model, "Model.from_json"),
     "train.machine": (lambda it: lw.train("resnet-50", it), "System.from_text"),
     "train.fabric": (lambda it: lw.train("resnet-50", servers=2, fabric=it), "Fabric.from_text"),
     "read_text": (lw.read_text, None),

@@ -29,6 +29,8 @@ from linkwright import (
     InputError,
     Job,
     LinkwrightError,
+    Model,
+    ModelTraining,
     NcclTestsLog,
     NeuralNetwork,
     Owner,
@@ -56,6 +58,7 @@ from linkwright import (
     settings,
     simulate,
     train,
+    train_model,
 )
 from linkwright.nccl_tests import load_log
 
@@ -146,6 +149,12 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         System("hgx-h100", network=Fabric.from_text(Fabric("torus", dimensions=[4, 4]).to_dot())),
         mix().system,
     ],
+    "Model": lambda: [Model.find("deepseek-v3"), Model.find("mpt-7b").with_tokens(512)],
+    "ModelTraining": lambda: [
+        ModelTraining(Model.find("llama-3.1-8b"), "fsdp=4,tp=2", batch=8, recompute="full:3"),
+        ModelTraining(Model.find("mixtral-8x7b"), "dp=8,ep=8", batch=8, lora=16),
+    ],
+    "ModelRun": lambda: [train_model("llama-3.1-8b", layout="fsdp=8,tp=2")],
     "NeuralNetwork": lambda: [
         NeuralNetwork.find("lenet"),
         NeuralNetwork.find("vgg-16").with_input(size=64),

@@ -18,7 +18,7 @@ use linkwright::simulation::cluster::{Fidelity, MappingRule};
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
-use linkwright::training::{Kernels, Optimizer, Precision, Target, Way};
+use linkwright::training::{Kernels, ModelPrecision, Optimizer, Precision, Target, Way};
 use pyo3::prelude::*;
 
 use crate::allocator::{policy_names, tie_names};
@@ -37,7 +37,7 @@ use crate::training::framework_names;
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
 /// collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, kernels, links,
-/// litmus_test, lora_target, mapping, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
+/// litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
 /// processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -63,6 +63,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("lora_target", Target::names()),
         ("memory_system", memory_systems().names()),
         ("mapping", MappingRule::names()),
+        ("model_precision", ModelPrecision::names()),
         ("nccl_algorithm", ExpectedAlgorithm::names()),
         ("nccl_operation", ReduceOperation::names()),
         ("network", fabric_names()),

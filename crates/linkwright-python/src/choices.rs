@@ -15,7 +15,7 @@ use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, Server, System};
-use linkwright::training::{Kernels, Optimizer, Precision, Target, Way};
+use linkwright::training::{Kernels, ModelPrecision, Optimizer, Precision, Target, Way};
 
 use pyo3::prelude::*;
 
@@ -51,7 +51,7 @@ choices!(
     ServerChoice,
     Ties
 );
-choices!(errors::range: Benchmark, Distribution, DramTiming, Kernels, Optimizer, Precision, Target, Way);
+choices!(errors::range: Benchmark, Distribution, DramTiming, Kernels, ModelPrecision, Optimizer, Precision, Target, Way);
 choices!(errors::collective: CrossNic, Links, Processes, WantedLinks, Protocol, ExpectedAlgorithm, ElementType, ReduceOperation);
 
 /// The profile of that name, or that of the machine where none is named.

@@ -112,7 +112,9 @@ pub fn gpus(error: GpuRunError) -> PyErr {
 pub fn training(error: TrainingError) -> PyErr {
     match error {
         TrainingError::Gpu(_) | TrainingError::NoModel { .. } => machine(error),
-        TrainingError::Memory { .. } => exceptions::OutOfMemoryError::new_err(told(error)),
+        TrainingError::Memory { .. } | TrainingError::TooLarge(_) => {
+            exceptions::OutOfMemoryError::new_err(told(error))
+        }
         other => range(other),
     }
 }

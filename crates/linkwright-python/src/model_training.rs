@@ -2,8 +2,8 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    Kernels, Layout, Lora, MOST_RANKS, MOST_SAMPLES, ModelTraining as Core, Optimizer, Order,
-    Precision, Recompute, StageMemory, Target, Terms,
+    Kernels, Layout, Lora, MOST_RANKS, MOST_SAMPLES, ModelPrecision, ModelTraining as Core,
+    Optimizer, Order, Precision, Recompute, StageMemory, Target, Terms,
 };
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -32,7 +32,7 @@ pub struct ModelTraining {
     order: Order,
     batch: u64,
     micro_batch: u64,
-    precision: Precision,
+    precision: ModelPrecision,
     gradients: Precision,
     optimizer: Optimizer,
     zero: u8,
@@ -74,7 +74,8 @@ impl ModelTraining {
     ///     micro_batch: Samples that a replica computes at once.
     ///     order: Which ranks are neighbours: `megatron`, `torchtitan`, `megatron-tp-pp-dp`, or five parts from
     ///         neighbours on, as `tp-cp-fsdp-dp-pp`.
-    ///     precision: The numbers of weights and activations.
+    ///     precision: The numbers of products: `fp32`, `tf32`, `fp16`, `bf16`, `fp8`, `mxfp8` or `nvfp4`. The
+    ///         last three are made of weights and activations in `bf16`.
     ///     gradients: The numbers that gradients are kept in.
     ///     optimizer: What turns gradients into weights.
     ///     zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
@@ -93,7 +94,7 @@ impl ModelTraining {
     #[new]
     #[pyo3(signature = (
         model: "Model", layout: "str", *, batch: "int", micro_batch: "int" = 1, order: "str" = "megatron",
-        precision: "PrecisionName" = "bf16", gradients: "PrecisionName" = "fp32",
+        precision: "ModelPrecisionName" = "bf16", gradients: "PrecisionName" = "fp32",
         optimizer: "OptimizerName" = "adam", zero: "int | None" = None, recompute: "str" = "none",
         kernels: "KernelsName | None" = None, sequence_parallel: "bool" = false,
         lora: "int | None" = None, lora_target: "LoraTargetName" = "attention"
@@ -136,7 +137,7 @@ impl ModelTraining {
             order: Order::read(order).map_err(errors::training)?,
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
             micro_batch: whole("samples of a micro-batch", micro_batch, MOST_SAMPLES)?,
-            precision: Precision::named(precision)?,
+            precision: ModelPrecision::named(precision)?,
             gradients: Precision::named(gradients)?,
             optimizer: Optimizer::named(optimizer)?,
             zero,

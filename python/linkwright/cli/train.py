@@ -39,7 +39,6 @@ NOTHING = "0"
 
 # What the ways to communicate of one division are as layouts.
 SHORT = {LIBRARY: "dp", "fsdp": "fsdp", "tensor": "tp", "pipeline": "pp"}
-OF_MODELS = "Language models"
 
 
 def _networks() -> list[str]:
@@ -113,8 +112,9 @@ def train_command(
     precision: Annotated[
         str | None,
         typer.Option(
-            help="The numbers that are multiplied; fp32 if absent, bf16 of a model.",
-            **choice("precision", choice_names()["precision"]),
+            help="The numbers that are multiplied; fp32 if absent, bf16 of a model, which takes "
+            "fp8, mxfp8 and nvfp4, too.",
+            **choice("precision", choice_names()["model_precision"]),
         ),
     ] = None,
     gradients: Annotated[
@@ -209,7 +209,6 @@ def train_command(
             help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp, "
             "parts of layers tp, stages pp, their chunks vp, parts of sequences cp, of experts ep, "
             "of each expert etp. All GPUs are replicas if absent.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     order: Annotated[
@@ -218,7 +217,6 @@ def train_command(
             metavar="NAME|PARTS",
             help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
             "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     micro_batch: Annotated[
@@ -228,7 +226,6 @@ def train_command(
             min=1,
             help="Samples that a replica computes at once; all of its batch if absent, one with "
             "stages.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     zero: Annotated[
@@ -239,7 +236,6 @@ def train_command(
             max=3,
             help="What replicas divide: nothing, the optimizer's state, gradients too, weights "
             "too; 3 with fsdp in the layout, else 0, if absent.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     recompute: Annotated[
@@ -249,7 +245,6 @@ def train_command(
             help="What the backward pass computes again: none, selective (attention's core), "
             "selective-op (by operation, as torchtitan), full, full:N (blocks of each chunk), or "
             "modules, as layernorm+moe_act.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     kernels: Annotated[
@@ -257,7 +252,6 @@ def train_command(
         typer.Option(
             help="Whose kernels compute: fused are Transformer Engine's, eager and compiled "
             "PyTorch's; eager with --zero 3, else fused, if absent.",
-            rich_help_panel=OF_MODELS,
             **choice("kind of kernels", choice_names()["kernels"]),
         ),
     ] = None,
@@ -266,7 +260,6 @@ def train_command(
         typer.Option(
             "--sequence-parallel",
             help="Divide what tensor parallelism leaves whole by tokens.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = False,
     lora: Annotated[
@@ -275,14 +268,12 @@ def train_command(
             metavar="RANK",
             min=1,
             help="Train matrices of this rank beside frozen weights.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     lora_target: Annotated[
         str | None,
         typer.Option(
             help="Beside which matrices these stand; attention's if absent.",
-            rich_help_panel=OF_MODELS,
             **choice("target of LoRA", choice_names()["lora_target"]),
         ),
     ] = None,
@@ -291,7 +282,6 @@ def train_command(
         typer.Option(
             metavar="SIZE",
             help="Memory of each GPU, as 96GiB; the machine's if absent.",
-            rich_help_panel=OF_MODELS,
         ),
     ] = None,
     to: RunDirectory = None,

@@ -61,7 +61,9 @@ pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{Asked, Group, Layout, MOST_RANKS, Order, Stages};
 pub use measured::MeasuredLayers;
-pub use memory::{Kernels, Lora, ModelTraining, Module, Recompute, StageMemory, Target, Tensor};
+pub use memory::{
+    Kernels, Lora, ModelPrecision, ModelTraining, Module, Recompute, StageMemory, Target, Tensor,
+};
 pub use model::{Attention, Blocks, Experts, FAMILIES, Family, Latent, Mlp, Model, Norm};
 pub use network::{Network, SampleSize};
 pub use optimizer::Optimizer;

@@ -11,7 +11,7 @@ const WHOLE_ACTIVATIONS: u64 = 3;
 
 impl ModelTraining<'_> {
     pub(super) fn collectives(&self, stage: u64, chunks: &[&[Mlp]]) -> Bytes {
-        let number = self.precision.bytes();
+        let number = self.number();
         let hidden = bytes(self.tokens(), self.model.hidden * number);
         let mut parts = vec![self.gathered(stage, chunks)];
         if self.layout.tp > 1 && self.sequence_parallel {
@@ -37,7 +37,7 @@ impl ModelTraining<'_> {
         if self.zero < 3 || self.layout.shards() == 1 {
             return Bytes(0);
         }
-        let number = self.precision.bytes();
+        let number = self.number();
         let blocks = chunks.iter().copied().flatten().map(|mlp| {
             let own = self.block(mlp);
             own.plain + own.experts

@@ -31,15 +31,3 @@ impl Named for Kernels {
         ("torchcompile", Self::Compiled),
     ];
 }
-
-impl Kernels {
-    /// Bytes of each logit while the loss is computed, of which the most are there in its backward pass.
-    pub(super) const fn loss_bytes(self) -> u64 {
-        match self {
-            // Its gradient is written in its place (Transformer Engine's `parallel_cross_entropy`).
-            Self::Fused => 2,
-            // Logarithms of shares, their gradient and that of the logits, each in 32 bits.
-            Self::Eager | Self::Compiled => 3 * 4,
-        }
-    }
-}

@@ -4,7 +4,7 @@
 //! that each block keeps for the backward pass, one by one, under each recomputation; micro-batches
 //! that a stage has begun; what a block's backward pass or the loss needs for a while; buffers of
 //! collectives; and what the allocator holds beyond. What it leaves out: experts that get more tokens
-//! than others, numbers of eight bits, and activations that are moved to the host.
+//! than others, copies of weights in eight bits, and activations that are moved to the host.
 //!
 //! `allocated` is what PyTorch's `max_memory_allocated` counts, `reserved` its `max_memory_reserved`;
 //! both leave the driver's context out.
@@ -14,6 +14,7 @@ mod collectives;
 mod kernels;
 mod lora;
 mod passing;
+mod precision;
 mod recompute;
 mod remedies;
 mod state;
@@ -32,6 +33,7 @@ use crate::units::Bytes;
 
 pub use kernels::Kernels;
 pub use lora::{Lora, Target};
+pub use precision::ModelPrecision;
 pub use recompute::{Module, Recompute};
 pub use tensors::Tensor;
 
@@ -51,8 +53,8 @@ pub struct ModelTraining<'a> {
     pub batch: u64,
     /// Samples that a replica computes at once.
     pub micro_batch: u64,
-    /// The numbers of weights and activations.
-    pub precision: Precision,
+    /// The numbers of products, and with them of weights and activations.
+    pub precision: ModelPrecision,
     /// The numbers that gradients are kept in.
     pub gradients: Precision,
     /// Turns gradients into weights.
@@ -134,6 +136,11 @@ fn bytes(numbers: u64, each: u64) -> Bytes {
 }
 
 impl ModelTraining<'_> {
+    /// Bytes of a weight, and of an activation between products.
+    fn number(&self) -> u64 {
+        self.precision.numbers().bytes()
+    }
+
     /// What its layout is asked for.
     #[must_use]
     pub fn asked(&self) -> Asked<'_> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::recompute::Recompute;
 use super::{Bytes, Kernels, ModelTraining, bytes, sum};
-use crate::training::model::Mlp;
+use crate::training::model::{Family, Mlp};
 
 /// Space of matrix libraries: Transformer Engine's for cuBLASLt, 32 MiB, and PyTorch's for cuBLAS, 8 MiB
 /// (`CUBLAS_WORKSPACE_CONFIG` `:4096:2`).
@@ -39,7 +39,7 @@ impl ModelTraining<'_> {
 
     /// Gradients within a block, and what was computed again for them.
     fn backward(&self, mlp: &Mlp) -> Bytes {
-        let number = self.precision.bytes();
+        let number = self.number();
         let (tokens, attention) = (self.tokens(), self.model.attention);
         let incoming = bytes(self.own_tokens(), self.model.hidden * number);
         let of_mlp = match mlp {
@@ -75,18 +75,30 @@ impl ModelTraining<'_> {
 
     /// Logits with their loss, then the head's gradients.
     fn loss(&self) -> Bytes {
-        let number = self.precision.bytes();
+        let number = self.number();
         let parts = self.layout.tp;
         let vocabulary = self.model.vocabulary.div_ceil(parts);
         let logits = self.tokens().saturating_mul(vocabulary);
         let whole = bytes(self.own_tokens(), self.model.hidden * number);
         // The last norm's input and output.
         let before = sum([whole, whole]);
-        let forward = sum([before, bytes(logits, self.kernels.loss_bytes())]);
+        let forward = sum([before, bytes(logits, self.of_each_logit())]);
         let matrix = if self.lora.is_some() { 0 } else { self.matrix_of_ends().div_ceil(parts) };
         // The gradients of the norm's output and input.
         let backward = sum([before, bytes(logits, number), bytes(matrix, number), before]);
         forward.max(backward)
+    }
+
+    /// Bytes of each logit while the loss is computed, of which the most are there in its backward pass.
+    fn of_each_logit(&self) -> u64 {
+        match (self.kernels, self.model.family) {
+            // The gradient is written in the logit's place (Transformer Engine's `parallel_cross_entropy`).
+            (Kernels::Fused, _) => self.number(),
+            // llm-foundry computes MPT's loss by one kernel (`loss_fn: fused_crossentropy`).
+            (_, Family::Mpt) => 2 * self.number(),
+            // Logarithms of shares, their gradient and that of the logits, each in 32 bits.
+            _ => 3 * 4,
+        }
     }
 
     /// Gradients of weights that Transformer Engine keeps as placeholders once they are added where they
@@ -111,7 +123,7 @@ impl ModelTraining<'_> {
         }
         let numbers =
             shapes.iter().map(|(inputs, outputs, parts)| (inputs * outputs).div_ceil(*parts));
-        bytes(numbers.sum(), self.precision.bytes())
+        bytes(numbers.sum(), self.number())
     }
 }
 

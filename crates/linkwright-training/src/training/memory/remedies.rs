@@ -38,7 +38,7 @@ impl ModelTraining<'_> {
         } else {
             format!("what fits: {}", found.join(", or "))
         };
-        Err(TrainingError::Layout(Diagnosis::of(problem).remedy(remedy)))
+        Err(TrainingError::TooLarge(Diagnosis::of(problem).remedy(remedy)))
     }
 
     fn fits(&self, capacity: Bytes, context: Bytes) -> bool {

@@ -84,9 +84,15 @@ impl ModelTraining<'_> {
         }
     }
 
+    /// Frozen weights are kept as products take them.
+    fn frozen(&self, size: Bytes) -> Bytes {
+        let narrow = self.precision.narrow().filter(|_| self.kernels == super::Kernels::Fused);
+        narrow.map_or(size, |of_32| Bytes(size.0 / self.number() * of_32 / 32))
+    }
+
     /// What is trained and what is frozen, as replicas divide it.
     fn divided(&self, trained: Numbers, frozen: Numbers) -> State {
-        let number = self.precision.bytes();
+        let number = self.number();
         let part = |numbers: Numbers, from: u8, each: u64| {
             let (plain, experts) = if self.zero >= from {
                 (self.layout.shards(), self.layout.expert_shards())
@@ -104,7 +110,7 @@ impl ModelTraining<'_> {
         let masters = if number < MASTER && !is_sharded { MASTER } else { 0 };
         let gradient = if is_sharded { MASTER } else { self.gradients.bytes() };
         State {
-            weights: sum([part(trained, 3, weight), part(frozen, 3, number)]),
+            weights: sum([part(trained, 3, weight), self.frozen(part(frozen, 3, number))]),
             gradients: part(trained, 2, gradient),
             optimizer: part(trained, 1, masters + MASTER * self.optimizer.state()),
         }

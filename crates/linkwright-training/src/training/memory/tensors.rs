@@ -86,7 +86,7 @@ impl ModelTraining<'_> {
     #[must_use]
     pub fn tensors(&self, mlp: &Mlp) -> Vec<Tensor> {
         let (tokens, own_tokens) = (self.tokens(), self.own_tokens());
-        let number = self.precision.bytes();
+        let number = self.number();
         let mut writer = Writer { tokens, own_tokens, number, found: Vec::new() };
         self.norm(&mut writer, ["input", "first norm", "first norm's divisor"]);
         if let Some(input) = writer.found.first_mut() {
@@ -98,6 +98,7 @@ impl ModelTraining<'_> {
             Mlp::Dense { inner, gated, .. } => self.dense(&mut writer, *inner, *gated),
             Mlp::Experts(experts) => self.of_experts(&mut writer, experts),
         }
+        self.narrow(&mut writer.found);
         if let Some(lora) = self.lora {
             // A frozen matrix needs no inputs, and its gradient is not computed.
             let is_needed = |name: &str| match name {
@@ -109,6 +110,32 @@ impl ModelTraining<'_> {
             writer.found.retain(|tensor| is_needed(tensor.name));
         }
         writer.found
+    }
+
+    /// Fused kernels keep what a product reads as it reads it; attention's output, which attention needs
+    /// itself, is kept both ways.
+    fn narrow(&self, tensors: &mut Vec<Tensor>) {
+        let Some(of_32) = self.precision.narrow().filter(|_| self.kernels == Kernels::Fused) else {
+            return;
+        };
+        let narrowed = |size: Bytes| Bytes(size.0 / self.number() * of_32 / 32);
+        let read = [
+            "first norm",
+            "second norm",
+            "product",
+            "experts' tokens",
+            "experts' product",
+            "shared product",
+        ];
+        for tensor in tensors.iter_mut().filter(|tensor| read.contains(&tensor.name)) {
+            tensor.bytes = narrowed(tensor.bytes);
+        }
+        let output = tensors.iter().find(|tensor| tensor.name == "attention").copied();
+        tensors.extend(output.map(|output| Tensor {
+            name: "attention, narrow",
+            bytes: narrowed(output.bytes),
+            ..output
+        }));
     }
 
     /// A norm keeps its input and a number of each token, and the product behind it the norm's output.

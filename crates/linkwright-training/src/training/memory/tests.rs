@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Kernels, Lora, ModelTraining, Recompute, StageMemory, Target};
+use super::{Kernels, Lora, ModelPrecision, ModelTraining, Recompute, StageMemory, Target};
 use crate::training::layout::Layout;
 use crate::training::model::{Blocks, Model};
 use crate::training::optimizer::Optimizer;
@@ -17,7 +17,7 @@ fn training<'a>(model: &'a Model, layout: &str, batch: u64) -> ModelTraining<'a>
         layout: Layout::read(layout).unwrap(),
         batch,
         micro_batch: 1,
-        precision: Precision::Bf16,
+        precision: ModelPrecision::Bf16,
         gradients: Precision::Fp32,
         optimizer: Optimizer::Adam,
         zero: 1,
@@ -140,6 +140,57 @@ fn a_block_keeps_what_was_worked_out_by_hand() {
     // Eager kernels copy keys and values to 32 heads, and keep the gate before and behind its function.
     let eager: u64 = of("none", Kernels::Eager).iter().map(|(_, size)| size).sum();
     assert_eq!(eager, 8 * 64 + 4 * 224 + 1);
+}
+
+#[test]
+fn fused_kernels_keep_what_products_read_in_eight_bits() {
+    let model = Model::find("llama-3.1-8b").unwrap();
+    let of = |precision: ModelPrecision, kernels: Kernels| {
+        kept(&ModelTraining { precision, kernels, ..training(model, "dp=1", 1) })
+    };
+    let sizes = of(ModelPrecision::Fp8, Kernels::Fused);
+    for (name, size) in
+        [("first norm", 32), ("product", 112), ("up", 224), ("attention, narrow", 32)]
+    {
+        assert!(sizes.contains(&(name, size)), "{sizes:?}");
+    }
+    assert!(of(ModelPrecision::Mxfp8, Kernels::Fused).contains(&("first norm", 33)));
+    assert!(of(ModelPrecision::Nvfp4, Kernels::Fused).contains(&("first norm", 18)));
+    let eager = of(ModelPrecision::Bf16, Kernels::Eager);
+    assert_eq!(of(ModelPrecision::Fp8, Kernels::Eager), eager);
+}
+
+#[test]
+fn steps_that_were_run_on_a_gpu_fit_into_it() {
+    // Rows of llm-foundry's table of throughputs (scripts/train/benchmarking), those with the fullest memory.
+    for (name, gpus, capacity, tokens, micro_batch, recompute, pure) in [
+        ("mpt-1b", 64, 80, 2048, 20, "none", false),
+        ("mpt-760m", 8, 80, 16_384, 3, "none", false),
+        ("mpt-3b", 8, 80, 8192, 3, "none", false),
+        ("mpt-350m", 8, 80, 65_536, 1, "none", false),
+        ("mpt-3b", 8, 80, 32_768, 3, "full", false),
+        ("mpt-13b", 8, 80, 16_384, 3, "full", false),
+        ("mpt-7b", 8, 80, 65_536, 1, "full", false),
+        ("mpt-13b", 32, 40, 2048, 14, "full", true),
+        ("mpt-3b", 64, 40, 2048, 6, "none", true),
+        ("mpt-1b", 32, 40, 2048, 10, "none", true),
+        ("mpt-350m", 16, 40, 2048, 18, "none", true),
+        ("mpt-125m", 8, 40, 1024, 52, "none", true),
+    ] {
+        let model = Model::find(name).unwrap().with_tokens(tokens);
+        let gradients = if pure { Precision::Bf16 } else { Precision::Fp32 };
+        let layout = format!("fsdp={gpus}");
+        let training = ModelTraining {
+            zero: 3,
+            micro_batch,
+            gradients,
+            recompute: Recompute::read(recompute).unwrap(),
+            kernels: Kernels::Eager,
+            ..training(&model, &layout, gpus * micro_batch)
+        };
+        let fitting = training.fitting(Bytes(capacity << 30), Bytes(892 << 20));
+        assert!(fitting.is_ok(), "{name} {micro_batch} {}", fitting.unwrap_err());
+    }
 }
 
 #[test]

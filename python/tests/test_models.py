@@ -1,0 +1,161 @@
+"""Training of language models by layouts: what `train_model` answers, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import linkwright
+
+from linkwright import (
+    FileError,
+    InputError,
+    Model,
+    ModelTraining,
+    OutOfMemoryError,
+    SimulationError,
+    models,
+    train_model,
+    write_run,
+)
+
+PARTS = ("weights", "gradients", "optimizer", "activations", "passing", "collectives")
+# Llama 3.1 8B as torchtitan trains it on eight H100s with 96 GB.
+TITAN = {"layout": "fsdp=8", "batch": 16, "recompute": "selective-op", "gpu_memory": "96GiB"}
+SMALL = {
+    "model_type": "qwen3_moe",
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "moe_intermediate_size": 128,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 64,
+    "vocab_size": 1000,
+    "num_experts": 8,
+    "num_experts_per_tok": 2,
+    "mlp_only_layers": [0],
+}
+
+
+def written(folder: Path, **fields: object) -> Path:
+    path = folder / "config.json"
+    path.write_text(json.dumps(SMALL | fields))
+    return path
+
+
+def test_a_step_of_fully_sharded_llama_takes_memory_and_time() -> None:
+    run = train_model("llama-3.1-8b", **TITAN)  # type: ignore[arg-type]
+    [row] = run.memory
+    assert sum(row[part] for part in PARTS) == row["total"]
+    assert row["total"] + row["reserve"] == row["reserved"] == run.reserved
+    # torchtitan measured 82.4 GiB.
+    assert run.reserved / 2**30 == pytest.approx(82.4, rel=0.08)
+    assert run.time is not None
+    assert run.tokens_per_second == pytest.approx(16 * 8192 / run.time / 8)
+    assert run.timed is not None
+    assert [row["group"] for row in run.groups] == ["fsdp"]
+
+
+def test_what_is_computed_again_takes_time_and_saves_memory() -> None:
+    kept, again, all_again = (
+        train_model("llama-3.2-1b", layout="fsdp=8", batch=8, tokens=2048, recompute=recompute)
+        for recompute in ("none", "selective-op", "full")
+    )
+    assert kept.reserved > again.reserved > all_again.reserved
+    assert kept.time is not None
+    assert again.time is not None
+    assert all_again.time is not None
+    assert kept.time < again.time < all_again.time
+
+
+def test_what_does_not_fit_is_refused_with_what_does() -> None:
+    with pytest.raises(OutOfMemoryError) as refused:
+        train_model("llama-3.1-8b", layout="fsdp=8", batch=16, recompute="selective-op")
+    assert "the largest part is activations" in str(refused.value)
+    assert "recompute full, or micro-batches of 1" in str(refused.value)
+    train_model("llama-3.1-8b", layout="fsdp=8", batch=16, recompute="full")
+
+
+def test_time_that_is_not_predicted_yet_says_why(tmp_path: Path) -> None:
+    for layout, wanted, why in (
+        ("fsdp=4,tp=2", {}, "more than one way"),
+        ("tp=8", {"lora": 16}, "LoRA"),
+        ("fsdp=8", {"micro_batch": 1, "batch": 16}, "several micro-batches"),
+        ("dp=8", {"zero": 1}, "zero 1"),
+        ("dp=8", {"precision": "fp8"}, "fp8"),
+    ):
+        run = train_model("llama-3.2-1b", layout=layout, **wanted)  # type: ignore[arg-type]
+        assert run.time is None
+        assert why in run.untimed
+        assert run.headline.endswith(f"is not predicted yet: {run.untimed}.")
+    run = train_model(written(tmp_path))
+    assert "experts have no layers of a step yet" in run.untimed
+
+
+def test_groups_lie_within_servers_where_the_order_says_so() -> None:
+    run = train_model("llama-3.1-8b", layout="dp=2,tp=8,pp=2", sequence_parallel=True)
+    spans = {row["group"]: row["servers_most"] for row in run.groups}
+    assert spans == {"tp": 1, "pp": 2, "dp": 2}
+    assert len(run.memory) == 2
+    within = train_model("llama-3.1-8b", layout="dp=8,tp=2,pp=2", order="tp-pp-cp-fsdp-dp")
+    spans = {row["group"]: row["servers_most"] for row in within.groups}
+    assert spans == {"tp": 1, "pp": 1, "dp": 4}
+
+
+def test_a_configuration_is_a_model(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    run = train_model(path, layout="dp=8,ep=4")
+    assert run.model.family == "Qwen"
+    kinds = [(row["blocks"], row["kind"]) for row in run.model.blocks()]
+    assert kinds == [(1, "dense"), (3, "experts")]
+    assert run.model.active_parameters < run.model.parameters
+    with pytest.raises(InputError, match=r"`num_experts`: impossible value: `1000000000000`"):
+        train_model(written(tmp_path, num_experts=10**12))
+    with pytest.raises(InputError, match=r"`num_hiden_layers`: unknown field"):
+        train_model(written(tmp_path, num_hiden_layers=4))
+    with pytest.raises(FileError, match=r"there is no file `none\.json`"):
+        train_model("none.json")
+    with pytest.raises(FileError, match=r"llama-3\.1-8b"):
+        train_model("llama-3.1-8")
+
+
+def test_layouts_that_are_not_sound_are_refused() -> None:
+    model = Model.find("llama-3.1-8b")
+    with pytest.raises(SimulationError, match=r"the nearest that is sound is dp=2,tp=32"):
+        ModelTraining(model, "tp=64", batch=64)
+    with pytest.raises(SimulationError, match=r"has 16 GPUs, and 8 train"):
+        train_model(model, gpus=8, layout="tp=16")
+
+
+def test_every_model_has_memory_on_many_gpus() -> None:
+    for name, _, parameters in models():
+        training = ModelTraining(Model.find(name), "fsdp=64", batch=64, recompute="full")
+        [row] = training.memory()
+        assert row["weights"] == pytest.approx(4 * parameters / 64, rel=0.01)
+
+
+def test_the_shell_says_the_same(tmp_path: Path) -> None:
+    said = linkwright(
+        "train", "llama-3.1-8b", "--machine", "hgx-h100", "--layout", "fsdp=8", "--batch", "16",
+        "--recompute", "selective-op", "--gpu-memory", "96GiB", "--json",
+    )  # fmt: skip
+    run = train_model("llama-3.1-8b", **TITAN)  # type: ignore[arg-type]
+    assert json.loads(said.stdout)["time"] == run.time
+    assert json.loads(said.stdout)["memory"] == [dict(row) for row in run.memory]
+    short = linkwright(
+        "train", "llama-3.2-1b", "--machine", "hgx-h100", "--gpus", "8", "--communication", "fsdp",
+        "--json",
+    )  # fmt: skip
+    assert json.loads(short.stdout)["layout"] == "fsdp=8"
+    for options, told in (
+        (["lenet", "--layout", "dp=8"], "--layout changes nothing here"),
+        (["llama-3.1-8b", "--size", "3"], "--size changes nothing here"),
+        (["llama-3.1-8b", "--communication", "p2p"], "`p2p` is no layout"),
+    ):
+        refused = linkwright("train", *options)
+        assert refused.exit_code == 1
+        assert told in refused.stderr
+    write_run(run, tmp_path / "run")
+    assert (tmp_path / "run" / "model_memory.parquet").is_file()
