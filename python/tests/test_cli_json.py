@@ -136,6 +136,13 @@ def test_json_is_an_object_or_a_list_of_objects(command: str) -> None:
     check(found, "", schema(command))
 
 
+def test_the_page_knows_what_a_language_model_gives() -> None:
+    words = ["llama-3.2-1b", "-m", "hgx-h100", "--layout", "fsdp=2,tp=2", "--json"]
+    found = json.loads(linkwright("train", *words).stdout)
+    assert {row["group"] for row in found["groups"]} == {"fsdp", "tp"}
+    check(found, "", schema("train of a language model"))
+
+
 TYPES: dict[str, Any] = {
     "boolean": bool,
     "integer": int,

@@ -6,23 +6,33 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.run import Sheet
-from linkwright.texts import data, ranges
+from linkwright.texts import ranges
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
 
 __all__ = ["groups", "memory"]
 
-# What a GPU's memory is for, in the order in which it is summed.
-PARTS = ("weights", "gradients", "optimizer", "activations", "passing", "collectives")
-SUMS = ("total", "reserve", "reserved")
+# What a GPU's memory is for, by the heads of columns, in the order in which it is summed.
+PARTS = {
+    "weights": "weights",
+    "gradients": "gradients",
+    "state": "optimizer",
+    "activations": "activations",
+    "passing": "passing",
+    "buffers": "collectives",
+    "total": "total",
+    "gaps": "reserve",
+    "reserved": "reserved",
+}
 # How many ranks of a group are printed.
 PRINTED = 8
 
 NOTE = (
-    "Total is what tensors take (PyTorch's max_memory_allocated), reserved what the allocator "
-    "holds (max_memory_reserved). Passing is what a block's backward pass or the loss needs for "
-    "a while."
+    "GiB of each GPU. State is the optimizer's, with master copies; passing is what a block's "
+    "backward pass or the loss needs for a while; buffers are those of collectives, with gathered "
+    "weights. Total is what tensors take (PyTorch's max_memory_allocated), reserved what the "
+    "allocator holds, gaps and all (max_memory_reserved)."
 )
 
 
@@ -44,17 +54,17 @@ def groups(run: ModelRun) -> list[Sheet]:
 
 def memory(run: ModelRun) -> Sheet:
     """A line for each stage."""
-    heads = ["stage", "layers", "in flight", *PARTS, *SUMS]
+    is_staged = len(run.memory) > 1
+    heads = ["stage (layers)", *(["in flight"] if is_staged else []), *PARTS]
     rows = [
         [
-            str(row["stage"]),
-            str(row["layers"]),
-            str(row["in_flight"]),
-            *(data(row[part]) for part in (*PARTS, *SUMS)),
+            f"{row['stage']} ({row['layers']})",
+            *([str(row["in_flight"])] if is_staged else []),
+            *(f"{row[part] / 2**30:.2f}" for part in PARTS.values()),
         ]
         for row in run.memory
     ]
-    return Sheet(heads, rows, ["stage"], note=NOTE)
+    return Sheet(heads, rows, heads[:1], note=NOTE)
 
 
 def _some(ranks: list[int]) -> str:
