@@ -1,7 +1,7 @@
 #![no_main]
 use linkwright::training::{Layout, Model};
 
-// What is read has parameters, and no sum leaves its type; a layout that is written is read again.
+// Says what is read has parameters, and no sum leaves its type; a layout that is written is read again.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Ok(layout) = Layout::read(text) {
         assert_eq!(Layout::read(&layout.to_string()), Ok(layout));

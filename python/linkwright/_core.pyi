@@ -2027,7 +2027,7 @@ class Job:
 
 @final
 class Model:
-    """A language model, as the numbers that memory and time follow from."""
+    """Holds a language model, as the numbers that memory and time follow from."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -2046,13 +2046,12 @@ class Model:
         the text in errors.
 
         Raises:
-            InputError: If the text is no configuration of a family that is read, has an unknown field
-                or an impossible value; the message names the field.
+            InputError: If the text is no configuration that is read. The message names the field.
         """
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Says what it is called."""
 
     @property
     def source(self) -> str:
@@ -2064,7 +2063,7 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """Trained numbers."""
+        """Counts trained numbers."""
 
     @property
     def active_parameters(self) -> int:
@@ -2084,21 +2083,21 @@ class Model:
 
     @property
     def vocabulary(self) -> int:
-        """Token numbers."""
+        """Counts token numbers."""
 
     @property
     def tokens(self) -> int:
-        """Tokens of a sequence."""
+        """Counts tokens of a sequence."""
 
     def with_tokens(self, tokens: int) -> Model:
-        """The same model on sequences of another length."""
+        """Gives the same model on sequences of another length."""
 
     def blocks(self) -> Table:
         """One row for blocks that are alike in a row.
 
-        Columns: blocks, kind (`dense` or `experts`), inner (numbers within a perceptron or an expert),
-        experts, top (experts that a token goes to), shared (numbers within those that every token goes
-        to), parameters (of one block).
+        Columns: blocks, kind (`dense` or `experts`), inner (numbers within a perceptron or an expert).
+        Then experts, top (experts that a token goes to), shared (numbers within those of every token),
+        parameters (of one block).
         """
 
     def network(self) -> NeuralNetwork:
@@ -2113,7 +2112,7 @@ class Model:
 
 @final
 class ModelTraining:
-    """A model's training by a layout: who exchanges what with whom, and what each GPU holds."""
+    """Holds a model's training by a layout: who exchanges data with whom, and the memory of each GPU."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -2138,27 +2137,40 @@ class ModelTraining:
         """A training; its layout is checked.
 
         Args:
-            model: What is trained, on sequences of its length.
+            model: The model that is trained, on sequences of its length.
+
             layout: How it is divided, as `fsdp=4,tp=8`: replicas (`dp`), replicas that divide what they keep
                 (`fsdp`), parts of layers (`tp`), stages (`pp`) with chunks (`vp`), parts of sequences (`cp`),
                 of the experts (`ep`) and of each expert (`etp`; as `tp` where absent). Parts left out are one.
+
             batch: Samples of a step, over all GPUs.
+
             micro_batch: Samples that a replica computes at once.
+
             order: Which ranks are neighbours: `megatron`, `torchtitan`, `megatron-tp-pp-dp`, or five parts from
                 neighbours on, as `tp-cp-fsdp-dp-pp`.
+
             precision: The numbers of products: `fp32`, `tf32`, `fp16`, `bf16`, `fp8`, `mxfp8` or `nvfp4`. The
                 last three are made of weights and activations in `bf16`.
+
             gradients: The numbers that gradients are kept in.
+
             optimizer: What turns gradients into weights.
+
             zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
                 (3); 3 where the layout has `fsdp`, else 0, where absent.
+
             recompute: What the backward pass computes again: `none`, `selective` (attention's core),
                 `selective-op` (by operation, as torchtitan), `full`, `full:N` (N blocks of each chunk), or
                 modules joined by `+`, as `layernorm+moe_act`.
+
             kernels: Whose kernels compute: `fused` (Transformer Engine's), `eager` or `compiled` (PyTorch's);
                 `eager` with `zero` 3, else `fused`, where absent.
+
             sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+
             lora: Numbers between the small matrices that are trained in the place of all weights.
+
             lora_target: Beside which matrices they stand: `attention` or `all`.
 
         Raises:
@@ -2175,7 +2187,7 @@ class ModelTraining:
 
     @property
     def model(self) -> Model:
-        """What is trained."""
+        """Says what is trained."""
 
     @property
     def layout(self) -> str:
@@ -2183,7 +2195,7 @@ class ModelTraining:
 
     @property
     def gpus(self) -> int:
-        """The GPUs."""
+        """Counts the GPUs."""
 
     @property
     def batch(self) -> int:
@@ -2199,25 +2211,25 @@ class ModelTraining:
 
     @property
     def zero(self) -> int:
-        """What replicas divide, from 0 to 3."""
+        """Says what replicas divide, from 0 to 3."""
 
     @property
     def recompute(self) -> str:
-        """What the backward pass computes again."""
+        """Says what the backward pass computes again."""
 
     @property
     def kernels(self) -> str:
-        """Whose kernels compute."""
+        """Says whose kernels compute."""
 
     @property
     def single(self) -> tuple[str, int] | None:
         """The one way to divide that the layout has, with its number of parts; None where it has several."""
 
     def groups(self, servers: Sequence[int]) -> Table:
-        """One row for each kind of group whose ranks exchange data.
+        """Gives one row for each kind of group whose ranks exchange data.
 
-        Columns: group (the parts of the layout), moves (what they exchange), size (ranks of each), groups
-        (how many), first (the ranks of the first), servers_least and servers_most (that one group spans).
+        Columns: group (the parts of the layout), moves (the data), size (ranks of each), groups (how many).
+        Then first (the ranks of the first), servers_least and servers_most (that one group spans).
 
         Args:
             servers: The server of each rank.
@@ -2230,9 +2242,9 @@ class ModelTraining:
         """One row for each pipeline stage: the bytes of a GPU's memory, by what they are for.
 
         Columns: stage, layers, in_flight (micro-batches that are begun and not ended), weights, gradients,
-        optimizer (with master copies), activations, passing (what a block or the loss needs for a while),
-        collectives (their buffers, and gathered weights), total (PyTorch's `max_memory_allocated`), reserve
-        (what the allocator holds beyond), reserved (`max_memory_reserved`).
+        optimizer (with master copies). Then activations, passing (of a block or the loss, for a while),
+        collectives (their buffers, and gathered weights). Total is PyTorch's `max_memory_allocated`, reserve
+        the allocator's gaps, reserved `max_memory_reserved`.
 
         Args:
             capacity: Bytes that a GPU has; a training that needs more is refused.

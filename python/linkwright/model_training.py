@@ -46,7 +46,7 @@ def is_model(name_or_path: object) -> bool:
 
 
 def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
-    """A model by its name, or from a Hugging Face configuration; with the text of the file.
+    """Gives a model by its name, or from a Hugging Face configuration; with the text of the file.
 
     Raises:
         FileError: If there is neither such a model nor such a file.
@@ -111,32 +111,51 @@ def train_model(
     lora_target: str = "attention",
     gpu_memory: int | str | None = None,
 ) -> ModelRun:
-    """What training a language model by a layout takes on a machine.
+    """Says what training a language model by a layout takes on a machine.
 
     Args:
         model: One of `models`, a Hugging Face configuration (`config.json`), or a `Model`.
+
         machine: A preset's name, a machine's file, or a `System`.
+
         servers: How many of the machine there are; as many as the layout needs where absent.
+
         fabric: What joins the servers, as `network` of `load_system`; a fat-tree where absent.
+
         gpus: How many, from the lowest ids, or which; those of the layout where absent.
+
         layout: How it is divided, as `fsdp=4,tp=8`; parts that are left out are one. All GPUs are
             replicas (`dp`) where absent.
+
         order: Which ranks are neighbours, as for `ModelTraining`.
+
         batch: Samples of a step, over all GPUs; one micro-batch for each replica where absent,
             four for each stage with a pipeline.
+
         micro_batch: Samples that a replica computes at once; all of its batch where absent, one
             with a pipeline.
+
         tokens: Of a sequence; as the model was trained on where absent.
+
         precision: The numbers of products: those of `train`, or `fp8`, `mxfp8` or `nvfp4`, made
             of weights and activations in `bf16`.
+
         gradients: The numbers that gradients are kept in.
+
         optimizer: `sgd`, `momentum` or `adam`.
+
         zero: What replicas divide, from 0 to 3; 3 with `fsdp` in the layout, else 0, if absent.
+
         recompute: What the backward pass computes again, as for `ModelTraining`.
+
         kernels: `fused`, `eager` or `compiled`, as for `ModelTraining`.
+
         sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+
         lora: Numbers between the small matrices that are trained in the place of all weights.
+
         lora_target: Beside which matrices they stand: `attention` or `all`.
+
         gpu_memory: Bytes that each GPU has, or a text such as `96GiB`; the machine's where absent.
 
     Raises:
@@ -222,7 +241,7 @@ def _stages(layout: str) -> int:
 
 
 def _chosen(system: System, gpus: int | Sequence[int] | None) -> list[int]:
-    """The GPUs by their ids: all, the first so many, or these."""
+    """Gives the GPUs by their ids: all, the first ones, or these."""
     if gpus is None:
         return list(range(system.gpu_count))
     if not isinstance(gpus, int):

@@ -1,4 +1,4 @@
-"""Training of language models by layouts: what `train_model` answers, and the command."""
+"""Holds the training of language models by layouts to its answers, in Python and the shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! `linkwright.Model`: language models as Hugging Face configures them.
+//! Gives Python `linkwright.Model`: language models as Hugging Face configures them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::number::whole;
 use crate::table::Table;
 use crate::training::NeuralNetwork;
 
-/// The most tokens of a sequence.
+/// Keeps sequences to a length whose sums stay within their types.
 const MOST_TOKENS: u64 = 1 << 28;
 
 /// The public models that Linkwright has: name, where its numbers were published, trained numbers.
@@ -23,7 +23,7 @@ pub fn models() -> Vec<(String, String, u64)> {
     Core::all().iter().map(of).collect()
 }
 
-/// A language model, as the numbers that memory and time follow from.
+/// Holds a language model, as the numbers that memory and time follow from.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Model(pub Arc<Core>);
@@ -46,8 +46,7 @@ impl Model {
     /// the text in errors.
     ///
     /// Raises:
-    ///     InputError: If the text is no configuration of a family that is read, has an unknown field
-    ///         or an impossible value; the message names the field.
+    ///     InputError: If the text is no configuration that is read. The message names the field.
     #[staticmethod]
     #[pyo3(signature = (text: "str", file: "str" = "<text>"))]
     fn from_json(
@@ -58,7 +57,7 @@ impl Model {
         Ok(Self(Arc::new(read)))
     }
 
-    /// What it is called.
+    /// Says what it is called.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -76,7 +75,7 @@ impl Model {
         self.0.family.name()
     }
 
-    /// Trained numbers.
+    /// Counts trained numbers.
     #[getter]
     fn parameters(&self) -> u64 {
         self.0.parameters()
@@ -106,19 +105,19 @@ impl Model {
         (self.0.attention.heads, self.0.attention.key_value_heads)
     }
 
-    /// Token numbers.
+    /// Counts token numbers.
     #[getter]
     fn vocabulary(&self) -> u64 {
         self.0.vocabulary
     }
 
-    /// Tokens of a sequence.
+    /// Counts tokens of a sequence.
     #[getter]
     fn tokens(&self) -> u64 {
         self.0.tokens
     }
 
-    /// The same model on sequences of another length.
+    /// Gives the same model on sequences of another length.
     #[pyo3(signature = (tokens: "int"))]
     fn with_tokens(&self, #[pyo3(from_py_with = given)] tokens: i128) -> PyResult<Self> {
         let tokens = whole("tokens of a sequence", tokens, MOST_TOKENS)?.max(1);
@@ -127,9 +126,9 @@ impl Model {
 
     /// One row for blocks that are alike in a row.
     ///
-    /// Columns: blocks, kind (`dense` or `experts`), inner (numbers within a perceptron or an expert),
-    /// experts, top (experts that a token goes to), shared (numbers within those that every token goes
-    /// to), parameters (of one block).
+    /// Columns: blocks, kind (`dense` or `experts`), inner (numbers within a perceptron or an expert).
+    /// Then experts, top (experts that a token goes to), shared (numbers within those of every token),
+    /// parameters (of one block).
     fn blocks(&self) -> PyResult<Table> {
         let blocks = &self.0.blocks;
         let experts = |of: fn(&linkwright::training::Experts) -> u64| {

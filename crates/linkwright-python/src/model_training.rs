@@ -1,4 +1,4 @@
-//! `linkwright.ModelTraining`: a model's training by a layout, and its memory.
+//! Gives Python `linkwright.ModelTraining`: a model's training by a layout, and its memory.
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::number::whole;
 use crate::table::Table;
 
-/// The most numbers between the small matrices of LoRA.
+/// Keeps ranks of LoRA to sizes that matrices have.
 const MOST_RANK: u64 = 1 << 20;
 
 /// The orders of a layout's parts over ranks that have a name.
@@ -23,7 +23,7 @@ pub fn order_names() -> Vec<&'static str> {
     Order::names()
 }
 
-/// A model's training by a layout: who exchanges what with whom, and what each GPU holds.
+/// Holds a model's training by a layout: who exchanges data with whom, and the memory of each GPU.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ModelTraining {
@@ -66,27 +66,40 @@ impl ModelTraining {
     /// A training; its layout is checked.
     ///
     /// Args:
-    ///     model: What is trained, on sequences of its length.
+    ///     model: The model that is trained, on sequences of its length.
+    ///
     ///     layout: How it is divided, as `fsdp=4,tp=8`: replicas (`dp`), replicas that divide what they keep
     ///         (`fsdp`), parts of layers (`tp`), stages (`pp`) with chunks (`vp`), parts of sequences (`cp`),
     ///         of the experts (`ep`) and of each expert (`etp`; as `tp` where absent). Parts left out are one.
+    ///
     ///     batch: Samples of a step, over all GPUs.
+    ///
     ///     micro_batch: Samples that a replica computes at once.
+    ///
     ///     order: Which ranks are neighbours: `megatron`, `torchtitan`, `megatron-tp-pp-dp`, or five parts from
     ///         neighbours on, as `tp-cp-fsdp-dp-pp`.
+    ///
     ///     precision: The numbers of products: `fp32`, `tf32`, `fp16`, `bf16`, `fp8`, `mxfp8` or `nvfp4`. The
     ///         last three are made of weights and activations in `bf16`.
+    ///
     ///     gradients: The numbers that gradients are kept in.
+    ///
     ///     optimizer: What turns gradients into weights.
+    ///
     ///     zero: What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too
     ///         (3); 3 where the layout has `fsdp`, else 0, where absent.
+    ///
     ///     recompute: What the backward pass computes again: `none`, `selective` (attention's core),
     ///         `selective-op` (by operation, as torchtitan), `full`, `full:N` (N blocks of each chunk), or
     ///         modules joined by `+`, as `layernorm+moe_act`.
+    ///
     ///     kernels: Whose kernels compute: `fused` (Transformer Engine's), `eager` or `compiled` (PyTorch's);
     ///         `eager` with `zero` 3, else `fused`, where absent.
+    ///
     ///     sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+    ///
     ///     lora: Numbers between the small matrices that are trained in the place of all weights.
+    ///
     ///     lora_target: Beside which matrices they stand: `attention` or `all`.
     ///
     /// Raises:
@@ -163,7 +176,7 @@ impl ModelTraining {
         Ok((layout.gpus(), layout.replicas()))
     }
 
-    /// What is trained.
+    /// Says what is trained.
     #[getter]
     fn model(&self) -> Model {
         self.model.clone()
@@ -175,7 +188,7 @@ impl ModelTraining {
         self.layout.to_string()
     }
 
-    /// The GPUs.
+    /// Counts the GPUs.
     #[getter]
     fn gpus(&self) -> u64 {
         self.layout.gpus()
@@ -199,19 +212,19 @@ impl ModelTraining {
         self.of().asked().micro_batches(&self.layout)
     }
 
-    /// What replicas divide, from 0 to 3.
+    /// Says what replicas divide, from 0 to 3.
     #[getter]
     fn zero(&self) -> u8 {
         self.zero
     }
 
-    /// What the backward pass computes again.
+    /// Says what the backward pass computes again.
     #[getter]
     fn recompute(&self) -> String {
         self.recompute.name()
     }
 
-    /// Whose kernels compute.
+    /// Says whose kernels compute.
     #[getter]
     fn kernels(&self) -> &'static str {
         linkwright::diagnostic::Named::name(self.kernels)
@@ -223,10 +236,10 @@ impl ModelTraining {
         self.layout.single()
     }
 
-    /// One row for each kind of group whose ranks exchange data.
+    /// Gives one row for each kind of group whose ranks exchange data.
     ///
-    /// Columns: group (the parts of the layout), moves (what they exchange), size (ranks of each), groups
-    /// (how many), first (the ranks of the first), servers_least and servers_most (that one group spans).
+    /// Columns: group (the parts of the layout), moves (the data), size (ranks of each), groups (how many).
+    /// Then first (the ranks of the first), servers_least and servers_most (that one group spans).
     ///
     /// Args:
     ///     servers: The server of each rank.
@@ -264,9 +277,9 @@ impl ModelTraining {
     /// One row for each pipeline stage: the bytes of a GPU's memory, by what they are for.
     ///
     /// Columns: stage, layers, in_flight (micro-batches that are begun and not ended), weights, gradients,
-    /// optimizer (with master copies), activations, passing (what a block or the loss needs for a while),
-    /// collectives (their buffers, and gathered weights), total (PyTorch's `max_memory_allocated`), reserve
-    /// (what the allocator holds beyond), reserved (`max_memory_reserved`).
+    /// optimizer (with master copies). Then activations, passing (of a block or the loss, for a while),
+    /// collectives (their buffers, and gathered weights). Total is PyTorch's `max_memory_allocated`, reserve
+    /// the allocator's gaps, reserved `max_memory_reserved`.
     ///
     /// Args:
     ///     capacity: Bytes that a GPU has; a training that needs more is refused.

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 import linkwright
 from linkwright.cli import streams
+from linkwright.cli.panels import Panelled
 from linkwright.cli.program import EPILOG, Program
 from linkwright.cli.values import HELP, read_values
 
@@ -90,7 +91,7 @@ def _load(name: str, module: str, attribute: str) -> Any:
     if isinstance(found, typer.Typer):
         holder.add_typer(found, name=name)
     else:
-        holder.command(name)(found)
+        holder.command(name, cls=Panelled)(found)
     return typer.main.get_group(holder).commands[name]
 
 

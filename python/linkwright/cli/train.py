@@ -35,9 +35,9 @@ from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
 
 # What stands for every layer's gradients apart.
 NOTHING = "0"
-
-
-# What the ways to communicate of one division are as layouts.
+# The heading of their options.
+OF_MODELS = "Options of language models"
+# Ways to communicate that divide a model in one way, as layouts.
 SHORT = {LIBRARY: "dp", "fsdp": "fsdp", "tensor": "tp", "pipeline": "pp"}
 
 
@@ -128,7 +128,7 @@ def train_command(
     optimizer: Annotated[
         str | None,
         typer.Option(
-            help="What turns gradients into weights; momentum if absent, adam of a model.",
+            help="Turn gradients into weights by this; momentum if absent, adam of a model.",
             **choice("optimizer", choice_names()["optimizer"]),
         ),
     ] = None,
@@ -205,15 +205,17 @@ def train_command(
     layout: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="PART=N,...",
-            help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp, "
-            "parts of layers tp, stages pp, their chunks vp, parts of sequences cp, of experts ep, "
-            "of each expert etp. All GPUs are replicas if absent.",
+            help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp. "
+            "Layers have parts tp, stages pp and chunks vp, sequences parts cp. Experts are "
+            "divided by ep, and each by etp. All GPUs are replicas if absent.",
         ),
     ] = None,
     order: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="NAME|PARTS",
             help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
             "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
@@ -222,6 +224,7 @@ def train_command(
     micro_batch: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="N",
             min=1,
             help="Samples that a replica computes at once; all of its batch if absent, one with "
@@ -231,25 +234,28 @@ def train_command(
     zero: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="0..3",
             min=0,
             max=3,
-            help="What replicas divide: nothing, the optimizer's state, gradients too, weights "
-            "too; 3 with fsdp in the layout, else 0, if absent.",
+            help="Let replicas divide nothing, the optimizer's state, gradients too, weights too; "
+            "3 with fsdp in the layout, else 0, if absent.",
         ),
     ] = None,
     recompute: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="NAME",
-            help="What the backward pass computes again: none, selective (attention's core), "
-            "selective-op (by operation, as torchtitan), full, full:N (blocks of each chunk), or "
-            "modules, as layernorm+moe_act.",
+            help="Compute again in the backward pass: none, selective (attention's core), "
+            "selective-op (by operation, as torchtitan), full or full:N (blocks of each chunk). "
+            "Modules are joined by +, as layernorm+moe_act.",
         ),
     ] = None,
     kernels: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             help="Whose kernels compute: fused are Transformer Engine's, eager and compiled "
             "PyTorch's; eager with --zero 3, else fused, if absent.",
             **choice("kind of kernels", choice_names()["kernels"]),
@@ -259,12 +265,14 @@ def train_command(
         bool,
         typer.Option(
             "--sequence-parallel",
+            rich_help_panel=OF_MODELS,
             help="Divide what tensor parallelism leaves whole by tokens.",
         ),
     ] = False,
     lora: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="RANK",
             min=1,
             help="Train matrices of this rank beside frozen weights.",
@@ -273,6 +281,7 @@ def train_command(
     lora_target: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             help="Beside which matrices these stand; attention's if absent.",
             **choice("target of LoRA", choice_names()["lora_target"]),
         ),
@@ -280,6 +289,7 @@ def train_command(
     gpu_memory: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=OF_MODELS,
             metavar="SIZE",
             help="Memory of each GPU, as 96GiB; the machine's if absent.",
         ),
@@ -309,7 +319,7 @@ def train_command(
         "lora_target": lora_target,
         "gpu_memory": None if gpu_memory is None else parse_size(gpu_memory),
     }
-    # What is said of either; what is absent is as the function has it.
+    # Options of both kinds; absent ones are as the function has them.
     both: dict[str, Any] = {
         "batch": batch,
         "tokens": tokens,

@@ -52,7 +52,7 @@ pub struct Training<'a> {
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
-    /// What of each layer's forward pass the backward pass does again, by its index.
+    /// Holds the share of each layer's forward pass that the backward pass does again, by its index.
     pub again: &'a BTreeMap<usize, f64>,
     /// Says how fast each model of GPU reaches the memory that all share under [`Way::TrulyShared`].
     pub shared: &'a SharedMemories,

@@ -1,4 +1,4 @@
-"""What training a model by a layout takes: groups, memory, and time where it is predicted."""
+"""Says what training a model by a layout takes: groups, memory, and time where it is predicted."""
 
 from __future__ import annotations
 
@@ -29,18 +29,27 @@ LEFT_OUT = (
 
 @dataclass(frozen=True, repr=False)
 class ModelRun(Run):
-    """A model's training by a layout.
+    """Gives a model's training by a layout.
 
     Attributes:
         training: The model, its layout and how it is trained.
+
         system: On what.
+
         gpus: Ids in the system, in the order of the ranks.
+
         groups: A row for each kind of group whose ranks exchange data.
+
         memory: A row for each pipeline stage.
+
         capacity: Bytes that a GPU has; None where nobody knows.
+
         timed: The step, where its time is predicted.
+
         untimed: Why it is not; empty where it is.
+
         facts: What repeats it.
+
         manifest: The same, with the machine.
     """
 
@@ -60,12 +69,12 @@ class ModelRun(Run):
 
     @property
     def model(self) -> Model:
-        """What is trained."""
+        """Says what is trained."""
         return self.training.model
 
     @property
     def title(self) -> str:
-        """What is trained, and on what."""
+        """Says what is trained, and on what."""
         gpus = counted(len(self.gpus), "GPU")
         return (
             f"{self.model.name} by {self.training.layout} on {gpus} of {system_words(self.system)}"
@@ -90,7 +99,7 @@ class ModelRun(Run):
 
     @property
     def headline(self) -> str:
-        """What a GPU needs, and how long a step takes where that is predicted."""
+        """Says what a GPU needs, and how long a step takes where that is predicted."""
         total = max(row["total"] for row in self.memory)
         has = "" if self.capacity is None else f" of {data(self.capacity)}"
         told = (
@@ -107,7 +116,7 @@ class ModelRun(Run):
 
     @property
     def context(self) -> Sequence[str]:
-        """The answer, and what it rests on."""
+        """Gives the answer, and how the model is trained."""
         model, training = self.model, self.training
         active = ""
         if model.active_parameters != model.parameters:
@@ -122,7 +131,7 @@ class ModelRun(Run):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the step's network leaves open."""
+        """Says what the step's network leaves open."""
         return [] if self.timed is None else self.timed.notes
 
     def tables(self) -> Mapping[str, pa.Table]:
@@ -136,7 +145,7 @@ class ModelRun(Run):
         return {**own, **timed}
 
     def summary(self) -> dict[str, object]:
-        """What `summary.json` holds and `--json` prints."""
+        """Says what `summary.json` holds and `--json` prints."""
         model = self.model
         return {
             "headline": self.headline,
@@ -165,7 +174,7 @@ class ModelRun(Run):
         return [*sheets.groups(self), sheets.memory(self), *timed]
 
     def sections(self) -> Sequence[Section]:
-        """Groups, memory, the step, and what the model leaves out."""
+        """Gives groups, memory, the step, and all that is left out."""
         timed = [] if self.timed is None else list(self.timed.sections())
         kept = [it for it in timed if it.title not in ("Memory", "Scaling")]
         return [

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["groups", "memory"]
 
-# What a GPU's memory is for, by the heads of columns, in the order in which it is summed.
+# Says what a GPU's memory is for, by the heads of columns, in the order in which it is summed.
 PARTS = {
     "weights": "weights",
     "gradients": "gradients",
@@ -29,9 +29,9 @@ PARTS = {
 PRINTED = 8
 
 NOTE = (
-    "GiB of each GPU. State is the optimizer's, with master copies; passing is what a block's "
-    "backward pass or the loss needs for a while; buffers are those of collectives, with gathered "
-    "weights. Total is what tensors take (PyTorch's max_memory_allocated), reserved what the "
+    "GiB of each GPU. State is the optimizer's, with master copies. A block's backward pass or the "
+    "loss needs passing memory. Buffers are those of collectives, with gathered weights. Total is "
+    "what tensors take (PyTorch's max_memory_allocated), reserved what the "
     "allocator holds, gaps and all (max_memory_reserved)."
 )
 
@@ -53,7 +53,7 @@ def groups(run: ModelRun) -> list[Sheet]:
 
 
 def memory(run: ModelRun) -> Sheet:
-    """A line for each stage."""
+    """Gives a line for each stage."""
     is_staged = len(run.memory) > 1
     heads = ["stage (layers)", *(["in flight"] if is_staged else []), *PARTS]
     rows = [

@@ -8,13 +8,13 @@ use super::{Layout, Order};
 /// Groups of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The part of the layout that its ranks differ in.
+    /// Gives the part of the layout that its ranks differ in.
     pub name: &'static str,
-    /// What its ranks exchange.
+    /// Says what its ranks exchange.
     pub moves: &'static str,
     /// Ranks of each.
     pub size: u64,
-    /// The ranks of every group, in order.
+    /// Gives the ranks of every group, in order.
     pub ranks: Vec<Vec<u64>>,
 }
 

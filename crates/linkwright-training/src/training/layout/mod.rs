@@ -1,8 +1,8 @@
 //! Layouts: how a model's training is divided over GPUs.
 //!
-//! What it represents: replicas (`dp`), replicas that share one copy of what they keep (`fsdp`), parts
-//! of each layer (`tp`), stages of a pipeline (`pp`) with several chunks each (`vp`), parts of each
-//! sequence (`cp`), experts (`ep`) and parts of each expert (`etp`). Replicas of `fsdp` lie within
+//! It represents replicas (`dp`) and replicas that share one copy of their state (`fsdp`). It has parts of
+//! each layer (`tp`), stages of a pipeline (`pp`) with chunks (`vp`), and parts of each sequence (`cp`).
+//! Experts are divided (`ep`), and each of them, too (`etp`). Replicas of `fsdp` lie within
 //! those of `dp`, as hybrid sharding has it.
 //!
 //! [`Layout::read`] reads one, [`Asked::check`] says whether a model, a batch and GPUs can have it,
@@ -36,15 +36,15 @@ pub struct Layout {
     pub dp: u64,
     /// Replicas over which weights, gradients and the optimizer's state may be divided.
     pub fsdp: u64,
-    /// Parts of each layer.
+    /// Counts parts of each layer.
     pub tp: u64,
-    /// Stages of a pipeline.
+    /// Counts stages of a pipeline.
     pub pp: u64,
     /// Chunks of layers that each stage has.
     pub vp: u64,
-    /// Parts of each sequence.
+    /// Counts parts of each sequence.
     pub cp: u64,
-    /// Parts of a block's experts.
+    /// Counts parts of a block's experts.
     pub ep: u64,
     /// Parts of each expert; none where it is as `tp`, as Megatron has it.
     pub etp: Option<u64>,
@@ -64,13 +64,13 @@ impl Layout {
         dp.saturating_mul(fsdp).saturating_mul(tp).saturating_mul(pp).saturating_mul(cp)
     }
 
-    /// Counts the replicas, each of which trains on samples of its own.
+    /// Counts the replicas; each trains on samples of its own.
     #[must_use]
     pub const fn replicas(&self) -> u64 {
         self.dp * self.fsdp
     }
 
-    /// Parts of each expert.
+    /// Counts parts of each expert.
     #[must_use]
     pub fn expert_parts(&self) -> u64 {
         self.etp.unwrap_or(self.tp)
@@ -88,14 +88,14 @@ impl Layout {
         (self.of_stage() / (self.ep * self.expert_parts()).max(1)).max(1)
     }
 
-    /// Over how many GPUs what replicas keep may be divided: those of `fsdp`, or of `dp` where there
-    /// are none, with the parts of sequences, which have the same weights.
+    /// Counts the GPUs that may divide what replicas keep: those of `fsdp`, or of `dp` where there are none.
+    /// Parts of sequences have the same weights, and count, too.
     #[must_use]
     pub const fn shards(&self) -> u64 {
         if self.fsdp > 1 { self.fsdp * self.cp } else { self.dp * self.cp }
     }
 
-    /// The same for experts.
+    /// Gives the same for experts.
     #[must_use]
     pub fn expert_shards(&self) -> u64 {
         let all = self.shards() * self.tp;

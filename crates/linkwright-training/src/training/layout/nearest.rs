@@ -3,8 +3,8 @@
 use super::{Asked, Layout};
 
 impl Asked<'_> {
-    /// The sound layout of the same GPUs whose parts differ by the fewest factors; of equal ones the one
-    /// with the most replicas.
+    /// Gives the sound layout of the same GPUs whose parts differ by the fewest factors. Of equal ones it
+    /// takes that with the most replicas.
     pub(super) fn nearest(&self, wanted: &Layout) -> Option<Layout> {
         let experts = self.model.experts().map_or(1, |experts| experts.count);
         let chunks =
@@ -41,7 +41,7 @@ fn distance(one: &Layout, other: &Layout) -> u64 {
     both.map(|((_, a), (_, b))| of((a, b))).sum()
 }
 
-/// All that divide a number, from one on.
+/// Gives all that divide a number, from one on.
 fn divisors(number: u64) -> Vec<u64> {
     let mut found: Vec<u64> = (1..).take_while(|it| it * it <= number).collect();
     found.retain(|it| number.is_multiple_of(*it));
@@ -51,7 +51,7 @@ fn divisors(number: u64) -> Vec<u64> {
     found
 }
 
-/// Every way to write a number as a product of five, in order.
+/// Gives every way to write a number as a product of five, in order.
 fn factors(number: u64) -> Vec<[u64; 5]> {
     let mut found = Vec::new();
     for first in divisors(number) {

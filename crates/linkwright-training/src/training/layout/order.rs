@@ -36,7 +36,7 @@ const NAMED: &[(&str, &str)] = &[
     ("megatron-tp-pp-dp", "tp-cp-pp-fsdp-dp"),
 ];
 
-/// An order of the parts over ranks.
+/// Orders the parts over ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     axes: [Axis; 5],
@@ -92,7 +92,7 @@ impl Order {
         })
     }
 
-    /// The stage of a rank.
+    /// Gives the stage of a rank.
     #[must_use]
     pub fn stage(&self, layout: &Layout, rank: u64) -> u64 {
         let own = self.strides(layout).into_iter().find(|(axis, ..)| *axis == Axis::Stage);

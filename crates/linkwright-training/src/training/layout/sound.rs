@@ -5,12 +5,12 @@ use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
 use crate::training::model::{Mlp, Model};
 
-/// What a layout is asked for.
+/// Says what a layout is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// What is trained, on sequences of its length.
+    /// Says what is trained, on sequences of its length.
     pub model: &'a Model,
-    /// GPUs that train.
+    /// Counts the GPUs that train.
     pub gpus: u64,
     /// Samples of a step, over all GPUs.
     pub batch: u64,

@@ -2,17 +2,17 @@
 
 use super::Layout;
 
-/// The layers of each stage: as many in each chunk as in any other, but for the first and the last,
-/// where the embedding or the loss may take the place of one.
+/// Holds the layers of each stage. All chunks have as many, but for the first and the last: there the
+/// embedding or the loss may take the place of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stages {
-    /// The layers of each chunk of each stage, as ranges of blocks.
+    /// Gives the layers of each chunk of each stage, as ranges of blocks.
     chunks: Vec<Vec<std::ops::Range<u64>>>,
 }
 
 impl Stages {
-    /// Divides so many layers over the stages of a layout; none where some chunk would have nothing,
-    /// or where chunks of several a stage would not be alike.
+    /// Divides layers over the stages of a layout. It gives none where some chunk would have nothing, or
+    /// where a stage's chunks would not be alike.
     #[must_use]
     pub fn of(layers: u64, layout: &Layout) -> Option<Self> {
         let (stages, virtual_stages) = (layout.pp, layout.vp);
@@ -54,7 +54,7 @@ impl Stages {
         (from == layers).then_some(Self { chunks })
     }
 
-    /// The layers of a stage, chunk by chunk.
+    /// Gives the layers of a stage, chunk by chunk.
     #[must_use]
     pub fn chunks(&self, stage: u64) -> &[std::ops::Range<u64>] {
         self.chunks.get(stage as usize).map_or(&[], Vec::as_slice)

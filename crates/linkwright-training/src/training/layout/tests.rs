@@ -1,4 +1,4 @@
-//! Layouts: what is read, what is sound, and who meets whom.
+//! Holds layouts to what they should read, refuse and join.
 
 use proptest::prelude::*;
 

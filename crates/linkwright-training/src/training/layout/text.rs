@@ -4,9 +4,9 @@ use super::{Layout, MOST_RANKS};
 use crate::diagnostic::{Diagnosis, instead_of, shown};
 use crate::training::error::TrainingError;
 
-/// What may be divided, by the names of the field.
+/// Says what may be divided, by the names of the field.
 const NAMES: [&str; 8] = ["dp", "fsdp", "tp", "pp", "vp", "cp", "ep", "etp"];
-/// What frameworks call the same.
+/// Says what frameworks call the same.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("data", "dp"),
     ("ddp", "dp"),

@@ -1,4 +1,4 @@
-//! What recomputation takes: forward passes of layers that the backward pass does again.
+//! Says what recomputation takes: forward passes of layers that the backward pass does again.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use crate::training::layer::LayerKind;
 use crate::training::network::Network;
 
 impl Recompute {
-    /// What of each layer's forward pass is computed again, by the layer's place in a network that
-    /// [`Model::network`](crate::training::model::Model::network) gave; `chunk` says how many blocks
-    /// follow one another on a stage.
+    /// Gives the share of each layer's forward pass that is computed again, by the layer's place in a network.
+    /// [`Model::network`](crate::training::model::Model::network) gave that; `chunk` counts the blocks in a
+    /// row on a stage.
     #[must_use]
     pub fn again(&self, network: &Network, chunk: u64) -> BTreeMap<usize, f64> {
         let mut found = BTreeMap::new();
@@ -29,7 +29,7 @@ impl Recompute {
                     f64::from(module.is_some_and(|module| modules.contains(&module)))
                 }
                 Self::SelectiveOperations => match name {
-                    // Every second product, and what is done with each number by itself.
+                    // Every second product is made again, and all that is done number by number.
                     "qkv" => keys(network, at),
                     "attention" | "gate" | "down" | "sum2" => 0.0,
                     "up" => f64::from(is_gated(network)),
@@ -48,8 +48,8 @@ fn is_gated(network: &Network) -> bool {
     network.layers.iter().any(|layer| layer.kind == LayerKind::Multiplication)
 }
 
-/// What keys take of the product of queries, keys and values: it is the second of three, where these
-/// are apart.
+/// Gives the share of keys in the product of queries, keys and values. Where the three are apart theirs is the
+/// second.
 fn keys(network: &Network, at: usize) -> f64 {
     match network.layers.get(at + 1).map(|layer| layer.kind) {
         Some(LayerKind::Attention { heads, key_value_heads, rotary: true, .. }) => {

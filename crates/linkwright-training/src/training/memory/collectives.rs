@@ -5,7 +5,7 @@ use crate::training::model::Mlp;
 
 /// Blocks whose weights are whole at once: one that is computed and the one that is gathered ahead.
 const AT_ONCE: u64 = 2;
-/// Whole activations under sequence parallelism: what a product reads, the same gathered again for its
+/// Counts whole activations under sequence parallelism: a product's input, the same gathered again for the
 /// weights' gradient, and the gradient before it is divided.
 const WHOLE_ACTIVATIONS: u64 = 3;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
 
-/// Kernels of a block.
+/// Names the kernels of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kernels {
@@ -12,10 +12,9 @@ pub enum Kernels {
     /// kernel each, and weights' gradients are added where they are kept.
     #[default]
     Fused,
-    /// PyTorch's, one for each operation.
+    /// Means PyTorch's, one for each operation.
     Eager,
-    /// PyTorch's, compiled: what is done with each number by itself is computed again in the backward
-    /// pass.
+    /// Means PyTorch's, compiled: results of each number by itself are computed again in the backward pass.
     Compiled,
 }
 

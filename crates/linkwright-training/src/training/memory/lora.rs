@@ -1,15 +1,15 @@
-//! Low-rank adaptation: small matrices beside frozen ones (Hu et al., LoRA, 2021).
+//! Holds low-rank adaptation: small matrices beside frozen ones (Hu et al., LoRA, 2021).
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
 use crate::training::model::{Mlp, Model};
 
-/// Matrices that get a small one beside them.
+/// Names the matrices that get a small one beside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// Those of attention.
+    /// Means those of attention.
     #[default]
     Attention,
     /// Those of attention and of perceptrons; experts stay as they are.
@@ -22,17 +22,17 @@ impl Named for Target {
         &[("attention", Self::Attention), ("all", Self::All)];
 }
 
-/// What is trained in the place of all weights.
+/// Says what is trained in the place of all weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lora {
     /// Numbers between both small matrices.
     pub rank: u64,
-    /// Beside which they stand.
+    /// Names the matrices beside which they stand.
     pub target: Target,
 }
 
 impl Lora {
-    /// Trained numbers of a block, of which tensor parallelism cuts most.
+    /// Counts trained numbers of a block; tensor parallelism cuts most of them.
     pub(super) fn parameters(&self, model: &Model, mlp: &Mlp, parts: u64) -> u64 {
         let mut matrices = model.attention.matrices(model.hidden);
         if self.target == Target::All {

@@ -1,9 +1,9 @@
 //! The memory of each GPU of a layout, by pipeline stage and by what it is for.
 //!
-//! What it represents: weights, gradients and the optimizer's state as they are divided; the tensors
-//! that each block keeps for the backward pass, one by one, under each recomputation; micro-batches
-//! that a stage has begun; what a block's backward pass or the loss needs for a while; buffers of
-//! collectives; and what the allocator holds beyond. What it leaves out: experts that get more tokens
+//! It represents weights, gradients and the optimizer's state as they are divided. It has the tensors
+//! that each block keeps for the backward pass, one by one, under each recomputation. A stage has those
+//! of all micro-batches that it has begun. A block's backward pass or the loss needs more for a while, as
+//! do collectives; the allocator holds gaps beyond. It leaves out experts that get more tokens
 //! than others, copies of weights in eight bits, and activations that are moved to the host.
 //!
 //! `allocated` is what PyTorch's `max_memory_allocated` counts, `reserved` its `max_memory_reserved`;
@@ -37,15 +37,14 @@ pub use precision::ModelPrecision;
 pub use recompute::{Module, Recompute};
 pub use tensors::Tensor;
 
-/// What of the tensors that come and go the allocator holds beyond them, in parts of a thousand: gaps
-/// between tensors of unlike sizes. Calibrated by the measured steps of Llama 3.1 8B that torchtitan
+/// Counts the thousandths of tensors that come and go which the allocator holds beyond them, as gaps. Calibrated by the measured steps of Llama 3.1 8B that torchtitan
 /// publishes (`docs/performance.md`, 2024); the test of this module holds it to them.
 const GAPS: u64 = 80;
 
 /// How a model is trained by a layout, as far as memory depends on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelTraining<'a> {
-    /// What is trained, on sequences of its length.
+    /// Says what is trained, on sequences of its length.
     pub model: &'a Model,
     /// How it is divided.
     pub layout: Layout,
@@ -53,17 +52,17 @@ pub struct ModelTraining<'a> {
     pub batch: u64,
     /// Samples that a replica computes at once.
     pub micro_batch: u64,
-    /// The numbers of products, and with them of weights and activations.
+    /// Gives the numbers of products, and with them of weights and activations.
     pub precision: ModelPrecision,
     /// The numbers that gradients are kept in.
     pub gradients: Precision,
     /// Turns gradients into weights.
     pub optimizer: Optimizer,
-    /// What replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too (3).
+    /// Says what replicas divide: nothing (0), the optimizer's state (1), gradients too (2), weights too (3).
     pub zero: u8,
-    /// What is computed again in the backward pass instead of kept.
+    /// Says what is computed again in the backward pass instead of kept.
     pub recompute: Recompute,
-    /// Whose kernels compute it.
+    /// Says whose kernels compute it.
     pub kernels: Kernels,
     /// Whether what tensor parallelism leaves whole is divided by tokens.
     pub sequence_parallel: bool,
@@ -74,7 +73,7 @@ pub struct ModelTraining<'a> {
 /// The memory of each GPU of one stage, by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StageMemory {
-    /// The stage, from zero.
+    /// Gives the stage, from zero.
     pub stage: u64,
     /// Blocks that it has.
     pub layers: u64,
@@ -82,29 +81,29 @@ pub struct StageMemory {
     pub in_flight: u64,
     /// Weights; with `--zero 3` the GPU's part of them, in 32 bits.
     pub weights: Bytes,
-    /// Gradients.
+    /// Counts gradients.
     pub gradients: Bytes,
     /// The optimizer's state, and master copies of weights.
     pub optimizer: Bytes,
-    /// What blocks keep for the backward pass, of all micro-batches that are begun.
+    /// Says what blocks keep for the backward pass, of all micro-batches that are begun.
     pub activations: Bytes,
-    /// What one block's backward pass or the loss needs for a while.
+    /// Says what one block's backward pass or the loss needs for a while.
     pub passing: Bytes,
     /// Buffers of collectives, and weights that are gathered.
     pub collectives: Bytes,
-    /// What the allocator holds beyond.
+    /// Says what the allocator holds beyond.
     pub reserve: Bytes,
 }
 
 impl StageMemory {
-    /// What tensors take: `max_memory_allocated` of PyTorch.
+    /// Says what tensors take: `max_memory_allocated` of PyTorch.
     #[must_use]
     pub fn allocated(&self) -> Bytes {
         let Self { weights, gradients, optimizer, activations, passing, collectives, .. } = *self;
         sum([weights, gradients, optimizer, activations, passing, collectives])
     }
 
-    /// What the allocator holds: `max_memory_reserved` of PyTorch.
+    /// Says what the allocator holds: `max_memory_reserved` of PyTorch.
     #[must_use]
     pub fn reserved(&self) -> Bytes {
         sum([self.allocated(), self.reserve])
@@ -118,7 +117,7 @@ impl StageMemory {
             ("gradients", self.gradients),
             ("the optimizer's state", self.optimizer),
             ("activations", self.activations),
-            ("what a block or the loss needs for a while", self.passing),
+            ("memory that a block or the loss needs for a while", self.passing),
             ("buffers of collectives", self.collectives),
             ("the allocator's reserve", self.reserve),
         ];
@@ -130,18 +129,18 @@ fn sum<const N: usize>(parts: [Bytes; N]) -> Bytes {
     Bytes(parts.iter().fold(0, |sum, part| sum.saturating_add(part.0)))
 }
 
-/// The size of so many numbers, or the most that there is.
+/// Gives the size of numbers, or the most that there is.
 fn bytes(numbers: u64, each: u64) -> Bytes {
     Bytes(numbers.saturating_mul(each))
 }
 
 impl ModelTraining<'_> {
-    /// Bytes of a weight, and of an activation between products.
+    /// Counts bytes of a weight, and of an activation between products.
     fn number(&self) -> u64 {
         self.precision.numbers().bytes()
     }
 
-    /// What its layout is asked for.
+    /// Says what its layout is asked for.
     #[must_use]
     pub fn asked(&self) -> Asked<'_> {
         let Self { model, batch, micro_batch, sequence_parallel, .. } = *self;

@@ -1,4 +1,4 @@
-//! What a block's backward pass or the loss needs for a while.
+//! Says what a block's backward pass or the loss needs for a while.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use super::recompute::Recompute;
 use super::{Bytes, Kernels, ModelTraining, bytes, sum};
 use crate::training::model::{Family, Mlp};
 
-/// Space of matrix libraries: Transformer Engine's for cuBLASLt, 32 MiB, and PyTorch's for cuBLAS, 8 MiB
+/// Holds the space of matrix libraries: Transformer Engine's for cuBLASLt, 32 MiB, and PyTorch's for cuBLAS, 8 MiB
 /// (`CUBLAS_WORKSPACE_CONFIG` `:4096:2`).
 const LIBRARIES: Bytes = Bytes((32 + 8) << 20);
 
-/// What passes on a stage, by when.
+/// Says what passes on a stage, by when.
 pub(super) struct Passing {
     always: Bytes,
     block: Bytes,
@@ -23,7 +23,7 @@ impl Passing {
         sum([self.always, self.block.max(self.loss)])
     }
 
-    /// What a block's backward pass had where the loss needs more: its pieces are too small for it.
+    /// Gives the memory of a block's backward pass where the loss needs more: its pieces are too small for that.
     pub fn unused_by_most(&self) -> Bytes {
         if self.loss > self.block { self.block } else { Bytes(0) }
     }
@@ -37,7 +37,7 @@ impl ModelTraining<'_> {
         Passing { always: sum([LIBRARIES, self.set_aside(&kinds)]), block, loss }
     }
 
-    /// Gradients within a block, and what was computed again for them.
+    /// Counts gradients within a block, and activations that were computed again for them.
     fn backward(&self, mlp: &Mlp) -> Bytes {
         let number = self.number();
         let (tokens, attention) = (self.tokens(), self.model.attention);
@@ -73,7 +73,7 @@ impl ModelTraining<'_> {
         sum([incoming, of_mlp.max(of_attention), Bytes(again), turned])
     }
 
-    /// Logits with their loss, then the head's gradients.
+    /// Counts logits with their loss, then the head's gradients.
     fn loss(&self) -> Bytes {
         let number = self.number();
         let parts = self.layout.tp;
@@ -89,7 +89,7 @@ impl ModelTraining<'_> {
         forward.max(backward)
     }
 
-    /// Bytes of each logit while the loss is computed, of which the most are there in its backward pass.
+    /// Counts bytes of each logit while the loss is computed; the most are there in its backward pass.
     fn of_each_logit(&self) -> u64 {
         match (self.kernels, self.model.family) {
             // The gradient is written in the logit's place (Transformer Engine's `parallel_cross_entropy`).
@@ -127,7 +127,7 @@ impl ModelTraining<'_> {
     }
 }
 
-/// What blocks of a stage are like.
+/// Says what blocks of a stage are like.
 fn kinds(chunks: &[&[Mlp]]) -> Vec<Mlp> {
     let mut kinds: Vec<Mlp> = Vec::new();
     for mlp in chunks.iter().copied().flatten() {

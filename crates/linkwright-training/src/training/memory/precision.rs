@@ -1,4 +1,4 @@
-//! The numbers that a model's products multiply, and what of them is kept.
+//! Names the numbers that a model's products multiply, and counts those that are kept.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,20 @@ use crate::training::precision::Precision;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelPrecision {
-    /// 32-bit numbers on the plain cores.
+    /// Means 32-bit numbers on the plain cores.
     Fp32,
-    /// 32-bit numbers on the matrix units.
+    /// Means 32-bit numbers on the matrix units.
     Tf32,
-    /// IEEE half precision.
+    /// Means IEEE half precision.
     Fp16,
-    /// Brain floating point.
+    /// Means brain floating point.
     #[default]
     Bf16,
-    /// Eight bits, with a scale for each tensor.
+    /// Means eight bits, with a scale for each tensor.
     Fp8,
-    /// Eight bits, with a scale of eight bits for each 32 numbers.
+    /// Means eight bits, with a scale of eight bits for each 32 numbers.
     Mxfp8,
-    /// Four bits, with a scale of eight bits for each 16 numbers.
+    /// Means four bits, with a scale of eight bits for each 16 numbers.
     Nvfp4,
 }
 
@@ -43,7 +43,7 @@ impl Named for ModelPrecision {
 }
 
 impl ModelPrecision {
-    /// The numbers of weights and activations.
+    /// Gives the numbers of weights and activations.
     #[must_use]
     pub const fn numbers(self) -> Precision {
         match self {

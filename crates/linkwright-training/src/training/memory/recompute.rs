@@ -1,4 +1,4 @@
-//! What is computed again in the backward pass instead of kept.
+//! Says what is computed again in the backward pass instead of kept.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,15 @@ use crate::training::error::TrainingError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Module {
-    /// What attention has between its queries, keys and values and its output.
+    /// Says what attention has between its queries, keys and values and its output.
     CoreAttention,
-    /// Both norms of a block.
+    /// Means both norms of a block.
     LayerNorm,
-    /// The function between an expert's products.
+    /// Means the function between an expert's products.
     MoeActivation,
     /// Queries, keys and values that are made of short vectors.
     LatentUp,
-    /// The perceptron of a block without experts.
+    /// Means the perceptron of a block without experts.
     Mlp,
     /// The router, the experts and what brings tokens to them.
     Moe,
@@ -39,18 +39,18 @@ impl Named for Module {
     ];
 }
 
-/// What is computed again in the backward pass.
+/// Says what is computed again in the backward pass.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recompute {
-    /// Nothing.
+    /// Means nothing.
     #[default]
     None,
     /// All but attention's output and that of every second product, as torchtitan has it.
     SelectiveOperations,
     /// Blocks whole: of each only its input is kept. A number says how many of each chunk.
     Full(Option<u64>),
-    /// Parts of blocks.
+    /// Means parts of blocks.
     Modules(Vec<Module>),
 }
 

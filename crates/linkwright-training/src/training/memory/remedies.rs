@@ -1,4 +1,4 @@
-//! Whether a layout fits, and changes of it that do, each of which was tried.
+//! Says whether a layout fits, and finds changes that do; each was tried.
 
 use super::{Bytes, ModelTraining, Recompute, StageMemory, sum};
 use crate::diagnostic::Diagnosis;
@@ -47,7 +47,7 @@ impl ModelTraining<'_> {
         })
     }
 
-    /// Single changes that fit; else a layout with the least micro-batch and full recomputation.
+    /// Finds single changes that fit; else a layout with the least micro-batch and full recomputation.
     fn changes(&self, capacity: Bytes, context: Bytes) -> Vec<String> {
         let fits = |changed: &Self| changed.fits(capacity, context);
         let mut found = Vec::new();
@@ -95,7 +95,7 @@ impl ModelTraining<'_> {
         format!("{}{zero}", self.layout)
     }
 
-    /// Layouts of as many GPUs: shards in the place of replicas, then parts of layers, then stages.
+    /// Lists layouts of as many GPUs: shards in the place of replicas, then parts of layers, then stages.
     fn layouts(&self) -> Vec<Self> {
         let own = self.layout;
         let replicas = own.replicas();

@@ -3,10 +3,10 @@
 use super::{Bytes, ModelTraining, bytes, sum};
 use crate::training::model::Mlp;
 
-/// Bytes of a number of the optimizer's state, and of a master copy of a weight.
+/// Counts bytes of a number of the optimizer's state, and of a master copy of a weight.
 const MASTER: u64 = 4;
 
-/// What a GPU keeps whatever it computes.
+/// Says what a GPU keeps whatever it computes.
 pub(super) struct State {
     pub weights: Bytes,
     pub gradients: Bytes,
@@ -21,7 +21,7 @@ pub(super) struct Numbers {
 }
 
 impl ModelTraining<'_> {
-    /// A block's part.
+    /// Gives a block's part.
     pub(super) fn block(&self, mlp: &Mlp) -> Numbers {
         let (hidden, parts) = (self.model.hidden, self.layout.tp);
         let attention = &self.model.attention;
@@ -90,7 +90,7 @@ impl ModelTraining<'_> {
         narrow.map_or(size, |of_32| Bytes(size.0 / self.number() * of_32 / 32))
     }
 
-    /// What is trained and what is frozen, as replicas divide it.
+    /// Counts trained and frozen numbers as replicas divide them.
     fn divided(&self, trained: Numbers, frozen: Numbers) -> State {
         let number = self.number();
         let part = |numbers: Numbers, from: u8, each: u64| {
@@ -104,7 +104,7 @@ impl ModelTraining<'_> {
                 bytes(numbers.experts.div_ceil(experts), each),
             ])
         };
-        // Divided weights are the master copy: what is multiplied is made of them when it is gathered.
+        // Divided weights are the master copy; gathered ones are made of them.
         let is_sharded = self.zero >= 3;
         let weight = if is_sharded { number.max(MASTER) } else { number };
         let masters = if number < MASTER && !is_sharded { MASTER } else { 0 };

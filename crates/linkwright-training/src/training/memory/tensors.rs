@@ -1,4 +1,4 @@
-//! What a block keeps for its backward pass, tensor by tensor.
+//! Says what a block keeps for its backward pass, tensor by tensor.
 //!
 //! The tensors are those that PyTorch's autograd and Transformer Engine's modules save. Kernels differ:
 //! fused ones keep a norm's output for the product behind it; compiled ones compute it again.
@@ -9,15 +9,15 @@ use super::{Kernels, ModelTraining};
 use crate::training::model::{Experts, Mlp};
 use crate::units::Bytes;
 
-/// Bytes of a number of statistics: a norm's divisor, attention's sums.
+/// Counts bytes of a number of statistics: a norm's divisor, attention's sums.
 const STATISTIC: u64 = 4;
 
 /// A tensor that a block keeps for its backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tensor {
-    /// What it is.
+    /// Says what it is.
     pub name: &'static str,
-    /// Its size on one GPU, of one micro-batch.
+    /// Gives its size on one GPU, of one micro-batch.
     pub bytes: Bytes,
     /// Whether the block reads it: it is kept however the block is computed again.
     pub is_input: bool,
@@ -59,7 +59,7 @@ impl Writer {
 }
 
 impl ModelTraining<'_> {
-    /// Tokens of a micro-batch on one GPU.
+    /// Counts tokens of a micro-batch on one GPU.
     pub(super) fn tokens(&self) -> u64 {
         let tokens = self.model.tokens / self.layout.cp.max(1);
         tokens.saturating_mul(self.micro_batch)
@@ -71,7 +71,7 @@ impl ModelTraining<'_> {
         self.tokens().div_ceil(parts)
     }
 
-    /// Tokens that the experts of one GPU get of a micro-batch, where all get as many.
+    /// Counts tokens that the experts of one GPU get of a micro-batch, where all get as many.
     pub(super) fn expert_tokens(&self, experts: &Experts) -> u64 {
         let all = self.tokens().saturating_mul(experts.top * self.layout.expert_parts());
         all.div_ceil(self.layout.tp)
@@ -178,7 +178,7 @@ impl ModelTraining<'_> {
         writer.add("attention's sums", sums, Some(Module::CoreAttention)).is_operation = true;
         writer.cut("attention", heads * attention.value_head, None).is_operation = true;
         if self.layout.cp > 1 {
-            // What all parts of the sequence gave stands beside the output.
+            // The sum over all parts of the sequence stands beside the output.
             let numbers = heads * attention.value_head;
             writer.cut("attention of parts", numbers, Some(Module::CoreAttention));
         }
@@ -203,11 +203,11 @@ impl ModelTraining<'_> {
             Kernels::Compiled => {}
         }
         if !is_joined && gated && self.recompute == Recompute::SelectiveOperations {
-            // The seventh product of a block, of which every second one is kept.
+            // The seventh product of a block; every second one is kept.
             writer.cut("down", self.model.hidden, None).is_operation = true;
         }
         if self.recompute == Recompute::SelectiveOperations && self.layout.tp > 1 {
-            // What tensor parallelism sums and divides by tokens, behind attention and here.
+            // Sums that tensor parallelism divides by tokens, behind attention and here.
             writer.whole("divided sums", 2 * self.model.hidden, None).is_operation = true;
         }
     }

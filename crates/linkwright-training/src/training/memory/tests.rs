@@ -1,4 +1,4 @@
-//! Memory by hand, against measured steps, and what must hold of any layout.
+//! Holds memory to what was worked out by hand, to measured steps, and to laws of any layout.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn training<'a>(model: &'a Model, layout: &str, batch: u64) -> ModelTraining<'a>
     }
 }
 
-/// The first blocks of a model with one dense block at most, as SimuMax cut models.
+/// Gives the first blocks of a model with one dense block at most, as SimuMax cut models.
 fn cut(model: &Model, layers: u64) -> Model {
     let is_mixed = model.blocks.len() > 1;
     let counts = if is_mixed { vec![1, layers - 1] } else { vec![layers] };
@@ -89,9 +89,9 @@ fn kept(training: &ModelTraining<'_>) -> Vec<(&'static str, u64)> {
 
 #[test]
 fn a_block_keeps_what_was_worked_out_by_hand() {
-    // Llama 3.1 8B on one sequence of 8,192 tokens, with numbers of two bytes: 64 MiB for 4,096 numbers of each
-    // token, 16 for the 1,024 of keys or values, 224 for the 14,336 within the perceptron; one MiB for a
-    // number of four bytes of each of 32 heads.
+    // Llama 3.1 8B has one sequence of 8,192 tokens, with numbers of two bytes. 4,096 numbers of each token
+    // take 64 MiB, the 1,024 of keys or values 16, and the 14,336 within the perceptron 224. A number of
+    // four bytes of each of 32 heads takes one.
     let model = Model::find("llama-3.1-8b").unwrap();
     let of = |recompute: &str, kernels: Kernels| {
         let recompute = Recompute::read(recompute).unwrap();
@@ -234,7 +234,7 @@ fn a_refusal_names_what_fits() {
     let (capacity, context) = (Bytes(80 << 30), Bytes(1 << 30));
     let error = eager.fitting(capacity, context).unwrap_err().to_string();
     assert!(error.contains("the largest part is activations"), "{error}");
-    assert!(error.contains("what fits: recompute full, or micro-batches of 1"), "{error}");
+    assert!(error.contains("recompute full, or micro-batches of 1"), "{error}");
     let changed = ModelTraining { recompute: Recompute::Full(None), ..eager };
     assert!(changed.fitting(capacity, context).is_ok());
     let large = Model::find("llama-3.1-405b").unwrap();

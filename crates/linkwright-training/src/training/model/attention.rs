@@ -1,4 +1,4 @@
-//! Attention of a block: heads, and what it has trained.
+//! Holds attention of a block: heads, matrices, and trained numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Latent {
     pub rotary: u64,
 }
 
-/// Attention of a block.
+/// Holds attention of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attention {
     /// Heads of queries.
@@ -98,7 +98,7 @@ impl Attention {
         bias + output_bias + head_norms + sinks + short
     }
 
-    /// Trained numbers.
+    /// Counts trained numbers.
     #[must_use]
     pub fn parameters(&self, hidden: u64) -> u64 {
         let matrices = self.matrices(hidden);
@@ -106,21 +106,21 @@ impl Attention {
     }
 }
 
-/// A matrix that multiplies each token's vector.
+/// Gives a matrix that multiplies each token's vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
-    /// What it is called.
+    /// Says what it is called.
     pub name: &'static str,
     /// Numbers that it reads of a token.
     pub inputs: u64,
     /// Numbers that it writes of a token.
     pub outputs: u64,
-    /// Whether tensor parallelism cuts it.
+    /// Says whether tensor parallelism cuts it.
     pub is_cut: bool,
 }
 
 impl Matrix {
-    /// One that tensor parallelism cuts.
+    /// Gives one that tensor parallelism cuts.
     #[must_use]
     pub const fn cut(name: &'static str, inputs: u64, outputs: u64) -> Self {
         Self { name, inputs, outputs, is_cut: true }
@@ -132,7 +132,7 @@ impl Matrix {
         Self { name, inputs, outputs, is_cut: false }
     }
 
-    /// Trained numbers.
+    /// Counts trained numbers.
     #[must_use]
     pub const fn parameters(&self) -> u64 {
         self.inputs * self.outputs

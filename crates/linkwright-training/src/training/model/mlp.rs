@@ -1,10 +1,10 @@
-//! What follows attention in a block: one perceptron, or experts that a router chooses from.
+//! Holds the part of a block behind attention: one perceptron, or experts that a router chooses from.
 
 use serde::{Deserialize, Serialize};
 
 use super::attention::Matrix;
 
-/// Perceptrons of which each token goes to a few.
+/// Holds perceptrons; a router sends each token to a few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Experts {
     /// How many there are.
@@ -17,13 +17,13 @@ pub struct Experts {
     pub shared: u64,
     /// Whether the shared ones' output is scaled by a trained gate.
     pub shared_gate: bool,
-    /// Trained numbers of the router beside its matrix, for each expert.
+    /// Counts trained numbers of the router beside its matrix, for each expert.
     pub router_bias: bool,
     /// Whether a trained number is added to each output of an expert's products.
     pub bias: bool,
 }
 
-/// What follows attention in a block.
+/// Says what follows attention in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mlp {
@@ -31,12 +31,12 @@ pub enum Mlp {
     Dense {
         /// Numbers between both products.
         inner: u64,
-        /// Whether a second product gates the first.
+        /// Says whether a second product gates the first.
         gated: bool,
         /// Whether a trained number is added to each output.
         bias: bool,
     },
-    /// Several, all gated, of which each token goes through a few.
+    /// Several, all gated; each token goes through a few.
     Experts(Experts),
 }
 
@@ -81,7 +81,7 @@ impl Mlp {
         self.experts().map_or(0, |it| (it.count - it.top) * it.each(hidden))
     }
 
-    /// Trained numbers.
+    /// Counts trained numbers.
     #[must_use]
     pub fn parameters(&self, hidden: u64) -> u64 {
         let matrices = self.matrices(hidden).iter().map(Matrix::parameters).sum::<u64>();
@@ -111,7 +111,7 @@ impl Experts {
         }
     }
 
-    /// Trained numbers of one.
+    /// Counts trained numbers of one.
     #[must_use]
     pub const fn each(&self, hidden: u64) -> u64 {
         let bias = if self.bias { 2 * self.inner + hidden } else { 0 };

@@ -1,8 +1,8 @@
-//! Language models as people publish them: what a Hugging Face configuration says, as numbers.
+//! Holds language models as people publish them: Hugging Face configurations as numbers.
 //!
-//! What it represents: a transformer that decodes. Blocks of attention and a multi-layer perceptron
+//! It represents a transformer that decodes. Blocks of attention and a multi-layer perceptron
 //! lie between an embedding and a head. Experts, latent attention and tied embeddings are part of it.
-//! What it leaves out: heads that predict several tokens at once, and numbers that a quantized
+//! It leaves out heads that predict several tokens at once, and numbers that a quantized
 //! release keeps instead of weights.
 //!
 //! [`Model::read`] reads a configuration, [`Model::find`] gives a public model by its name,
@@ -25,16 +25,16 @@ pub use attention::{Attention, Latent};
 pub use configuration::FAMILIES;
 pub use mlp::{Experts, Mlp};
 
-/// The most parameters of a model: sums of products stay within their types.
+/// Keeps models to a size whose sums of products stay within their types.
 pub const MOST_PARAMETERS: u64 = 1 << 50;
 
-/// What divides each token's vector before attention and before the perceptron.
+/// Says what divides each token's vector before attention and before the perceptron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Norm {
-    /// The root mean square, with a trained scale.
+    /// Means the root mean square, with a trained scale.
     RootMeanSquare,
-    /// The standard deviation around the mean, with a trained scale.
+    /// Means the standard deviation around the mean, with a trained scale.
     Layer {
         /// Whether a trained shift is added.
         bias: bool,
@@ -42,7 +42,7 @@ pub enum Norm {
 }
 
 impl Norm {
-    /// Trained numbers of one norm of a width.
+    /// Counts trained numbers of one norm of a width.
     #[must_use]
     pub const fn parameters(self, width: u64) -> u64 {
         match self {
@@ -56,19 +56,19 @@ impl Norm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Llama 2 and 3.
+    /// Means Llama 2 and 3.
     Llama,
-    /// Qwen 2, 2.5 and 3, with experts or without.
+    /// Means Qwen 2, 2.5 and 3, with experts or without.
     Qwen,
-    /// Mistral.
+    /// Means Mistral.
     Mistral,
-    /// Mixtral.
+    /// Means Mixtral.
     Mixtral,
-    /// GPT-OSS.
+    /// Means GPT-OSS.
     GptOss,
-    /// DeepSeek V2, V3 and R1.
+    /// Means DeepSeek V2, V3 and R1.
     DeepSeek,
-    /// MPT.
+    /// Means MPT.
     Mpt,
 }
 
@@ -90,14 +90,14 @@ impl Named for Family {
 pub struct Blocks {
     /// How many there are.
     pub count: u64,
-    /// What follows attention in each.
+    /// Says what follows attention in each.
     pub mlp: Mlp,
 }
 
-/// A language model, as the numbers that memory and time follow from.
+/// Gives a language model, as the numbers that memory and time follow from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Model {
-    /// The name by which commands call it, or that of its file.
+    /// Gives the name by which commands call it, or that of its file.
     pub name: String,
     /// Where its numbers were published.
     pub source: String,
@@ -105,17 +105,17 @@ pub struct Model {
     pub family: Family,
     /// Numbers of a token's vector between blocks.
     pub hidden: u64,
-    /// Token numbers.
+    /// Counts token numbers.
     pub vocabulary: u64,
-    /// Whether the head multiplies by the embedding's matrix.
+    /// Says whether the head multiplies by the embedding's matrix.
     pub tied: bool,
     /// Places of a sequence that have a trained vector; zero where places are turned or biased.
     pub positions: u64,
     /// Tokens of a sequence, unless others are asked for.
     pub tokens: u64,
-    /// What every block's attention is.
+    /// Says what every block's attention is.
     pub attention: Attention,
-    /// What every norm is.
+    /// Says what every norm is.
     pub norm: Norm,
     /// The blocks in order, those that are alike in a row together.
     pub blocks: Vec<Blocks>,
@@ -131,7 +131,7 @@ impl Model {
         configuration::read(file, text)
     }
 
-    /// Every public model of the table.
+    /// Gives every public model of the table.
     #[must_use]
     pub fn all() -> &'static [Self] {
         presets::all()
@@ -151,7 +151,7 @@ impl Model {
         self.blocks.iter().map(|blocks| blocks.count).sum()
     }
 
-    /// What follows attention, block by block.
+    /// Says what follows attention, block by block.
     pub fn each_mlp(&self) -> impl Iterator<Item = Mlp> + '_ {
         let each = |blocks: &Blocks| std::iter::repeat_n(blocks.mlp, blocks.count as usize);
         self.blocks.iter().flat_map(each)
@@ -164,27 +164,27 @@ impl Model {
         each.max_by_key(|experts| experts.count)
     }
 
-    /// Trained numbers of the embedding, with those of places.
+    /// Counts trained numbers of the embedding, with those of places.
     #[must_use]
     pub fn embedding(&self) -> u64 {
         (self.vocabulary + self.positions) * self.hidden
     }
 
-    /// Trained numbers of the head and the norm before it.
+    /// Counts trained numbers of the head and the norm before it.
     #[must_use]
     pub fn head(&self) -> u64 {
         let matrix = if self.tied { 0 } else { self.vocabulary * self.hidden };
         matrix + self.norm.parameters(self.hidden)
     }
 
-    /// Trained numbers of a block with both of its norms.
+    /// Counts trained numbers of a block with both of its norms.
     #[must_use]
     pub fn block(&self, mlp: &Mlp) -> u64 {
         let norms = 2 * self.norm.parameters(self.hidden);
         norms + self.attention.parameters(self.hidden) + mlp.parameters(self.hidden)
     }
 
-    /// Trained numbers in all.
+    /// Counts trained numbers in all.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         let blocks = self.blocks.iter().map(|blocks| blocks.count * self.block(&blocks.mlp));

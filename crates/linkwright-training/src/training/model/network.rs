@@ -11,7 +11,7 @@ use crate::training::shape::Shape;
 const DATASET: &str = "tokens";
 
 impl Model {
-    /// The same model on sequences of another length; trained places follow the length.
+    /// Gives the same model on sequences of another length; trained places follow the length.
     #[must_use]
     pub fn with_tokens(&self, tokens: u64) -> Self {
         let positions = if self.positions > 0 { tokens } else { 0 };
@@ -60,7 +60,7 @@ impl Model {
         Ok(network)
     }
 
-    /// What of it the layers leave out.
+    /// Says what of it the layers leave out.
     fn left_out(&self) -> Vec<String> {
         let mut left = Vec::new();
         if self.attention.head_norms {
@@ -132,7 +132,7 @@ impl Writer<'_> {
         let head = LayerKind::FullyConnected { width: vocabulary, bias: false, tied };
         let head = self.layer("head", head, vec![Some(norm)], Some(Split::Columns))?;
         self.layer("softmax", LayerKind::Softmax, vec![Some(head)], None)?;
-        // What lies behind the blocks is gathered by itself.
+        // Says what lies behind the blocks is gathered by itself.
         for layer in &mut self.network.layers[begin..] {
             layer.unit = blocks + 1;
         }

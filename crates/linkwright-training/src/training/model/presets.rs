@@ -1,4 +1,4 @@
-//! Public models by name, from our table of their published numbers.
+//! Finds public models by name, in our table of their published numbers.
 
 use std::sync::LazyLock;
 
@@ -36,12 +36,12 @@ pub(super) fn all() -> &'static [Model] {
     &TABLE
 }
 
-/// A name without what people leave out.
+/// Gives a name without what people leave out.
 fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '_', '.', ' '], "")
 }
 
-/// The model of a name.
+/// Gives the model of a name.
 ///
 /// # Errors
 /// A name that none has.

@@ -1,4 +1,4 @@
-//! Counts of parameters against published ones, and what is refused.
+//! Holds counts of parameters to published ones, and configurations to refusals.
 
 use super::{Model, Norm};
 use crate::training::network::Network;
@@ -97,7 +97,11 @@ fn what_is_wrong_is_told_by_its_field() {
         ),
         ("\"hidden_size\": 64", "\"hidden_size\": 1e3", "`hidden_size`: impossible value"),
         ("\"rope_theta\"", "\"rope_tetha\"", "`rope_tetha`: unknown field"),
-        ("\"llama\"", "\"bert\"", "`model_type`: another family: `\"bert\"`; what is read: "),
+        (
+            "\"llama\"",
+            "\"bert\"",
+            "`model_type`: another family: `\"bert\"`;  take one that is read: ",
+        ),
         ("\"vocab_size\": 1000,", "", "there is no `vocab_size`; add it"),
         (
             "\"num_key_value_heads\": 2",

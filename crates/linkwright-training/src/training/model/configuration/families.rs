@@ -1,4 +1,4 @@
-//! What each family's fields mean.
+//! Says what each family's fields mean.
 
 use super::fields::{Fields, MOST_EXPERTS, MOST_HEADS, MOST_LAYERS, MOST_TOKENS, MOST_WIDTH};
 use crate::diagnostic::InputError;
@@ -7,7 +7,7 @@ use crate::training::model::{Attention, Blocks, Experts, Family, Latent, Mlp, Mo
 /// The longest sequence that is taken where nobody says one: long contexts are trained at the end.
 const USUAL_TOKENS: u64 = 8192;
 
-/// The fields of a transformer as most families write them.
+/// Names the fields of a transformer as most families write them.
 const COMMON: [&str; 11] = [
     "hidden_size",
     "intermediate_size",
@@ -33,7 +33,7 @@ const ROUTER: [&str; 5] = [
     "router_bias_update_rate",
 ];
 
-/// What is the same in all: attention by heads, root mean squares, places that turn.
+/// Reads the same of all: attention by heads, root mean squares, places that turn.
 fn plain(fields: &Fields<'_>, family: Family) -> Result<Model, InputError> {
     let hidden = fields.need("hidden_size", MOST_WIDTH)?;
     let heads = fields.need("num_attention_heads", MOST_HEADS)?;
@@ -307,7 +307,7 @@ pub(super) fn mpt(fields: &Fields<'_>) -> Result<Model, InputError> {
         return Err(fields.refuse("n_heads", "impossible value", remedy));
     }
     if !matches!(fields.text("norm_type")?, None | Some("low_precision_layernorm" | "layernorm")) {
-        let remedy = "what is read: low_precision_layernorm, layernorm";
+        let remedy = "write low_precision_layernorm or layernorm";
         return Err(fields.refuse("norm_type", "another norm", remedy));
     }
     let bias = !fields.flag("no_bias", false)?;

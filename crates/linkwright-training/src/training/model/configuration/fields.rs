@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{InputError, Position, instead_of};
 
-/// What a count may be at most.
+/// Keeps counts to what models may have.
 pub(super) const MOST_LAYERS: u64 = 4096;
 pub(super) const MOST_HEADS: u64 = 4096;
 pub(super) const MOST_EXPERTS: u64 = 65_536;
@@ -39,7 +39,7 @@ const IGNORED: &[&str] = &[
     "use_cache",
 ];
 
-/// The object of a configuration, with the text that errors point into.
+/// Holds the object of a configuration, with the text that errors point into.
 pub(super) struct Fields<'a> {
     file: &'a str,
     text: &'a str,
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
         for field in self.map.keys() {
             let name = field.as_str();
             if !read.contains(&name) && !unread.contains(&name) && !IGNORED.contains(&name) {
-                let remedy = format!("leave it out; what is read: {}", instead_of(name, read));
+                let remedy = format!("leave it out; read are others: {}", instead_of(name, read));
                 return Err(self.refuse(name, "unknown field", remedy));
             }
         }
@@ -122,7 +122,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The whole numbers of a list.
+    /// Gives the whole numbers of a list.
     pub(super) fn numbers(&self, field: &str, most: u64) -> Result<Vec<u64>, InputError> {
         let refuse = || self.refuse(field, "impossible value", format!("list numbers to {most}"));
         let Some(value) = self.get(field) else { return Ok(Vec::new()) };

@@ -13,7 +13,7 @@ use crate::diagnostic::{InputError, Position, instead_of};
 /// The most bytes of a configuration: published ones have a few thousand.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What `model_type` may be.
+/// Says what `model_type` may be.
 pub const FAMILIES: &[&str] = &[
     "llama",
     "qwen2",
@@ -28,7 +28,7 @@ pub const FAMILIES: &[&str] = &[
     "mpt",
 ];
 
-/// A model from the text of its configuration.
+/// Gives a model from the text of its configuration.
 ///
 /// # Errors
 /// As [`Model::read`].
