@@ -4502,6 +4502,7 @@ class TrainingStep:
         shared_memory: MemorySystemName = "tsm-wt-c-rc",
         shared_bandwidth: float | str | None = None,
         recompute: str = "none",
+        accumulated: int = 1,
         check_memory: bool = True,
     ) -> TrainingStep:
         """A step.
@@ -4533,6 +4534,7 @@ class TrainingStep:
                 absent.
             recompute: What the backward pass computes again, of a network that `Model.network` gives:
                 as for `ModelTraining`.
+            accumulated: Micro-batches whose gradients each GPU sums before it updates.
             check_memory: Whether a step is refused that a GPU has no memory for.
 
         Raises:

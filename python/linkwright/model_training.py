@@ -279,8 +279,6 @@ def _timed(
     part, _ = single
     if facts["lora"] is not None:
         return None, "steps with LoRA are not played"
-    if part != "pp" and training.micro_batches > 1:
-        return None, "steps that sum the gradients of several micro-batches are not played"
     if training.zero not in ((3,) if part == "fsdp" else (0,)):
         return None, f"steps by {part} with zero {training.zero} are not played"
     if facts["precision"] not in choice_names()["precision"]:
@@ -295,6 +293,7 @@ def _timed(
             str(facts["optimizer"]),
             micro_batches=training.micro_batches if part == "pp" else None,
             recompute=training.recompute,
+            accumulated=1 if part == "pp" else training.micro_batches,
             check_memory=False,
         )
         played = play_step(recipe, system, gpus, WAYS[part])

@@ -60,6 +60,7 @@ class Recipe:
         shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
             absent.
         recompute: What the backward pass computes again, of a network that is a model's.
+        accumulated: Micro-batches whose gradients each GPU sums before it updates.
         check_memory: Whether a step is refused that a GPU has no memory for.
     """
 
@@ -78,6 +79,7 @@ class Recipe:
     shared_memory: str = SHARED_MEMORY
     shared_bandwidth: float | None = None
     recompute: str = "none"
+    accumulated: int = 1
     check_memory: bool = True
 
     def step(
@@ -109,6 +111,7 @@ class Recipe:
             shared_memory=cast("names.MemorySystemName", self.shared_memory),
             shared_bandwidth=self.shared_bandwidth,
             recompute=self.recompute,
+            accumulated=self.accumulated,
             check_memory=self.check_memory,
         )
         return step, planner

@@ -82,7 +82,6 @@ def test_time_that_is_not_predicted_yet_says_why(tmp_path: Path) -> None:
     for layout, wanted, why in (
         ("fsdp=4,tp=2", {}, "more than one way"),
         ("tp=8", {"lora": 16}, "LoRA"),
-        ("fsdp=8", {"micro_batch": 1, "batch": 16}, "several micro-batches"),
         ("dp=8", {"zero": 1}, "zero 1"),
         ("dp=8", {"precision": "fp8"}, "fp8"),
     ):
@@ -159,3 +158,18 @@ def test_the_shell_says_the_same(tmp_path: Path) -> None:
         assert told in refused.stderr
     write_run(run, tmp_path / "run")
     assert (tmp_path / "run" / "model_memory.parquet").is_file()
+
+
+def test_gradients_are_summed_over_micro_batches() -> None:
+    def time(layout: str, batch: int, micro_batch: int) -> float:
+        run = train_model(
+            "llama-3.2-1b", layout=layout, batch=batch, micro_batch=micro_batch, tokens=2048
+        )
+        assert run.time is not None
+        return run.time
+
+    for layout, replicas in (("dp=8", 8), ("fsdp=8", 8), ("tp=8", 1)):
+        one, four = (time(layout, replicas * count, 1) for count in (1, 4))
+        # An update and, with replicas, a reduction are done once.
+        assert 3 * one < four <= 4 * one
+        assert four > time(layout, replicas * 4, 4)

@@ -282,6 +282,7 @@ impl TrainingStep {
     ///         absent.
     ///     recompute: What the backward pass computes again, of a network that `Model.network` gives:
     ///         as for `ModelTraining`.
+    ///     accumulated: Micro-batches whose gradients each GPU sums before it updates.
     ///     check_memory: Whether a step is refused that a GPU has no memory for.
     ///
     /// Raises:
@@ -298,7 +299,7 @@ impl TrainingStep {
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
         host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None,
         shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None,
-        recompute: "str" = "none", check_memory: "bool" = true
+        recompute: "str" = "none", accumulated: "int" = 1, check_memory: "bool" = true
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -320,6 +321,7 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] shared_memory: &str,
         #[pyo3(from_py_with = optional_speed)] shared_bandwidth: Option<f64>,
         #[pyo3(from_py_with = given)] recompute: &str,
+        #[pyo3(from_py_with = given)] accumulated: i128,
         #[pyo3(from_py_with = given)] check_memory: bool,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
@@ -362,6 +364,8 @@ impl TrainingStep {
             copies_samples: host_copies,
             measured: &BTreeMap::new(),
             again: &again,
+            accumulated: whole("micro-batches that are summed", accumulated, MOST_MICRO_BATCHES)?
+                .max(1),
             shared: &links,
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;

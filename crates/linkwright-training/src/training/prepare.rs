@@ -48,6 +48,8 @@ pub struct Training<'a> {
     pub overlaps: bool,
     /// Parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
+    /// Counts the micro-batches whose gradients each GPU sums before it updates, but for pipelines.
+    pub accumulated: u32,
     /// Whether samples are copied from the host in every step.
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
@@ -98,6 +100,7 @@ impl<'a> Training<'a> {
             way: Way::AllReduce,
             overlaps: true,
             micro_batches: 1,
+            accumulated: 1,
             copies_samples: true,
             measured: &UNMEASURED,
             again: &KEPT,
@@ -147,14 +150,22 @@ impl Training<'_> {
     /// A batch that the GPUs, or the parts of a pipeline, do not divide.
     pub fn samples(&self, gpus: usize) -> Result<u64, TrainingError> {
         let (parts, of) = match self.way {
-            Way::TensorParallel => (1, "GPUs"),
+            Way::TensorParallel => (self.accumulations(), "micro-batches"),
             Way::Pipeline => (u64::from(self.micro_batches.max(1)), "parts of a pipeline's batch"),
+            _ if self.accumulated > 1 => {
+                (gpus.max(1) as u64 * self.accumulations(), "micro-batches of all GPUs")
+            }
             _ => (gpus.max(1) as u64, "GPUs"),
         };
         if self.batch == 0 || !self.batch.is_multiple_of(parts) {
             return Err(TrainingError::Batch { batch: self.batch, parts, of });
         }
         Ok(self.batch / parts)
+    }
+
+    /// Counts the micro-batches that a GPU computes one by one, each whole.
+    fn accumulations(&self) -> u64 {
+        if self.way == Way::Pipeline { 1 } else { u64::from(self.accumulated.max(1)) }
     }
 
     /// The times of all layers on a GPU, one of so many.
@@ -213,6 +224,7 @@ impl Training<'_> {
             has_faults,
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
+            accumulated: self.accumulated.max(1),
         };
         step.program(self.way)
     }
@@ -288,7 +300,8 @@ impl Training<'_> {
         } else {
             None
         };
-        Ok(RankStep { layers, input: Bytes(self.input() * samples), fused_update })
+        let all = samples * self.accumulations();
+        Ok(RankStep { layers, input: Bytes(self.input() * all), fused_update })
     }
 
     /// Bytes of a sample as it is copied from the host.

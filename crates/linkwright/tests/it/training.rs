@@ -57,6 +57,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         way,
         overlaps: true,
         micro_batches: 4,
+        accumulated: 1,
         copies_samples: true,
         measured: &NONE,
         again: &NONE_AGAIN,

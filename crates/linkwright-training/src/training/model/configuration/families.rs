@@ -87,7 +87,7 @@ fn plain(fields: &Fields<'_>, family: Family) -> Result<Model, InputError> {
 fn gated_by_silu(fields: &Fields<'_>, field: &str) -> Result<(), InputError> {
     match fields.text(field)? {
         None | Some("silu" | "swish") => Ok(()),
-        Some(_) => Err(fields.refuse(field, "another function", "what is read: silu")),
+        Some(_) => Err(fields.refuse(field, "another function", "write silu")),
     }
 }
 
@@ -241,7 +241,7 @@ pub(super) fn deepseek(fields: &Fields<'_>) -> Result<Model, InputError> {
     ];
     fields.check(&[&COMMON[..], &own].concat(), &[&ROUTER[..], &unread].concat())?;
     if fields.flag("attention_bias", false)? {
-        return Err(fields.refuse("attention_bias", "biases", "what is read: false"));
+        return Err(fields.refuse("attention_bias", "biases", "write false"));
     }
     let mut model = plain(fields, Family::DeepSeek)?;
     let unturned = fields.need("qk_nope_head_dim", MOST_WIDTH)?;
@@ -325,7 +325,7 @@ pub(super) fn mpt(fields: &Fields<'_>) -> Result<Model, InputError> {
             return Err(own.refuse("kv_n_heads", "impossible value", remedy));
         }
         if own.flag("qk_ln", false)? {
-            return Err(own.refuse("qk_ln", "norms of queries and keys", "what is read: false"));
+            return Err(own.refuse("qk_ln", "norms of queries and keys", "write false"));
         }
     }
     let tokens = fields.need("max_seq_len", MOST_TOKENS)?;

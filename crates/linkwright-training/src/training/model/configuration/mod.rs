@@ -75,7 +75,7 @@ pub(super) fn from_fields(
         "deepseek_v2" | "deepseek_v3" => families::deepseek(&fields)?,
         "mpt" => families::mpt(&fields)?,
         other => {
-            let remedy = format!("what is read: {}", instead_of(other, FAMILIES));
+            let remedy = format!("take one that is read: {}", instead_of(other, FAMILIES));
             return Err(fields.refuse("model_type", "another family", remedy));
         }
     };
