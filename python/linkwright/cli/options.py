@@ -255,7 +255,7 @@ StateFile = Annotated[
     typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
 ]
 Servers = Annotated[
-    int, typer.Option(min=1, max=16_384, help="Join this number of the machine by a network.")
+    int, typer.Option(min=1, max=16_384, help="Join so many of the machine by a network.")
 ]
 LockWait = Annotated[
     float | None,

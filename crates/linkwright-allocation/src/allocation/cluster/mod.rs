@@ -7,6 +7,7 @@
 
 mod allocator;
 mod explanation;
+mod holders;
 mod rules;
 mod saved;
 mod servers;

@@ -7,7 +7,6 @@ use crate::system::System;
 use crate::system::fabric::SwitchId;
 
 /// Gives even shares of a job's GPUs on a number of servers, the largest first.
-#[must_use]
 pub fn shares(gpus: usize, servers: usize) -> impl Iterator<Item = usize> {
     let (each, more) = (gpus / servers, gpus % servers);
     (0..servers).map(move |at| each + usize::from(at < more))
