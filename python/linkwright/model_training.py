@@ -16,7 +16,7 @@ from linkwright.errors import (
     printable,
 )
 from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
-from linkwright.recipes import Recipe
+from linkwright.recipes import Recipe, is_public_model
 from linkwright.runs.models.run import ModelRun
 from linkwright.runs.training.play import play_step
 from linkwright.runs.training.run import TrainingRun
@@ -36,13 +36,7 @@ def is_model(name_or_path: object) -> bool:
     if isinstance(name_or_path, Model):
         return True
     name = str(name_or_path)
-    if name.endswith(".json"):
-        return True
-    try:
-        Model.find(printable(name))
-    except SimulationError:
-        return False
-    return True
+    return name.endswith(".json") or is_public_model(name)
 
 
 def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from linkwright import (
+    Model,
     NeuralNetwork,
     System,
     TrainingStep,
@@ -27,6 +28,7 @@ __all__ = [
     "SHARED_MEMORY",
     "Recipe",
     "communications",
+    "is_public_model",
     "load_network",
     "way_of",
 ]
@@ -157,12 +159,24 @@ def load_network(name_or_path: PathOrName) -> tuple[NeuralNetwork, str | None]:
         if path is not None:
             text = read_text(path)
             return NeuralNetwork.from_toml(text, printable(str(path))), text
+        if is_public_model(str(name_or_path)):
+            problem = f"`{brief(str(name_or_path))}` is a language model"
+            raise FileError(problem, "train it with `train_model`") from error
         if str(name_or_path).endswith(".toml"):
             problem = f"there is no file `{brief(str(name_or_path))}`"
             raise FileError(problem, "name one, or a network") from error
         names = list(dict.fromkeys(name.split(":")[0] for name, _, _ in neural_networks()))
         known = f"the networks are {', '.join(names)}"
         raise neither("a network", str(name_or_path), names, known) from error
+
+
+def is_public_model(name: str) -> bool:
+    """Says whether a public language model has this name."""
+    try:
+        Model.find(printable(name))
+    except SimulationError:
+        return False
+    return True
 
 
 def communications() -> list[str]:

@@ -16,6 +16,7 @@ from linkwright import (
     OutOfMemoryError,
     SimulationError,
     models,
+    train,
     train_model,
     write_run,
 )
@@ -85,7 +86,7 @@ def test_time_that_is_not_predicted_yet_says_why(tmp_path: Path) -> None:
         ("dp=8", {"zero": 1}, "zero 1"),
         ("dp=8", {"precision": "fp8"}, "fp8"),
     ):
-        run = train_model("llama-3.2-1b", layout=layout, **wanted)  # type: ignore[arg-type]
+        run = train_model("llama-3.2-1b", layout=layout, **wanted)
         assert run.time is None
         assert why in run.untimed
         assert run.headline.endswith(f"is not predicted yet: {run.untimed}.")
@@ -173,3 +174,8 @@ def test_gradients_are_summed_over_micro_batches() -> None:
         # An update and, with replicas, a reduction are done once.
         assert 3 * one < four <= 4 * one
         assert four > time(layout, replicas * 4, 4)
+
+
+def test_a_network_s_function_names_that_of_models() -> None:
+    with pytest.raises(FileError, match=r"`llama-3\.1-8b` is a language model; train it with"):
+        train("llama-3.1-8b")

@@ -116,14 +116,13 @@ class ModelRun(Run):
 
     @property
     def context(self) -> Sequence[str]:
-        """Gives the answer, and how the model is trained."""
+        """Says how the model is trained; its groups come before the answer."""
         model, training = self.model, self.training
         active = ""
         if model.active_parameters != model.parameters:
             active = f", {model.active_parameters:,} of them for each token"
         micro = counted(training.micro_batches, "micro-batch", "micro-batches")
         return [
-            self.headline,
             f"{model.parameters:,} parameters{active}; sequences of {model.tokens:,} tokens, "
             f"{micro} of {training.micro_batch} for each replica; zero {training.zero}, recompute "
             f"{training.recompute}, {training.kernels} kernels.",
@@ -171,7 +170,7 @@ class ModelRun(Run):
         timed = []
         if self.timed is not None:
             timed = [of_steps.steps(self.timed), *of_steps.energies(self.timed)]
-        return [*sheets.groups(self), sheets.memory(self), *timed]
+        return [*sheets.groups(self), sheets.memory(self, self.headline), *timed]
 
     def sections(self) -> Sequence[Section]:
         """Gives groups, memory, the step, and all that is left out."""

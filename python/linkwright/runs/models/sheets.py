@@ -52,7 +52,7 @@ def groups(run: ModelRun) -> list[Sheet]:
     return [Sheet(heads, rows, heads)] if rows else []
 
 
-def memory(run: ModelRun) -> Sheet:
+def memory(run: ModelRun, title: str = "") -> Sheet:
     """Gives a line for each stage."""
     is_staged = len(run.memory) > 1
     heads = ["stage (layers)", *(["in flight"] if is_staged else []), *PARTS]
@@ -64,7 +64,7 @@ def memory(run: ModelRun) -> Sheet:
         ]
         for row in run.memory
     ]
-    return Sheet(heads, rows, heads[:1], note=NOTE)
+    return Sheet(heads, rows, heads[:1], title=title, note=NOTE)
 
 
 def _some(ranks: list[int]) -> str:
