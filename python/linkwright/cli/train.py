@@ -18,6 +18,18 @@ from linkwright import (
 )
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
+from linkwright.cli.model_options import (
+    Again,
+    GpuMemory,
+    KernelsName,
+    Layout,
+    LoraRank,
+    LoraTarget,
+    MicroBatch,
+    Order,
+    SequenceParallel,
+    Zero,
+)
 from linkwright.cli.options import (
     MOST_GPUS,
     Json,
@@ -35,8 +47,6 @@ from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
 
 # What stands for every layer's gradients apart.
 NOTHING = "0"
-# The heading of their options.
-OF_MODELS = "Options of language models"
 # Ways to communicate that divide a model in one way, as layouts.
 SHORT = {LIBRARY: "dp", "fsdp": "fsdp", "tensor": "tp", "pipeline": "pp"}
 
@@ -202,98 +212,16 @@ def train_command(
         ),
     ] = None,
     prices: Prices = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="PART=N,...",
-            help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp. "
-            "Layers have parts tp, stages pp and chunks vp, sequences parts cp. Experts are "
-            "divided by ep, and each by etp. All GPUs are replicas if absent.",
-        ),
-    ] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="NAME|PARTS",
-            help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
-            "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
-        ),
-    ] = None,
-    micro_batch: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="N",
-            min=1,
-            help="Samples that a replica computes at once; all of its batch if absent, one with "
-            "stages.",
-        ),
-    ] = None,
-    zero: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="0..3",
-            min=0,
-            max=3,
-            help="Let replicas divide nothing, the optimizer's state, gradients too, weights too; "
-            "3 with fsdp in the layout, else 0, if absent.",
-        ),
-    ] = None,
-    recompute: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="NAME",
-            help="Compute again in the backward pass: none, selective (attention's core), "
-            "selective-op (by operation, as torchtitan), full or full:N (blocks of each chunk). "
-            "Modules are joined by +, as layernorm+moe_act.",
-        ),
-    ] = None,
-    kernels: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            help="Whose kernels compute: fused are Transformer Engine's, eager and compiled "
-            "PyTorch's; eager with --zero 3, else fused, if absent.",
-            **choice("kind of kernels", choice_names()["kernels"]),
-        ),
-    ] = None,
-    sequence_parallel: Annotated[
-        bool,
-        typer.Option(
-            "--sequence-parallel",
-            rich_help_panel=OF_MODELS,
-            help="Divide what tensor parallelism leaves whole by tokens.",
-        ),
-    ] = False,
-    lora: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="RANK",
-            min=1,
-            help="Train matrices of this rank beside frozen weights.",
-        ),
-    ] = None,
-    lora_target: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            help="Beside which matrices these stand; attention's if absent.",
-            **choice("target of LoRA", choice_names()["lora_target"]),
-        ),
-    ] = None,
-    gpu_memory: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OF_MODELS,
-            metavar="SIZE",
-            help="Memory of each GPU, as 96GiB; the machine's if absent.",
-        ),
-    ] = None,
+    layout: Layout = None,
+    order: Order = None,
+    micro_batch: MicroBatch = None,
+    zero: Zero = None,
+    recompute: Again = None,
+    kernels: KernelsName = None,
+    sequence_parallel: SequenceParallel = False,
+    lora: LoraRank = None,
+    lora_target: LoraTarget = None,
+    gpu_memory: GpuMemory = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:

@@ -1,8 +1,10 @@
 //! Reads Hugging Face configurations. Each family has its own fields, and every field is read, known
 //! to change nothing here, or refused by its name.
 
+mod experts;
 mod families;
 mod fields;
+mod mpt;
 
 use serde_json::{Map, Value};
 
@@ -69,11 +71,11 @@ pub(super) fn from_fields(
     let mut model = match kind {
         "llama" => families::llama(&fields)?,
         "mistral" => families::mistral(&fields)?,
-        "mixtral" => families::mixtral(&fields)?,
-        "qwen2" | "qwen2_moe" | "qwen3" | "qwen3_moe" => families::qwen(&fields, kind)?,
-        "gpt_oss" => families::gpt_oss(&fields)?,
-        "deepseek_v2" | "deepseek_v3" => families::deepseek(&fields)?,
-        "mpt" => families::mpt(&fields)?,
+        "mixtral" => experts::mixtral(&fields)?,
+        "qwen2" | "qwen2_moe" | "qwen3" | "qwen3_moe" => experts::qwen(&fields, kind)?,
+        "gpt_oss" => experts::gpt_oss(&fields)?,
+        "deepseek_v2" | "deepseek_v3" => experts::deepseek(&fields)?,
+        "mpt" => mpt::read(&fields)?,
         other => {
             let remedy = format!("take one that is read: {}", instead_of(other, FAMILIES));
             return Err(fields.refuse("model_type", "another family", remedy));

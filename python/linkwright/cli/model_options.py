@@ -1,0 +1,119 @@
+"""Declares the options of `linkwright train` for language models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from linkwright import choice_names
+from linkwright.cli.gpu_options import choice
+
+__all__ = [
+    "Again",
+    "GpuMemory",
+    "KernelsName",
+    "Layout",
+    "LoraRank",
+    "LoraTarget",
+    "MicroBatch",
+    "Order",
+    "SequenceParallel",
+    "Zero",
+]
+
+# The heading of these options in the help.
+OF_MODELS = "Options of language models"
+
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="PART=N,...",
+        help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp. "
+        "Layers have parts tp, stages pp and chunks vp, sequences parts cp. Experts are "
+        "divided by ep, and each by etp. All GPUs are replicas if absent.",
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="NAME|PARTS",
+        help=f"Which ranks are neighbours: {', '.join(choice_names()['order'])}, or parts from "
+        "neighbours on, as tp-cp-fsdp-dp-pp; megatron if absent.",
+    ),
+]
+MicroBatch = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="N",
+        min=1,
+        help="Samples that a replica computes at once; all of its batch if absent, one with "
+        "stages.",
+    ),
+]
+Zero = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="0..3",
+        min=0,
+        max=3,
+        help="Let replicas divide nothing, the optimizer's state, gradients too, weights too; "
+        "3 with fsdp in the layout, else 0, if absent.",
+    ),
+]
+Again = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="NAME",
+        help="Compute again in the backward pass: none, selective (attention's core), "
+        "selective-op (by operation, as torchtitan), full or full:N (blocks of each chunk). "
+        "Modules are joined by +, as layernorm+moe_act.",
+    ),
+]
+KernelsName = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        help="Whose kernels compute: fused are Transformer Engine's, eager and compiled "
+        "PyTorch's; eager with --zero 3, else fused, if absent.",
+        **choice("kind of kernels", choice_names()["kernels"]),
+    ),
+]
+SequenceParallel = Annotated[
+    bool,
+    typer.Option(
+        "--sequence-parallel",
+        rich_help_panel=OF_MODELS,
+        help="Divide what tensor parallelism leaves whole by tokens.",
+    ),
+]
+LoraRank = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="RANK",
+        min=1,
+        help="Train matrices of this rank beside frozen weights.",
+    ),
+]
+LoraTarget = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        help="Beside which matrices these stand; attention's if absent.",
+        **choice("target of LoRA", choice_names()["lora_target"]),
+    ),
+]
+GpuMemory = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="SIZE",
+        help="Memory of each GPU, as 96GiB; the machine's if absent.",
+    ),
+]
