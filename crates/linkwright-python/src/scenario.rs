@@ -516,8 +516,9 @@ impl Scenario {
     ) -> PyResult<System> {
         let scenario = Arc::clone(&self.0);
         let given = files.clone();
-        let built =
-            worker::interruptible(py, move || scenario.network.build(&scenario.file, &given))?;
+        let built = worker::interruptible(py, move || {
+            scenario.cluster(&given).map(|(cluster, _)| cluster)
+        })?;
         let cluster = built.map_err(|error| errors::input(of_settings(error, &self.1.settings)))?;
         Ok(System::new(cluster, Origin::Scenario(self.1.clone(), files)))
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::facts::Facts;
-use super::failure::SystemFailures;
 use super::files::Files;
 use super::read::{Asked, Scenario};
 use super::unheeded::unheeded;
@@ -24,8 +23,6 @@ pub struct Built {
     pub work: ReadyJobs,
     /// It has the package whose heat is observed.
     pub package: Option<Package>,
-    /// Says what the system loses; what is absent all day is not in the cluster.
-    pub failures: SystemFailures,
     /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
     /// be told; and which choices of the scenario count for nothing.
     pub notes: Vec<String>,
@@ -57,12 +54,10 @@ impl Scenario {
     /// loop, jobs that do not fit on the system: each with file, line and column.
     pub fn build(&self, files: &Files) -> Result<Built, InputError> {
         let files = &*self.network.with_own(files);
-        let cluster = self.network.build(&self.file, files)?;
-        let (cluster, failures, told) = self.failures.build(&self.file, cluster)?;
+        let (cluster, told) = self.cluster(files)?;
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
-                let (jobs, mut notes) =
-                    mix.build(&self.file, (&cluster.system, &failures), self.seed, files)?;
+                let (jobs, mut notes) = mix.build(&self.file, (&cluster, self.seed), files)?;
                 if mix.choices.run_time == RunTime::Played {
                     let fidelity = mix.choices.fidelity;
                     notes.extend(Cluster { fidelity, ..cluster.clone() }.notes());
@@ -91,7 +86,16 @@ impl Scenario {
         let observed = self.package.as_ref().zip(package.as_ref());
         let left_out = observed.and_then(|(it, built)| it.left_out(&cluster.system, built));
         let notes = told.into_iter().chain(notes).chain(unheeded(&facts)).chain(left_out).collect();
-        Ok(Built { cluster, work, package, failures, notes })
+        Ok(Built { cluster, work, package, notes })
+    }
+
+    /// Gives the system without what is absent of it, and what is to be said of that.
+    ///
+    /// # Errors
+    /// A file that is not given or that its reader refuses, servers and switches that do not fit, a part that cannot fail.
+    pub fn cluster(&self, files: &Files) -> Result<(Cluster, Vec<String>), InputError> {
+        let whole = self.network.build(&self.file, files)?;
+        self.failures.build(&self.file, whole)
     }
 
     /// Makes the package whose heat it observes on a system that was built of it; None where it observes none.

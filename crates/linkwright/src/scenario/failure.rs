@@ -10,13 +10,13 @@
 //! to = "3 h"                      # never where absent
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::fields::Fields;
 use super::source::Place;
 use crate::diagnostic::{InputError, shown};
-use crate::simulation::cluster::Cluster;
-use crate::simulation::{DayChoices, Failure, MOST_FAILURES, without};
+use crate::simulation::cluster::{Cluster, Failure, MOST_FAILURES, SystemFailures};
+use crate::simulation::without;
 use crate::system::System;
 use crate::system::composition::{Losses, SystemPart};
 use crate::units::Picoseconds;
@@ -35,30 +35,6 @@ struct Entry {
     to: Option<Picoseconds>,
     /// The times stand here, or else the table.
     times: Place,
-}
-
-/// Says what a system loses.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SystemFailures {
-    /// Names the GPUs that are absent all day.
-    pub absent_gpus: BTreeSet<u32>,
-    /// Numbers the servers that reach no others all day.
-    pub cut_off: BTreeSet<usize>,
-    /// Lists what fails for a time.
-    pub timed: Vec<Failure>,
-}
-
-impl SystemFailures {
-    /// Adds them to the choices of a day.
-    pub(super) fn put_into(&self, choices: &DayChoices) -> DayChoices {
-        let absent = self.absent_gpus.iter().map(|gpu| *gpu as usize);
-        DayChoices {
-            unhealthy: choices.unhealthy.iter().copied().chain(absent).collect(),
-            cut_off: self.cut_off.clone(),
-            failures: self.timed.clone(),
-            ..choices.clone()
-        }
-    }
 }
 
 impl Entry {
@@ -121,8 +97,8 @@ impl FailureEntries {
         self.entries.iter().find(|it| !it.is_all_day()).map(|it| it.times)
     }
 
-    /// Gives the cluster without what is absent all day, what else fails, and what follows from either; `scenario` is the
-    /// file in errors.
+    /// Gives the cluster without what is absent all day, with what else fails, and notes of what follows from either;
+    /// `scenario` is the file in errors.
     ///
     /// # Errors
     /// A part that is not there or cannot fail, and one that fails while it is lost.
@@ -130,9 +106,9 @@ impl FailureEntries {
         &self,
         scenario: &str,
         cluster: Cluster,
-    ) -> Result<(Cluster, SystemFailures, Vec<String>), InputError> {
+    ) -> Result<(Cluster, Vec<String>), InputError> {
         if self.entries.is_empty() {
-            return Ok((cluster, SystemFailures::default(), Vec::new()));
+            return Ok((cluster, Vec::new()));
         }
         let system = &cluster.system;
         let mut lost: BTreeMap<SystemPart, Vec<(Picoseconds, Option<Picoseconds>)>> =
@@ -162,14 +138,15 @@ impl FailureEntries {
                 timed.push(Failure { parts, from: entry.from, to: entry.to });
             }
         }
-        if always.is_empty() {
-            let failures = SystemFailures { timed, ..SystemFailures::default() };
-            return Ok((cluster, failures, notes));
+        let mut cluster = cluster;
+        let mut failures = SystemFailures { timed, ..SystemFailures::default() };
+        if !always.is_empty() {
+            let losses = cluster.system.losing(&always).expect("each of these can be lost");
+            failures.cut_off = losses.cut_off.iter().map(|server| *server as usize).collect();
+            failures.absent_gpus = losses.gpus;
+            cluster = without(&cluster, losses.system);
         }
-        let losses = system.losing(&always).expect("each of these can be lost");
-        let cut_off = losses.cut_off.iter().map(|server| *server as usize).collect();
-        let failures = SystemFailures { absent_gpus: losses.gpus, cut_off, timed };
-        Ok((without(&cluster, losses.system), failures, notes))
+        Ok((Cluster { failures, ..cluster }, notes))
     }
 }
 

@@ -24,7 +24,6 @@ use std::ops::Range;
 use toml::Value;
 
 use super::demand::checkpoint_iterations;
-use super::failure::SystemFailures;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::generated;
@@ -42,7 +41,7 @@ use super::trained::{Trained, assumed, check_fit};
 use crate::collectives::plan::Packing;
 use crate::diagnostic::{Diagnosis, InputError, Named, instead_of};
 use crate::program::CollectiveKind;
-use crate::simulation::cluster::Fidelity;
+use crate::simulation::cluster::{Cluster, Fidelity};
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, PlannerChoice};
 use crate::simulation::sensitivity::measure;
 use crate::simulation::{
@@ -205,8 +204,6 @@ impl Mix {
             server_choice: allocation.chosen("allocation.servers")?,
             discipline: queue.chosen("queue.discipline")?,
             unhealthy: unhealthy.into_iter().map(|(gpu, _)| gpu).collect(),
-            cut_off: BTreeSet::new(),
-            failures: Vec::new(),
             run_time,
             fidelity: fidelity(scenario)?,
             planner,
@@ -247,10 +244,10 @@ impl Mix {
     pub(super) fn build(
         &self,
         scenario: &str,
-        (system, failures): (&System, &SystemFailures),
-        seed: u64,
+        (cluster, seed): (&Cluster, u64),
         files: &Files,
     ) -> Result<(Vec<Job>, Vec<String>), InputError> {
+        let system = &*cluster.system;
         let gpus = system.gpus() as usize;
         let DayChoices { unhealthy, iteration, run_time, .. } = &self.choices;
         let mut named = unhealthy.iter().zip(&self.places.unhealthy);
@@ -265,7 +262,7 @@ impl Mix {
         })?;
         let mut healthy: Vec<usize> =
             (0..system.servers()).map(|it| system.kind_of(it).server().gpus().len()).collect();
-        let absent = failures.absent_gpus.iter().copied();
+        let absent = cluster.failures.absent_gpus.iter().copied();
         let ids: BTreeSet<u32> = unhealthy.iter().map(|gpu| *gpu as u32).chain(absent).collect();
         for gpu in ids {
             healthy[system.gpu(gpu).server as usize] -= 1;

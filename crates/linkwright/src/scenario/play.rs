@@ -90,8 +90,7 @@ pub fn play(
         (Asked::Mix(mix), ReadyJobs::Mix(jobs)) => {
             let name = run.policy.unwrap_or(&mix.policies[0]);
             let policy = scenario.registries.policies.get(name)?;
-            let choices = built.failures.put_into(&mix.choices);
-            Ok(PlayedScenario::Day(play_day(cluster, &choices, policy, jobs, hook)?))
+            Ok(PlayedScenario::Day(play_day(cluster, &mix.choices, policy, jobs, hook)?))
         }
         (Asked::Programs(_), ReadyJobs::Programs(jobs)) => {
             let in_order = Mapping::default();
@@ -106,7 +105,8 @@ pub fn play(
             let jobs: Vec<ProgramJob> =
                 jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus)).collect();
             for job in &jobs {
-                let absent = job.mapping.iter().find(|it| built.failures.absent_gpus.contains(it));
+                let absent =
+                    job.mapping.iter().find(|it| cluster.failures.absent_gpus.contains(it));
                 if let Some(gpu) = absent {
                     let (job, gpu) = (job.name.clone(), *gpu);
                     return Err(SimulationError::UnhealthyGpu { job, gpu }.into());

@@ -6,7 +6,7 @@ use super::RunTime;
 use super::attribution::{Attribution, attribute};
 use super::cluster::{Cluster, Fidelity};
 use super::error::SimulationError;
-use super::failures::{Endured, Failure, States};
+use super::failures::{Endured, States};
 use super::job::Job;
 use super::offers::PlannedBy;
 use super::played::{IterationSettings, PlannerChoice, PlayedOutcome, play};
@@ -34,10 +34,6 @@ pub struct DayChoices {
     pub discipline: QueueDiscipline,
     /// The ids of GPUs that are out of order from the start.
     pub unhealthy: Vec<usize>,
-    /// Numbers the servers that reach no others.
-    pub cut_off: BTreeSet<usize>,
-    /// Says what fails for a time.
-    pub failures: Vec<Failure>,
     /// It says how long a job runs.
     pub run_time: RunTime,
     /// The network of played jobs is simulated so closely.
@@ -59,8 +55,6 @@ impl Default for DayChoices {
             server_choice: ServerChoice::default(),
             discipline: QueueDiscipline::default(),
             unhealthy: Vec::new(),
-            cut_off: BTreeSet::new(),
-            failures: Vec::new(),
             run_time: RunTime::default(),
             fidelity: Fidelity::Flow,
             planner: PlannerChoice::Plan(PlannedBy::Planner(&Packing)),
@@ -125,10 +119,11 @@ impl SharedSystem {
     /// Prepares a system.
     pub(super) fn of(cluster: &Cluster, choices: &DayChoices) -> Result<Self, SimulationError> {
         let system = &*cluster.system;
-        let unhealthy = places(system, &choices.unhealthy)?;
-        let prepared = |system: &System| machines(system, choices);
-        let states = States::of(cluster, &choices.failures, &unhealthy, prepared)?;
-        let (machines, cut_off) = (machines(system, choices)?, choices.cut_off.clone());
+        let absent = cluster.failures.absent_gpus.iter().map(|gpu| *gpu as usize);
+        let broken: Vec<usize> = choices.unhealthy.iter().copied().chain(absent).collect();
+        let unhealthy = places(system, &broken)?;
+        let states = States::of(cluster, &unhealthy, |system| machines(system, choices))?;
+        let (machines, cut_off) = (machines(system, choices)?, cluster.failures.cut_off.clone());
         Ok(Self { machines, unhealthy, cut_off, states })
     }
 

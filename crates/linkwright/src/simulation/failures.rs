@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Failure};
 use super::error::SimulationError;
 use crate::allocation::{AllocationError, PreparedMachine};
 use crate::network::routing::routing_for;
@@ -20,20 +20,6 @@ use crate::system::System;
 use crate::system::composition::SystemPart;
 use crate::system::fabric::{ChannelId, FabricShape};
 use crate::units::Picoseconds;
-
-/// The most failures of a day.
-pub const MOST_FAILURES: usize = 1_000;
-
-/// Says which parts are lost, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// They are lost together.
-    pub parts: Vec<SystemPart>,
-    /// They are lost from then on.
-    pub from: Picoseconds,
-    /// They are back then; None where they stay lost.
-    pub to: Option<Picoseconds>,
-}
 
 /// Tells what failures cost a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -110,12 +96,11 @@ impl States {
     /// Those of a day with failures; None where nothing fails.
     pub(super) fn of(
         cluster: &Cluster,
-        failures: &[Failure],
         unhealthy: &[(usize, usize)],
         prepared: impl Fn(&System) -> Result<Vec<PreparedMachine>, AllocationError>,
     ) -> Result<Option<Self>, SimulationError> {
         let lasting = |it: &&Failure| it.to.is_none_or(|to| to > it.from) && !it.parts.is_empty();
-        let failures: Vec<&Failure> = failures.iter().filter(lasting).collect();
+        let failures: Vec<&Failure> = cluster.failures.timed.iter().filter(lasting).collect();
         if failures.is_empty() {
             return Ok(None);
         }

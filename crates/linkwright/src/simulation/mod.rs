@@ -27,7 +27,7 @@ pub use attribution::{Attribution, Slowdown};
 pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
 pub(crate) use failures::without;
-pub use failures::{Endured, Failure, MOST_FAILURES, States, Stretch};
+pub use failures::{Endured, States, Stretch};
 pub use generate::{MOST_JOBS, MixOptions, generate, generate_from};
 pub use job::Job;
 pub use job_formats::other_format;

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use linkwright::allocation::policy;
 use linkwright::collectives::plan::planners;
-use linkwright::simulation::cluster::{Cluster, Fidelity};
+use linkwright::simulation::cluster::{Cluster, Failure, Fidelity, SystemFailures};
 use linkwright::simulation::played::PlannerChoice;
 use linkwright::simulation::{
-    DayChoices, DayOutcome, Failure, Job, MixOptions, RunTime, ServerChoice, SimulationError,
-    generate, play_day,
+    DayChoices, DayOutcome, Job, MixOptions, RunTime, ServerChoice, SimulationError, generate,
+    play_day,
 };
 use linkwright::units::Picoseconds;
 use proptest::prelude::*;
@@ -20,27 +20,32 @@ const LONE: &str = "machine = \"dgx1-v100\"";
 const SERVERS: &str =
     "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 4\nmachine = \"dgx1-v100\"\nservers = 4";
 
-fn choices(fidelity: Fidelity, failures: Vec<Failure>) -> DayChoices {
+/// The choices of a day, and what fails in it.
+type Asked = (DayChoices, Vec<Failure>);
+
+fn choices(fidelity: Fidelity, failures: Vec<Failure>) -> Asked {
     planned("nccl-ring", fidelity, failures)
 }
 
-fn planned(planner: &str, fidelity: Fidelity, failures: Vec<Failure>) -> DayChoices {
-    DayChoices {
+fn planned(planner: &str, fidelity: Fidelity, failures: Vec<Failure>) -> Asked {
+    let choices = DayChoices {
         run_time: RunTime::Played,
         fidelity,
         server_choice: ServerChoice::FirstFit,
         planner: PlannerChoice::named(planner, &planners()).unwrap(),
-        failures,
         ..DayChoices::default()
-    }
+    };
+    (choices, failures)
 }
 
 fn play(
     cluster: &Cluster,
-    choices: &DayChoices,
+    (choices, failures): &Asked,
     jobs: &[Job],
 ) -> Result<DayOutcome, SimulationError> {
     let hook = &mut |_| ControlFlow::Continue(());
+    let failures = SystemFailures { timed: failures.clone(), ..SystemFailures::default() };
+    let cluster = &Cluster { failures, ..cluster.clone() };
     play_day(cluster, choices, policy("preserve").unwrap(), jobs, hook)
 }
 
@@ -200,7 +205,8 @@ proptest! {
         let whole = play(&cluster, &choices(fidelity, vec![]), &jobs).unwrap();
         let time = seconds(&whole, 0);
         let fails = failure(&cluster, part, from * time, lasts.map(|it| (from + it) * time));
-        let attributes = DayChoices { attributes: true, ..choices(fidelity, vec![fails]) };
+        let (choices, fails) = choices(fidelity, vec![fails]);
+        let attributes = (DayChoices { attributes: true, ..choices }, fails);
         let day = match play(&cluster, &attributes, &jobs) {
             // What it needs does not come back.
             Err(SimulationError::NeverStarts { .. }) => return Ok(()),
@@ -255,7 +261,8 @@ fn what_nobody_can_go_around_is_refused() {
     let of = |text: &str, fidelity: Fidelity, run_time: RunTime, part: &str| {
         let cluster = cluster(text, fidelity);
         let fails = vec![failure(&cluster, part, 1.0, Some(2.0))];
-        let choices = DayChoices { run_time, ..choices(fidelity, fails) };
+        let (choices, fails) = choices(fidelity, fails);
+        let choices = (DayChoices { run_time, ..choices }, fails);
         play(&cluster, &choices, &[job("a", "vgg-16", 2, 10)]).unwrap_err().to_string()
     };
     let packets = of(LONE, Fidelity::Packet, RunTime::Played, "GPU0");

@@ -172,6 +172,7 @@ impl NetworkSettings {
             settings: self.packets,
             routing,
             routing_is_default: self.routing.is_none() && tables.is_none(),
+            failures: crate::simulation::cluster::SystemFailures::default(),
             tables,
             nic: self.nic,
             arbitration: self.arbitration,

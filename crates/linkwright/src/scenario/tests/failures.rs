@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::simulation::{DayOutcome, MOST_FAILURES};
+use crate::simulation::DayOutcome;
+use crate::simulation::cluster::MOST_FAILURES;
 
 const DAY: &str = "fidelity = \"flow\"\nsystem.server = \"dgx1-v100\"\nsystem.servers = 2\n\
     jobs.generate = { count = 3, max_gpus = 4, workloads = [\"gmm\"], iterations = 20 }\n\

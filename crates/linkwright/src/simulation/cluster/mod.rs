@@ -6,6 +6,7 @@
 
 mod collectives;
 mod deadlines;
+mod failures;
 mod gpu_kernel;
 mod inside;
 mod job;
@@ -28,6 +29,7 @@ use thiserror::Error;
 
 pub(in crate::simulation) use collectives::{ClusterLowering, Opening, Planned};
 use deadlines::with_deadlines;
+pub use failures::{Failure, MOST_FAILURES, SystemFailures};
 
 use crate::diagnostic::{Chosen, Diagnose, Diagnosis, Named, shown};
 use crate::engine::Hook;
@@ -103,6 +105,8 @@ pub struct Cluster {
     pub collectives: CollectiveChoices,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
+    /// What the system lacks, and what of it fails.
+    pub failures: SystemFailures,
 }
 
 /// What became of the jobs and of the network.

@@ -55,6 +55,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         },
         routing: ADAPTIVE,
         routing_is_default: false,
+        failures: linkwright::simulation::cluster::SystemFailures::default(),
         tables: None,
         nic: linkwright::network::packet::NicPolicy::FCFS,
         arbitration: &linkwright::network::packet::TurnByTurn,

@@ -58,6 +58,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
     Cluster {
         routing: routing_for(fabric.shape()),
         routing_is_default: false,
+        failures: crate::simulation::cluster::SystemFailures::default(),
         system: Arc::new(
             System::of_nodes(fabric, AbstractNode { gpus, nics: 1, bandwidth, latency }).unwrap(),
         ),
