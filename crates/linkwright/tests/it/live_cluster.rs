@@ -103,7 +103,7 @@ fn a_live_cluster_and_a_day_agree_on_servers_and_gpus() {
         for (number, policy) in POLICIES.iter().enumerate() {
             for (at, (_, choice)) in ServerChoice::NAMED.iter().enumerate() {
                 let seed = (number * 4 + at) as u64;
-                let unhealthy = if seed % 2 == 0 { &[][..] } else { &[(1, 2)] };
+                let unhealthy = if seed.is_multiple_of(2) { &[][..] } else { &[(1, 2)] };
                 let jobs = mix(seed, most);
                 let planned = (ring(), IterationSettings::default());
                 let choices = (*choice, QueueDiscipline::Fifo);
