@@ -172,7 +172,7 @@ const PARTS: [&str; 7] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6))]
+    #![proptest_config(ProptestConfig::with_cases(4))]
 
     /// A failure of no length changes nothing.
     #[test]
