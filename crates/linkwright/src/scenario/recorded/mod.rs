@@ -31,6 +31,7 @@ mod columns;
 mod cut;
 mod format;
 mod formats;
+mod lengths;
 mod lines;
 mod named;
 #[cfg(test)]

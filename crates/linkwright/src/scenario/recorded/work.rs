@@ -10,30 +10,20 @@
 //! was given then, cost.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
+use super::lengths::{Lengths, Made, WhatRan};
 use super::named::{NamedJobs, Ran};
 use super::{Accounting, Cut, PartOfGpu, Record, RecordedJob};
-use crate::allocation::{AllocationError, BandwidthModel, PreparedMachine, policy};
 use crate::diagnostic::{InputError, shown};
 use crate::scenario::files::{Files, text_of};
 use crate::scenario::measured::Measured;
 use crate::scenario::network::NetworkSettings;
 use crate::scenario::source::Place;
 use crate::scenario::{FileName, ServerEntry};
-use crate::simulation::cluster::{Cluster, Fidelity};
-use crate::simulation::played::{IterationSettings, PlannerChoice, play};
-use crate::simulation::{Job, RunTime, Sharing, SimulationError, simulate_on};
-use crate::system::{BandwidthProfile, System};
+use crate::simulation::played::{IterationSettings, PlannerChoice};
+use crate::simulation::{Job, RunTime};
+use crate::system::System;
 use crate::training::{Workload, workload_of};
-use crate::units::Picoseconds;
-
-/// Whose GPUs an idle system gives a job: those with the most effective bandwidth.
-const POLICY: &str = "greedy";
-
-/// Iterations from whose time that of one is taken, where they cost nothing to play.
-const FLUID_ITERATIONS: u64 = 1_000;
 
 /// The system on which jobs were recorded, and how they are played there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,10 +77,10 @@ impl Recorded {
         let read = self.accounting.read(&file.name, text, self.cut, most.gpus)?;
         let Record { jobs: recorded, left_out, assumed } = read;
         let cluster = self.machine.network.build(scenario, files)?;
-        let mut lengths = Lengths { machine: &self.machine, cluster, known: BTreeMap::new() };
+        let mut lengths = Lengths::new(&self.machine, cluster);
         let mut jobs = Vec::with_capacity(recorded.len());
-        let mut made = Made { system, iteration, known: BTreeMap::new() };
-        let (room, mut others) = (Room::of(&lengths.cluster.system), 0);
+        let mut made = Made::new(system, iteration);
+        let (room, mut others) = (Room::of(lengths.system()), 0);
         let mut counts = vec![0; self.named.count()];
         let mut unnamed = Vec::new();
         for job in &recorded {
@@ -138,7 +128,7 @@ impl Recorded {
         if !self.named.is_empty() {
             told.push(self.told_of_names(&file.name, &counts, &unnamed));
         }
-        told.extend(self.assumed(&file.name, &unnamed, lengths.cluster.system.name()));
+        told.extend(self.assumed(&file.name, &unnamed, lengths.system().name()));
         told.extend(assumed.map(|assumed| format!("{}: {assumed}.", file.name)));
         let parts = parts_told(&recorded);
         if !parts.is_empty() {
@@ -242,31 +232,6 @@ impl Recorded {
 /// At most this number of names of jobs is told.
 const FEW_NAMES: usize = 3;
 
-/// Tells what jobs ran apart: by the entry of their names, or by their workload's name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum WhatRan {
-    Named(usize),
-    Workload(String),
-}
-
-/// Makes the jobs that are played, each kind once.
-struct Made<'a> {
-    system: &'a System,
-    iteration: IterationSettings,
-    known: BTreeMap<(WhatRan, u32), Job>,
-}
-
-impl Made<'_> {
-    fn of(&mut self, key: &(WhatRan, u32), ran: &Ran) -> Result<Job, SimulationError> {
-        if let Some(known) = self.known.get(key) {
-            return Ok(known.clone());
-        }
-        let job = ran.job(key.1, self.system, self.iteration)?;
-        self.known.insert(key.clone(), job.clone());
-        Ok(job)
-    }
-}
-
 /// How many servers a system has, and of how many GPUs the largest is.
 struct Room {
     servers: u32,
@@ -299,51 +264,4 @@ fn parts_told(jobs: &[RecordedJob]) -> String {
         (count > 0).then(|| format!("{count} {jobs} had {name}"))
     });
     counted.collect::<Vec<_>>().join(", ")
-}
-
-/// How long an iteration takes, found once for each workload and number of GPUs.
-struct Lengths<'a> {
-    machine: &'a Machine,
-    cluster: Cluster,
-    known: BTreeMap<(WhatRan, u32), Picoseconds>,
-}
-
-impl Lengths<'_> {
-    fn of(&mut self, key: &(WhatRan, u32), ran: &Ran) -> Result<Picoseconds, SimulationError> {
-        if let Some(known) = self.known.get(key) {
-            return Ok(*known);
-        }
-        let system = &*self.cluster.system;
-        let job = ran.job(key.1, system, self.machine.iteration)?;
-        let (fidelity, iterations) = match (self.machine.run_time, self.machine.planner) {
-            (RunTime::Played, PlannerChoice::Mpi) => (Fidelity::Flow, 1),
-            _ if !job.is_fluid() => (Fidelity::Flow, 1),
-            _ => (Fidelity::Fluid, FLUID_ITERATIONS),
-        };
-        let mut jobs = [Job { iterations, ..job }];
-        self.machine.measured.apply(&mut jobs);
-        let machines = system.kinds().iter().map(|kind| {
-            let profile = BandwidthProfile::default_of(kind.server());
-            PreparedMachine::new(kind.server(), profile, BandwidthModel::Sound)
-        });
-        let machines: Vec<_> = machines.collect::<Result<_, _>>()?;
-        let policy = policy(POLICY).map_err(AllocationError::from)?;
-        let sharing = Sharing::new(&machines, policy);
-        let mut hook = |_| ControlFlow::Continue(());
-        let records = match self.machine.run_time {
-            RunTime::Formula | RunTime::Regression => {
-                let model = self.machine.run_time.bandwidth_model();
-                simulate_on(system, sharing, model, &jobs, &mut hook)?
-            }
-            RunTime::Played => {
-                let cluster = Cluster { fidelity, ..self.cluster.clone() };
-                let how = (self.machine.planner, self.machine.iteration);
-                play(&cluster, how, sharing, &jobs, &mut hook)?.records
-            }
-        };
-        let taken = records.iter().map(|record| record.finish.0 - record.start.0).max();
-        let length = Picoseconds((taken.unwrap_or(0) / iterations).max(1));
-        self.known.insert(key.clone(), length);
-        Ok(length)
-    }
 }

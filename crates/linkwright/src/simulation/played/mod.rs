@@ -25,6 +25,7 @@ mod iteration;
 mod loads;
 mod lowering;
 mod near;
+mod own_speeds;
 mod place_class;
 mod plans;
 mod relocation;
@@ -40,8 +41,9 @@ use std::sync::Arc;
 pub use plans::{PlannerChoice, PlanningFault};
 
 pub use iteration::{IterationSettings, LEAST_BUCKET};
+pub use own_speeds::{OwnSpeed, SpeedBasis, own_speeds};
 pub(in crate::simulation) use place_class::{PlaceClass, PlaceClasses};
-pub use speeds::{GpuSpeed, MeasuredTimes, OwnSpeed, SpeedBasis, own_speeds};
+pub use speeds::{GpuSpeed, MeasuredTimes};
 
 use self::deadlines::CopyDeadline;
 use self::failing::{Failing, Heard};
