@@ -1,4 +1,4 @@
-//! Says how long jobs compute on a system's GPUs, kind by kind, and why: what a comparison of machines tells.
+//! Says how long jobs compute on a system's GPUs, kind by kind, and why. Comparisons of machines tell it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
