@@ -176,6 +176,7 @@ def bought(
                 f"write {other.machine}, or leave out --equal",
             )
     first = reference.servers or sum(counts) or 1
+    kind = reference.machine if "=" in reference.name else reference.name
     chosen = [replace(reference, servers=first)]
     if equal == "price" and prices is not None:
         asked = _Priced(loaded, settings, prices)
@@ -186,7 +187,7 @@ def bought(
             value = asked.price(other.machine, servers)
             chosen.append(replace(other, servers=servers))
             taken.append(Taken(other.name, servers, value, of - value))
-        return chosen, Equal(equal, of, taken, reference.machine, prices.currency)
+        return chosen, Equal(equal, of, taken, kind, prices.currency)
     each = {name: 1 if equal == "servers" else it.gpu_count for name, it in systems.items()}
     of = first * each[reference.machine]
     taken = [Taken(reference.name, first, of, 0)]
@@ -195,7 +196,7 @@ def bought(
         value = servers * each[other.machine]
         chosen.append(replace(other, servers=servers))
         taken.append(Taken(other.name, servers, value, of - value))
-    return chosen, Equal(equal, of, taken, reference.machine)
+    return chosen, Equal(equal, of, taken, kind)
 
 
 def _own(loaded: ScenarioFile, other: Machine) -> Machine:
