@@ -2253,6 +2253,13 @@ class ModelTraining:
             OutOfMemoryError: If it does not fit, with its largest part and changes that do.
         """
 
+    def tensors(self) -> Table:
+        """One row for each tensor that blocks make for their backward pass, on one GPU, of one micro-batch.
+
+        Columns: blocks (how many are alike), kind (`dense` or `experts`), tensor, bytes, kept (else it is computed
+        again).
+        """
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 

@@ -179,3 +179,12 @@ def test_gradients_are_summed_over_micro_batches() -> None:
 def test_a_network_s_function_names_that_of_models() -> None:
     with pytest.raises(FileError, match=r"`llama-3\.1-8b` is a language model; train it with"):
         train("llama-3.1-8b")
+
+
+def test_tensors_of_a_block_sum_to_its_activations() -> None:
+    model = Model.find("llama-3.1-8b")
+    for recompute in ("none", "layernorm", "selective-op", "full"):
+        training = ModelTraining(model, "dp=1", batch=1, recompute=recompute)
+        kept = sum(row["bytes"] for row in training.tensors() if row["kept"])
+        [row] = training.memory()
+        assert row["activations"] == 32 * kept

@@ -314,6 +314,30 @@ impl ModelTraining {
         Table::new(columns)
     }
 
+    /// One row for each tensor that blocks make for their backward pass, on one GPU, of one micro-batch.
+    ///
+    /// Columns: blocks (how many are alike), kind (`dense` or `experts`), tensor, bytes, kept (else it is computed
+    /// again).
+    fn tensors(&self) -> PyResult<Table> {
+        let core = self.of();
+        let each = self.model.0.blocks.iter().flat_map(|blocks| {
+            let tensors = core.tensors(&blocks.mlp).into_iter();
+            tensors.map(move |tensor| (blocks, tensor))
+        });
+        let each: Vec<_> = each.collect();
+        let kinds = each.iter().map(|(blocks, _)| match blocks.mlp.experts() {
+            Some(_) => "experts".to_owned(),
+            None => "dense".to_owned(),
+        });
+        let columns = Columns::new()
+            .with("blocks", "", each.iter().map(|(blocks, _)| blocks.count).collect::<Vec<_>>())
+            .with("kind", "", kinds.collect::<Vec<_>>())
+            .with("tensor", "", each.iter().map(|it| it.1.name.to_owned()).collect::<Vec<_>>())
+            .with("bytes", "B", each.iter().map(|it| it.1.bytes.0).collect::<Vec<_>>())
+            .with("kept", "", each.iter().map(|it| core.keeps(&it.1)).collect::<Vec<bool>>());
+        Table::new(columns)
+    }
+
     fn __repr__(&self) -> String {
         format!("<ModelTraining: {}, {}>", self.model.0.name, self.layout)
     }

@@ -1,4 +1,4 @@
-"""Declares the options of `linkwright train` for language models."""
+"""Holds the options of `linkwright train` for language models."""
 
 from __future__ import annotations
 

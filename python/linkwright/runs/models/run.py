@@ -137,7 +137,12 @@ class ModelRun(Run):
         """Groups, memory, blocks, and the step's tables where it is timed."""
         import pyarrow as pa
 
-        tables = {"groups": self.groups, "model_memory": self.memory}
+        tensors = list(self.training.tensors())
+        tables: dict[str, Sequence[Mapping[str, Any]]] = {
+            "groups": self.groups,
+            "model_memory": self.memory,
+            "tensors": tensors,
+        }
         timed = {} if self.timed is None else dict(self.timed.tables())
         timed.pop("memory", None)
         own = {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
@@ -179,6 +184,7 @@ class ModelRun(Run):
         return [
             Section("Groups", sheets=sheets.groups(self)),
             Section("Memory of a GPU", sheets=[sheets.memory(self)]),
+            Section("Tensors of a block", sheets=[sheets.tensors(self)]),
             *kept,
             Section("What memory leaves out", points=LEFT_OUT),
         ]

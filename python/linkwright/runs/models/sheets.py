@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.run import Sheet
-from linkwright.texts import ranges
+from linkwright.texts import data, ranges
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
 
-__all__ = ["groups", "memory"]
+__all__ = ["groups", "memory", "tensors"]
 
 # Says what a GPU's memory is for, by the heads of columns, in the order in which it is summed.
 PARTS = {
@@ -65,6 +65,22 @@ def memory(run: ModelRun, title: str = "") -> Sheet:
         for row in run.memory
     ]
     return Sheet(heads, rows, heads[:1], title=title, note=NOTE)
+
+
+def tensors(run: ModelRun) -> Sheet:
+    """Gives a line for each tensor that a block makes for its backward pass."""
+    heads = ["tensor", "of blocks", "kept", "size"]
+    rows = [
+        [
+            row["tensor"],
+            f"{row['blocks']} {row['kind']}",
+            "yes" if row["kept"] else "computed again",
+            data(row["bytes"]),
+        ]
+        for row in run.training.tensors()
+    ]
+    note = "On one GPU, of one micro-batch."
+    return Sheet(heads, rows, heads[:3], note=note)
 
 
 def _some(ranks: list[int]) -> str:

@@ -208,6 +208,12 @@ impl ModelTraining<'_> {
         each
     }
 
+    /// Says whether a tensor is kept of the first block of a chunk.
+    #[must_use]
+    pub fn keeps(&self, tensor: &Tensor) -> bool {
+        self.recompute.keeps(tensor, 0)
+    }
+
     /// Bytes that a block keeps of one micro-batch; `at` is its place in its chunk.
     fn kept(&self, mlp: &Mlp, at: u64) -> u64 {
         let tensors = self.tensors(mlp);
