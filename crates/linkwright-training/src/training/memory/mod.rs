@@ -169,7 +169,8 @@ impl ModelTraining<'_> {
         let mut activations = 0_u64;
         for (chunk, begun) in held.iter().zip(&begun) {
             let kept = chunk.iter().enumerate().map(|(at, mlp)| self.kept(mlp, at as u64));
-            activations = activations.saturating_add(kept.sum::<u64>().saturating_mul(*begun));
+            let kept = kept.fold(0_u64, u64::saturating_add);
+            activations = activations.saturating_add(kept.saturating_mul(*begun));
         }
         let state = self.state(stage, &held);
         let passing = self.passing(stage, &held);
@@ -218,6 +219,6 @@ impl ModelTraining<'_> {
     fn kept(&self, mlp: &Mlp, at: u64) -> u64 {
         let tensors = self.tensors(mlp);
         let kept = tensors.iter().filter(|it| self.recompute.keeps(it, at));
-        kept.map(|tensor| tensor.bytes.0).sum()
+        kept.fold(0, |sum, tensor| sum.saturating_add(tensor.bytes.0))
     }
 }

@@ -60,7 +60,7 @@ impl ModelTraining<'_> {
         let heads = attention.heads.div_ceil(self.layout.tp);
         let of_heads = heads * 2 * (attention.head + attention.value_head);
         let of_attention = bytes(tokens, of_heads * number);
-        let again: u64 = self.tensors(mlp).iter().map(|tensor| tensor.bytes.0).sum();
+        let again = self.tensors(mlp).iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes.0));
         // Place zero is computed again wherever any block is.
         let again = again.saturating_sub(self.kept(mlp, 0));
         let turned = match self.kernels {

@@ -222,6 +222,14 @@ fn frozen_weights_have_neither_gradients_nor_state() {
 }
 
 #[test]
+fn more_tokens_than_any_memory_has_are_refused() {
+    let model = Model::find("deepseek-v3").unwrap().with_tokens(1 << 28);
+    let micro_batch = 1 << 24;
+    let large = ModelTraining { micro_batch, ..training(&model, "dp=1", micro_batch) };
+    assert!(large.fitting(Bytes(1 << 40), Bytes(0)).is_err());
+}
+
+#[test]
 fn a_refusal_names_what_fits() {
     let model = Model::find("llama-3.1-8b").unwrap();
     let eager = ModelTraining {
