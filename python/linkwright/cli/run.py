@@ -57,8 +57,8 @@ Without = Annotated[
     typer.Option(
         "--without",
         metavar="PART",
-        help="Play it without this part all day, in place of system.without: a server (node3), a "
-        "device (node3/mlx5_1), links (GPU0-GPU3), a switch (leaf2); repeatable.",
+        help="Play it without a part all day, as node3, node3/mlx5_1, GPU0-GPU3 or leaf2; "
+        "repeatable. It takes the place of system.without.",
     ),
 ]
 

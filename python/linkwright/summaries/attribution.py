@@ -1,6 +1,6 @@
 """Tells why jobs were slow, in parts whose product is the whole.
 
-The parts are waiting, placement, neighbours, and what failures cost.
+The parts are waiting, placement, neighbours and failure.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SlowdownParts:
     placement: float
     # Run time over the time alone on the job's GPUs.
     neighbours: float
-    # What failures cost: lost time, and ways around what failed; 1 where nothing fails.
+    # Lost time, and slower ways around parts that failed; 1 where nothing fails.
     failure: float
     # Job time over the time alone on the best GPUs.
     slowdown: float

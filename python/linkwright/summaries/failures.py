@@ -14,18 +14,16 @@ __all__ = ["FailureCosts", "failure_costs"]
 class FailureCosts:
     """Tells what failures cost under a policy.
 
-    Attributes:
-        policy: Names the policy, or the variant.
-        jobs: Counts the jobs that lost their GPUs at least once.
-        restarts: Counts how often jobs began anew, or went on from a checkpoint.
-        lost: Has the seconds that jobs waited anew, and those of iterations that were done in vain.
-        job_time: Has the seconds from arrival to end, in the mean.
+    The jobs are those that lost their GPUs at least once.
     """
 
     policy: str
     jobs: int
+    # How often jobs began anew, or went on from a checkpoint.
     restarts: int
+    # Seconds that jobs waited anew, and those of iterations that were done in vain.
     lost: float
+    # The seconds from arrival to end, in the mean.
     job_time: float
 
 

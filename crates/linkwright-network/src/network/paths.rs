@@ -322,7 +322,7 @@ impl<'a> KindPaths<'a> {
                 InterfaceRule::First => Some(0),
             };
             let nic = match self.reached_interface(gpu, nics, nic) {
-                // What is lost is in nobody's way.
+                // A lost interface is in nobody's way.
                 Err(_) if self.server.lacks_parts() => match self.nearest(gpu, nics, &users) {
                     Some(nic) => nic,
                     None => continue,

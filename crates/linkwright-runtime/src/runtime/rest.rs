@@ -129,8 +129,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         begun.map(|(iteration, of)| of - iteration - 1).min().unwrap_or(0)
     }
 
-    /// Lets a job end with the iterations that a rank has begun, and one more where its program goes on behind the loop;
-    /// returns how many it will not have.
+    /// Lets a job end with the iterations that a rank has begun. A program that goes on behind the loop has one more. Returns how
+    /// many the job will not have.
     pub fn stop(&mut self, job: u32) -> u32 {
         let Some(places) = self.shared.jobs.ranks_held(job) else { return 0 };
         let frames: Vec<u32> = places.map(|place| self.shared.ranks.frame(place)).collect();

@@ -89,7 +89,7 @@ impl Scenario {
         Ok(Built { cluster, work, package, notes })
     }
 
-    /// Gives the system without what is absent of it, and what is to be said of that.
+    /// Gives the system without its absent parts, and notes of these.
     ///
     /// # Errors
     /// A file that is not given or that its reader refuses, servers and switches that do not fit, a part that cannot fail.

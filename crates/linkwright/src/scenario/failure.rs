@@ -33,7 +33,7 @@ struct Entry {
     part: (String, Place),
     from: Picoseconds,
     to: Option<Picoseconds>,
-    /// The times stand here, or else the table.
+    /// It is the place of the times, or else of the table.
     times: Place,
 }
 
@@ -97,8 +97,8 @@ impl FailureEntries {
         self.entries.iter().find(|it| !it.is_all_day()).map(|it| it.times)
     }
 
-    /// Gives the cluster without what is absent all day, with what else fails, and notes of what follows from either;
-    /// `scenario` is the file in errors.
+    /// Gives the cluster without the parts that are absent all day, with all other failures, and notes of these. `scenario` is
+    /// the file in errors.
     ///
     /// # Errors
     /// A part that is not there or cannot fail, and one that fails while it is lost.

@@ -65,7 +65,7 @@ pub enum Needs {
     SharedMemory,
     /// Jobs that wait may be let past others.
     Backfill,
-    /// Parts of the system fail for a time.
+    /// Some part of the system fails for a time.
     Failures,
     /// The jobs were recorded.
     Record,

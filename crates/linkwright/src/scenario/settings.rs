@@ -434,7 +434,7 @@ settings! {
     "jobs.generate" mean_interarrival: Kind::Time, "all arrive at zero",
         "mean time between arrivals, exponentially distributed";
     "" failure: Kind::Tables, "", "parts that fail, and for how long";
-    "failure" part: Kind::Text, "", "what fails, named as in `system.without`";
+    "failure" part: Kind::Text, "", "the part that fails, named as in `system.without`";
     "failure" from: Kind::Time, "the start", "when it fails";
     "failure" to: Kind::Time, "never", "when it is back";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";

@@ -246,7 +246,7 @@ impl Diagnose for SimulationError {
             )
             .remedy("let them be lost all day, without `from` and `to`"),
             Self::NeverStarts { job, size } => Diagnosis::of(format!(
-                "job `{}` waits for {size} GPUs, and what failed does not come back",
+                "job `{}` waits for {size} GPUs, and the parts that failed do not come back",
                 shown(job)
             ))
             .remedy("give failures an end by `to`, or ask for fewer GPUs"),

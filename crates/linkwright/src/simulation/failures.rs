@@ -1,11 +1,11 @@
-//! Parts of a system that fail during a day, and what is left of it meanwhile.
+//! Follows a system through a day in which parts of it fail.
 //!
 //! A day goes through states: between one change and the next the same parts are lost. A job on a GPU that is lost
 //! ends, and waits in the queue for its next try. It begins anew, or from its last checkpoint. Other jobs go around what is
 //! lost: they keep their GPUs and are planned for what is left. So are they again when it comes back.
 //!
-//! As flows, a job notices either at the end of the iteration that it is in, as a library of collectives does, which hears of
-//! a link when it waits for it. So for the rest of one iteration what is lost still carries. As fluids it is noticed at once.
+//! As flows, a job notices either at the end of the iteration that it is in. A library of collectives, too, hears of a link
+//! when it waits for it. So lost parts still carry for the rest of one iteration. As fluids they are missed at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Gives the part of it that has so many iterations, at most as many as it has.
+    /// Gives the part of it that has this number of iterations, at most all of them.
     fn part(self, iterations: u64) -> Self {
         let time =
             u128::from(self.time.0) * u128::from(iterations) / u128::from(self.iterations.max(1));
@@ -58,7 +58,7 @@ impl Endured {
         self.stretches.iter().map(|it| it.iterations).sum()
     }
 
-    /// Forgets all iterations but the first so many.
+    /// Keeps this number of iterations, the first, and forgets the others.
     pub(super) fn keep(&mut self, iterations: u64) {
         let mut left = iterations;
         for stretch in &mut self.stretches {
@@ -137,7 +137,7 @@ impl States {
         Ok(Some(Self { each, changes }))
     }
 
-    /// Whether links between switches of the fabric fail.
+    /// Tells whether links between switches of the fabric fail.
     pub(super) fn touch_switches(&self) -> bool {
         let system = &self.each[0].cluster.system;
         self.each.iter().any(|it| it.channels.iter().any(|channel| system.is_inner(*channel)))

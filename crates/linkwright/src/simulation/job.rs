@@ -61,8 +61,8 @@ pub struct Job {
     /// Whether nobody else may be on its servers while it runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exclusive: bool,
-    /// After how many iterations each it keeps what it has done, so that it goes on from there where its GPUs fail; it begins
-    /// anew where it says nothing.
+    /// After each of this number of iterations it keeps what it has done, and goes on from there if its GPUs fail. Where nothing
+    /// is said it begins anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_iterations: Option<u64>,
     /// Its workload, where that is none of Linkwright's own. It is not written to files.

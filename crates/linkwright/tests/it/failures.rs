@@ -1,4 +1,4 @@
-//! Parts of a system that fail: jobs on them begin anew, and others go around.
+//! Lets parts of a system fail: jobs on them begin anew, and others go around.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ const LONE: &str = "machine = \"dgx1-v100\"";
 const SERVERS: &str =
     "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 4\nmachine = \"dgx1-v100\"\nservers = 4";
 
-/// The choices of a day, and what fails in it.
+/// Holds the choices of a day, and its failures.
 type Asked = (DayChoices, Vec<Failure>);
 
 fn choices(fidelity: Fidelity, failures: Vec<Failure>) -> Asked {
@@ -146,12 +146,17 @@ fn parts_of_the_fabric_fail_too() {
                 let refused = refused.unwrap_err().to_string();
                 assert!(refused.contains("waits for 32 GPUs"), "{refused}");
                 assert!(back.records[0].start.0 >= 5 * SECOND);
+                // A job on it and on others cannot go around, and begins anew.
+                let during = failure(&cluster, &leaf, whole / 2.0, Some(whole * 0.6));
+                let during = of(vec![during]).unwrap();
+                assert_eq!(during.endured[0].restarts, 1, "{fidelity:?}");
+                assert_eq!(during.records[0].tries().count(), 2);
             }
         }
     }
 }
 
-/// A day of some jobs, on a part of the cluster's servers.
+/// Draws the jobs of a day.
 fn mix(seed: u64, count: u32) -> Vec<Job> {
     let mut jobs =
         generate(&MixOptions { seed, count, max_gpus: 12, ..MixOptions::default() }).unwrap();
@@ -174,7 +179,7 @@ const PARTS: [&str; 7] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
 
-    /// A failure of no length changes nothing.
+    /// Nothing changes by a failure of no length.
     #[test]
     fn what_fails_for_no_time_changes_nothing(
         seed in any::<u64>(),
@@ -208,7 +213,7 @@ proptest! {
         let (choices, fails) = choices(fidelity, vec![fails]);
         let attributes = (DayChoices { attributes: true, ..choices }, fails);
         let day = match play(&cluster, &attributes, &jobs) {
-            // What it needs does not come back.
+            // The GPUs that it needs do not come back.
             Err(SimulationError::NeverStarts { .. }) => return Ok(()),
             day => day.unwrap(),
         };

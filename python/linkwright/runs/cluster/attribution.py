@@ -97,7 +97,7 @@ def attribute_programs(
                 "waiting": _ratio(row["end"] - row["arrival"], row["time"]),
                 "placement": _ratio(alone.makespan, best),
                 "neighbours": _ratio(row["time"], alone.makespan),
-                # What is absent all day is absent alone, too.
+                # Parts that are absent all day are absent alone, too.
                 "failure": 1.0,
                 "slowdown": _ratio(row["end"] - row["arrival"], best),
                 "exposed": row["exposed_communication"] / row["time"] if row["time"] else None,

@@ -14,8 +14,8 @@ from linkwright.texts import duration
 __all__ = ["failure_sheets", "failure_summary"]
 
 NOTE = (
-    "Jobs on a part that fails begin anew, or from their last checkpoint. Lost: what they had done "
-    "in vain, and their wait for other GPUs."
+    "Jobs on a part that fails begin anew, or from their last checkpoint. Lost: time spent in "
+    "vain, and their wait for other GPUs."
 )
 SOONER = (
     " Under {names} jobs end sooner although parts fail: they come in another order, and a lone "

@@ -20,7 +20,7 @@ use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
 use crate::system::kinds::DeviceKind;
 use crate::system::server::{DeviceId, Server};
 
-/// Says what is left of a system, and what is gone.
+/// Holds the rest of a system, and names all that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Losses {
     /// It is what is left. Its parts have the numbers that they had, but for channels within servers.

@@ -174,7 +174,7 @@ impl GpuGraph {
                     (fabric, None) => fabric,
                     (_, host) => host,
                 };
-                // What has failed keeps nobody from the GPUs that are left.
+                // A failure keeps nobody from the GPUs that are left.
                 let apart = (PairLink::Host { pcie: None }, Bandwidth(1), Bandwidth(1));
                 let best = best.or(machine.lacks_parts().then_some(apart));
                 let Some((link, bandwidth, data_sheet)) = best else {

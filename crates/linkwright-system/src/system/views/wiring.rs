@@ -196,7 +196,7 @@ impl Wiring {
         Self::with_paths(system, servers, system.shared_fabric().and_then(FabricPaths::of))
     }
 
-    /// As [`Self::of_servers`], with these links between the fabric's switches.
+    /// Makes that of servers with these links between the fabric's switches.
     fn with_paths(system: &System, servers: &[u32], paths: Option<FabricPaths>) -> Self {
         let Some(fabric) = system.fabric() else {
             return Self::of_server(system.kinds()[0].server());

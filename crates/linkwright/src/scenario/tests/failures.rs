@@ -1,4 +1,4 @@
-//! Failures of scenarios: what is absent, what fails, and what cannot.
+//! Lets parts of scenarios be absent or fail, and refuses others.
 
 use std::ops::ControlFlow;
 
@@ -94,7 +94,7 @@ fn nobody_gets_what_is_absent() {
     assert!(!notes("node1/GPU2").contains("Without"));
 }
 
-/// What fails for no time, or behind the last job, changes nothing.
+/// Nothing changes by a failure of no length, or one behind the last job.
 #[test]
 fn what_comes_too_late_changes_nothing() {
     let plain = day(DAY);

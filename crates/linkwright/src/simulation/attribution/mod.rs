@@ -70,8 +70,8 @@ pub struct Slowdown {
 }
 
 impl Slowdown {
-    /// Splits the slowdown of a job that lost some time, and takes so long alone on its GPUs while parts are lost, on these of
-    /// the whole system, and on the best.
+    /// Splits the slowdown of a job that lost some time. The times alone are those on its GPUs while parts are lost, on its GPUs
+    /// of the whole system, and on the best.
     #[must_use]
     pub fn of(
         job: &Job,

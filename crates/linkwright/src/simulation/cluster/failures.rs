@@ -1,11 +1,11 @@
-//! Says what a system lacks, and what of it fails for a time.
+//! Names the parts that a system lacks, and those that fail for a time.
 
 use std::collections::BTreeSet;
 
 use crate::system::composition::SystemPart;
 use crate::units::Picoseconds;
 
-/// The most failures of a day.
+/// A day has no more failures.
 pub const MOST_FAILURES: usize = 1_000;
 
 /// Says which parts are lost, and for how long.

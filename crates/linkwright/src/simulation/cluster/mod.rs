@@ -105,7 +105,7 @@ pub struct Cluster {
     pub collectives: CollectiveChoices,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
-    /// What the system lacks, and what of it fails.
+    /// Names the parts that the system lacks, and those that fail.
     pub failures: SystemFailures,
 }
 

@@ -9,7 +9,7 @@ use crate::system::System;
 use crate::system::fabric::ChannelId;
 use crate::units::Picoseconds;
 
-/// What a change does to a job that runs.
+/// Says how a change reaches a job that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It loses its GPUs.
@@ -75,10 +75,12 @@ impl<'a> Failing<'a> {
             .parts
             .iter()
             .flat_map(|part| part.chosen.placement.iter().map(|gpu| (part.server as usize, *gpu)));
-        if gpus.into_iter().any(|gpu| are.gpus.contains(&gpu)) {
+        let servers: Vec<u32> = record.servers().collect();
+        let is_cut_off = |server: &u32| are.cut_off.contains(&(*server as usize));
+        let is_apart = servers.len() > 1 && servers.iter().any(is_cut_off);
+        if is_apart || gpus.into_iter().any(|gpu| are.gpus.contains(&gpu)) {
             return Some(Heard::Lost);
         }
-        let servers: Vec<u32> = record.servers().collect();
         let is_near = |channel: &&ChannelId| match system.server_channel(**channel) {
             Some(at) => servers.contains(&at.server),
             None => servers.len() > 1,
@@ -90,7 +92,7 @@ impl<'a> Failing<'a> {
         (is_back || !lost.is_empty() && uses(&lost)).then_some(Heard::Replanned)
     }
 
-    /// A job goes on elsewhere, or by another plan, when it has done so many iterations of this try.
+    /// A job goes on elsewhere, or by another plan, after this number of iterations of its try.
     pub(super) fn cut(
         &mut self,
         (index, job): (usize, &Job),

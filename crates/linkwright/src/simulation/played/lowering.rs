@@ -22,7 +22,7 @@ impl<'a> DayLowering<'a> {
         Self { plans, cluster, planned: Planned::default() }
     }
 
-    /// From now on plans for a state of the system.
+    /// Makes plans for a state of the system from now on.
     pub(super) fn enter(&mut self, (state, cluster): (usize, &'a Cluster), routes: &'a Routes<'a>) {
         self.cluster = cluster;
         self.plans.enter(state, routes);

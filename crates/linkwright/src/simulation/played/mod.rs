@@ -300,13 +300,13 @@ enum Event<R> {
 /// Shared servers: the queue, and the programs of the jobs that run.
 struct Shared<'n, 't, 'r, T: CountsLoads> {
     system: &'r System,
-    /// What fails, if anything may.
+    /// Follows failures, if there may be any.
     failing: Option<Failing<'r>>,
     /// The routes of each state, if the network has any.
     ways: Option<&'r Ways<'r>>,
-    /// What each that runs has heard, and how many of its iterations it will not have.
+    /// Holds for each that runs how a change reached it, and how many of its iterations it will not have.
     cut: BTreeMap<u32, (Heard, u32)>,
-    /// The jobs that go on by another plan.
+    /// Lists the jobs that go on by another plan.
     replanned: Vec<usize>,
     /// The links of each that runs, by its index in the runtime, as far as they are known.
     links: BTreeMap<u32, Option<BTreeSet<ResourceId>>>,

@@ -246,7 +246,7 @@ impl<'r> Plans<'r> {
         self.plans.made() + self.of_state.values().map(|(plans, _)| plans.made()).sum::<usize>()
     }
 
-    /// From now on plans for a state of the system, over its routes.
+    /// Makes plans for a state of the system from now on, over its routes.
     pub(super) fn enter(&mut self, state: usize, routes: &'r Routes<'r>) {
         let by = planned_by(self.planner);
         let others = self.of_state.remove(&state);

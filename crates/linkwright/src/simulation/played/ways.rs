@@ -1,7 +1,7 @@
-//! The routes of a day, as parts of its system fail and come back.
+//! Finds the routes of a day, as parts of its system fail and come back.
 //!
-//! All states of a system have the same resources, so that a flow goes on from one state to the next. What is lost is on no
-//! route.
+//! All states of a system have the same resources, so that a flow goes on from one state to the next. No route uses
+//! a lost part.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::simulation::failures::{State, States};
 use crate::system::Wiring;
 use crate::system::fabric::{ChannelId, FabricShape};
 
-/// The wiring of a day's system in each of its states.
+/// Holds the wiring of a day's system in each of its states.
 pub(super) struct Wirings<'a> {
     whole: Wiring,
     /// Holds that of each state but the whole, once somebody has asked.
@@ -22,7 +22,7 @@ pub(super) struct Wirings<'a> {
     states: Option<&'a States>,
 }
 
-/// The routes over it.
+/// Holds the routes over it.
 pub(super) struct Ways<'w> {
     wirings: &'w Wirings<'w>,
     whole: Routes<'w>,
@@ -65,18 +65,18 @@ impl<'a> Wirings<'a> {
 }
 
 impl<'w> Ways<'w> {
-    /// Those over a wiring.
+    /// Finds those over a wiring.
     pub(super) fn over(wirings: &'w Wirings<'w>) -> Self {
         let of_state = wirings.of_state.iter().map(|_| OnceCell::new()).collect();
         Self { wirings, whole: resources(&wirings.whole), of_state }
     }
 
-    /// Those of the whole system.
+    /// Gives those of the whole system.
     pub(super) fn whole(&self) -> &Routes<'w> {
         &self.whole
     }
 
-    /// Those of a state.
+    /// Gives those of a state.
     pub(super) fn of(&self, state: usize) -> &Routes<'w> {
         if state == 0 {
             return &self.whole;

@@ -74,7 +74,7 @@ pub struct Sharing<'a> {
     pub unhealthy: &'a [(usize, usize)],
     /// Names the servers that reach no others.
     pub cut_off: &'a BTreeSet<usize>,
-    /// What fails and comes back, if anything does.
+    /// Holds the states of the system, if parts of it fail.
     pub states: Option<&'a States>,
     /// Gives each job its place, as no policy does; then jobs run one after another, each alone.
     pub alone: Option<&'a [JobPlace]>,

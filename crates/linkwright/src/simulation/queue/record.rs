@@ -15,14 +15,14 @@ pub struct Part {
     pub chosen: Match,
 }
 
-/// A time in which a job held GPUs that it lost.
+/// Is a time in which a job held GPUs that it lost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlierTry {
-    /// When it got them.
+    /// Is when the job got them.
     pub start: Picoseconds,
-    /// When it lost them.
+    /// Is when it lost them.
     pub end: Picoseconds,
-    /// What it held of each of its servers.
+    /// Lists its GPUs of each of its servers.
     pub parts: Vec<Part>,
 }
 
@@ -31,13 +31,13 @@ pub struct EarlierTry {
 pub struct JobRecord {
     /// The job's index in the list.
     pub job: usize,
-    /// When it first got GPUs.
+    /// When it got GPUs.
     pub start: Picoseconds,
     /// When it gave them back.
     pub finish: Picoseconds,
-    /// What it held of each of its servers in the end, at least one, in the order of the servers.
+    /// What it held of each of its servers, at least one, in the order of the servers. Of several tries it is the last.
     pub parts: Vec<Part>,
-    /// What it held before, and lost.
+    /// Lists its tries before, with GPUs that it lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierTry>,
     /// When it got those that it had in the end, if it had others before.
@@ -77,7 +77,7 @@ impl JobRecord {
         gpus_of(&self.parts, first_gpus)
     }
 
-    /// Each time in which it held GPUs, with these.
+    /// Gives each time in which it held GPUs, with these.
     pub fn tries(&self) -> impl Iterator<Item = (Picoseconds, Picoseconds, &[Part])> {
         let last = (self.last_start.unwrap_or(self.start), self.finish, &self.parts[..]);
         let earlier = self.earlier.iter().map(|it| (it.start, it.end, &it.parts[..]));

@@ -16,7 +16,7 @@ fn pair() -> System {
     System::new(&[(server, 2)], single_switch(8, rate).unwrap(), PortOrder::Plain).unwrap()
 }
 
-/// Four DGX-1s on a fat-tree of two levels.
+/// Puts four DGX-1s on a fat-tree of two levels.
 fn tree() -> System {
     let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 4\n";
     let fabric = FabricSpecification::read("fabric.toml", text).unwrap().build().unwrap();
@@ -95,7 +95,7 @@ fn with_a_leaf_go_the_interfaces_on_it() {
     assert_eq!(losses.system.devices(), system.devices());
 }
 
-/// What is behind the last link of a leaf cannot be reached, and nothing crosses for nothing.
+/// Behind the last link of a leaf nobody can be reached, and nothing crosses for nothing.
 #[test]
 fn a_leaf_without_links_up_is_cut_off() {
     let system = tree();
@@ -140,7 +140,7 @@ proptest! {
                 prop_assert!(shares.iter().all(|(channel, _)| !losses.channels.contains(channel)));
             }
         }
-        // What is lost in another order is the same.
+        // The order of losses does not matter.
         let mut backwards = parts.clone();
         backwards.reverse();
         prop_assert_eq!(system.losing(&backwards).unwrap(), losses);

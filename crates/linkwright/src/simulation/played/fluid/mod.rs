@@ -187,7 +187,7 @@ struct Fluid<'a, 'r> {
     plans: AllocationPlans,
     routes: &'a Routes<'r>,
     ways: &'a Ways<'r>,
-    /// What fails, if anything may.
+    /// Follows failures, if there may be any.
     failing: Option<Failing<'a>>,
     /// Keeps the plans of other states of the system.
     of_state: BTreeMap<usize, AllocationPlans>,
@@ -222,7 +222,7 @@ impl Model for Fluid<'_, '_> {
     ) -> Result<(), SimulationError> {
         match event {
             Event::Arrival(job) => self.queue.arrive(job),
-            // What ends now has ended before.
+            // Jobs that end now have ended before.
             Event::Change(state) => {
                 let reached = self.end_all(scheduler.now())?;
                 self.reached.extend(reached);
