@@ -2994,7 +2994,7 @@ class Scenario:
         """Of played jobs, `reference` or `own`: how fast GPUs compute."""
 
     @property
-    def precision(self) -> PrecisionName:
+    def precision(self) -> str:
         """Of played jobs, the numbers that nets multiply and networks are trained in: `fp32`, `tf32`, `fp16` or `bf16`."""
 
     @property
@@ -3179,11 +3179,11 @@ class Scenario:
     def speeds(self, system: System, jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Says how long the jobs of a mix compute on the slowest GPU of a system, and why.
 
-        Each row is of one kind of job. It has `workload`; `number`, the type of numbers that its kernels calculate with;
-        `gpu`, a model; `basis`; `computing`, the seconds of an iteration; and `jobs`, how many there are. The basis is
-        `reference` where the GPU that workloads are timed on stands for every one, `vector` and `matrix` where a peak
-        says it, of plain cores or of matrix units, without sparsity, `measured` where somebody did, and `layers` where
-        the training model does. Programs have no row, nor have jobs whose run times a formula says.
+        Each row is of one kind of job. It has `workload`, `number` (the type of numbers), `gpu` (a model), `basis`,
+        `computing` (the seconds of an iteration) and `jobs` (a count). The basis is `reference` where the GPU that
+        workloads are timed on stands for every one. It is `vector` or `matrix` where a peak without sparsity says it: of
+        plain cores, or of matrix units. It is `measured` where somebody did that, and `layers` under the training model.
+        Programs have no row, nor have jobs whose run times a formula says.
 
         Args:
             system: That of `build`.
@@ -3527,7 +3527,7 @@ class Setting:
     @property
     def kind(self) -> str:
         """What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
-        `file`, `truth`, `whole` and `number`, `wholes` (a list), `factor`, `time`, `size`, `bandwidth`, `name` (one
+        `file`, `truth`, `whole` and `number`, `wholes` and `texts` (lists), `factor`, `time`, `size`, `bandwidth`, `name` (one
         of `names`), `names` (some of them), or `name-or-other`.
         """
 
@@ -3584,7 +3584,14 @@ class SimulationResult:
         sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
         bandwidths that one GPU does not have are null there, and for a job of several servers, whose
         links and other bandwidths are those within servers. Of a system of several servers a last
-        column, servers, says in which the job ran.
+        column, servers, says in which the job ran. Where parts failed for a time, restarts counts how often a job began anew,
+        and lost has the seconds that this cost it.
+        """
+
+    def tries(self) -> Table:
+        """One row for each time in which a job held GPUs: a job that lost its own has several.
+
+        Columns: job, start, finish (in seconds), gpus.
         """
 
     def gpus_per_server(self) -> Table:
@@ -3603,9 +3610,10 @@ class SimulationResult:
     def attribution(self) -> Table | None:
         """Splits the slowdown of each job, in the jobs' order; None unless that was asked for.
 
-        Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, slowdown, exposed. `alone` is the
+        Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, failure, slowdown, exposed. `alone` is the
         time alone on its GPUs, and `best` that on the best GPUs of the idle system, `best_gpus`. Both are in seconds.
-        `slowdown` is its time from arrival to end over `best`. It is the product of `waiting`, `placement` and `neighbours`.
+        `slowdown` is its time from arrival to end over `best`. It is the product of `waiting`, `placement`, `neighbours`
+        and `failure`, which is 1 where nothing fails.
         `exposed` is the share of its run time in which it only communicated.
         """
 

@@ -173,7 +173,7 @@ def compare(
         typer.Option(
             metavar="MACHINE[=SERVERS]",
             help="Of jobs of GPUs: play them on this server (a preset or a file) in place of the "
-            "scenario's variants, on so many of them or as many as the scenario has; repeatable, "
+            "scenario's variants, on this number of them or as many as the scenario has; repeatable, "
             "the first is the reference.",
             autocompletion=preset_names,
         ),

@@ -39,7 +39,7 @@ WORST = 10
 NAMED = 3
 
 NOTE = (
-    "Times as long as alone on the best GPUs of the idle system: waiting, placement and neighbours "
+    "Times as long as alone on the best GPUs of the idle system: {parts} "
     "multiply to the whole. Means are geometric. Exposed: the share of run time in which jobs only "
     "communicated."
 )
@@ -108,7 +108,9 @@ def attribution_sheets(results: Sequence[Attributed], reference: str | None) -> 
         for _, it in told
     ]
     heads = ["policy", *parts, "slowdown", "exposed"]
-    sheets = [Sheet(heads, rows, ["policy"], title="What slowed jobs", note=NOTE)]
+    named = f"{', '.join(parts[:-1])} and {parts[-1]}"
+    note = NOTE.format(parts=named)
+    sheets = [Sheet(heads, rows, ["policy"], title="What slowed jobs", note=note)]
     gained = _gains(results, reference)
     if gained:
         rows = [

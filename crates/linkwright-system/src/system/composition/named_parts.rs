@@ -91,7 +91,7 @@ impl Diagnose for PartError {
 
 impl System {
     /// Finds the parts that a name stands for: a device, or all links of a pair, of one server or of
-    /// all that have it; a server; a switch of the fabric, or links of it. They come in the order of the servers.
+    /// all that have it. It may be a server, too, or a switch or links of the fabric. They come in the order of the servers.
     ///
     /// # Errors
     /// A name that no part has.
