@@ -173,8 +173,8 @@ def compare(
         typer.Option(
             metavar="MACHINE[=SERVERS]",
             help="Of jobs of GPUs: play them on this server (a preset or a file) in place of the "
-            "scenario's variants, on this number of them or as many as the scenario has; repeatable, "
-            "the first is the reference.",
+            "scenario's variants, on this number of them or as many as the scenario has; "
+            "repeatable, the first is the reference.",
             autocompletion=preset_names,
         ),
     ] = None,

@@ -142,8 +142,8 @@ def compare_scenario(
         prices: A file of prices and watts, as for `read_prices`. It tells the price of each
             variant's system, and energy and cost of a job.
         equal: Names `gpus`, `servers` or `price`. Every other machine has as many servers as make
-            it alike the first, rounded down, at least one. A machine that is named alone is compared
-            with the scenario's own servers.
+            it alike the first, rounded down, at least one. A machine that is named alone is
+            compared with the scenario's own servers.
 
     Raises:
         FileError: If the scenario cannot be read.
