@@ -457,7 +457,6 @@ pub fn simulate(
             bucket: bucket_of(bucket)?,
         },
         attributes: attribute,
-        ..DayChoices::default()
     };
     let policy = allocation::policy(policy).map_err(errors::allocation_choice)?;
     let jobs = (jobs, attribute);

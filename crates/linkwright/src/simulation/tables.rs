@@ -2,7 +2,7 @@
 
 use super::failures::Endured;
 use super::job::Job;
-use super::queue::{JobRecord, Part, gpus_of};
+use super::queue::{JobRecord, Try, gpus_of};
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -71,8 +71,8 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
 #[must_use]
 pub fn tries(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
     let each = records.iter().flat_map(|it| it.tries().map(move |tried| (it.job, tried)));
-    let each: Vec<(usize, (Picoseconds, Picoseconds, &[Part]))> = each.collect();
-    let times = |of: fn(&(Picoseconds, Picoseconds, &[Part])) -> Picoseconds| -> Vec<f64> {
+    let each: Vec<(usize, Try<'_>)> = each.collect();
+    let times = |of: fn(&Try<'_>) -> Picoseconds| -> Vec<f64> {
         each.iter().map(|(_, tried)| of(tried).as_seconds()).collect()
     };
     let gpus = each.iter().map(|(_, (.., parts))| gpus_of(parts, first_gpus));

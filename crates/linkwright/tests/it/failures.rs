@@ -65,12 +65,14 @@ fn a_job_on_a_gpu_that_fails_begins_anew_or_from_its_checkpoint() {
     for fidelity in [Fidelity::Flow, Fidelity::Fluid] {
         let cluster = cluster(LONE, fidelity);
         let plain = job("a", "vgg-16", 8, 1_000);
-        let whole =
-            seconds(&play(&cluster, &choices(fidelity, vec![]), &[plain.clone()]).unwrap(), 0);
+        let whole = seconds(
+            &play(&cluster, &choices(fidelity, vec![]), std::slice::from_ref(&plain)).unwrap(),
+            0,
+        );
         // GPU 3 fails halfway, and is back at once but for a hundredth of the time.
         let (half, back) = (whole / 2.0, whole * 0.51);
         let fails = choices(fidelity, vec![failure(&cluster, "GPU3", half, Some(back))]);
-        let day = play(&cluster, &fails, &[plain.clone()]).unwrap();
+        let day = play(&cluster, &fails, std::slice::from_ref(&plain)).unwrap();
         assert_eq!(day.endured[0].restarts, 1);
         let expected = back + whole;
         assert!(

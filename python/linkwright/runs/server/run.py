@@ -377,6 +377,7 @@ class ScenarioRun(Run):
             Section(what, sheets=[self._parts(), self._summary(), *self._bandwidths(sound)]),
             Section("What the jobs got", sheets=self._in_servers(), charts=drawn),
             Section("Job times and waiting", charts=spread),
+            Section("Parts that failed", sheets=failure_sheets(self.results, self.compared_with)),
             *attribution_sections(self.results, self.compared_with),
             *heat_section(self.heats),
             Section("How much of each link was used", [OF_HEAT], charts=heat),

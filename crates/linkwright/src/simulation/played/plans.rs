@@ -193,6 +193,9 @@ enum Form {
 /// The GPUs of a job by their ids in the system, in the order of its ranks, and its variant.
 pub(super) type Planned = (Arc<[usize]>, u32);
 
+/// Holds the variant of GPUs in the order of ranks.
+type KnownVariants = BTreeMap<Arc<[usize]>, u32>;
+
 /// The plans that have been made, and the one of each job.
 pub(super) struct Plans<'r> {
     planner: PlannerChoice,
@@ -201,11 +204,11 @@ pub(super) struct Plans<'r> {
     longest: Bytes,
     plans: AllocationPlans,
     /// The variant of GPUs in the order of ranks.
-    known: BTreeMap<Arc<[usize]>, u32>,
+    known: KnownVariants,
     /// Numbers the state of the system that these are for.
     state: usize,
     /// Keeps the same of other states.
-    of_state: BTreeMap<usize, (AllocationPlans, BTreeMap<Arc<[usize]>, u32>)>,
+    of_state: BTreeMap<usize, (AllocationPlans, KnownVariants)>,
     /// Of each variant, the plan for a size, ascending; most have few.
     forms: Vec<Vec<(Bytes, Form)>>,
     /// The kernels of all forms, by their ranks and steps: a day has many variants, of few kernels.

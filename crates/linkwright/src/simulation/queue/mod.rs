@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::ideal::best_parts;
 use self::named::NamedGpus;
-pub use self::record::{EarlierTry, JobRecord, Part, gpus_of};
+pub use self::record::{EarlierTry, JobRecord, Part, Try, gpus_of};
 use super::error::SimulationError;
 use super::failures::{State, States};
 use super::job::Job;

@@ -26,6 +26,9 @@ pub struct EarlierTry {
     pub parts: Vec<Part>,
 }
 
+/// Is a time in which a job held GPUs: when it got them, when it gave them back or lost them, and which.
+pub type Try<'a> = (Picoseconds, Picoseconds, &'a [Part]);
+
 /// What happened to one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
@@ -78,7 +81,7 @@ impl JobRecord {
     }
 
     /// Gives each time in which it held GPUs, with these.
-    pub fn tries(&self) -> impl Iterator<Item = (Picoseconds, Picoseconds, &[Part])> {
+    pub fn tries(&self) -> impl Iterator<Item = Try<'_>> {
         let last = (self.last_start.unwrap_or(self.start), self.finish, &self.parts[..]);
         let earlier = self.earlier.iter().map(|it| (it.start, it.end, &it.parts[..]));
         earlier.chain([last])
