@@ -1,4 +1,4 @@
-"""Parts of a system that fail: what commands, tables and the report say of them."""
+"""Lets parts of a system fail, and reads what commands, tables and the report tell."""
 
 from __future__ import annotations
 

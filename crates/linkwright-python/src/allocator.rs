@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use linkwright::allocation::bandwidth::published::{self, Regression};
 use linkwright::allocation::cluster::{
-    ClusterAllocator, ClusterRequest, Part, ServerChoice, Servers,
+    ClusterAllocator, ClusterRequest, ServerChoice, ServerPart, Servers,
 };
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
@@ -132,7 +132,7 @@ impl Allocator {
     /// The GPUs of each job by their ids in the system.
     fn in_system<K: Ord>(
         &self,
-        jobs: impl IntoIterator<Item = (K, Vec<Part>)>,
+        jobs: impl IntoIterator<Item = (K, Vec<ServerPart>)>,
     ) -> BTreeMap<K, Vec<usize>> {
         jobs.into_iter().map(|(job, parts)| (job, self.0.in_system(&parts))).collect()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use linkwright::diagnostic::Named as _;
 use linkwright::table::Table as Columns;
-use linkwright::training::{Mlp, Model as Core};
+use linkwright::training::{LanguageModel as Core, Mlp};
 use pyo3::prelude::*;
 
 use crate::argument::given;

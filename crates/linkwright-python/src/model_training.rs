@@ -2,7 +2,7 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    Kernels, Layout, Lora, MOST_RANKS, MOST_SAMPLES, ModelPrecision, ModelTraining as Core,
+    Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout, ModelPrecision, ModelTraining as Core,
     Optimizer, Order, Precision, Recompute, StageMemory, Target, Terms,
 };
 use linkwright::units::Bytes;
@@ -28,7 +28,7 @@ pub fn order_names() -> Vec<&'static str> {
 #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ModelTraining {
     model: Model,
-    layout: Layout,
+    layout: ModelLayout,
     order: Order,
     batch: u64,
     micro_batch: u64,
@@ -129,7 +129,7 @@ impl ModelTraining {
         #[pyo3(from_py_with = given)] lora: Option<i128>,
         #[pyo3(from_py_with = given)] lora_target: &str,
     ) -> PyResult<Self> {
-        let layout = Layout::read(layout).map_err(errors::training)?;
+        let layout = ModelLayout::read(layout).map_err(errors::training)?;
         let zero = match zero {
             Some(0) => 0,
             Some(zero) => whole::<u8>("stage of ZeRO", zero, 3)?,
@@ -172,7 +172,7 @@ impl ModelTraining {
     #[staticmethod]
     #[pyo3(signature = (layout: "str"))]
     fn counts(#[pyo3(from_py_with = given)] layout: &str) -> PyResult<(u64, u64)> {
-        let layout = Layout::read(layout).map_err(errors::training)?;
+        let layout = ModelLayout::read(layout).map_err(errors::training)?;
         Ok((layout.gpus(), layout.replicas()))
     }
 

@@ -122,7 +122,7 @@ pub enum TrainingError {
         samples: u64,
     },
     /// A layout that a model, a batch or GPUs cannot have.
-    Layout(Diagnosis),
+    ModelLayout(Diagnosis),
     /// A model's training by a layout that a GPU has no memory for.
     TooLarge(Diagnosis),
     /// More samples than a GPU has memory for.
@@ -171,7 +171,7 @@ impl Diagnose for TrainingError {
                     .remedy(format!("give each from 1 to {MOST_EXTENT}, and fewer elements in all"))
             }
             Self::Gpu(error) => error.diagnosis(),
-            Self::Layout(diagnosis) | Self::TooLarge(diagnosis) => diagnosis.clone(),
+            Self::ModelLayout(diagnosis) | Self::TooLarge(diagnosis) => diagnosis.clone(),
             Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)
                 .remedy(format!("train with {}", instead.join(" or "))),
             Self::NoModel { gpu, server } => Diagnosis::of(format!(

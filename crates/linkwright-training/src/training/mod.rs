@@ -59,12 +59,12 @@ pub use footprint::{Footprint, Holding, Keeping};
 pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
-pub use layout::{Asked, Group, Layout, MOST_RANKS, Order, Stages};
+pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, Stages};
 pub use measured::MeasuredLayers;
 pub use memory::{
     Kernels, Lora, ModelPrecision, ModelTraining, Module, Recompute, StageMemory, Target, Tensor,
 };
-pub use model::{Attention, Blocks, Experts, FAMILIES, Family, Latent, Mlp, Model, Norm};
+pub use model::{Attention, Blocks, Experts, FAMILIES, Family, LanguageModel, Latent, Mlp, Norm};
 pub use network::{Network, SampleSize};
 pub use optimizer::Optimizer;
 pub use precision::Precision;

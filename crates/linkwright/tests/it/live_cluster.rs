@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use linkwright::allocation::cluster::{ClusterAllocator, ClusterRequest, Part, Servers};
+use linkwright::allocation::cluster::{ClusterAllocator, ClusterRequest, ServerPart, Servers};
 use linkwright::allocation::{
     BandwidthModel, Effort, POLICIES, Pattern, Policy, PreparedMachine, Selection,
 };
@@ -87,9 +87,9 @@ fn check(mut allocator: ClusterAllocator, jobs: &[Job], records: &[JobRecord]) -
         }
         let chosen = ask(&mut allocator, job).unwrap_or_else(|| panic!("{job:?} waits"));
         let parts = |(server, it): &(usize, Selection)| (*server, it.chosen.placement.clone());
-        let here: Vec<Part> = chosen.iter().map(parts).collect();
+        let here: Vec<ServerPart> = chosen.iter().map(parts).collect();
         let there = record.parts.iter();
-        let there: Vec<Part> =
+        let there: Vec<ServerPart> =
             there.map(|it| (it.server as usize, it.chosen.placement.clone())).collect();
         assert_eq!(here, there, "{job:?}");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 
-use super::rules::{Ask, ServerRules};
+use super::rules::{ClusterAsk, ServerRules};
 use super::servers::ServerChoice;
 use super::shares::leaves;
 use crate::allocation::allocator::{Allocator, not_stopped};
@@ -31,13 +31,13 @@ pub struct ClusterRequest<'a> {
 }
 
 impl ClusterRequest<'_> {
-    fn ask(&self) -> Ask {
-        Ask { gpus: self.pattern.size(), servers: self.servers, exclusive: self.exclusive }
+    fn ask(&self) -> ClusterAsk {
+        ClusterAsk { gpus: self.pattern.size(), servers: self.servers, exclusive: self.exclusive }
     }
 }
 
 /// Names GPUs of one server by their ids there.
-pub type Part = (usize, Vec<usize>);
+pub type ServerPart = (usize, Vec<usize>);
 
 /// Holds what an allocator of a system's servers is made from.
 pub struct Servers<'a> {
@@ -134,9 +134,9 @@ impl ClusterAllocator {
 
     /// Numbers GPUs of servers as the system does.
     #[must_use]
-    pub fn in_system(&self, parts: &[Part]) -> Vec<usize> {
+    pub fn in_system(&self, parts: &[ServerPart]) -> Vec<usize> {
         let first = self.first_gpus();
-        let of = |(server, gpus): &Part| {
+        let of = |(server, gpus): &ServerPart| {
             let first = first[*server];
             gpus.iter().map(move |gpu| first + gpu).collect::<Vec<_>>()
         };
@@ -226,7 +226,7 @@ impl ClusterAllocator {
     }
 
     /// Counts the GPUs of each server that a job may have.
-    pub(super) fn free_for(&self, rules: &ServerRules, ask: Ask) -> Vec<usize> {
+    pub(super) fn free_for(&self, rules: &ServerRules, ask: ClusterAsk) -> Vec<usize> {
         let exclusive = rules.is_exclusive(ask);
         self.servers.iter().map(|server| server.state().free_for(exclusive).len()).collect()
     }

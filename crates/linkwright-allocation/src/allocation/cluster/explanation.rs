@@ -1,7 +1,7 @@
 //! Says why a job got its servers, and its GPUs there.
 
 use super::allocator::{ClusterAllocator, ClusterRequest};
-use super::rules::{Ask, ServerRules};
+use super::rules::{ClusterAsk, ServerRules};
 use super::servers::ServerChoice;
 use crate::allocation::allocator::Explanation;
 use crate::allocation::effort::Effort;
@@ -30,7 +30,7 @@ impl ClusterAllocator {
         effort: &mut Effort<'_>,
     ) -> Result<Option<ClusterExplanation>, AllocationError> {
         let Some(chosen) = self.decide(job, request, effort)? else { return Ok(None) };
-        let ask = Ask {
+        let ask = ClusterAsk {
             gpus: request.pattern.size(),
             servers: request.servers,
             exclusive: request.exclusive,
@@ -52,7 +52,7 @@ impl ClusterAllocator {
 }
 
 /// Tells the rule by which a job has its servers, and how many GPUs these had free.
-fn why(rules: &ServerRules, ask: Ask, free: &[usize], chosen: &[usize]) -> String {
+fn why(rules: &ServerRules, ask: ClusterAsk, free: &[usize], chosen: &[usize]) -> String {
     let name = |server: &usize| format!("node{server}");
     let named: Vec<String> = chosen.iter().map(name).collect();
     let listed = named.join(", ");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::allocator::{ClusterAllocator, Part};
+use super::allocator::{ClusterAllocator, ServerPart};
 use crate::allocation::allocator::Allocator;
 use crate::allocation::error::AllocationError;
 use crate::allocation::owner::{Ended, Owner};
@@ -22,7 +22,7 @@ impl ClusterAllocator {
     }
 
     fn each(&self, gpus: impl Fn(&ServerState) -> Vec<usize>) -> Vec<usize> {
-        let parts: Vec<Part> =
+        let parts: Vec<ServerPart> =
             self.servers.iter().map(|server| gpus(server.state())).enumerate().collect();
         self.in_system(&parts)
     }
@@ -51,8 +51,8 @@ impl ClusterAllocator {
 
     /// Gives each job's GPUs of its servers, in their order, but for those that are lost.
     #[must_use]
-    pub fn held(&self) -> BTreeMap<&str, Vec<Part>> {
-        let mut all: BTreeMap<&str, Vec<Part>> = BTreeMap::new();
+    pub fn held(&self) -> BTreeMap<&str, Vec<ServerPart>> {
+        let mut all: BTreeMap<&str, Vec<ServerPart>> = BTreeMap::new();
         for (server, allocator) in self.servers.iter().enumerate() {
             for (job, gpus) in allocator.state().held() {
                 all.entry(job).or_default().push((server, gpus.clone()));
@@ -104,7 +104,7 @@ impl ClusterAllocator {
     ///
     /// # Errors
     /// [`AllocationError::NotAllocated`] where it holds none: released before, or unknown.
-    pub fn release(&mut self, job: &str) -> Result<Vec<Part>, AllocationError> {
+    pub fn release(&mut self, job: &str) -> Result<Vec<ServerPart>, AllocationError> {
         let mut parts = Vec::new();
         for (server, allocator) in self.servers.iter_mut().enumerate() {
             if let Ok(gpus) = allocator.state_mut().release(job) {
@@ -118,8 +118,8 @@ impl ClusterAllocator {
     }
 
     /// Takes the GPUs of all jobs back that have ended, and returns these jobs with what each held.
-    pub fn reconcile(&mut self, ended: Ended<'_>) -> BTreeMap<String, Vec<Part>> {
-        let mut all: BTreeMap<String, Vec<Part>> = BTreeMap::new();
+    pub fn reconcile(&mut self, ended: Ended<'_>) -> BTreeMap<String, Vec<ServerPart>> {
+        let mut all: BTreeMap<String, Vec<ServerPart>> = BTreeMap::new();
         for (server, allocator) in self.servers.iter_mut().enumerate() {
             for (job, gpus) in allocator.state_mut().reconcile(ended) {
                 all.entry(job).or_default().push((server, gpus));

@@ -15,8 +15,8 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
-pub use allocator::{ClusterAllocator, ClusterRequest, Part, Servers};
+pub use allocator::{ClusterAllocator, ClusterRequest, ServerPart, Servers};
 pub use explanation::ClusterExplanation;
-pub use rules::{Ask, ServerRules};
+pub use rules::{ClusterAsk, ServerRules};
 pub use servers::ServerChoice;
 pub use shares::{leaves, shares};

@@ -11,7 +11,7 @@ use crate::system::fabric::SwitchId;
 
 /// Says what a job asks for of several servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct ClusterAsk {
     /// Counts its GPUs.
     pub gpus: usize,
     /// Counts the servers that it wants even shares on; None where it takes what the choice gives.
@@ -73,7 +73,7 @@ impl ServerRules {
 
     /// Counts the servers that a job has even shares on; None where it takes what the choice gives.
     #[must_use]
-    pub fn wanted_servers(&self, ask: Ask) -> Option<usize> {
+    pub fn wanted_servers(&self, ask: ClusterAsk) -> Option<usize> {
         let is_whole = self.choice == ServerChoice::Whole && ask.gpus >= self.largest();
         // Where servers are unlike, more of them may be needed than their GPUs would do for.
         let fewest =
@@ -83,18 +83,18 @@ impl ServerRules {
 
     /// Says whether a job shares its servers with nobody.
     #[must_use]
-    pub fn is_exclusive(&self, ask: Ask) -> bool {
+    pub fn is_exclusive(&self, ask: ClusterAsk) -> bool {
         ask.exclusive || self.choice == ServerChoice::Whole && ask.gpus >= self.largest()
     }
 
     /// Whether a job may have GPUs of several servers, and no number of these.
     #[must_use]
-    pub fn may_split(&self, ask: Ask) -> bool {
+    pub fn may_split(&self, ask: ClusterAsk) -> bool {
         self.spans && (ask.gpus > self.largest() || self.choice.may_split())
     }
 
     /// Lists how many GPUs of one server a job may get.
-    pub fn parts(&self, ask: Ask) -> impl Iterator<Item = usize> {
+    pub fn parts(&self, ask: ClusterAsk) -> impl Iterator<Item = usize> {
         let size = ask.gpus;
         let is_split = size > self.largest() || self.choice.may_split() && self.spans;
         let of_parts = if is_split { 1 } else { size }..=size.min(self.largest());
@@ -106,7 +106,7 @@ impl ServerRules {
     ///
     /// # Errors
     /// [`AllocationError::NoSuchServers`].
-    pub fn check(&self, job: &str, ask: Ask) -> Result<(), AllocationError> {
+    pub fn check(&self, job: &str, ask: ClusterAsk) -> Result<(), AllocationError> {
         let size = ask.gpus;
         let Some(wanted) = self.wanted_servers(ask) else { return Ok(()) };
         if wanted <= size && have_room(&self.rooms, size, wanted) {
@@ -123,7 +123,7 @@ impl ServerRules {
     /// Those of `select`.
     pub fn choose<E>(
         &self,
-        ask: Ask,
+        ask: ClusterAsk,
         free: &[usize],
         mut select: impl FnMut(usize, usize) -> Result<Option<Selection>, E>,
     ) -> Result<Option<Vec<(usize, Selection)>>, E> {

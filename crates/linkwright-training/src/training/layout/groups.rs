@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::order::Axis;
-use super::{Layout, Order};
+use super::{ModelLayout, Order};
 
 /// Groups of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct LayoutGroup {
     /// Gives the part of the layout that its ranks differ in.
     pub name: &'static str,
     /// Says what its ranks exchange.
@@ -18,7 +18,7 @@ pub struct Group {
     pub ranks: Vec<Vec<u64>>,
 }
 
-impl Group {
+impl LayoutGroup {
     /// The fewest and the most servers of a group, where the server of each rank is known.
     #[must_use]
     pub fn servers(&self, server: impl Fn(u64) -> u64) -> (u64, u64) {
@@ -37,7 +37,7 @@ impl Group {
 impl Order {
     /// Every kind of group that a layout has; ranks that are alone exchange nothing.
     #[must_use]
-    pub fn groups(&self, layout: &Layout, divides_weights: bool) -> Vec<Group> {
+    pub fn groups(&self, layout: &ModelLayout, divides_weights: bool) -> Vec<LayoutGroup> {
         let shards = if divides_weights {
             "weights and gradients in parts"
         } else {
@@ -65,7 +65,13 @@ impl Order {
         found
     }
 
-    fn by(&self, name: &'static str, moves: &'static str, layout: &Layout, of: &[Axis]) -> Group {
+    fn by(
+        &self,
+        name: &'static str,
+        moves: &'static str,
+        layout: &ModelLayout,
+        of: &[Axis],
+    ) -> LayoutGroup {
         let strides = self.strides(layout);
         let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for rank in 0..layout.gpus() {
@@ -77,12 +83,12 @@ impl Order {
         }
         let counts = strides.iter().filter(|(axis, ..)| of.contains(axis));
         let size = counts.map(|(_, count, _)| count).product();
-        Group { name, moves, size, ranks: groups.into_values().collect() }
+        LayoutGroup { name, moves, size, ranks: groups.into_values().collect() }
     }
 
     /// Ranks of a stage are counted anew for experts: parts of each first, then experts, then those
     /// that keep the same.
-    fn of_experts(&self, layout: &Layout) -> Vec<Group> {
+    fn of_experts(&self, layout: &ModelLayout) -> Vec<LayoutGroup> {
         let (parts, experts) = (layout.expert_parts(), layout.ep);
         let stage =
             self.by("", "", layout, &[Axis::Tensor, Axis::Context, Axis::Shard, Axis::Replica]);
@@ -95,7 +101,7 @@ impl Order {
                 }
                 ranks.extend(groups.into_values());
             }
-            Group { name, moves, size, ranks }
+            LayoutGroup { name, moves, size, ranks }
         };
         let both = parts * experts;
         vec![

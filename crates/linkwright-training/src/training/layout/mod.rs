@@ -5,7 +5,7 @@
 //! Experts are divided (`ep`), and each of them, too (`etp`). Replicas of `fsdp` lie within
 //! those of `dp`, as hybrid sharding has it.
 //!
-//! [`Layout::read`] reads one, [`Asked::check`] says whether a model, a batch and GPUs can have it,
+//! [`ModelLayout::read`] reads one, [`AskedLayout::check`] says whether a model, a batch and GPUs can have it,
 //! and [`Order::groups`] says which ranks meet in which group.
 
 mod groups;
@@ -21,9 +21,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use groups::Group;
+pub use groups::LayoutGroup;
 pub use order::Order;
-pub use sound::Asked;
+pub use sound::AskedLayout;
 pub use stages::Stages;
 
 /// The most GPUs that a layout may have.
@@ -31,7 +31,7 @@ pub const MOST_RANKS: u64 = 1 << 20;
 
 /// A way to divide a model's training over GPUs, by how many parts each kind of division has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Layout {
+pub struct ModelLayout {
     /// Replicas that each keep all that their shards do not divide.
     pub dp: u64,
     /// Replicas over which weights, gradients and the optimizer's state may be divided.
@@ -50,13 +50,13 @@ pub struct Layout {
     pub etp: Option<u64>,
 }
 
-impl Default for Layout {
+impl Default for ModelLayout {
     fn default() -> Self {
         Self { dp: 1, fsdp: 1, tp: 1, pp: 1, vp: 1, cp: 1, ep: 1, etp: None }
     }
 }
 
-impl Layout {
+impl ModelLayout {
     /// Counts the GPUs.
     #[must_use]
     pub const fn gpus(&self) -> u64 {
@@ -120,8 +120,8 @@ impl Layout {
     }
 }
 
-impl fmt::Display for Layout {
-    /// Writes what [`Layout::read`] reads, without parts that are one.
+impl fmt::Display for ModelLayout {
+    /// Writes what [`ModelLayout::read`] reads, without parts that are one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut each: Vec<String> = Vec::new();
         for (name, count) in self.parts() {

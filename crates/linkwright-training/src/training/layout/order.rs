@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Layout;
+use super::ModelLayout;
 use crate::diagnostic::{Diagnosis, shown};
 use crate::training::error::TrainingError;
 
@@ -71,12 +71,12 @@ impl Order {
             let names = Self::names().join(", ");
             let remedy =
                 format!("take {names}, or five parts from neighbours on: tp-cp-fsdp-dp-pp");
-            TrainingError::Layout(Diagnosis::of(problem).remedy(remedy))
+            TrainingError::ModelLayout(Diagnosis::of(problem).remedy(remedy))
         })
     }
 
     /// Each part with its count and with how far apart ranks that differ by one in it are.
-    pub(super) fn strides(&self, layout: &Layout) -> [(Axis, u64, u64); 5] {
+    pub(super) fn strides(&self, layout: &ModelLayout) -> [(Axis, u64, u64); 5] {
         let mut stride = 1;
         self.axes.map(|axis| {
             let count = match axis {
@@ -94,7 +94,7 @@ impl Order {
 
     /// Gives the stage of a rank.
     #[must_use]
-    pub fn stage(&self, layout: &Layout, rank: u64) -> u64 {
+    pub fn stage(&self, layout: &ModelLayout, rank: u64) -> u64 {
         let own = self.strides(layout).into_iter().find(|(axis, ..)| *axis == Axis::Stage);
         own.map_or(0, |(_, count, stride)| rank / stride % count)
     }

@@ -1,15 +1,15 @@
 //! Whether a model, a batch and GPUs can have a layout.
 
-use super::{Layout, Stages};
+use super::{ModelLayout, Stages};
 use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
-use crate::training::model::{Mlp, Model};
+use crate::training::model::{LanguageModel, Mlp};
 
 /// Says what a layout is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct AskedLayout<'a> {
     /// Says what is trained, on sequences of its length.
-    pub model: &'a Model,
+    pub model: &'a LanguageModel,
     /// Counts the GPUs that train.
     pub gpus: u64,
     /// Samples of a step, over all GPUs.
@@ -20,12 +20,12 @@ pub struct Asked<'a> {
     pub sequence_parallel: bool,
 }
 
-impl Asked<'_> {
+impl AskedLayout<'_> {
     /// Says whether they can have it.
     ///
     /// # Errors
     /// Why not, with the nearest layout that they can have.
-    pub fn check(&self, layout: &Layout) -> Result<Stages, TrainingError> {
+    pub fn check(&self, layout: &ModelLayout) -> Result<Stages, TrainingError> {
         self.sound(layout).map_err(|reason| {
             let problem = format!("the layout {layout}: {reason}");
             let remedy = match self.nearest(layout) {
@@ -34,20 +34,20 @@ impl Asked<'_> {
                     "no layout of these GPUs is sound with this batch; change either".to_owned()
                 }
             };
-            TrainingError::Layout(Diagnosis::of(problem).remedy(remedy))
+            TrainingError::ModelLayout(Diagnosis::of(problem).remedy(remedy))
         })
     }
 
     /// Counts the micro-batches that a replica computes in a step.
     #[must_use]
-    pub fn micro_batches(&self, layout: &Layout) -> u64 {
+    pub fn micro_batches(&self, layout: &ModelLayout) -> u64 {
         (self.batch / (layout.replicas() * self.micro_batch).max(1)).max(1)
     }
 
     /// The stages of a sound layout, or why it is not sound.
-    pub(super) fn sound(&self, layout: &Layout) -> Result<Stages, String> {
-        let Layout { tp, pp, vp, cp, ep, .. } = *layout;
-        let Model { attention, tokens, .. } = self.model;
+    pub(super) fn sound(&self, layout: &ModelLayout) -> Result<Stages, String> {
+        let ModelLayout { tp, pp, vp, cp, ep, .. } = *layout;
+        let LanguageModel { attention, tokens, .. } = self.model;
         let divides = |part: &str, parts: u64, what: &str, count: u64| {
             if count.is_multiple_of(parts) {
                 Ok(())

@@ -1,6 +1,6 @@
 //! Which layers each stage of a pipeline has.
 
-use super::Layout;
+use super::ModelLayout;
 
 /// Holds the layers of each stage. All chunks have as many, but for the first and the last: there the
 /// embedding or the loss may take the place of a layer.
@@ -14,7 +14,7 @@ impl Stages {
     /// Divides layers over the stages of a layout. It gives none where some chunk would have nothing, or
     /// where a stage's chunks would not be alike.
     #[must_use]
-    pub fn of(layers: u64, layout: &Layout) -> Option<Self> {
+    pub fn of(layers: u64, layout: &ModelLayout) -> Option<Self> {
         let (stages, virtual_stages) = (layout.pp, layout.vp);
         let all = stages.checked_mul(virtual_stages)?;
         let mut counts: Vec<u64> = if layers.is_multiple_of(all) {

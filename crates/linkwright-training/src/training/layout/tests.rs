@@ -2,22 +2,22 @@
 
 use proptest::prelude::*;
 
-use super::{Asked, Layout, Order, Stages};
-use crate::training::model::Model;
+use super::{AskedLayout, ModelLayout, Order, Stages};
+use crate::training::model::LanguageModel;
 
-fn read(text: &str) -> Layout {
-    Layout::read(text).unwrap()
+fn read(text: &str) -> ModelLayout {
+    ModelLayout::read(text).unwrap()
 }
 
-fn asked<'a>(model: &'a Model, layout: &Layout) -> Asked<'a> {
+fn asked<'a>(model: &'a LanguageModel, layout: &ModelLayout) -> AskedLayout<'a> {
     let batch = 64 * layout.replicas();
-    Asked { model, gpus: layout.gpus(), batch, micro_batch: 1, sequence_parallel: true }
+    AskedLayout { model, gpus: layout.gpus(), batch, micro_batch: 1, sequence_parallel: true }
 }
 
 #[test]
 fn parts_that_are_left_out_are_one() {
     let layout = read("tp=8, pp=4,cp=2");
-    assert_eq!(layout, Layout { tp: 8, pp: 4, cp: 2, ..Layout::default() });
+    assert_eq!(layout, ModelLayout { tp: 8, pp: 4, cp: 2, ..ModelLayout::default() });
     assert_eq!((layout.gpus(), layout.to_string()), (64, "tp=8,pp=4,cp=2".to_owned()));
     assert_eq!(read("dp=1").to_string(), "dp=1");
     for (text, told) in [
@@ -29,7 +29,7 @@ fn parts_that_are_left_out_are_one() {
         ("tp=-1", "`tp=-1`"),
         ("dp=1048576,tp=1048576", "GPUs; keep to"),
     ] {
-        let error = Layout::read(text).unwrap_err().to_string();
+        let error = ModelLayout::read(text).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
 }
@@ -49,8 +49,8 @@ fn embedding_and_loss_fill_the_places_that_are_left() {
 
 #[test]
 fn what_is_not_sound_is_told_with_the_nearest() {
-    let llama = Model::find("llama-3.1-8b").unwrap();
-    let mixtral = Model::find("mixtral-8x7b").unwrap();
+    let llama = LanguageModel::find("llama-3.1-8b").unwrap();
+    let mixtral = LanguageModel::find("mixtral-8x7b").unwrap();
     for (model, text, reason, nearest) in [
         (llama, "tp=64", "tp=64 does not divide the 32 heads", "dp=2,tp=32"),
         (llama, "dp=8,ep=8", "the model has none", "dp=8"),
@@ -65,7 +65,7 @@ fn what_is_not_sound_is_told_with_the_nearest() {
         assert!(error.ends_with(&format!("the nearest that is sound is {nearest}")), "{error}");
     }
     let layout = read("fsdp=8");
-    let few = Asked { batch: 12, ..asked(llama, &layout) };
+    let few = AskedLayout { batch: 12, ..asked(llama, &layout) };
     let error = few.check(&layout).unwrap_err().to_string();
     assert!(error.contains("do not divide a batch of 12"), "{error}");
 }
@@ -100,7 +100,7 @@ proptest! {
     fn every_group_has_every_rank_once(
         dp in 1_u64..4, fsdp in 1_u64..4, tp in 1_u64..4, pp in 1_u64..4, cp in 1_u64..4, at in 0_usize..3,
     ) {
-        let layout = Layout { dp, fsdp, tp, pp, cp, ..Layout::default() };
+        let layout = ModelLayout { dp, fsdp, tp, pp, cp, ..ModelLayout::default() };
         let order = Order::read(Order::names()[at]).unwrap();
         for group in order.groups(&layout, true) {
             let mut ranks = group.ranks.concat();
@@ -113,13 +113,13 @@ proptest! {
     #[test]
     fn what_is_written_is_read_again(parts in prop::collection::vec(1_u64..5, 7), etp in prop::option::of(1_u64..5)) {
         let [dp, fsdp, tp, pp, vp, cp, ep] = <[u64; 7]>::try_from(parts).unwrap();
-        let layout = Layout { dp, fsdp, tp, pp, vp, cp, ep, etp };
-        prop_assert_eq!(Layout::read(&layout.to_string()).unwrap(), layout);
+        let layout = ModelLayout { dp, fsdp, tp, pp, vp, cp, ep, etp };
+        prop_assert_eq!(ModelLayout::read(&layout.to_string()).unwrap(), layout);
     }
 
     #[test]
     fn stages_have_every_layer_once(layers in 1_u64..130, pp in 1_u64..17, vp in 1_u64..5) {
-        let layout = Layout { pp, vp, ..Layout::default() };
+        let layout = ModelLayout { pp, vp, ..ModelLayout::default() };
         if let Some(stages) = Stages::of(layers, &layout) {
             prop_assert_eq!((0..pp).map(|stage| stages.layers(stage)).sum::<u64>(), layers);
             prop_assert!((0..pp).all(|stage| stages.chunks(stage).len() as u64 == vp));

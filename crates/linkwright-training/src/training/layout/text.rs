@@ -1,6 +1,6 @@
 //! Reads layouts: `dp=8,fsdp=4,tp=8`.
 
-use super::{Layout, MOST_RANKS};
+use super::{MOST_RANKS, ModelLayout};
 use crate::diagnostic::{Diagnosis, instead_of, shown};
 use crate::training::error::TrainingError;
 
@@ -21,14 +21,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("expert_tensor", "etp"),
 ];
 
-impl Layout {
+impl ModelLayout {
     /// Reads a layout from its text; parts that are left out are one.
     ///
     /// # Errors
     /// A name that there is not or twice, and a part that is no whole number from one.
     pub fn read(text: &str) -> Result<Self, TrainingError> {
         let refuse = |problem: String, remedy: String| {
-            TrainingError::Layout(Diagnosis::of(problem).remedy(remedy))
+            TrainingError::ModelLayout(Diagnosis::of(problem).remedy(remedy))
         };
         let mut layout = Self::default();
         let mut seen: Vec<&str> = Vec::new();

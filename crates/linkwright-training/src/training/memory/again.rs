@@ -8,7 +8,7 @@ use crate::training::network::Network;
 
 impl Recompute {
     /// Gives the share of each layer's forward pass that is computed again, by the layer's place in a network.
-    /// [`Model::network`](crate::training::model::Model::network) gave that; `chunk` counts the blocks in a
+    /// [`LanguageModel::network`](crate::training::model::Model::network) gave that; `chunk` counts the blocks in a
     /// row on a stage.
     #[must_use]
     pub fn again(&self, network: &Network, chunk: u64) -> BTreeMap<usize, f64> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
-use crate::training::model::{Mlp, Model};
+use crate::training::model::{LanguageModel, Mlp};
 
 /// Names the matrices that get a small one beside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Lora {
 
 impl Lora {
     /// Counts trained numbers of a block; tensor parallelism cuts most of them.
-    pub(super) fn parameters(&self, model: &Model, mlp: &Mlp, parts: u64) -> u64 {
+    pub(super) fn parameters(&self, model: &LanguageModel, mlp: &Mlp, parts: u64) -> u64 {
         let mut matrices = model.attention.matrices(model.hidden);
         if self.target == Target::All {
             matrices.extend(mlp.matrices(model.hidden));

@@ -25,8 +25,8 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use super::error::TrainingError;
-use super::layout::{Asked, Layout, Stages};
-use super::model::{Mlp, Model};
+use super::layout::{AskedLayout, ModelLayout, Stages};
+use super::model::{LanguageModel, Mlp};
 use super::optimizer::Optimizer;
 use super::precision::Precision;
 use crate::units::Bytes;
@@ -45,9 +45,9 @@ const GAPS: u64 = 80;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelTraining<'a> {
     /// Says what is trained, on sequences of its length.
-    pub model: &'a Model,
+    pub model: &'a LanguageModel,
     /// How it is divided.
-    pub layout: Layout,
+    pub layout: ModelLayout,
     /// Samples of a step, over all GPUs.
     pub batch: u64,
     /// Samples that a replica computes at once.
@@ -142,9 +142,9 @@ impl ModelTraining<'_> {
 
     /// Says what its layout is asked for.
     #[must_use]
-    pub fn asked(&self) -> Asked<'_> {
+    pub fn asked(&self) -> AskedLayout<'_> {
         let Self { model, batch, micro_batch, sequence_parallel, .. } = *self;
-        Asked { model, gpus: self.layout.gpus(), batch, micro_batch, sequence_parallel }
+        AskedLayout { model, gpus: self.layout.gpus(), batch, micro_batch, sequence_parallel }
     }
 
     /// The memory of each GPU, stage by stage; whether it fits is not asked.
@@ -195,7 +195,7 @@ impl ModelTraining<'_> {
     /// Micro-batches that each chunk of a stage has begun and not ended, at most (one forward, one
     /// backward; with chunks as Megatron interleaves them).
     fn begun(&self, stage: u64) -> Vec<u64> {
-        let Layout { pp, vp, .. } = self.layout;
+        let ModelLayout { pp, vp, .. } = self.layout;
         let all = self.asked().micro_batches(&self.layout);
         if vp == 1 {
             return vec![(pp - stage).min(all)];

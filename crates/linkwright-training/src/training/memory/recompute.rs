@@ -67,7 +67,7 @@ impl Recompute {
             let names: Vec<&str> = WHOLE.into_iter().chain(Module::names()).collect();
             let problem = format!("there is no recomputation `{}`", shown(name));
             let remedy = format!("{}; join modules by +", instead_of(name, &names));
-            TrainingError::Layout(Diagnosis::of(problem).remedy(remedy))
+            TrainingError::ModelLayout(Diagnosis::of(problem).remedy(remedy))
         };
         Ok(match text {
             "none" => Self::None,

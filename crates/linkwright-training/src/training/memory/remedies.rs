@@ -3,7 +3,7 @@
 use super::{Bytes, ModelTraining, Recompute, StageMemory, sum};
 use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
-use crate::training::layout::Layout;
+use crate::training::layout::ModelLayout;
 
 impl ModelTraining<'_> {
     /// The memory of each GPU, where it has to fit beside the driver's context.
@@ -100,24 +100,24 @@ impl ModelTraining<'_> {
         let own = self.layout;
         let replicas = own.replicas();
         let mut found = Vec::new();
-        let mut add = |layout: Layout, zero: u8| {
+        let mut add = |layout: ModelLayout, zero: u8| {
             if layout != own || zero != self.zero {
                 found.push(Self { layout, zero, ..self.clone() });
             }
         };
-        add(Layout { dp: 1, fsdp: replicas, ..own }, if replicas > 1 { 3 } else { self.zero });
+        add(ModelLayout { dp: 1, fsdp: replicas, ..own }, if replicas > 1 { 3 } else { self.zero });
         let halvings = |count: u64| (1..=count.trailing_zeros()).map(|it| 1_u64 << it);
         for parts in halvings(own.dp) {
-            add(Layout { dp: own.dp / parts, tp: own.tp * parts, ..own }, self.zero);
-            add(Layout { dp: own.dp / parts, pp: own.pp * parts, ..own }, self.zero);
+            add(ModelLayout { dp: own.dp / parts, tp: own.tp * parts, ..own }, self.zero);
+            add(ModelLayout { dp: own.dp / parts, pp: own.pp * parts, ..own }, self.zero);
         }
         for parts in halvings(own.fsdp) {
-            add(Layout { fsdp: own.fsdp / parts, tp: own.tp * parts, ..own }, self.zero);
+            add(ModelLayout { fsdp: own.fsdp / parts, tp: own.tp * parts, ..own }, self.zero);
         }
         for parts in halvings(replicas) {
             let (tensor, rest) = (parts, replicas / parts);
             for stages in halvings(rest) {
-                let layout = Layout {
+                let layout = ModelLayout {
                     dp: rest / stages,
                     fsdp: 1,
                     tp: own.tp * tensor,

@@ -3,18 +3,18 @@
 use proptest::prelude::*;
 
 use super::{Kernels, Lora, ModelPrecision, ModelTraining, Recompute, StageMemory, Target};
-use crate::training::layout::Layout;
-use crate::training::model::{Blocks, Model};
+use crate::training::layout::ModelLayout;
+use crate::training::model::{Blocks, LanguageModel};
 use crate::training::optimizer::Optimizer;
 use crate::training::precision::Precision;
 use crate::units::Bytes;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-fn training<'a>(model: &'a Model, layout: &str, batch: u64) -> ModelTraining<'a> {
+fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTraining<'a> {
     ModelTraining {
         model,
-        layout: Layout::read(layout).unwrap(),
+        layout: ModelLayout::read(layout).unwrap(),
         batch,
         micro_batch: 1,
         precision: ModelPrecision::Bf16,
@@ -29,12 +29,12 @@ fn training<'a>(model: &'a Model, layout: &str, batch: u64) -> ModelTraining<'a>
 }
 
 /// Gives the first blocks of a model with one dense block at most, as SimuMax cut models.
-fn cut(model: &Model, layers: u64) -> Model {
+fn cut(model: &LanguageModel, layers: u64) -> LanguageModel {
     let is_mixed = model.blocks.len() > 1;
     let counts = if is_mixed { vec![1, layers - 1] } else { vec![layers] };
     let blocks = model.blocks.iter().zip(counts);
     let blocks = blocks.map(|(blocks, count)| Blocks { count, ..*blocks }).collect();
-    Model { blocks, ..model.clone() }
+    LanguageModel { blocks, ..model.clone() }
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn steps_take_the_memory_that_was_measured() {
     for line in lines {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |at: usize| cells[at].parse::<u64>().unwrap();
-        let mut model = Model::find(cells[0]).unwrap().with_tokens(number(5));
+        let mut model = LanguageModel::find(cells[0]).unwrap().with_tokens(number(5));
         if !cells[1].is_empty() {
             model = cut(&model, number(1));
         }
@@ -92,7 +92,7 @@ fn a_block_keeps_what_was_worked_out_by_hand() {
     // Llama 3.1 8B has one sequence of 8,192 tokens, with numbers of two bytes. 4,096 numbers of each token
     // take 64 MiB, the 1,024 of keys or values 16, and the 14,336 within the perceptron 224. A number of
     // four bytes of each of 32 heads takes one.
-    let model = Model::find("llama-3.1-8b").unwrap();
+    let model = LanguageModel::find("llama-3.1-8b").unwrap();
     let of = |recompute: &str, kernels: Kernels| {
         let recompute = Recompute::read(recompute).unwrap();
         kept(&ModelTraining { recompute, kernels, ..training(model, "dp=1", 1) })
@@ -144,7 +144,7 @@ fn a_block_keeps_what_was_worked_out_by_hand() {
 
 #[test]
 fn fused_kernels_keep_what_products_read_in_eight_bits() {
-    let model = Model::find("llama-3.1-8b").unwrap();
+    let model = LanguageModel::find("llama-3.1-8b").unwrap();
     let of = |precision: ModelPrecision, kernels: Kernels| {
         kept(&ModelTraining { precision, kernels, ..training(model, "dp=1", 1) })
     };
@@ -177,7 +177,7 @@ fn steps_that_were_run_on_a_gpu_fit_into_it() {
         ("mpt-350m", 16, 40, 2048, 18, "none", true),
         ("mpt-125m", 8, 40, 1024, 52, "none", true),
     ] {
-        let model = Model::find(name).unwrap().with_tokens(tokens);
+        let model = LanguageModel::find(name).unwrap().with_tokens(tokens);
         let gradients = if pure { Precision::Bf16 } else { Precision::Fp32 };
         let layout = format!("fsdp={gpus}");
         let training = ModelTraining {
@@ -195,7 +195,7 @@ fn steps_that_were_run_on_a_gpu_fit_into_it() {
 
 #[test]
 fn stages_have_begun_more_the_earlier_they_are() {
-    let model = Model::find("llama-3.1-8b").unwrap();
+    let model = LanguageModel::find("llama-3.1-8b").unwrap();
     let begun = |layout: &str, batch: u64| {
         let training = training(model, layout, batch);
         (0..4).map(|stage| training.begun(stage)).collect::<Vec<_>>()
@@ -208,7 +208,7 @@ fn stages_have_begun_more_the_earlier_they_are() {
 
 #[test]
 fn frozen_weights_have_neither_gradients_nor_state() {
-    let model = Model::find("llama-2-70b").unwrap();
+    let model = LanguageModel::find("llama-2-70b").unwrap();
     let whole = training(model, "tp=8", 1);
     let lora = |target| ModelTraining { lora: Some(Lora { rank: 16, target }), ..whole.clone() };
     let of = |training: &ModelTraining<'_>| training.memory().unwrap()[0];
@@ -223,7 +223,7 @@ fn frozen_weights_have_neither_gradients_nor_state() {
 
 #[test]
 fn more_tokens_than_any_memory_has_are_refused() {
-    let model = Model::find("deepseek-v3").unwrap().with_tokens(1 << 28);
+    let model = LanguageModel::find("deepseek-v3").unwrap().with_tokens(1 << 28);
     let micro_batch = 1 << 24;
     let large = ModelTraining { micro_batch, ..training(&model, "dp=1", micro_batch) };
     assert!(large.fitting(Bytes(1 << 40), Bytes(0)).is_err());
@@ -231,7 +231,7 @@ fn more_tokens_than_any_memory_has_are_refused() {
 
 #[test]
 fn a_refusal_names_what_fits() {
-    let model = Model::find("llama-3.1-8b").unwrap();
+    let model = LanguageModel::find("llama-3.1-8b").unwrap();
     let eager = ModelTraining {
         zero: 3,
         micro_batch: 2,
@@ -245,7 +245,7 @@ fn a_refusal_names_what_fits() {
     assert!(error.contains("recompute full, or micro-batches of 1"), "{error}");
     let changed = ModelTraining { recompute: Recompute::Full(None), ..eager };
     assert!(changed.fitting(capacity, context).is_ok());
-    let large = Model::find("llama-3.1-405b").unwrap();
+    let large = LanguageModel::find("llama-3.1-405b").unwrap();
     let error = training(large, "dp=64", 64).fitting(capacity, context).unwrap_err().to_string();
     assert!(error.contains("take more GPUs"), "{error}");
 }
@@ -262,17 +262,17 @@ proptest! {
         kernels in prop::sample::select(vec![Kernels::Fused, Kernels::Eager, Kernels::Compiled]),
         fsdp in 0_u32..3, tp in 0_u32..2, cp in 0_u32..2, ep in 0_u32..2, zero in 0_u8..4, more in 0_usize..4,
     ) {
-        let model = Model::find(name).unwrap();
+        let model = LanguageModel::find(name).unwrap();
         let parts = |power: u32| 1_u64 << power;
         let ep = if model.experts().is_some() { parts(ep) } else { 1 };
-        let layout = Layout { fsdp: parts(fsdp + 1), tp: parts(tp), cp: parts(cp), ep, ..Layout::default() };
+        let layout = ModelLayout { fsdp: parts(fsdp + 1), tp: parts(tp), cp: parts(cp), ep, ..ModelLayout::default() };
         let larger = match more {
-            0 => Layout { fsdp: layout.fsdp * 2, ..layout },
-            1 => Layout { tp: layout.tp * 2, ..layout },
-            2 => Layout { cp: layout.cp * 2, ..layout },
-            _ => Layout { dp: layout.dp * 2, ..layout },
+            0 => ModelLayout { fsdp: layout.fsdp * 2, ..layout },
+            1 => ModelLayout { tp: layout.tp * 2, ..layout },
+            2 => ModelLayout { cp: layout.cp * 2, ..layout },
+            _ => ModelLayout { dp: layout.dp * 2, ..layout },
         };
-        let of = |layout: Layout, zero: u8| {
+        let of = |layout: ModelLayout, zero: u8| {
             let base = training(model, "dp=1", 64);
             let recompute = Recompute::read(recompute).unwrap();
             let own = ModelTraining { layout, zero, recompute, kernels, ..base };

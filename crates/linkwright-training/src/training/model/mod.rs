@@ -5,8 +5,8 @@
 //! It leaves out heads that predict several tokens at once, and numbers that a quantized
 //! release keeps instead of weights.
 //!
-//! [`Model::read`] reads a configuration, [`Model::find`] gives a public model by its name,
-//! [`Model::parameters`] counts exactly, and [`Model::network`] gives the layers that a step plays.
+//! [`LanguageModel::read`] reads a configuration, [`LanguageModel::find`] gives a public model by its name,
+//! [`LanguageModel::parameters`] counts exactly, and [`LanguageModel::network`] gives the layers that a step plays.
 
 mod attention;
 mod configuration;
@@ -96,7 +96,7 @@ pub struct Blocks {
 
 /// Gives a language model, as the numbers that memory and time follow from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Model {
+pub struct LanguageModel {
     /// Gives the name by which commands call it, or that of its file.
     pub name: String,
     /// Where its numbers were published.
@@ -121,7 +121,7 @@ pub struct Model {
     pub blocks: Vec<Blocks>,
 }
 
-impl Model {
+impl LanguageModel {
     /// Reads a Hugging Face configuration (`config.json`); `file` names the text in errors.
     ///
     /// # Errors

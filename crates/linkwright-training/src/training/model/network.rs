@@ -1,6 +1,6 @@
 //! The layers of a model, as a step plays them.
 
-use super::{Mlp, Model, Norm};
+use super::{LanguageModel, Mlp, Norm};
 use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
 use crate::training::layer::{Activation, LayerKind, Split};
@@ -10,7 +10,7 @@ use crate::training::shape::Shape;
 /// The dataset whose samples are token numbers.
 const DATASET: &str = "tokens";
 
-impl Model {
+impl LanguageModel {
     /// Gives the same model on sequences of another length; trained places follow the length.
     #[must_use]
     pub fn with_tokens(&self, tokens: u64) -> Self {
@@ -75,7 +75,7 @@ type Fault = (String, Diagnosis);
 
 /// Writes one layer behind another.
 struct Writer<'a> {
-    model: &'a Model,
+    model: &'a LanguageModel,
     network: Network,
     unit: u32,
 }
@@ -115,7 +115,7 @@ impl Writer<'_> {
     }
 
     fn write(&mut self) -> Result<(), Fault> {
-        let Model { hidden, vocabulary, positions, tied, .. } = *self.model;
+        let LanguageModel { hidden, vocabulary, positions, tied, .. } = *self.model;
         let kind = LayerKind::Embedding { vocabulary, width: hidden };
         let mut last = self.layer("embedding", kind, vec![None], Some(Split::Rows))?;
         if positions > 0 {

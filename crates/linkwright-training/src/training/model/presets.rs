@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Model, configuration};
+use super::{LanguageModel, configuration};
 use crate::training::error::TrainingError;
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct Row {
 }
 
 /// The table as compiled in; the tests read it, so that it cannot fail for a user.
-static TABLE: LazyLock<Vec<Model>> = LazyLock::new(|| {
+static TABLE: LazyLock<Vec<LanguageModel>> = LazyLock::new(|| {
     let table: Result<Table, _> = toml::from_str(include_str!("models.toml"));
     let rows = table.expect("the compiled-in models are valid").model.into_iter();
     let read = |row: Row| {
@@ -32,7 +32,7 @@ static TABLE: LazyLock<Vec<Model>> = LazyLock::new(|| {
     rows.map(|row| read(row).expect("a compiled-in model is valid")).collect()
 });
 
-pub(super) fn all() -> &'static [Model] {
+pub(super) fn all() -> &'static [LanguageModel] {
     &TABLE
 }
 
@@ -45,7 +45,7 @@ fn plain(name: &str) -> String {
 ///
 /// # Errors
 /// A name that none has.
-pub(super) fn find(name: &str) -> Result<&'static Model, TrainingError> {
+pub(super) fn find(name: &str) -> Result<&'static LanguageModel, TrainingError> {
     let wanted = plain(name);
     all().iter().find(|model| plain(&model.name) == wanted).ok_or_else(|| {
         let known = all().iter().map(|model| model.name.clone()).collect();

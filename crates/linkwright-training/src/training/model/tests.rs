@@ -1,10 +1,10 @@
 //! Holds counts of parameters to published ones, and configurations to refusals.
 
-use super::{Model, Norm};
+use super::{LanguageModel, Norm};
 use crate::training::network::Network;
 
 fn parameters(name: &str) -> u64 {
-    Model::find(name).unwrap().parameters()
+    LanguageModel::find(name).unwrap().parameters()
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn parameters_are_those_that_were_published() {
     ] {
         assert_eq!(parameters(name), count, "{name}");
     }
-    let longer = Model::find("mpt-30b").unwrap().with_tokens(8192);
+    let longer = LanguageModel::find("mpt-30b").unwrap().with_tokens(8192);
     assert_eq!(longer.parameters(), 30_019_254_272);
 }
 
 #[test]
 fn a_token_meets_only_the_experts_that_it_goes_to() {
-    let active = |name: &str| Model::find(name).unwrap().active_parameters();
+    let active = |name: &str| LanguageModel::find(name).unwrap().active_parameters();
     assert_eq!(active("mixtral-8x7b"), 12_879_925_248);
     assert_eq!(active("llama-3.1-8b"), parameters("llama-3.1-8b"));
     // The report says 37 billion.
@@ -54,12 +54,12 @@ fn a_token_meets_only_the_experts_that_it_goes_to() {
 
 #[test]
 fn layers_of_a_step_have_the_same_parameters() {
-    for model in Model::all() {
+    for model in LanguageModel::all() {
         let Ok(network) = model.network() else { continue };
         let left = if model.attention.head_norms { 2 * model.attention.head } else { 0 };
         assert_eq!(network.parameters() + left * model.layers(), model.parameters());
     }
-    let own = Model::find("llama-3.1-8b").unwrap().network().unwrap();
+    let own = LanguageModel::find("llama-3.1-8b").unwrap().network().unwrap();
     let written = Network::find("llama3-8b").unwrap();
     assert_eq!(own.multiply_adds(), written.multiply_adds());
     assert_eq!(own.saved(), written.saved());
@@ -74,7 +74,7 @@ const SMALL: &str = r#"{
 
 #[test]
 fn a_configuration_is_read_by_its_fields() {
-    let model = Model::read("folder/config.json", SMALL).unwrap();
+    let model = LanguageModel::read("folder/config.json", SMALL).unwrap();
     assert_eq!((model.name.as_str(), model.hidden, model.layers()), ("config.json", 64, 2));
     assert_eq!((model.tokens, model.norm), (2048, Norm::RootMeanSquare));
     let attention = 2 * 64 * 64 + 2 * 64 * 32;
@@ -87,7 +87,7 @@ fn what_is_wrong_is_told_by_its_field() {
     let refused = |from: &str, to: &str| {
         let text = SMALL.replace(from, to);
         assert_ne!(text, SMALL);
-        Model::read("config.json", &text).unwrap_err().to_string()
+        LanguageModel::read("config.json", &text).unwrap_err().to_string()
     };
     for (from, to, told) in [
         (

@@ -29,7 +29,7 @@ use super::failures::{State, States};
 use super::job::Job;
 use crate::allocation::bandwidth::published;
 pub use crate::allocation::cluster::ServerChoice;
-use crate::allocation::cluster::{Ask, ServerRules, leaves};
+use crate::allocation::cluster::{ClusterAsk, ServerRules, leaves};
 use crate::allocation::{
     BandwidthModel, ChosenPolicy, Effort, Pattern, PatternShape, Policy, PreparedMachine, Request,
     Selection, ServerState,
@@ -402,7 +402,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Gives what a job asks for of the servers.
-    fn ask(&self, job: usize) -> Ask {
+    fn ask(&self, job: usize) -> ClusterAsk {
         ask(&self.jobs[job])
     }
 
@@ -548,9 +548,9 @@ impl<'a> Queue<'a> {
 }
 
 /// Gives what a job asks for of the servers.
-fn ask(job: &Job) -> Ask {
+fn ask(job: &Job) -> ClusterAsk {
     let servers = job.servers_wanted.map(|wanted| wanted as usize);
-    Ask { gpus: job.gpus as usize, servers, exclusive: job.exclusive }
+    ClusterAsk { gpus: job.gpus as usize, servers, exclusive: job.exclusive }
 }
 
 /// What the narrowest of a system's servers can send to others.

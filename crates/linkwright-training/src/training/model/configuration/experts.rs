@@ -3,7 +3,7 @@
 use super::families::{COMMON, WINDOWS, dense, layers, plain};
 use super::fields::{Fields, MOST_EXPERTS, MOST_LAYERS, MOST_WIDTH};
 use crate::diagnostic::InputError;
-use crate::training::model::{Blocks, Experts, Family, Latent, Mlp, Model};
+use crate::training::model::{Blocks, Experts, Family, LanguageModel, Latent, Mlp};
 
 /// Fields about how a router is trained.
 const ROUTER: [&str; 5] = [
@@ -37,7 +37,7 @@ fn router(fields: &Fields<'_>, count: &str, top: &str) -> Result<(u64, u64), Inp
     Ok((experts, chosen))
 }
 
-pub(super) fn mixtral(fields: &Fields<'_>) -> Result<Model, InputError> {
+pub(super) fn mixtral(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     let own = ["num_local_experts", "num_experts_per_tok"];
     fields.check(&[&COMMON[..], &own].concat(), &[&WINDOWS[..], &ROUTER].concat())?;
     let mut model = plain(fields, Family::Mixtral)?;
@@ -48,7 +48,7 @@ pub(super) fn mixtral(fields: &Fields<'_>) -> Result<Model, InputError> {
     Ok(model)
 }
 
-pub(super) fn gpt_oss(fields: &Fields<'_>) -> Result<Model, InputError> {
+pub(super) fn gpt_oss(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     let own = ["num_local_experts", "num_experts_per_tok", "experts_per_token", "attention_bias"];
     let unread = ["swiglu_limit", "initial_context_length"];
     let unread = [&WINDOWS[..], &ROUTER, &unread].concat();
@@ -70,7 +70,7 @@ pub(super) fn gpt_oss(fields: &Fields<'_>) -> Result<Model, InputError> {
     Ok(model)
 }
 
-pub(super) fn qwen(fields: &Fields<'_>, kind: &str) -> Result<Model, InputError> {
+pub(super) fn qwen(fields: &Fields<'_>, kind: &str) -> Result<LanguageModel, InputError> {
     let own = [
         "attention_bias",
         "num_experts",
@@ -107,7 +107,7 @@ pub(super) fn qwen(fields: &Fields<'_>, kind: &str) -> Result<Model, InputError>
     Ok(model)
 }
 
-pub(super) fn deepseek(fields: &Fields<'_>) -> Result<Model, InputError> {
+pub(super) fn deepseek(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     let own = [
         "q_lora_rank",
         "kv_lora_rank",

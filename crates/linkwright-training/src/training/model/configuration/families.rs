@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, MOST_HEADS, MOST_LAYERS, MOST_TOKENS, MOST_WIDTH};
 use crate::diagnostic::InputError;
-use crate::training::model::{Attention, Blocks, Family, Mlp, Model, Norm};
+use crate::training::model::{Attention, Blocks, Family, LanguageModel, Mlp, Norm};
 
 /// The longest sequence that is taken where nobody says one: long contexts are trained at the end.
 const USUAL_TOKENS: u64 = 8192;
@@ -26,7 +26,7 @@ pub(super) const WINDOWS: [&str; 4] =
     ["sliding_window", "use_sliding_window", "max_window_layers", "layer_types"];
 
 /// Reads the same of all: attention by heads, root mean squares, places that turn.
-pub(super) fn plain(fields: &Fields<'_>, family: Family) -> Result<Model, InputError> {
+pub(super) fn plain(fields: &Fields<'_>, family: Family) -> Result<LanguageModel, InputError> {
     let hidden = fields.need("hidden_size", MOST_WIDTH)?;
     let heads = fields.need("num_attention_heads", MOST_HEADS)?;
     let key_value_heads = fields.number("num_key_value_heads", (1, MOST_HEADS))?.unwrap_or(heads);
@@ -50,7 +50,7 @@ pub(super) fn plain(fields: &Fields<'_>, family: Family) -> Result<Model, InputE
         }
         None => None,
     };
-    Ok(Model {
+    Ok(LanguageModel {
         name: String::new(),
         source: String::new(),
         family,
@@ -92,7 +92,7 @@ pub(super) fn dense(fields: &Fields<'_>, bias: bool) -> Result<Mlp, InputError> 
     Ok(Mlp::Dense { inner, gated: true, bias })
 }
 
-pub(super) fn llama(fields: &Fields<'_>) -> Result<Model, InputError> {
+pub(super) fn llama(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     let own = ["attention_bias", "mlp_bias"];
     fields.check(&[&COMMON[..], &own].concat(), &[])?;
     let mut model = plain(fields, Family::Llama)?;
@@ -104,7 +104,7 @@ pub(super) fn llama(fields: &Fields<'_>) -> Result<Model, InputError> {
     Ok(model)
 }
 
-pub(super) fn mistral(fields: &Fields<'_>) -> Result<Model, InputError> {
+pub(super) fn mistral(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     fields.check(&COMMON, &WINDOWS)?;
     let mut model = plain(fields, Family::Mistral)?;
     model.blocks = vec![Blocks { count: layers(fields)?, mlp: dense(fields, false)? }];

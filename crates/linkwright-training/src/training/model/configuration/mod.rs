@@ -9,7 +9,7 @@ mod mpt;
 use serde_json::{Map, Value};
 
 use self::fields::Fields;
-use super::{MOST_PARAMETERS, Model};
+use super::{LanguageModel, MOST_PARAMETERS};
 use crate::diagnostic::{InputError, Position, instead_of};
 
 /// The most bytes of a configuration: published ones have a few thousand.
@@ -33,8 +33,8 @@ pub const FAMILIES: &[&str] = &[
 /// Gives a model from the text of its configuration.
 ///
 /// # Errors
-/// As [`Model::read`].
-pub(super) fn read(file: &str, text: &str) -> Result<Model, InputError> {
+/// As [`LanguageModel::read`].
+pub(super) fn read(file: &str, text: &str) -> Result<LanguageModel, InputError> {
     let start = Position::of_offset(text, 0);
     if text.len() > MOST_TEXT {
         let remedy = "give the `config.json` of a model";
@@ -62,7 +62,7 @@ pub(super) fn from_fields(
     map: &Map<String, Value>,
     name: &str,
     source: &str,
-) -> Result<Model, InputError> {
+) -> Result<LanguageModel, InputError> {
     let fields = Fields::new(file, text, map);
     let kind = fields.text("model_type")?.ok_or_else(|| {
         let remedy = format!("add it: one of {}", FAMILIES.join(", "));
@@ -91,7 +91,7 @@ pub(super) fn from_fields(
 }
 
 /// Bounds a model's parameters from above, in numbers that cannot overflow.
-fn parameters(model: &Model) -> u128 {
+fn parameters(model: &LanguageModel) -> u128 {
     let wide = u128::from;
     let hidden = wide(model.hidden);
     let heads =

@@ -2,9 +2,9 @@
 
 use super::fields::{Fields, MOST_HEADS, MOST_LAYERS, MOST_TOKENS, MOST_WIDTH};
 use crate::diagnostic::InputError;
-use crate::training::model::{Attention, Blocks, Family, Mlp, Model, Norm};
+use crate::training::model::{Attention, Blocks, Family, LanguageModel, Mlp, Norm};
 
-pub(super) fn read(fields: &Fields<'_>) -> Result<Model, InputError> {
+pub(super) fn read(fields: &Fields<'_>) -> Result<LanguageModel, InputError> {
     let read = [
         "d_model",
         "n_heads",
@@ -65,7 +65,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Model, InputError> {
     let is_learned = fields.flag("learned_pos_emb", true)? && !alibi && !rotary;
     let inner = hidden * fields.number("expansion_ratio", (1, 64))?.unwrap_or(4);
     let head = hidden / heads;
-    Ok(Model {
+    Ok(LanguageModel {
         name: String::new(),
         source: String::new(),
         family: Family::Mpt,
