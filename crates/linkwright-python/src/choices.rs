@@ -14,7 +14,7 @@ use linkwright::memory::{Distribution, DramTiming};
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
-use linkwright::system::{BandwidthProfile, Server, System};
+use linkwright::system::{BandwidthProfile, LinkKind, Server, System};
 use linkwright::training::{Kernels, ModelPrecision, Optimizer, Precision, Target, Way};
 
 use pyo3::prelude::*;
@@ -51,6 +51,7 @@ choices!(
     ServerChoice,
     Ties
 );
+choices!(errors::machine: LinkKind);
 choices!(errors::range: Benchmark, Distribution, DramTiming, Kernels, ModelPrecision, Optimizer, Precision, Target, Way);
 choices!(errors::collective: CrossNic, Links, Processes, WantedLinks, Protocol, ExpectedAlgorithm, ElementType, ReduceOperation);
 

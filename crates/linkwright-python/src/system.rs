@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::argument::{callback, given};
-use crate::choices::profile_of;
+use crate::choices::{Choice as _, profile_of};
 use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::{ClusterRun, Play, TraceAsked};
 use crate::errors;
@@ -70,10 +70,6 @@ impl PartialEq for System {
         };
         self.core() == other.core() && of(self) == of(other)
     }
-}
-
-fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
-    name.map(|name| LinkKind::from_name(name).map_err(errors::machine)).transpose()
 }
 
 impl System {
@@ -242,8 +238,8 @@ impl System {
         let xgmi_links = xgmi_links
             .map(|links| number::within("xgmi_links", links, u32::MAX, errors::machine))
             .transpose()?;
-        let options =
-            ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
+        let [nvlink, pcie] = [nvlink, pcie].map(|name| name.map(LinkKind::named).transpose());
+        let options = ImportOptions { name, nvlink: nvlink?, pcie: pcie?, xgmi_links };
         let format = format.map_err(errors::system)?;
         let machine = py.detach(|| system::import(file, text, format, &options));
         let machine = machine.map_err(errors::system)?;

@@ -91,6 +91,27 @@ fn a_job_on_a_gpu_that_fails_begins_anew_or_from_its_checkpoint() {
     }
 }
 
+/// Not even a checkpoint after each iteration saves the one in which the GPU is lost.
+#[test]
+fn the_last_iteration_is_lost_too() {
+    for fidelity in [Fidelity::Flow, Fidelity::Fluid] {
+        let cluster = cluster(LONE, fidelity);
+        let job = Job { checkpoint_iterations: Some(1), ..job("a", "vgg-16", 8, 4) };
+        let of = |failures| {
+            play(&cluster, &choices(fidelity, failures), std::slice::from_ref(&job)).unwrap()
+        };
+        let whole = seconds(&of(vec![]), 0);
+        let fails = failure(&cluster, "GPU3", whole * 0.9, Some(whole * 2.0));
+        let day = of(vec![fails]);
+        let endured = &day.endured[0];
+        assert_eq!(endured.restarts, 1, "{fidelity:?}");
+        assert_eq!(endured.stretches.iter().map(|it| it.iterations).sum::<u64>(), 4);
+        // It does the last one anew when the GPU is back.
+        let expected = whole * 2.25;
+        assert!((seconds(&day, 0) / expected - 1.0).abs() < 2e-2, "{fidelity:?}");
+    }
+}
+
 /// Jobs that have other GPUs go on, and a job that waits takes the place of one that lost its own.
 #[test]
 fn others_keep_their_gpus() {

@@ -102,11 +102,16 @@ impl<'a> Failing<'a> {
     ) {
         self.add(index, done, now);
         if heard == Heard::Lost {
-            let endured = &mut self.endured[index];
-            let all = endured.iterations();
-            endured.restarts += 1;
-            endured.keep(job.checkpoint_iterations.map_or(0, |every| all - all % every.max(1)));
+            self.restart((index, job));
         }
+    }
+
+    /// A job begins anew, or from its last checkpoint.
+    pub(super) fn restart(&mut self, (index, job): (usize, &Job)) {
+        let endured = &mut self.endured[index];
+        let all = endured.iterations();
+        endured.restarts += 1;
+        endured.keep(job.checkpoint_iterations.map_or(0, |every| all - all % every.max(1)));
     }
 
     /// A job that got its first GPUs at a time has come to its end.

@@ -436,7 +436,9 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, 'r, T> {
             failing.end(of, first, now);
             return self.queue.finish(job, now);
         };
-        let done = failing.left(job, of.1) - u64::from(undone);
+        // The iteration in which a job loses its GPUs does not count.
+        let in_vain = u64::from(heard == Heard::Lost);
+        let done = (failing.left(job, of.1) - u64::from(undone)).saturating_sub(in_vain);
         failing.cut(of, heard, done, now);
         match heard {
             Heard::Lost => self.queue.lose(job, now)?,
@@ -477,6 +479,17 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, 'r, T> {
             }
             if let Some(repeats) = &mut self.repeats {
                 repeats.change(*index, &self.runtime, now);
+            }
+        }
+        // Some have just come to the end of an iteration, and would go on where nothing is any more.
+        for job in std::mem::take(&mut self.replanned) {
+            let record = self.queue.record(job).expect("it has its GPUs");
+            let heard = failing.heard(job, record, (states, self.system), |_| false);
+            if heard == Some(Heard::Lost) {
+                failing.restart((job, &self.jobs[job]));
+                self.queue.lose(job, now)?;
+            } else {
+                self.replanned.push(job);
             }
         }
         self.changed = true;
