@@ -218,7 +218,7 @@ proptest! {
         prop_assert_eq!(play(&cluster, &choices(fidelity, none), &jobs).unwrap(), plain);
     }
 
-    /// Whatever fails, a job that has the system for itself takes no less time.
+    /// Whatever fails, a job that has the system for itself takes no less time on the same GPUs.
     #[test]
     fn a_lone_job_is_never_faster_with_a_part_lost(
         gpus in 1_u32..33,
@@ -241,7 +241,11 @@ proptest! {
             day => day.unwrap(),
         };
         let finish = day.records[0].finish;
-        prop_assert!(finish.0 as f64 >= whole.records[0].finish.0 as f64 * (1.0 - 1e-9));
+        // A choice of servers that is not the best may find a better place among fewer GPUs.
+        let first = cluster.system.first_gpus();
+        let is_moved = day.records[0].gpus(&first) != whole.records[0].gpus(&first);
+        let before = whole.records[0].finish.0 as f64;
+        prop_assert!(is_moved || finish.0 as f64 >= before * (1.0 - 1e-9));
         let slowdown = day.attributions.as_ref().unwrap()[0].slowdown;
         let product =
             slowdown.waiting * slowdown.placement * slowdown.neighbours * slowdown.failure;
