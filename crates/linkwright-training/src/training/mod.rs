@@ -31,6 +31,7 @@ mod generation;
 mod joins;
 mod layer;
 mod layout;
+mod layout_step;
 mod measured;
 mod memory;
 mod model;
@@ -59,7 +60,10 @@ pub use footprint::{Footprint, Holding, Keeping};
 pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
-pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, Stages};
+pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
+pub use layout_step::{
+    ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep, PipelineSend, StageWork,
+};
 pub use measured::MeasuredLayers;
 pub use memory::{
     Kernels, Lora, ModelPrecision, ModelTraining, Module, Recompute, StageMemory, Target, Tensor,

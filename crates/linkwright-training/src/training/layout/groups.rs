@@ -65,7 +65,7 @@ impl Order {
         found
     }
 
-    fn by(
+    pub(super) fn by(
         &self,
         name: &'static str,
         moves: &'static str,
@@ -88,7 +88,7 @@ impl Order {
 
     /// Ranks of a stage are counted anew for experts: parts of each first, then experts, then those
     /// that keep the same.
-    fn of_experts(&self, layout: &ModelLayout) -> Vec<LayoutGroup> {
+    pub(super) fn of_experts(&self, layout: &ModelLayout) -> Vec<LayoutGroup> {
         let (parts, experts) = (layout.expert_parts(), layout.ep);
         let stage =
             self.by("", "", layout, &[Axis::Tensor, Axis::Context, Axis::Shard, Axis::Replica]);

@@ -11,6 +11,7 @@
 mod groups;
 mod nearest;
 mod order;
+mod ranks;
 mod sound;
 mod stages;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use groups::LayoutGroup;
 pub use order::Order;
+pub use ranks::RankGroup;
 pub use sound::AskedLayout;
 pub use stages::Stages;
 

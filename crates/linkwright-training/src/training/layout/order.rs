@@ -98,4 +98,12 @@ impl Order {
         let own = self.strides(layout).into_iter().find(|(axis, ..)| *axis == Axis::Stage);
         own.map_or(0, |(_, count, stride)| rank / stride % count)
     }
+
+    /// The rank of another stage that has the same place in all other parts.
+    #[must_use]
+    pub fn at_stage(&self, layout: &ModelLayout, rank: u64, stage: u64) -> u64 {
+        let own = self.strides(layout).into_iter().find(|(axis, ..)| *axis == Axis::Stage);
+        let Some((_, count, stride)) = own else { return rank };
+        rank - rank / stride % count * stride + stage * stride
+    }
 }

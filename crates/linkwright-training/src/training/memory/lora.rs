@@ -33,7 +33,12 @@ pub struct Lora {
 
 impl Lora {
     /// Counts trained numbers of a block; tensor parallelism cuts most of them.
-    pub(super) fn parameters(&self, model: &LanguageModel, mlp: &Mlp, parts: u64) -> u64 {
+    pub(in crate::training) fn parameters(
+        &self,
+        model: &LanguageModel,
+        mlp: &Mlp,
+        parts: u64,
+    ) -> u64 {
         let mut matrices = model.attention.matrices(model.hidden);
         if self.target == Target::All {
             matrices.extend(mlp.matrices(model.hidden));

@@ -35,6 +35,7 @@ pub use kernels::Kernels;
 pub use lora::{Lora, Target};
 pub use precision::ModelPrecision;
 pub use recompute::{Module, Recompute};
+pub(in crate::training) use state::Numbers;
 pub use tensors::Tensor;
 
 /// Counts the thousandths of tensors that come and go which the allocator holds beyond them, as gaps. Calibrated by the measured steps of Llama 3.1 8B that torchtitan
@@ -136,7 +137,7 @@ fn bytes(numbers: u64, each: u64) -> Bytes {
 
 impl ModelTraining<'_> {
     /// Counts bytes of a weight, and of an activation between products.
-    fn number(&self) -> u64 {
+    pub(in crate::training) fn number(&self) -> u64 {
         self.precision.numbers().bytes()
     }
 

@@ -102,6 +102,14 @@ impl Recompute {
         }
     }
 
+    /// The place of a block in its chunk, as far as it matters: those behind the last that is computed again are alike.
+    pub(in crate::training) fn place(&self, at: u64) -> u64 {
+        match self {
+            Self::Full(Some(count)) => at.min(*count),
+            _ => 0,
+        }
+    }
+
     /// Whether a tensor is kept; `at` is the place of its block in its chunk.
     pub(super) fn keeps(&self, tensor: &Tensor, at: u64) -> bool {
         match self {

@@ -15,14 +15,14 @@ pub(super) struct State {
 
 /// Numbers that a GPU has before replicas divide them, those of experts apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Numbers {
+pub(in crate::training) struct Numbers {
     pub plain: u64,
     pub experts: u64,
 }
 
 impl ModelTraining<'_> {
     /// Gives a block's part.
-    pub(super) fn block(&self, mlp: &Mlp) -> Numbers {
+    pub(in crate::training) fn block(&self, mlp: &Mlp) -> Numbers {
         let (hidden, parts) = (self.model.hidden, self.layout.tp);
         let attention = &self.model.attention;
         let mut plain = 2 * self.model.norm.parameters(hidden) + attention.other(hidden);
@@ -64,7 +64,7 @@ impl ModelTraining<'_> {
     }
 
     /// Numbers of the embedding's matrix, which are those of the head's.
-    pub(super) fn matrix_of_ends(&self) -> u64 {
+    pub(in crate::training) fn matrix_of_ends(&self) -> u64 {
         self.model.vocabulary * self.model.hidden
     }
 

@@ -60,25 +60,25 @@ impl Writer {
 
 impl ModelTraining<'_> {
     /// Counts tokens of a micro-batch on one GPU.
-    pub(super) fn tokens(&self) -> u64 {
+    pub(in crate::training) fn tokens(&self) -> u64 {
         let tokens = self.model.tokens / self.layout.cp.max(1);
         tokens.saturating_mul(self.micro_batch)
     }
 
     /// The same of what tensor parallelism leaves whole.
-    pub(super) fn own_tokens(&self) -> u64 {
+    pub(in crate::training) fn own_tokens(&self) -> u64 {
         let parts = if self.sequence_parallel { self.layout.tp } else { 1 };
         self.tokens().div_ceil(parts)
     }
 
     /// Counts tokens that the experts of one GPU get of a micro-batch, where all get as many.
-    pub(super) fn expert_tokens(&self, experts: &Experts) -> u64 {
+    pub(in crate::training) fn expert_tokens(&self, experts: &Experts) -> u64 {
         let all = self.tokens().saturating_mul(experts.top * self.layout.expert_parts());
         all.div_ceil(self.layout.tp)
     }
 
     /// Heads of keys and values on one GPU; each GPU has one at least.
-    pub(super) fn key_value_heads(&self) -> u64 {
+    pub(in crate::training) fn key_value_heads(&self) -> u64 {
         self.model.attention.key_value_heads.div_ceil(self.layout.tp)
     }
 

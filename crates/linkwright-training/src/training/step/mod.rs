@@ -30,6 +30,7 @@ pub use alike::{Representatives, collectives_of};
 pub use parts::{LayerStep, RankStep};
 pub use pipeline::PipelineStages;
 pub use writing::FRAMEWORK_REGION;
+pub(in crate::training) use writing::Region;
 
 use super::error::TrainingError;
 use super::joins::Joins;

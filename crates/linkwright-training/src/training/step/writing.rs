@@ -16,7 +16,7 @@ const FIRST_TRANSFER: u32 = 2;
 
 /// A span of a rank's iteration, which the timeline shows.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Region {
+pub(in crate::training) enum Region {
     Framework,
     Input,
     Forward,
@@ -28,7 +28,8 @@ pub(super) enum Region {
 pub const FRAMEWORK_REGION: &str = Region::NAMES[Region::Framework as usize];
 
 impl Region {
-    const NAMES: [&'static str; 5] = ["framework", "input", "forward", "backward", "update"];
+    pub(in crate::training) const NAMES: [&'static str; 5] =
+        ["framework", "input", "forward", "backward", "update"];
 }
 
 /// How a transfer goes where two GPUs have no links of their own.

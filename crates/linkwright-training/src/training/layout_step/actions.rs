@@ -1,0 +1,236 @@
+//! What a GPU does of a block, forward and backward: pieces with their times, and what is computed again.
+
+use super::pieces::{GroupCall, Hidden, Meeting, Piece};
+use super::works::TokenWork;
+use crate::program::CollectiveKind;
+use crate::training::layout::RankGroup;
+use crate::training::memory::{Module, Recompute};
+use crate::training::roofline::Roofline;
+use crate::units::{Bytes, Picoseconds};
+
+/// Something that a GPU does behind what it did before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Compute(Picoseconds),
+    /// Nothing is computed meanwhile.
+    Call(GroupCall),
+    /// Both at once; what follows waits for both.
+    Beside(GroupCall, Picoseconds),
+}
+
+/// What a GPU does of a block or of an end of the model, of one micro-batch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Actions {
+    pub forward: Vec<Action>,
+    pub backward: Vec<Action>,
+}
+
+impl Actions {
+    /// Those of pieces; `again` says which part of a piece's forward pass the backward pass repeats, by its name, and
+    /// whether a collective is repeated.
+    pub(super) fn of(pieces: &[Piece], roofline: &Roofline, again: &Again<'_>) -> Self {
+        let mut forward = Row::default();
+        let mut backward = Row::default();
+        let timed: Vec<Timed> = pieces.iter().map(|piece| Timed::of(piece, roofline)).collect();
+        for piece in &timed {
+            piece.forward(&mut forward, 1.0);
+            let share = again.share(piece);
+            if share > 0.0 {
+                piece.forward(&mut backward, share);
+            }
+        }
+        for piece in timed.iter().rev() {
+            piece.backward(&mut backward);
+        }
+        Self { forward: forward.finish(), backward: backward.finish() }
+    }
+}
+
+/// A piece with its times.
+enum Timed {
+    Work { name: &'static str, forward: u64, backward: u64 },
+    Meeting(Meeting),
+    Ring { name: &'static str, times: [u64; 2], turns: u64, calls: [GroupCall; 2] },
+}
+
+impl Timed {
+    fn of(piece: &Piece, roofline: &Roofline) -> Self {
+        match *piece {
+            Piece::Work(work) => {
+                let [forward, backward] = times(&work, roofline);
+                Self::Work { name: work.name, forward, backward }
+            }
+            Piece::Meeting(meeting) => Self::Meeting(meeting),
+            Piece::Ring { work, turns, sizes } => {
+                // A turn moves what one step of a ring's all-gather moves.
+                let others = (turns - 1).max(1);
+                let calls = sizes.map(|size| GroupCall {
+                    group: RankGroup::Context,
+                    kind: CollectiveKind::AllGather,
+                    size: Bytes(size.0.div_ceil(others)),
+                });
+                Self::Ring { name: work.name, times: times(&work, roofline), turns, calls }
+            }
+        }
+    }
+
+    fn forward(&self, row: &mut Row, share: f64) {
+        match self {
+            Self::Work { forward, .. } => row.compute((*forward as f64 * share) as u64),
+            Self::Meeting(meeting) => row.call(meeting.forward),
+            Self::Ring { times, turns, calls, .. } => row.ring(times[0], *turns, calls[0]),
+        }
+    }
+
+    fn backward(&self, row: &mut Row) {
+        match self {
+            Self::Work { backward, .. } => row.compute(*backward),
+            Self::Meeting(meeting) => row.call(meeting.backward),
+            Self::Ring { times, turns, calls, .. } => row.ring(times[1], *turns, calls[1]),
+        }
+    }
+}
+
+/// How long a kernel takes forward and backward.
+fn times(work: &TokenWork, roofline: &Roofline) -> [u64; 2] {
+    let time = roofline.layer(&work.work, work.tokens, 0);
+    let is_product = work.work.is_matrix && work.work.weights > 0;
+    let backward = match work.is_frozen {
+        // Of the two products of a backward pass only that for the inputs is left.
+        true if is_product => time.backward.0 / 2,
+        true if work.work.is_first => 0,
+        _ => time.backward.0,
+    };
+    [time.forward.0, backward]
+}
+
+/// Actions that are being put behind one another.
+#[derive(Default)]
+struct Row {
+    actions: Vec<Action>,
+    /// A collective that the next kernel hides, and which part of the kernel does.
+    waiting: Option<(GroupCall, f64)>,
+}
+
+impl Row {
+    fn compute(&mut self, time: u64) {
+        let hides = self.waiting.take();
+        let Some((call, share)) = hides else {
+            self.actions.push(Action::Compute(Picoseconds(time)));
+            return;
+        };
+        let beside = (time as f64 * share) as u64;
+        self.actions.push(Action::Beside(call, Picoseconds(beside)));
+        self.actions.push(Action::Compute(Picoseconds(time - beside)));
+    }
+
+    fn call(&mut self, call: Option<(GroupCall, Hidden)>) {
+        let Some((call, hidden)) = call else { return };
+        self.settle();
+        match (hidden, self.actions.last_mut()) {
+            (Hidden::Behind(share), _) => self.waiting = Some((call, share)),
+            (Hidden::Before(share), Some(Action::Compute(time))) => {
+                let beside = (time.0 as f64 * share) as u64;
+                time.0 -= beside;
+                self.actions.push(Action::Beside(call, Picoseconds(beside)));
+            }
+            _ => self.actions.push(Action::Call(call)),
+        }
+    }
+
+    fn ring(&mut self, time: u64, turns: u64, call: GroupCall) {
+        self.settle();
+        let each = time / turns.max(1);
+        for _ in 1..turns {
+            self.actions.push(Action::Beside(call, Picoseconds(each)));
+        }
+        let rest = time - each * turns.saturating_sub(1);
+        self.actions.push(Action::Compute(Picoseconds(rest)));
+    }
+
+    /// What no kernel follows hides behind none.
+    fn settle(&mut self) {
+        if let Some((call, _)) = self.waiting.take() {
+            self.actions.push(Action::Call(call));
+        }
+    }
+
+    /// All of them, kernels in a row as one.
+    fn finish(mut self) -> Vec<Action> {
+        self.settle();
+        let mut joined: Vec<Action> = Vec::new();
+        for action in self.actions {
+            match (joined.last_mut(), action) {
+                (_, Action::Compute(Picoseconds(0))) => {}
+                (Some(Action::Compute(before)), Action::Compute(time)) => before.0 += time.0,
+                _ => joined.push(action),
+            }
+        }
+        joined
+    }
+}
+
+/// What of a block's forward pass its backward pass does again.
+pub(super) struct Again<'a> {
+    pub recompute: &'a Recompute,
+    /// The block's place in its chunk; none for what lies in no block.
+    pub place: Option<u64>,
+    /// The part of keys in the product of queries, keys and values, where these are apart.
+    pub keys: f64,
+    pub is_gated: bool,
+}
+
+impl Again<'_> {
+    fn share(&self, piece: &Timed) -> f64 {
+        let Some(place) = self.place else { return 0.0 };
+        let (name, call) = match piece {
+            Timed::Work { name, .. } | Timed::Ring { name, .. } => (*name, None),
+            Timed::Meeting(meeting) => (meeting.with, meeting.forward),
+        };
+        match self.recompute {
+            Recompute::None => 0.0,
+            Recompute::Full(count) => f64::from(count.is_none_or(|count| place < count)),
+            Recompute::Modules(modules) => {
+                let is_named = |it: &Module| modules.contains(it);
+                f64::from(modules_of(name).iter().flatten().any(is_named))
+            }
+            Recompute::SelectiveOperations => match call {
+                // Sums are kept, and what was gathered or sent to others is not.
+                Some((call, _)) => f64::from(
+                    call.kind != CollectiveKind::ReduceScatter
+                        && call.kind != CollectiveKind::AllReduce,
+                ),
+                None => self.by_operation(name),
+            },
+        }
+    }
+
+    /// Every second product is made again, and all that is done number by number.
+    fn by_operation(&self, name: &str) -> f64 {
+        match name {
+            "qkv" => self.keys,
+            "attention" | "gate" | "down" | "sum2" => 0.0,
+            "q-down" | "q-up" | "kv-down" | "kv-up" => 0.0,
+            "up" => f64::from(self.is_gated),
+            _ => 1.0,
+        }
+    }
+}
+
+/// The modules that a kernel, or a collective beside it, is computed again with.
+fn modules_of(name: &str) -> [Option<Module>; 2] {
+    match name {
+        "norm1" | "norm2" => [Some(Module::LayerNorm), None],
+        "attention" => [Some(Module::CoreAttention), None],
+        "q-up" | "kv-up" | "rotary" => [Some(Module::LatentUp), None],
+        "up" | "gate" | "silu" | "gelu" | "product" | "down" => [Some(Module::Mlp), None],
+        "experts-act" => [Some(Module::MoeActivation), Some(Module::Moe)],
+        "router" | "scores" | "dispatch" | "experts-up" | "experts-down" | "combine" => {
+            [Some(Module::Moe), None]
+        }
+        "shared-up" | "shared-act" | "shared-down" | "shared-sum" => {
+            [Some(Module::SharedExperts), Some(Module::Moe)]
+        }
+        _ => [None, None],
+    }
+}

@@ -1,0 +1,172 @@
+//! The programs of a step by a layout: of every rank, and of one rank for each stage.
+
+use std::collections::BTreeMap;
+
+use super::{GroupCall, LayoutStep};
+use crate::program::{Operation, Program, Rank, RankProgram, WORLD};
+use crate::training::layout::RankGroup;
+use crate::training::step::Region;
+use crate::units::{Bytes, Picoseconds};
+
+/// Activations or gradients that all ranks of a stage send to another stage at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PipelineSend {
+    /// The stage that sends.
+    pub from: u64,
+    /// The stage that receives.
+    pub to: u64,
+    /// What each rank sends.
+    pub size: Bytes,
+}
+
+/// How long exchanges take that all ranks of a stage make at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClassTimes {
+    /// Of each stage, its calls.
+    pub calls: Vec<BTreeMap<GroupCall, Picoseconds>>,
+    /// What stages send.
+    pub sends: BTreeMap<PipelineSend, Picoseconds>,
+}
+
+/// The calls of a stage's program, and how often it makes each.
+pub(super) fn calls_of(program: &RankProgram) -> BTreeMap<GroupCall, u64> {
+    let mut calls = BTreeMap::new();
+    for operation in program.operations() {
+        if let Operation::Collective { kind, communicator, size, .. } = *operation
+            && let Some(group) = group_of(communicator)
+        {
+            *calls.entry(GroupCall { group, kind, size }).or_default() += 1;
+        }
+    }
+    calls
+}
+
+fn group_of(communicator: u32) -> Option<RankGroup> {
+    RankGroup::ALL.into_iter().find(|group| LayoutStep::communicator(*group) == communicator)
+}
+
+impl LayoutStep {
+    /// The program of all ranks, in the order of the layout's.
+    ///
+    /// # Panics
+    /// For more ranks than a program has.
+    #[must_use]
+    pub fn by_rank(&self) -> Program {
+        let programs = self.programs();
+        let ranks = self.layout.gpus();
+        let mut communicators: Vec<Vec<Rank>> = vec![(0..ranks as Rank).collect()];
+        // Of each kind of group, the communicator of each rank.
+        let mut own = Vec::new();
+        for group in RankGroup::ALL {
+            let mut of_rank = vec![WORLD; ranks as usize];
+            for members in self.order.ranks_of(&self.layout, group) {
+                for rank in &members {
+                    of_rank[*rank as usize] = communicators.len() as u32;
+                }
+                communicators.push(members.into_iter().map(|rank| rank as Rank).collect());
+            }
+            own.push(of_rank);
+        }
+        let ranks = (0..ranks).map(|rank| {
+            let stage = self.order.stage(&self.layout, rank);
+            let peer = |to: Rank| self.order.at_stage(&self.layout, rank, u64::from(to)) as Rank;
+            programs[stage as usize].mapped(|operation| match operation {
+                Operation::Collective { kind, communicator, size, .. } => {
+                    let group = communicator as usize - 1;
+                    let communicator = own[group][rank as usize];
+                    let root = communicators[communicator as usize][0];
+                    Operation::Collective { kind, root, communicator, size }
+                }
+                Operation::Send { to, tag, communicator, size, route } => {
+                    Operation::Send { to: peer(to), tag, communicator, size, route }
+                }
+                Operation::Receive { from, tag, communicator, size } => {
+                    Operation::Receive { from: from.map(peer), tag, communicator, size }
+                }
+                other => other,
+            })
+        });
+        let ranks = ranks.collect();
+        self.program(communicators, ranks)
+    }
+
+    /// The program of one rank of each stage, the lowest; what it exchanges lasts as long as `times` says.
+    #[must_use]
+    pub fn by_class(&self, times: &ClassTimes) -> Program {
+        let stages = self.layout.pp as Rank;
+        let mut communicators: Vec<Vec<Rank>> = vec![(0..stages).collect()];
+        communicators.extend((0..stages).map(|stage| vec![stage]));
+        let mut pairs: BTreeMap<(Rank, Rank, u32), u32> = BTreeMap::new();
+        let programs = self.programs();
+        for (stage, program) in (0..).zip(programs) {
+            for operation in program.operations() {
+                if let Operation::Send { to, tag, .. } = *operation {
+                    pairs.entry((stage, to, tag)).or_insert_with(|| {
+                        communicators.push(vec![stage, to]);
+                        communicators.len() as u32 - 1
+                    });
+                }
+            }
+        }
+        let timed = |(from, to, tag): (Rank, Rank, u32), size: Bytes| {
+            let sent = PipelineSend { from: u64::from(from), to: u64::from(to), size };
+            let duration = times.sends.get(&sent).copied().unwrap_or_default();
+            let communicator = pairs.get(&(from, to, tag)).copied().unwrap_or(WORLD);
+            let kind = crate::program::CollectiveKind::Broadcast;
+            Operation::Timed { kind, communicator, size, duration }
+        };
+        let ranks = (0..).zip(programs).map(|(stage, program)| {
+            let calls = times.calls.get(stage as usize);
+            program.mapped(|operation| match operation {
+                Operation::Collective { kind, communicator, size, .. } => {
+                    let call = group_of(communicator).map(|group| GroupCall { group, kind, size });
+                    let known = call.and_then(|call| calls?.get(&call));
+                    let duration = known.copied().unwrap_or_default();
+                    Operation::Timed { kind, communicator: 1 + stage, size, duration }
+                }
+                Operation::Send { to, tag, size, .. } => timed((stage, to, tag), size),
+                Operation::Receive { from: Some(from), tag: Some(tag), size, .. } => {
+                    timed((from, stage, tag), size)
+                }
+                other => other,
+            })
+        });
+        let ranks = ranks.collect();
+        self.program(communicators, ranks)
+    }
+
+    fn program(&self, communicators: Vec<Vec<Rank>>, ranks: Vec<RankProgram>) -> Program {
+        let regions = Region::NAMES.map(str::to_owned).to_vec();
+        Program { name: self.name.clone(), communicators, regions, ranks }
+    }
+
+    /// What stages send to one another, of each pair once.
+    #[must_use]
+    pub fn sends(&self) -> Vec<PipelineSend> {
+        let pipe = self.pipe();
+        let mut found = std::collections::BTreeSet::new();
+        for from in 0..self.layout.pp {
+            for turn in pipe.turns(from) {
+                let to = pipe.behind(from, turn);
+                found.extend(to.map(|(to, _)| PipelineSend { from, to, size: self.handed }));
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// The ranks of every group of a kind that a stage has.
+    #[must_use]
+    pub fn groups(&self, stage: u64, group: RankGroup) -> Vec<Vec<u64>> {
+        let mut found = self.order.ranks_of(&self.layout, group);
+        found.retain(|ranks| self.order.stage(&self.layout, ranks[0]) == stage);
+        found
+    }
+
+    /// The ranks of a stage, the lowest first, and where each of them is in another stage.
+    #[must_use]
+    pub fn peers(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let own =
+            (0..self.layout.gpus()).filter(|rank| self.order.stage(&self.layout, *rank) == from);
+        own.map(|rank| (rank, self.order.at_stage(&self.layout, rank, to))).collect()
+    }
+}

@@ -1,0 +1,203 @@
+//! A step of training a language model by a layout, as a program.
+//!
+//! Kernels of a block follow from the model and from how it is divided; exchanges stand between them. A stage's turns
+//! follow from the pipeline. What replicas divide is gathered and reduced beside. All ranks of a stage do the same, so that a
+//! step is a program for each stage: [`LayoutStep::by_rank`] writes it for every rank, with its groups, and
+//! [`LayoutStep::by_class`] for one rank of each stage, in which what ranks exchange lasts as long as it takes all of them at
+//! once. Both are played by the runtime.
+//!
+//! What it leaves out: the sum of a tied embedding's gradients over the first and the last stage, norms of gradients,
+//! norms of queries and keys head by head, and heads that predict several tokens.
+
+mod actions;
+mod blocks;
+mod classes;
+mod execution;
+mod pieces;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod units;
+mod works;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+pub use classes::{ClassTimes, PipelineSend};
+pub use execution::{ContextExchange, Execution};
+pub use pieces::GroupCall;
+
+use self::turns::Pipe;
+use self::units::{Chunk, computed};
+use self::writer::Writer;
+use super::error::TrainingError;
+use super::layout::{ModelLayout, Order, RankGroup};
+use super::memory::{Kernels, ModelTraining, Numbers};
+use super::roofline::Roofline;
+use super::terms::FrameworkCosts;
+use crate::program::RankProgram;
+use crate::units::{Bytes, Picoseconds};
+
+/// Bytes of a token's number and of its label, as frameworks hand them over.
+const BYTES_OF_TOKEN: u64 = 2 * 8;
+/// Gradients that PyTorch's DDP reduces at once (`bucket_cap_mb`).
+const BUCKET_OF_PYTORCH: u64 = 25 << 20;
+/// Numbers that Megatron-LM reduces at once, at least, and the least for each replica (`DistributedDataParallelConfig`).
+const BUCKET_OF_MEGATRON: [u64; 2] = [40_000_000, 1_000_000];
+
+/// What the ranks of a stage compute, whatever they exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageWork {
+    /// One micro-batch forward through all chunks.
+    pub forward: Picoseconds,
+    /// The same backward, with what is computed again.
+    pub backward: Picoseconds,
+    /// The update of the weights.
+    pub update: Picoseconds,
+}
+
+/// A step by a layout.
+#[derive(Debug, Clone)]
+pub struct LayoutStep {
+    name: String,
+    layout: ModelLayout,
+    order: Order,
+    execution: Execution,
+    zero: u8,
+    micro_batches: u64,
+    /// Of each stage, its chunks.
+    stages: Vec<Vec<Chunk>>,
+    /// The update of each stage.
+    updates: Vec<Picoseconds>,
+    framework: Picoseconds,
+    cost_of_collective: Picoseconds,
+    /// What a rank copies from its host.
+    input: Bytes,
+    /// What a stage hands to the next.
+    handed: Bytes,
+    /// Gradients that are reduced at once.
+    bucket: Bytes,
+    /// Bytes of a weight, and of a gradient.
+    number: u64,
+    gradient: u64,
+    /// What a rank of each stage does, once it is asked for.
+    programs: OnceLock<Vec<RankProgram>>,
+}
+
+impl LayoutStep {
+    /// The step of a training, on GPUs whose kernels take what `roofline` says.
+    ///
+    /// # Errors
+    /// A layout that is not sound.
+    pub fn new(
+        training: &ModelTraining<'_>,
+        order: Order,
+        execution: Execution,
+        roofline: &Roofline,
+        costs: &FrameworkCosts,
+    ) -> Result<Self, TrainingError> {
+        let layout = training.layout;
+        let stages = units::stages(training, execution, roofline)?;
+        let micro_batches = training.asked().micro_batches(&layout);
+        let gradient = training.gradients.bytes();
+        let bucket = execution.bucket.unwrap_or_else(|| {
+            let [least, each] = BUCKET_OF_MEGATRON;
+            match training.kernels {
+                Kernels::Fused => Bytes(least.max(each.saturating_mul(layout.shards())) * gradient),
+                Kernels::Eager | Kernels::Compiled => Bytes(BUCKET_OF_PYTORCH),
+            }
+        });
+        let handed = training.own_tokens().saturating_mul(training.model.hidden);
+        let number = training.number();
+        let mut step = Self {
+            name: format!("{} by {layout}", training.model.name),
+            layout,
+            order,
+            execution,
+            zero: training.zero,
+            micro_batches,
+            stages,
+            updates: Vec::new(),
+            framework: Picoseconds(costs.iteration.0 + costs.gpu.0),
+            cost_of_collective: costs.collective,
+            input: Bytes(training.tokens() * micro_batches * BYTES_OF_TOKEN),
+            handed: Bytes(handed.saturating_mul(number)),
+            bucket,
+            number,
+            gradient,
+            programs: OnceLock::new(),
+        };
+        let state = training.optimizer.state();
+        step.updates = (0..layout.pp).map(|stage| step.update_of(stage, state, roofline)).collect();
+        Ok(step)
+    }
+
+    fn update_of(&self, stage: u64, state: u64, roofline: &Roofline) -> Picoseconds {
+        let units = self.stages[stage as usize].iter().flatten();
+        let all = units.fold(Numbers::default(), |all, unit| Numbers {
+            plain: all.plain + unit.trained.plain,
+            experts: all.experts + unit.trained.experts,
+        });
+        let whole = [all.plain, all.experts];
+        let parted = self.parted(all).into_iter().zip(whole);
+        let own = parted.map(|((_, part, _), whole)| if self.zero > 0 { part } else { whole });
+        roofline.update(own.sum(), state)
+    }
+
+    /// What of numbers each rank has where replicas divide them, and which ranks do.
+    fn parted(&self, numbers: Numbers) -> [(RankGroup, u64, u64); 2] {
+        let (plain, experts) = (self.layout.shards(), self.layout.expert_replicas());
+        [
+            (RankGroup::Shards, numbers.plain.div_ceil(plain), plain),
+            (RankGroup::ExpertShards, numbers.experts.div_ceil(experts), experts),
+        ]
+    }
+
+    fn pipe(&self) -> Pipe {
+        let ModelLayout { pp, vp, .. } = self.layout;
+        Pipe { stages: pp, chunks: vp, micro_batches: self.micro_batches }
+    }
+
+    /// The communicator of a group in a stage's program.
+    const fn communicator(group: RankGroup) -> u32 {
+        1 + group as u32
+    }
+
+    /// Its layout.
+    #[must_use]
+    pub const fn layout(&self) -> &ModelLayout {
+        &self.layout
+    }
+
+    /// What the ranks of each stage compute: no step is shorter than the computing of its busiest stage.
+    #[must_use]
+    pub fn work(&self) -> Vec<StageWork> {
+        let of_stage = |(chunks, update): (&Vec<Chunk>, &Picoseconds)| {
+            let units = || chunks.iter().flatten();
+            let forward = units().map(|unit| computed(&unit.actions.forward).0).sum();
+            let backward = units().map(|unit| computed(&unit.actions.backward).0).sum();
+            let [forward, backward] = [forward, backward].map(Picoseconds);
+            StageWork { forward, backward, update: *update }
+        };
+        self.stages.iter().zip(&self.updates).map(of_stage).collect()
+    }
+
+    /// Counts the micro-batches of a replica.
+    #[must_use]
+    pub const fn micro_batches(&self) -> u64 {
+        self.micro_batches
+    }
+
+    /// What a rank of each stage does, with stages in the places of ranks and kinds of groups in those of communicators.
+    fn programs(&self) -> &[RankProgram] {
+        let write = || (0..self.layout.pp).map(|stage| Writer::write(self, stage)).collect();
+        self.programs.get_or_init(write)
+    }
+
+    /// The calls of collectives that a rank of each stage makes, and how often.
+    #[must_use]
+    pub fn calls(&self) -> Vec<BTreeMap<GroupCall, u64>> {
+        self.programs().iter().map(classes::calls_of).collect()
+    }
+}
