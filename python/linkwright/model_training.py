@@ -16,17 +16,13 @@ from linkwright.errors import (
     printable,
 )
 from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
-from linkwright.recipes import Recipe, is_public_model
+from linkwright.recipes import is_public_model
 from linkwright.runs.models.run import ModelRun
-from linkwright.runs.training.play import play_step
-from linkwright.runs.training.run import TrainingRun
-from linkwright.summaries.energy import energy_of
+from linkwright.runs.models.step import ModelStep, play_layout
 from linkwright.systems import load_system, network_of, server_of
 
 __all__ = ["is_model", "load_model", "train_model"]
 
-# How data moves in a step that divides a model in one way only.
-WAYS = {"dp": "nccl", "fsdp": "fsdp", "tp": "tensor", "pp": "pipeline"}
 # Micro-batches for each stage of a pipeline where nobody says how many.
 FOR_EACH_STAGE = 4
 
@@ -78,6 +74,9 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     recompute=text,
     kernels=text,
     sequence_parallel=truth,
+    context=text,
+    async_tensor=truth,
+    prefetch=whole,
     lora=whole,
     lora_target=text,
     gpu_memory=bytes_of,
@@ -101,6 +100,9 @@ def train_model(
     recompute: str = "none",
     kernels: str | None = None,
     sequence_parallel: bool = False,
+    context: str = "ring",
+    async_tensor: bool = False,
+    prefetch: int = 1,
     lora: int | None = None,
     lora_target: str = "attention",
     gpu_memory: int | str | None = None,
@@ -145,6 +147,13 @@ def train_model(
         kernels: `fused`, `eager` or `compiled`, as for `ModelTraining`.
 
         sequence_parallel: Whether what tensor parallelism leaves whole is divided by tokens.
+
+        context: How parts of sequences meet: `ring`, `all-gather` or `all-to-all`.
+
+        async_tensor: Whether collectives of tensor parallelism are cut into parts that hide behind
+            the products beside them.
+
+        prefetch: Blocks whose divided weights are gathered ahead.
 
         lora: Numbers between the small matrices that are trained in the place of all weights.
 
@@ -212,6 +221,9 @@ def train_model(
         "recompute": training.recompute,
         "kernels": training.kernels,
         "sequence_parallel": sequence_parallel,
+        "context": context,
+        "async_tensor": async_tensor,
+        "prefetch": prefetch,
         "lora": lora,
         "lora_target": lora_target if lora is not None else None,
         "linkwright": __version__,
@@ -223,7 +235,8 @@ def train_model(
         "gpus": list(chosen),
         **facts,
     }
-    timed, untimed = _timed(training, system, chosen, facts, manifest)
+    settings = {"context": context, "async_tensor": async_tensor, "prefetch": prefetch}
+    timed, untimed = _timed(training, system, chosen, precision, settings)
     return ModelRun(
         training, system, chosen, groups, memory, capacity, timed, untimed, facts, manifest
     )
@@ -263,36 +276,13 @@ def _timed(
     training: ModelTraining,
     system: System,
     gpus: Sequence[int],
-    facts: Mapping[str, object],
-    manifest: Mapping[str, object],
-) -> tuple[TrainingRun | None, str]:
-    """The step, where today's steps have such a layout, or else why there is none."""
-    single = training.single
-    if single is None:
-        return None, "the layout divides the model in more than one way"
-    part, _ = single
-    if facts["lora"] is not None:
-        return None, "steps with LoRA are not played"
-    if training.zero not in ((3,) if part == "fsdp" else (0,)):
-        return None, f"steps by {part} with zero {training.zero} are not played"
-    if facts["precision"] not in choice_names()["precision"]:
-        return None, f"steps in {facts['precision']} are not played"
+    precision: str,
+    settings: Mapping[str, Any],
+) -> tuple[ModelStep | None, str]:
+    """The step, where it can be timed, or else why there is none."""
+    if precision not in choice_names()["precision"]:
+        return None, f"steps in {precision} are not played"
     try:
-        network = training.model.network()
-        recipe = Recipe(
-            network,
-            training.batch,
-            str(facts["precision"]),
-            str(facts["gradients"]),
-            str(facts["optimizer"]),
-            micro_batches=training.micro_batches if part == "pp" else None,
-            recompute=training.recompute,
-            accumulated=1 if part == "pp" else training.micro_batches,
-            check_memory=False,
-        )
-        played = play_step(recipe, system, gpus, WAYS[part])
+        return play_layout(training, system, gpus, settings), ""
     except (SimulationError, MachineError) as error:
         return None, error.problem
-    energy = energy_of(system, [(list(gpus), 0.0, played.time)], None)
-    run = TrainingRun(recipe, system, list(gpus), [played], (), manifest, None, [energy])
-    return run, ""

@@ -16,6 +16,7 @@ __all__ = [
     "BandwidthProfileName",
     "BenchmarkName",
     "CollectiveName",
+    "ContextExchangeName",
     "DisciplineName",
     "DistributionName",
     "DramName",
@@ -113,6 +114,7 @@ CollectiveName: TypeAlias = Literal[
     "barrier",
     "scan",
 ]
+ContextExchangeName: TypeAlias = Literal["ring", "all-gather", "all-to-all"]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
 DistributionName: TypeAlias = Literal["unified", "discrete", "first"]
 DramName: TypeAlias = Literal["ideal", "hbm2"]

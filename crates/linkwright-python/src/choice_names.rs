@@ -18,7 +18,9 @@ use linkwright::simulation::cluster::{Fidelity, MappingRule};
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
-use linkwright::training::{Kernels, ModelPrecision, Optimizer, Precision, Target, Way};
+use linkwright::training::{
+    ContextExchange, Kernels, ModelPrecision, Optimizer, Precision, Target, Way,
+};
 use pyo3::prelude::*;
 
 use crate::allocator::{policy_names, tie_names};
@@ -49,6 +51,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("bandwidth_profile", BandwidthProfile::names()),
         ("benchmark", Benchmark::names()),
         ("collective", collective_names()),
+        ("context_exchange", ContextExchange::names()),
         ("discipline", QueueDiscipline::names()),
         ("distribution", Distribution::names()),
         ("dram", DramTiming::names()),

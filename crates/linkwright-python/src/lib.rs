@@ -27,6 +27,7 @@ mod gpu_place;
 mod gpu_run;
 mod gpu_workload;
 mod job;
+mod layout_step;
 mod mapping;
 mod model;
 mod model_training;
@@ -110,6 +111,8 @@ mod _core {
     use crate::job::{
         Job, generate_jobs, profile_sensitivity, read_jobs, workload_names, workloads, write_jobs,
     };
+    #[pymodule_export]
+    use crate::layout_step::LayoutStep;
     #[pymodule_export]
     use crate::mapping::read_mapping;
     #[pymodule_export]

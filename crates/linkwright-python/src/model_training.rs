@@ -43,7 +43,13 @@ pub struct ModelTraining {
 }
 
 impl ModelTraining {
-    fn of(&self) -> Core<'_> {
+    /// Which ranks are neighbours.
+    pub const fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The training itself.
+    pub fn core(&self) -> Core<'_> {
         Core {
             model: &self.model.0,
             layout: self.layout,
@@ -159,7 +165,7 @@ impl ModelTraining {
             sequence_parallel,
             lora,
         };
-        let core = made.of();
+        let core = made.core();
         core.asked().check(&core.layout).map_err(errors::training)?;
         drop(core);
         Ok(made)
@@ -209,7 +215,7 @@ impl ModelTraining {
     /// Micro-batches that a replica computes in a step.
     #[getter]
     fn micro_batches(&self) -> u64 {
-        self.of().asked().micro_batches(&self.layout)
+        self.core().asked().micro_batches(&self.layout)
     }
 
     /// Says what replicas divide, from 0 to 3.
@@ -288,7 +294,7 @@ impl ModelTraining {
     ///     OutOfMemoryError: If it does not fit, with its largest part and changes that do.
     #[pyo3(signature = (capacity: "int | None" = None))]
     fn memory(&self, #[pyo3(from_py_with = given)] capacity: Option<i128>) -> PyResult<Table> {
-        let core = self.of();
+        let core = self.core();
         let memory = match capacity {
             None => core.memory().map_err(errors::training)?,
             Some(capacity) => {
@@ -319,7 +325,7 @@ impl ModelTraining {
     /// Columns: blocks (how many are alike), kind (`dense` or `experts`), tensor, bytes, kept (else it is computed
     /// again).
     fn tensors(&self) -> PyResult<Table> {
-        let core = self.of();
+        let core = self.core();
         let each = self.model.0.blocks.iter().flat_map(|blocks| {
             let tensors = core.tensors(&blocks.mlp).into_iter();
             tensors.map(move |tensor| (blocks, tensor))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright import Model, ModelTraining, System
 from linkwright.runs.models import sheets
+from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.systems import system_words
 from linkwright.texts import counted, data, duration
@@ -15,11 +16,17 @@ from linkwright.texts import counted, data, duration
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linkwright.runs.models.step import ModelStep
     from linkwright.runs.timeline import Timeline
-    from linkwright.runs.training.run import TrainingRun
 
 __all__ = ["ModelRun"]
 
+OF_STEPS = (
+    "One rank of each stage is played; what ranks exchange lasts as long as NCCL takes all groups "
+    "at once, on links that carry nothing else.",
+    "The sum of a tied embedding's gradients over the first and the last stage, norms of gradients "
+    "and of single heads, and kernels that are slower while data moves beside them.",
+)
 LEFT_OUT = (
     "Experts all get as many tokens, and no activations are moved to the host.",
     "Memory of numbers of eight bits, and of heads that predict several tokens at once.",
@@ -59,7 +66,7 @@ class ModelRun(Run):
     groups: Sequence[Mapping[str, Any]]
     memory: Sequence[Mapping[str, Any]]
     capacity: int | None
-    timed: TrainingRun | None
+    timed: ModelStep | None
     untimed: str
     facts: Mapping[str, object]
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -83,7 +90,7 @@ class ModelRun(Run):
     @property
     def time(self) -> float | None:
         """Seconds of a step; None where it is not predicted yet."""
-        return None if self.timed is None else self.timed.best.time
+        return None if self.timed is None else self.timed.time
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -128,13 +135,8 @@ class ModelRun(Run):
             f"{training.recompute}, {training.kernels} kernels.",
         ]
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """Says what the step's network leaves open."""
-        return [] if self.timed is None else self.timed.notes
-
     def tables(self) -> Mapping[str, pa.Table]:
-        """Groups, memory, blocks, and the step's tables where it is timed."""
+        """Groups, memory, tensors, and what the step's time goes into where it is timed."""
         import pyarrow as pa
 
         tensors = list(self.training.tensors())
@@ -143,10 +145,11 @@ class ModelRun(Run):
             "model_memory": self.memory,
             "tensors": tensors,
         }
-        timed = {} if self.timed is None else dict(self.timed.tables())
-        timed.pop("memory", None)
-        own = {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
-        return {**own, **timed}
+        if self.timed is not None:
+            tables["parts"] = self.timed.parts
+            tables["stages"] = list(self.timed.step.work())
+            tables["exchanges"] = list(self.timed.step.exchanges())
+        return {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
 
     def summary(self) -> dict[str, object]:
         """Says what `summary.json` holds and `--json` prints."""
@@ -163,6 +166,8 @@ class ModelRun(Run):
             "time": self.time,
             "tokens_per_second_per_gpu": self.tokens_per_second,
             "untimed": self.untimed or None,
+            "parts": [] if self.timed is None else list(self.timed.parts),
+            "gpu_energy": None if self.timed is None else self.timed.energy.whole,
             "groups": list(self.groups),
             "capacity": self.capacity,
             "memory": list(self.memory),
@@ -170,25 +175,22 @@ class ModelRun(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """Groups, memory, and the step where it is timed."""
-        from linkwright.runs.training import sheets as of_steps
-
-        timed = []
-        if self.timed is not None:
-            timed = [of_steps.steps(self.timed), *of_steps.energies(self.timed)]
-        return [*sheets.groups(self), sheets.memory(self, self.headline), *timed]
+        return [*sheets.groups(self), sheets.memory(self, self.headline), *sheets.step(self)]
 
     def sections(self) -> Sequence[Section]:
         """Gives groups, memory, the step, and all that is left out."""
-        timed = [] if self.timed is None else list(self.timed.sections())
-        kept = [it for it in timed if it.title not in ("Memory", "Scaling")]
         return [
             Section("Groups", sheets=sheets.groups(self)),
             Section("Memory of a GPU", sheets=[sheets.memory(self)]),
             Section("Tensors of a block", sheets=[sheets.tensors(self)]),
-            *kept,
+            Section("What a step's time goes into", sheets=sheets.step(self)),
+            Section("Exchanges", sheets=sheets.exchanges(self)),
+            Section("What a step leaves out", points=OF_STEPS),
             Section("What memory leaves out", points=LEFT_OUT),
         ]
 
     def timeline(self) -> Timeline | None:
         """The step, where it is timed."""
-        return None if self.timed is None else self.timed.timeline()
+        if self.timed is None:
+            return None
+        return rank_timeline(self.title, self.system.name, self.timed.run)

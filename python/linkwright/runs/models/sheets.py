@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.run import Sheet
-from linkwright.texts import data, ranges
+from linkwright.texts import data, duration, percent, ranges
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
 
-__all__ = ["groups", "memory", "tensors"]
+__all__ = ["exchanges", "groups", "memory", "step", "tensors"]
 
 # Says what a GPU's memory is for, by the heads of columns, in the order in which it is summed.
 PARTS = {
@@ -33,6 +33,11 @@ NOTE = (
     "loss needs passing memory. Buffers are those of collectives, with gathered weights. Total is "
     "what tensors take (PyTorch's max_memory_allocated), reserved what the "
     "allocator holds, gaps and all (max_memory_reserved)."
+)
+
+STEP_NOTE = (
+    "Of the stage that computes longest. An exchange's part is what the step would save if it took "
+    "no time, one after another in this order: what computing hides is in none."
 )
 
 
@@ -81,6 +86,38 @@ def tensors(run: ModelRun) -> Sheet:
     ]
     note = "On one GPU, of one micro-batch."
     return Sheet(heads, rows, heads[:3], note=note)
+
+
+def step(run: ModelRun) -> list[Sheet]:
+    """What a step's time goes into; nothing where it is not timed."""
+    timed = run.timed
+    if timed is None:
+        return []
+    rows = [
+        [row["part"], duration(row["time"]), percent(row["time"] / timed.time)]
+        for row in timed.parts
+    ]
+    heads = ["a step's time", "takes", "share"]
+    return [Sheet(heads, rows, heads[:1], note=STEP_NOTE)]
+
+
+def exchanges(run: ModelRun) -> list[Sheet]:
+    """Gives a line for each kind of exchange of a stage; nothing where none is timed."""
+    if run.timed is None:
+        return []
+    heads = ["exchange", "stage", "collective", "a rank gives", "calls", "one takes"]
+    rows = [
+        [
+            row["group"],
+            str(row["stage"]),
+            row["collective"],
+            data(row["size"]),
+            f"{row['calls']:,}",
+            duration(row["time"]),
+        ]
+        for row in run.timed.step.exchanges()
+    ]
+    return [Sheet(heads, rows, [*heads[:1], heads[2]])] if rows else []
 
 
 def _some(ranks: list[int]) -> str:

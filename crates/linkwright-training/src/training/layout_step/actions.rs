@@ -23,6 +23,8 @@ pub(super) enum Action {
 pub(super) struct Actions {
     pub forward: Vec<Action>,
     pub backward: Vec<Action>,
+    /// What of the backward pass computes again what was not kept.
+    pub again: Picoseconds,
 }
 
 impl Actions {
@@ -39,11 +41,21 @@ impl Actions {
                 piece.forward(&mut backward, share);
             }
         }
+        let again = computed(&backward.actions);
         for piece in timed.iter().rev() {
             piece.backward(&mut backward);
         }
-        Self { forward: forward.finish(), backward: backward.finish() }
+        Self { forward: forward.finish(), backward: backward.finish(), again }
     }
+}
+
+/// All that actions compute.
+pub(super) fn computed(actions: &[Action]) -> Picoseconds {
+    let time = |action: &Action| match action {
+        Action::Compute(time) | Action::Beside(_, time) => time.0,
+        Action::Call(_) => 0,
+    };
+    Picoseconds(actions.iter().map(time).sum())
 }
 
 /// A piece with its times.

@@ -1,9 +1,9 @@
 //! The programs of a step by a layout: of every rank, and of one rank for each stage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{GroupCall, LayoutStep};
-use crate::program::{Operation, Program, Rank, RankProgram, WORLD};
+use crate::program::{CollectiveKind, Operation, Program, Rank, RankProgram, WORLD};
 use crate::training::layout::RankGroup;
 use crate::training::step::Region;
 use crate::units::{Bytes, Picoseconds};
@@ -112,7 +112,7 @@ impl LayoutStep {
             let sent = PipelineSend { from: u64::from(from), to: u64::from(to), size };
             let duration = times.sends.get(&sent).copied().unwrap_or_default();
             let communicator = pairs.get(&(from, to, tag)).copied().unwrap_or(WORLD);
-            let kind = crate::program::CollectiveKind::Broadcast;
+            let kind = CollectiveKind::Broadcast;
             Operation::Timed { kind, communicator, size, duration }
         };
         let ranks = (0..).zip(programs).map(|(stage, program)| {
@@ -144,7 +144,7 @@ impl LayoutStep {
     #[must_use]
     pub fn sends(&self) -> Vec<PipelineSend> {
         let pipe = self.pipe();
-        let mut found = std::collections::BTreeSet::new();
+        let mut found = BTreeSet::new();
         for from in 0..self.layout.pp {
             for turn in pipe.turns(from) {
                 let to = pipe.behind(from, turn);
@@ -168,5 +168,37 @@ impl LayoutStep {
         let own =
             (0..self.layout.gpus()).filter(|rank| self.order.stage(&self.layout, *rank) == from);
         own.map(|rank| (rank, self.order.at_stage(&self.layout, rank, to))).collect()
+    }
+
+    /// Asks how long everything takes that ranks exchange: `time` says it of collectives of some sizes that all of the
+    /// given groups of ranks run at once. What two stages send is asked as an all-to-all of pairs.
+    ///
+    /// # Errors
+    /// Those of `time`.
+    pub fn class_times<E>(
+        &self,
+        mut time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
+    ) -> Result<ClassTimes, E> {
+        let mut times = ClassTimes::default();
+        for (stage, calls) in (0..).zip(self.calls()) {
+            let mut of_kind: BTreeMap<(RankGroup, CollectiveKind), Vec<Bytes>> = BTreeMap::new();
+            for call in calls.into_keys() {
+                of_kind.entry((call.group, call.kind)).or_default().push(call.size);
+            }
+            let mut known = BTreeMap::new();
+            for ((group, kind), sizes) in of_kind {
+                let taken = time(&self.groups(stage, group), kind, &sizes)?;
+                let calls = sizes.into_iter().map(|size| GroupCall { group, kind, size });
+                known.extend(calls.zip(taken));
+            }
+            times.calls.push(known);
+        }
+        for send in self.sends() {
+            let pairs = self.peers(send.from, send.to);
+            let pairs: Vec<Vec<u64>> = pairs.into_iter().map(|(from, to)| vec![from, to]).collect();
+            let taken = time(&pairs, CollectiveKind::AllToAll, &[send.size])?;
+            times.sends.insert(send, taken[0]);
+        }
+        Ok(times)
     }
 }

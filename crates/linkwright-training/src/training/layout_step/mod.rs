@@ -28,8 +28,9 @@ pub use classes::{ClassTimes, PipelineSend};
 pub use execution::{ContextExchange, Execution};
 pub use pieces::GroupCall;
 
+use self::actions::computed;
 use self::turns::Pipe;
-use self::units::{Chunk, computed};
+use self::units::Chunk;
 use self::writer::Writer;
 use super::error::TrainingError;
 use super::layout::{ModelLayout, Order, RankGroup};
@@ -53,6 +54,8 @@ pub struct StageWork {
     pub forward: Picoseconds,
     /// The same backward, with what is computed again.
     pub backward: Picoseconds,
+    /// What of that is computed again.
+    pub again: Picoseconds,
     /// The update of the weights.
     pub update: Picoseconds,
 }
@@ -177,10 +180,27 @@ impl LayoutStep {
             let units = || chunks.iter().flatten();
             let forward = units().map(|unit| computed(&unit.actions.forward).0).sum();
             let backward = units().map(|unit| computed(&unit.actions.backward).0).sum();
-            let [forward, backward] = [forward, backward].map(Picoseconds);
-            StageWork { forward, backward, update: *update }
+            let again = units().map(|unit| unit.actions.again.0).sum();
+            let [forward, backward, again] = [forward, backward, again].map(Picoseconds);
+            StageWork { forward, backward, again, update: *update }
         };
         self.stages.iter().zip(&self.updates).map(of_stage).collect()
+    }
+
+    /// The longest that a stage computes, and which: no step is shorter.
+    #[must_use]
+    pub fn busiest(&self) -> (u64, Picoseconds) {
+        let all = (0..).zip(self.work()).map(|(stage, work)| {
+            let passes = (work.forward.0 + work.backward.0).saturating_mul(self.micro_batches);
+            (stage, Picoseconds(passes.saturating_add(work.update.0)))
+        });
+        all.max_by_key(|(stage, time)| (*time, std::cmp::Reverse(*stage))).unwrap_or_default()
+    }
+
+    /// What every step begins with: the framework's work on the host.
+    #[must_use]
+    pub const fn framework(&self) -> Picoseconds {
+        self.framework
     }
 
     /// Counts the micro-batches of a replica.

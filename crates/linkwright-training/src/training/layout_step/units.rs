@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::actions::{Action, Actions, Again};
+use super::actions::{Actions, Again};
 use super::blocks::Pieces;
 use super::{Execution, ModelTraining};
 use crate::training::error::TrainingError;
 use crate::training::memory::Numbers;
 use crate::training::model::Mlp;
 use crate::training::roofline::Roofline;
-use crate::units::Picoseconds;
 
 /// A block, the embedding or the head on one GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -121,13 +120,4 @@ fn head(training: &ModelTraining<'_>, execution: Execution, roofline: &Roofline)
     let matrix = if has_own { training.matrix_of_ends() } else { 0 };
     let numbers = matrix.div_ceil(training.layout.tp) + model.norm.parameters(model.hidden);
     end(training, Actions::of(&pieces, roofline, &kept(training)), numbers)
-}
-
-/// All that actions compute.
-pub(super) fn computed(actions: &[Action]) -> Picoseconds {
-    let time = |action: &Action| match action {
-        Action::Compute(time) | Action::Beside(_, time) => time.0,
-        Action::Call(_) => 0,
-    };
-    Picoseconds(actions.iter().map(time).sum())
 }

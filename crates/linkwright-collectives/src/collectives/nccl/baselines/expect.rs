@@ -6,6 +6,7 @@
 //!
 //! What it leaves out: as [`super::choice`] and the clock.
 
+pub mod at_once;
 pub mod doubts;
 
 use thiserror::Error;

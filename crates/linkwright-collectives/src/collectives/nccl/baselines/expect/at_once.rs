@@ -1,0 +1,117 @@
+//! How long a collective takes several groups of GPUs that run it at once.
+//!
+//! A group's time is that on idle links. Where groups load the same links with more than these carry in that time, it lasts as
+//! many times as long. Counted are the groups that have GPUs in the first one's first server: they share its switches and
+//! interfaces. What it leaves out: groups of other servers that load the same links between switches.
+
+use std::collections::BTreeMap;
+
+use super::{ExpectError, Settings, expected_timings};
+use crate::collectives::schedule::collective::Collective;
+use crate::collectives::schedule::time::Timing;
+use crate::program::CollectiveKind;
+use crate::system::System;
+use crate::units::{Bytes, Picoseconds};
+
+/// The part of a link's peak that the data of collectives reaches, where links are full: 0.92 of `InfiniBand` and
+/// 0.9 of `NVLink` are measured (`validation/accuracy`).
+const REACHED: f64 = 0.9;
+
+/// A group as far as its time depends on it: of each GPU which of its servers it is in, and its place there.
+type Shape = Vec<(usize, u32, usize)>;
+
+/// Times of groups of a system, each shape of groups once.
+pub struct GroupTimes<'a> {
+    system: &'a System,
+    settings: Settings,
+    known: BTreeMap<(Vec<Shape>, CollectiveKind, Bytes), Picoseconds>,
+}
+
+impl<'a> GroupTimes<'a> {
+    /// None is known yet.
+    #[must_use]
+    pub fn new(system: &'a System, settings: Settings) -> Self {
+        Self { system, settings, known: BTreeMap::new() }
+    }
+
+    /// How long a collective of each size takes where all of these groups run it at once. Sizes count as those of a program's
+    /// operations; groups hold GPUs by their ids.
+    ///
+    /// # Errors
+    /// GPUs that no links join.
+    pub fn times(
+        &mut self,
+        groups: &[Vec<usize>],
+        kind: CollectiveKind,
+        sizes: &[Bytes],
+    ) -> Result<Vec<Picoseconds>, ExpectError> {
+        let Some(first) = groups.first().filter(|group| group.len() > 1) else {
+            return Ok(vec![Picoseconds(0); sizes.len()]);
+        };
+        let server = self.server(first[0]);
+        let is_near = |group: &&Vec<usize>| group.iter().any(|gpu| self.server(*gpu) == server);
+        let near: Vec<&Vec<usize>> = groups.iter().filter(is_near).collect();
+        let shapes = self.shapes(&near);
+        let key = |size| (shapes.clone(), kind, size);
+        let mut missing: Vec<Bytes> =
+            sizes.iter().copied().filter(|size| !self.known.contains_key(&key(*size))).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        if !missing.is_empty() {
+            for (size, time) in missing.iter().zip(self.together(&near, kind, &missing)?) {
+                self.known.insert(key(*size), time);
+            }
+        }
+        Ok(sizes.iter().map(|size| self.known[&key(*size)]).collect())
+    }
+
+    fn server(&self, gpu: usize) -> u32 {
+        self.system.gpu(gpu as u32).server
+    }
+
+    /// Servers count in the order in which the groups name them.
+    fn shapes(&self, groups: &[&Vec<usize>]) -> Vec<Shape> {
+        let mut servers: Vec<u32> = Vec::new();
+        let mut place = |gpu: &usize| {
+            let own = self.system.gpu(*gpu as u32);
+            let known = servers.iter().position(|server| *server == own.server);
+            let at = known.unwrap_or_else(|| {
+                servers.push(own.server);
+                servers.len() - 1
+            });
+            (at, own.index, self.system.kind_index_of(own.server))
+        };
+        groups.iter().map(|group| group.iter().map(&mut place).collect()).collect()
+    }
+
+    fn together(
+        &self,
+        groups: &[&Vec<usize>],
+        kind: CollectiveKind,
+        sizes: &[Bytes],
+    ) -> Result<Vec<Picoseconds>, ExpectError> {
+        let mut all: Vec<Vec<Timing>> = Vec::with_capacity(groups.len());
+        for group in groups {
+            let collective = Collective::of_program(kind, 0);
+            // The whole buffer, as nccl-tests counts it.
+            let parts = match kind {
+                CollectiveKind::AllGather | CollectiveKind::AllToAll => group.len() as u64,
+                _ => 1,
+            };
+            let whole: Vec<Bytes> =
+                sizes.iter().map(|size| Bytes(size.0.saturating_mul(parts))).collect();
+            all.push(expected_timings(self.system, group, collective, &whole, &self.settings)?);
+        }
+        let time = |at: usize| {
+            let slowest = all.iter().map(|rows| rows[at].time.0).max().unwrap_or(0);
+            let mut used: BTreeMap<u32, f64> = BTreeMap::new();
+            for load in all.iter().flat_map(|rows| &rows[at].links) {
+                *used.entry(load.channel).or_default() += load.utilisation;
+            }
+            let most = used.into_values().fold(0.0, f64::max);
+            let alone = all[0][at].links.iter().map(|load| load.utilisation).fold(0.0, f64::max);
+            Picoseconds((slowest as f64 * (most / alone.max(REACHED)).max(1.0)) as u64)
+        };
+        Ok((0..sizes.len()).map(time).collect())
+    }
+}

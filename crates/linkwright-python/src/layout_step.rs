@@ -1,0 +1,239 @@
+//! Gives Python `linkwright.LayoutStep`: a step of a language model's training by a layout, as a program.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use linkwright::collectives::baselines::{GroupTimes, Settings};
+use linkwright::table::Table as Columns;
+use linkwright::training::{
+    ClassTimes, ContextExchange, Execution, GpuRates, GroupCall, LayoutStep as Core, Roofline,
+    Terms, model_of,
+};
+use linkwright::units::{Bytes, Picoseconds};
+use pyo3::prelude::*;
+
+use crate::argument::given;
+use crate::choices::Choice;
+use crate::errors;
+use crate::model_training::ModelTraining;
+use crate::number::whole;
+use crate::plan::gpu_ids;
+use crate::program::Program;
+use crate::system::System;
+use crate::table::Table;
+use crate::worker::interruptible;
+
+/// The most blocks whose weights may be gathered ahead.
+const MOST_AHEAD: usize = 1 << 20;
+/// What of a step may be taken as free, as [`LayoutStep::free_program`] names it.
+const SENDS: &str = "pp";
+
+/// A step of a language model's training by a layout: what a rank of each stage computes and exchanges.
+#[pyclass(frozen, module = "linkwright")]
+pub struct LayoutStep {
+    step: Core,
+    times: ClassTimes,
+    gpus: Vec<u32>,
+}
+
+#[pymethods]
+impl LayoutStep {
+    /// A step; its exchanges are timed as NCCL makes them on idle links, all groups at once.
+    ///
+    /// Args:
+    ///     training: The model, its layout and how it is trained.
+    ///
+    ///     system: On what.
+    ///
+    ///     gpus: Ids in the system, in the order of the ranks.
+    ///
+    ///     context: How parts of sequences meet: `ring`, `all-gather` or `all-to-all`.
+    ///
+    ///     async_tensor: Whether collectives of tensor parallelism are cut into parts that hide behind products.
+    ///
+    ///     prefetch: Blocks whose divided weights are gathered ahead.
+    ///
+    ///     bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
+    ///
+    /// Raises:
+    ///     MachineError: If a GPU's model is not known well enough.
+    ///     CollectiveError: If no links join the GPUs of a group.
+    ///     SimulationError: If GPUs do not calculate with such numbers, or a choice is unknown.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[new]
+    #[pyo3(signature = (
+        training: "ModelTraining", system: "System", gpus: "Sequence[int]", *,
+        context: "ContextExchangeName" = "ring", async_tensor: "bool" = false, prefetch: "int" = 1,
+        bucket: "int | None" = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = given)] training: &ModelTraining,
+        #[pyo3(from_py_with = given)] system: &System,
+        #[pyo3(from_py_with = given)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = given)] context: &str,
+        #[pyo3(from_py_with = given)] async_tensor: bool,
+        #[pyo3(from_py_with = given)] prefetch: i128,
+        #[pyo3(from_py_with = given)] bucket: Option<i128>,
+    ) -> PyResult<Self> {
+        let bucket = bucket.map(|it| whole("bytes of a bucket", it, u64::MAX)).transpose()?;
+        let execution = Execution {
+            context: ContextExchange::named(context)?,
+            async_tensor,
+            prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
+            bucket: bucket.map(Bytes),
+        };
+        let ids = gpu_ids(&gpus, system)?;
+        let of = Arc::clone(system.core());
+        let step = slowest(training, &of, &ids, execution)?;
+        let timed = step.clone();
+        let gpus = ids.iter().map(|gpu| *gpu as u32).collect();
+        let times = interruptible(py, move || {
+            let mut known = GroupTimes::new(&of, Settings::default());
+            timed.class_times(|groups, kind, sizes| {
+                let of_group =
+                    |ranks: &Vec<u64>| ranks.iter().map(|it| ids[*it as usize]).collect();
+                let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
+                known.times(&groups, kind, sizes)
+            })
+        })?;
+        let times = times.map_err(errors::collective)?;
+        Ok(Self { step, times, gpus })
+    }
+
+    /// What a rank of each stage does, as a program whose ranks are the stages; exchanges last as long as they take
+    /// all groups at once.
+    ///
+    /// Args:
+    ///     free: Exchanges that take no time: parts of the layout (`tp`, `cp`, `shards`, `dp`, `ep`, `etp`, `edp`), and
+    ///         `pp` for what stages send.
+    #[pyo3(signature = (free: "Sequence[str]" = Vec::new()))]
+    fn program(&self, #[pyo3(from_py_with = given)] free: Vec<String>) -> Program {
+        let is_free = |name: &str| free.iter().any(|it| it == name);
+        let mut times = self.times.clone();
+        for calls in &mut times.calls {
+            calls.retain(|call, _| !is_free(call.group.name()));
+        }
+        if is_free(SENDS) {
+            times.sends.clear();
+        }
+        Program(Arc::new(self.step.by_class(&times)))
+    }
+
+    /// The GPU that stands for each stage, and for how many.
+    #[getter]
+    fn representatives(&self) -> Vec<(u32, u32)> {
+        let layout = self.step.layout();
+        let count = layout.of_stage() as u32;
+        let first = |stage| self.step.peers(0, stage)[0].1;
+        (0..layout.pp).map(|stage| (self.gpus[first(stage) as usize], count)).collect()
+    }
+
+    /// Seconds that no step is shorter than: what the busiest stage computes.
+    #[getter]
+    fn bound(&self) -> f64 {
+        self.step.busiest().1.as_seconds()
+    }
+
+    /// Seconds of the framework's work on the host before the step.
+    #[getter]
+    fn framework(&self) -> f64 {
+        self.step.framework().as_seconds()
+    }
+
+    /// Micro-batches that each replica computes one by one.
+    #[getter]
+    fn micro_batches(&self) -> u64 {
+        self.step.micro_batches()
+    }
+
+    /// One row for each stage.
+    ///
+    /// Columns: stage, forward and backward (s of one micro-batch through all of its chunks), again (s of the latter that
+    /// compute again what was not kept), update (s).
+    fn work(&self) -> PyResult<Table> {
+        let work = self.step.work();
+        let seconds = |of: fn(&linkwright::training::StageWork) -> Picoseconds| {
+            work.iter().map(|it| of(it).as_seconds()).collect::<Vec<f64>>()
+        };
+        let columns = Columns::new()
+            .with("stage", "", (0..work.len() as u64).collect::<Vec<_>>())
+            .with("forward", "s", seconds(|it| it.forward))
+            .with("backward", "s", seconds(|it| it.backward))
+            .with("again", "s", seconds(|it| it.again))
+            .with("update", "s", seconds(|it| it.update));
+        Table::new(columns)
+    }
+
+    /// One row for each kind of exchange of each stage.
+    ///
+    /// Columns: stage, group (the part of the layout whose ranks exchange), collective, size (B that a rank gives), calls (in
+    /// a step), time (s of one).
+    fn exchanges(&self) -> PyResult<Table> {
+        let calls: Vec<BTreeMap<GroupCall, u64>> = self.step.calls();
+        let each = (0_u64..).zip(&calls).flat_map(|(stage, calls)| {
+            calls.iter().map(move |(call, count)| (stage, *call, *count))
+        });
+        let each: Vec<(u64, GroupCall, u64)> = each.collect();
+        let time = |(stage, call, _): &(u64, GroupCall, u64)| {
+            self.times.calls[*stage as usize].get(call).copied().unwrap_or_default().as_seconds()
+        };
+        let columns = Columns::new()
+            .with("stage", "", each.iter().map(|it| it.0).collect::<Vec<_>>())
+            .with(
+                "group",
+                "",
+                each.iter().map(|it| it.1.group.name().to_owned()).collect::<Vec<_>>(),
+            )
+            .with(
+                "collective",
+                "",
+                each.iter().map(|it| it.1.kind.name().to_owned()).collect::<Vec<_>>(),
+            )
+            .with("size", "B", each.iter().map(|it| it.1.size.0).collect::<Vec<_>>())
+            .with("calls", "", each.iter().map(|it| it.2).collect::<Vec<_>>())
+            .with("time", "s", each.iter().map(time).collect::<Vec<_>>());
+        Table::new(columns)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<LayoutStep: {}>", self.step.layout())
+    }
+}
+
+/// The step on the GPU that takes longest, as all wait for it.
+fn slowest(
+    training: &ModelTraining,
+    system: &linkwright::system::System,
+    gpus: &[usize],
+    execution: Execution,
+) -> PyResult<Core> {
+    let (costs, _) = Terms::own().of_default_framework();
+    let mut models = BTreeMap::new();
+    for gpu in gpus {
+        let model = model_of(system, *gpu as u32).map_err(errors::training)?;
+        models.insert(&model.name, model);
+    }
+    let mut found: Option<Core> = None;
+    let core = training.core();
+    for model in models.into_values() {
+        let gpu = GpuRates::of(model, core.precision.numbers()).map_err(errors::training)?;
+        let roofline = Roofline {
+            gpu,
+            reach: costs.kernels.on(&gpu),
+            launch: costs.launch,
+            casts_weights: costs.casts_weights,
+            shared: None,
+        };
+        let step = Core::new(&core, training.order(), execution, &roofline, &costs);
+        let step = step.map_err(errors::training)?;
+        if found.as_ref().is_none_or(|other| other.busiest().1 < step.busiest().1) {
+            found = Some(step);
+        }
+    }
+    found.ok_or_else(|| {
+        let told = linkwright::diagnostic::Diagnosis::of("no GPU trains");
+        errors::range(told.remedy("name one"))
+    })
+}

@@ -1,0 +1,123 @@
+"""Plays a step by a layout: its time, and what that goes into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkwright import ClusterJob, ClusterRun, LayoutStep, ModelTraining, System
+from linkwright.summaries.energy import Energy, energy_of
+
+__all__ = ["ModelStep", "play_layout"]
+
+# What exchanges are called, in the order in which their exposed parts are told.
+EXCHANGES = {
+    "tensor parallelism": ("tp",),
+    "parts of sequences": ("cp",),
+    "experts": ("ep", "etp"),
+    "weights and gradients": ("shards", "dp", "edp"),
+    "stages": ("pp",),
+}
+# Far more than a step of this many stages has of any kind.
+SPANS = 20_000_000
+
+
+@dataclass(frozen=True)
+class ModelStep:
+    """A step by a layout that was played.
+
+    Attributes:
+        step: What a rank of each stage computes and exchanges.
+        run: What became of it; its ranks are the stages.
+        parts: Rows of what its time goes into (`part`, `time` in seconds); they sum to its time.
+        energy: What the GPUs take, where that is known.
+    """
+
+    step: LayoutStep = field(repr=False)
+    run: ClusterRun = field(repr=False)
+    parts: Sequence[Mapping[str, Any]]
+    energy: Energy
+
+    @property
+    def time(self) -> float:
+        """Seconds of the step."""
+        return self.run.makespan
+
+    @property
+    def bound(self) -> str:
+        """Names the part that takes longest."""
+        return str(max(self.parts, key=lambda row: row["time"])["part"])
+
+
+def play_layout(
+    training: ModelTraining, system: System, gpus: Sequence[int], settings: Mapping[str, Any]
+) -> ModelStep:
+    """Plays one step on idle GPUs.
+
+    Args:
+        training: The model, its layout and how it is trained.
+        system: On what.
+        gpus: Ids in the system, in the order of the ranks.
+        settings: How it is run, as for `LayoutStep`.
+
+    Raises:
+        MachineError: If a GPU's model is not known well enough.
+        CollectiveError: If no links join the GPUs of a group.
+        SimulationError: If GPUs do not calculate with such numbers.
+    """
+    step = LayoutStep(training, system, gpus, **settings)
+    run = _played(step, system, training, [], SPANS)
+    whole = [(list(gpus), 0.0, run.makespan)]
+    parts = _parts(step, system, training, run.makespan)
+    return ModelStep(step, run, parts, energy_of(system, whole, None))
+
+
+def _played(
+    step: LayoutStep,
+    system: System,
+    training: ModelTraining,
+    free: Sequence[str],
+    timeline: int | None = None,
+) -> ClusterRun:
+    mapping = [gpu for gpu, _ in step.representatives]
+    job = ClusterJob(step.program(free), name=training.model.name, mapping=mapping)
+    return system.replay([job], fidelity="flow", timeline=timeline)
+
+
+def _parts(
+    step: LayoutStep, system: System, training: ModelTraining, time: float
+) -> list[dict[str, Any]]:
+    """Takes one kind of exchange after another out of the step: what that saves is its part.
+
+    What is left is computing, and stages that wait for one another.
+    """
+    used = {row["group"] for row in step.exchanges()}
+    if len(step.representatives) > 1:
+        used.add("pp")
+    free: list[str] = []
+    exposed, before = {}, time
+    for name, groups in EXCHANGES.items():
+        if not used.intersection(groups):
+            continue
+        free.extend(groups)
+        after = _played(step, system, training, free).makespan
+        exposed[name] = before - after
+        before = after
+    count = step.micro_batches
+
+    def computed(row: Mapping[str, Any]) -> float:
+        return float(count * (row["forward"] + row["backward"]) + row["update"])
+
+    busiest = max(step.work(), key=computed)
+    parts = {
+        "forward": count * busiest["forward"],
+        "backward": count * (busiest["backward"] - busiest["again"]),
+        "recomputation": count * busiest["again"],
+        "update": busiest["update"],
+        **exposed,
+        "framework": step.framework,
+    }
+    rest = "waiting for stages" if len(step.representatives) > 1 else "waiting"
+    parts[rest] = time - sum(parts.values())
+    return [{"part": part, "time": spent} for part, spent in parts.items() if spent > 0.0]
