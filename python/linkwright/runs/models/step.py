@@ -78,7 +78,7 @@ def _played(
     system: System,
     training: ModelTraining,
     free: Sequence[str],
-    timeline: int | None = None,
+    timeline: int = 0,
 ) -> ClusterRun:
     mapping = [gpu for gpu, _ in step.representatives]
     job = ClusterJob(step.program(free), name=training.model.name, mapping=mapping)
