@@ -17,10 +17,10 @@ use crate::choices::Choice;
 use crate::errors;
 use crate::model_training::ModelTraining;
 use crate::number::whole;
-use crate::plan::gpu_ids;
 use crate::program::Program;
 use crate::system::System;
 use crate::table::Table;
+use crate::training::ranks_on;
 use crate::worker::interruptible;
 
 /// The most blocks whose weights may be gathered ahead.
@@ -84,7 +84,8 @@ impl LayoutStep {
             prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
             bucket: bucket.map(Bytes),
         };
-        let ids = gpu_ids(&gpus, system)?;
+        let ids: Vec<usize> =
+            ranks_on(system.core().gpus(), &gpus)?.into_iter().map(|gpu| gpu as usize).collect();
         let of = Arc::clone(system.core());
         let step = slowest(training, &of, &ids, execution)?;
         let timed = step.clone();
@@ -108,8 +109,15 @@ impl LayoutStep {
     /// Args:
     ///     free: Exchanges that take no time: parts of the layout (`tp`, `cp`, `shards`, `dp`, `ep`, `etp`, `edp`), and
     ///         `pp` for what stages send.
-    #[pyo3(signature = (free: "Sequence[str]" = Vec::new()))]
-    fn program(&self, #[pyo3(from_py_with = given)] free: Vec<String>) -> Program {
+    ///
+    ///     in_full: Whether exchanges between kernels are operations of their own, for a timeline; else a rank computes
+    ///         meanwhile.
+    #[pyo3(signature = (free: "Sequence[str]" = Vec::new(), *, in_full: "bool" = false))]
+    fn program(
+        &self,
+        #[pyo3(from_py_with = given)] free: Vec<String>,
+        #[pyo3(from_py_with = given)] in_full: bool,
+    ) -> Program {
         let is_free = |name: &str| free.iter().any(|it| it == name);
         let mut times = self.times.clone();
         for calls in &mut times.calls {
@@ -118,7 +126,9 @@ impl LayoutStep {
         if is_free(SENDS) {
             times.sends.clear();
         }
-        Program(Arc::new(self.step.by_class(&times)))
+        let program =
+            if in_full { self.step.by_class_in_full(&times) } else { self.step.by_class(&times) };
+        Program(Arc::new(program))
     }
 
     /// The GPU that stands for each stage, and for how many.

@@ -572,7 +572,7 @@ impl TrainingStep {
 }
 
 /// GPUs of a system by their ids, each once.
-fn ranks_on(gpus: u32, wanted: &[i128]) -> PyResult<Vec<u32>> {
+pub fn ranks_on(gpus: u32, wanted: &[i128]) -> PyResult<Vec<u32>> {
     if wanted.is_empty() {
         let problem = "no GPU trains the network";
         return Err(errors::range(Diagnosis::of(problem).remedy("name one or more")));

@@ -46,5 +46,6 @@ mod server;
 mod servers_on_fabrics;
 mod settings;
 mod systems;
+mod layout_step;
 mod training;
 mod whole_servers;

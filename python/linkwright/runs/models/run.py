@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright import Model, ModelTraining, System
 from linkwright.runs.models import sheets
+from linkwright.runs.models.step import in_full
 from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.systems import system_words
@@ -193,4 +194,5 @@ class ModelRun(Run):
         """The step, where it is timed."""
         if self.timed is None:
             return None
-        return rank_timeline(self.title, self.system.name, self.timed.run)
+        played = in_full(self.timed.step, self.system, self.model.name)
+        return rank_timeline(self.title, self.system.name, played)

@@ -9,7 +9,7 @@ from typing import Any
 from linkwright import ClusterJob, ClusterRun, LayoutStep, ModelTraining, System
 from linkwright.summaries.energy import Energy, energy_of
 
-__all__ = ["ModelStep", "play_layout"]
+__all__ = ["ModelStep", "in_full", "play_layout"]
 
 # What exchanges are called, in the order in which their exposed parts are told.
 EXCHANGES = {
@@ -67,7 +67,7 @@ def play_layout(
         SimulationError: If GPUs do not calculate with such numbers.
     """
     step = LayoutStep(training, system, gpus, **settings)
-    run = _played(step, system, training, [], SPANS)
+    run = _played(step, system, training, [])
     whole = [(list(gpus), 0.0, run.makespan)]
     parts = _parts(step, system, training, run.makespan)
     return ModelStep(step, run, parts, energy_of(system, whole, None))
@@ -78,11 +78,17 @@ def _played(
     system: System,
     training: ModelTraining,
     free: Sequence[str],
-    timeline: int = 0,
 ) -> ClusterRun:
     mapping = [gpu for gpu, _ in step.representatives]
     job = ClusterJob(step.program(free), name=training.model.name, mapping=mapping)
-    return system.replay([job], fidelity="flow", timeline=timeline)
+    return system.replay([job], fidelity="flow")
+
+
+def in_full(step: LayoutStep, system: System, name: str) -> ClusterRun:
+    """Plays the same with every exchange by itself, for a timeline."""
+    mapping = [gpu for gpu, _ in step.representatives]
+    job = ClusterJob(step.program(in_full=True), name=name, mapping=mapping)
+    return system.replay([job], fidelity="flow", timeline=SPANS)
 
 
 def _parts(

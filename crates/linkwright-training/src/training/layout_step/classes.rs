@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::writer::Writer;
 use super::{GroupCall, LayoutStep};
 use crate::program::{CollectiveKind, Operation, Program, Rank, RankProgram, WORLD};
 use crate::training::layout::RankGroup;
@@ -90,14 +91,29 @@ impl LayoutStep {
         self.program(communicators, ranks)
     }
 
-    /// The program of one rank of each stage, the lowest; what it exchanges lasts as long as `times` says.
+    /// The program of one rank of each stage, the lowest; what it exchanges lasts as long as `times` says. Exchanges between
+    /// kernels that a rank waits for are part of its computing.
     #[must_use]
     pub fn by_class(&self, times: &ClassTimes) -> Program {
+        let none = BTreeMap::new();
+        let write = |stage: u64| {
+            Writer::write(self, stage, Some(times.calls.get(stage as usize).unwrap_or(&none)))
+        };
+        let programs: Vec<RankProgram> = (0..self.layout.pp).map(write).collect();
+        self.timed(times, &programs)
+    }
+
+    /// The same with every exchange by itself.
+    #[must_use]
+    pub fn by_class_in_full(&self, times: &ClassTimes) -> Program {
+        self.timed(times, self.programs())
+    }
+
+    fn timed(&self, times: &ClassTimes, programs: &[RankProgram]) -> Program {
         let stages = self.layout.pp as Rank;
         let mut communicators: Vec<Vec<Rank>> = vec![(0..stages).collect()];
         communicators.extend((0..stages).map(|stage| vec![stage]));
         let mut pairs: BTreeMap<(Rank, Rank, u32), u32> = BTreeMap::new();
-        let programs = self.programs();
         for (stage, program) in (0..).zip(programs) {
             for operation in program.operations() {
                 if let Operation::Send { to, tag, .. } = *operation {

@@ -211,7 +211,8 @@ impl LayoutStep {
 
     /// What a rank of each stage does, with stages in the places of ranks and kinds of groups in those of communicators.
     fn programs(&self) -> &[RankProgram] {
-        let write = || (0..self.layout.pp).map(|stage| Writer::write(self, stage)).collect();
+        let write = |stage| Writer::write(self, stage, None);
+        let write = || (0..self.layout.pp).map(write).collect();
         self.programs.get_or_init(write)
     }
 

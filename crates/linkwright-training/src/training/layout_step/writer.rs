@@ -1,6 +1,6 @@
 //! What one rank of a stage does in a step, written as a program's operations.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::LayoutStep;
@@ -39,13 +39,21 @@ pub(super) struct Writer<'a> {
     /// Reduced gradients that the update waits for.
     reduced: Vec<PendingOperation>,
     open: Open,
+    /// How long calls take, where those that nothing is computed beside are folded into computing.
+    folded: Option<&'a BTreeMap<GroupCall, Picoseconds>>,
+    /// Computing that is not written yet, since more follows at once.
+    unwritten: Picoseconds,
     /// Weights that are gathered before the first forward pass of each unit (ZeRO 1 and 2).
     gathered: Vec<Vec<VecDeque<PendingOperation>>>,
 }
 
 impl<'a> Writer<'a> {
-    /// All operations of a rank of a stage.
-    pub(super) fn write(step: &'a LayoutStep, stage: u64) -> RankProgram {
+    /// All operations of a rank of a stage. With the times of its calls, calls between kernels become computing.
+    pub(super) fn write(
+        step: &'a LayoutStep,
+        stage: u64,
+        folded: Option<&'a BTreeMap<GroupCall, Picoseconds>>,
+    ) -> RankProgram {
         let mut rank = RankBuilder::default();
         rank.begin_body();
         let begun = rank.run(Operation::Compute { duration: Picoseconds(0) });
@@ -56,6 +64,8 @@ impl<'a> Writer<'a> {
             last: begun,
             reduced: Vec::new(),
             open: Open::default(),
+            folded,
+            unwritten: Picoseconds(0),
             gathered: Vec::new(),
         };
         own.begin();
@@ -102,6 +112,7 @@ impl<'a> Writer<'a> {
     }
 
     fn compute(&mut self, duration: Picoseconds, after: &[PendingOperation]) {
+        self.written();
         self.last = self.rank.run_after(Operation::Compute { duration }, after);
     }
 
@@ -122,6 +133,7 @@ impl<'a> Writer<'a> {
             own.compute(Picoseconds(0), come.as_slice());
             own.pass(turn);
         });
+        self.written();
         let Some((to, _)) = pipe.behind(self.stage, turn) else { return };
         let operation = Operation::Send {
             to: to as Rank,
@@ -166,6 +178,9 @@ impl<'a> Writer<'a> {
             }
         }
         for (at, unit) in units.iter().enumerate() {
+            if divides {
+                self.written();
+            }
             let before = self.last;
             if divides {
                 ready.extend(gather(self, at + ahead, before));
@@ -196,7 +211,30 @@ impl<'a> Writer<'a> {
             .unwrap_or_default()
     }
 
+    /// Writes computing down that more might have followed.
+    fn written(&mut self) {
+        let duration = std::mem::take(&mut self.unwritten);
+        if duration.0 > 0 {
+            self.last = self.rank.run(Operation::Compute { duration });
+        }
+    }
+
+    /// An action of a known time, which nothing else waits for.
+    fn fold(&mut self, action: Action, times: &BTreeMap<GroupCall, Picoseconds>) {
+        let cost = self.step.cost_of_collective.0;
+        let called = |call| cost + times.get(&call).map_or(0, |time: &Picoseconds| time.0);
+        self.unwritten.0 += match action {
+            Action::Compute(time) => time.0,
+            Action::Call(call) => called(call),
+            Action::Beside(call, time) => called(call).max(time.0),
+        };
+    }
+
     fn act(&mut self, action: Action) {
+        if let Some(times) = self.folded {
+            self.fold(action, times);
+            return;
+        }
         match action {
             Action::Compute(time) => self.compute(time, &[]),
             Action::Call(call) => {
@@ -268,6 +306,7 @@ impl<'a> Writer<'a> {
     }
 
     fn flush(&mut self) {
+        self.written();
         let Open { numbers } = std::mem::take(&mut self.open);
         let gradient = self.step.gradient;
         let kind = if self.step.zero == 0 {

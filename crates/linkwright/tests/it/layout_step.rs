@@ -1,0 +1,131 @@
+//! Steps by layouts, played: one rank for each stage must take what all ranks with all their exchanges take.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use linkwright::collectives::baselines::{GroupTimes, Settings};
+use linkwright::program::{CollectiveKind, Program};
+use linkwright::runtime::{MpiProtocol, ProgramJob};
+use linkwright::simulation::cluster::{Cluster, CollectiveChoices, CollectiveProtocol, Fidelity};
+use linkwright::training::{
+    ClassTimes, ContextExchange, Execution, GpuRates, Kernels, LanguageModel, LayoutStep,
+    ModelLayout, ModelPrecision, ModelTraining, Optimizer, Order, Precision, Recompute, Roofline,
+    Terms, model_of,
+};
+use linkwright::units::Picoseconds;
+
+use super::played::cluster;
+
+/// A model whose step is quick to play: a few wide layers, with experts or without.
+fn model(layers: u64, experts: bool) -> LanguageModel {
+    let experts = if experts {
+        "\"model_type\": \"mixtral\", \"num_local_experts\": 8, \"num_experts_per_tok\": 2,"
+    } else {
+        "\"model_type\": \"llama\","
+    };
+    let text = format!(
+        "{{{experts} \"hidden_size\": 4096, \"num_hidden_layers\": {layers}, \"num_attention_heads\": 32,
+         \"num_key_value_heads\": 8, \"intermediate_size\": 14336, \"vocab_size\": 32000,
+         \"max_position_embeddings\": 4096, \"rms_norm_eps\": 1e-5, \"rope_theta\": 1e6}}"
+    );
+    LanguageModel::read("small.json", &text).unwrap().with_tokens(4096)
+}
+
+fn training<'a>(model: &'a LanguageModel, layout: &str, micro_batches: u64) -> ModelTraining<'a> {
+    let layout = ModelLayout::read(layout).unwrap();
+    ModelTraining {
+        model,
+        layout,
+        batch: layout.replicas() * micro_batches,
+        micro_batch: 1,
+        precision: ModelPrecision::Bf16,
+        gradients: Precision::Fp32,
+        optimizer: Optimizer::Adam,
+        zero: if layout.fsdp > 1 { 3 } else { 1 },
+        recompute: Recompute::None,
+        kernels: Kernels::Fused,
+        sequence_parallel: layout.tp > 1,
+        lora: None,
+    }
+}
+
+fn on(text: &str) -> Cluster {
+    let collectives =
+        CollectiveChoices { protocol: CollectiveProtocol::Nccl, ..CollectiveChoices::default() };
+    let protocol = MpiProtocol {
+        send_overhead: Picoseconds(0),
+        copy_per_byte: Picoseconds(0),
+        rendezvous_delay: Picoseconds(0),
+        ..MpiProtocol::default()
+    };
+    Cluster { collectives, protocol, ..cluster(text, Fidelity::Flow) }
+}
+
+fn step(cluster: &Cluster, training: &ModelTraining<'_>, execution: Execution) -> LayoutStep {
+    let (costs, _) = Terms::own().of_default_framework();
+    let model = model_of(&cluster.system, 0).unwrap();
+    let gpu = GpuRates::of(model, training.precision.numbers()).unwrap();
+    let reach = costs.kernels.on(&gpu);
+    let launch = costs.launch;
+    let roofline = Roofline { gpu, reach, launch, casts_weights: false, shared: None };
+    LayoutStep::new(training, Order::default(), execution, &roofline, &costs).unwrap()
+}
+
+fn times(cluster: &Cluster, step: &LayoutStep) -> ClassTimes {
+    let mut known = GroupTimes::new(&cluster.system, Settings::default());
+    let found = step.class_times(|groups, kind: CollectiveKind, sizes| {
+        let of_group = |ranks: &Vec<u64>| ranks.iter().map(|rank| *rank as usize).collect();
+        let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
+        known.times(&groups, kind, sizes)
+    });
+    found.unwrap()
+}
+
+fn play(cluster: &Cluster, program: Program, gpus: Vec<u32>) -> f64 {
+    let job = ProgramJob::new(&Arc::new(program), gpus);
+    let outcome = cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Continue(())).unwrap();
+    outcome.jobs.jobs[0].end.as_seconds()
+}
+
+fn by_class(cluster: &Cluster, step: &LayoutStep, in_full: bool) -> f64 {
+    let times = times(cluster, step);
+    let program = if in_full { step.by_class_in_full(&times) } else { step.by_class(&times) };
+    let gpus = (0..step.layout().pp).map(|stage| step.peers(0, stage)[0].1 as u32).collect();
+    play(cluster, program, gpus)
+}
+
+#[test]
+fn a_rank_for_each_stage_takes_what_all_ranks_take() {
+    let server = "machine = \"hgx-h100\"";
+    let pod = |servers| {
+        format!("kind = \"single-switch\"\nservers = {servers}\nmachine = \"hgx-h100\"")
+    };
+    let (dense, experts) = (model(8, false), model(4, true));
+    let cases: [(&LanguageModel, &str, u64, String); 12] = [
+        (&dense, "dp=8", 2, server.to_owned()),
+        (&dense, "fsdp=8", 1, server.to_owned()),
+        (&dense, "tp=8", 1, server.to_owned()),
+        (&dense, "tp=4,dp=2", 2, server.to_owned()),
+        (&dense, "tp=2,pp=4", 8, server.to_owned()),
+        (&dense, "tp=2,pp=4,vp=2", 8, server.to_owned()),
+        (&dense, "tp=2,cp=4", 1, server.to_owned()),
+        (&experts, "dp=8,ep=8", 1, server.to_owned()),
+        (&experts, "dp=8,ep=4,tp=2,etp=1", 1, pod(2)),
+        (&dense, "fsdp=16", 1, pod(2)),
+        (&dense, "dp=2,fsdp=2,tp=4,pp=2,vp=2", 4, pod(4)),
+        (&dense, "fsdp=8,tp=8", 1, pod(8)),
+    ];
+    let mut worst = Vec::new();
+    for (model, layout, micro_batches, system) in cases {
+        let cluster = on(&system);
+        let training = training(model, layout, micro_batches);
+        let step = step(&cluster, &training, Execution::default());
+        let gpus = (0..training.layout.gpus() as u32).collect();
+        let whole = play(&cluster, step.by_rank(), gpus);
+        let class = by_class(&cluster, &step, false);
+        let in_full = by_class(&cluster, &step, true);
+        assert!((class / in_full - 1.0).abs() < 1e-6, "{layout}: {class} folded, {in_full} in full");
+        worst.push(format!("{layout}: {class} by classes, {whole} by ranks, {:+.2} %", (class / whole - 1.0) * 100.0));
+    }
+    panic!("{}", worst.join("\n"));
+}
