@@ -8,9 +8,9 @@ use linkwright::program::{CollectiveKind, Program};
 use linkwright::runtime::{MpiProtocol, ProgramJob};
 use linkwright::simulation::cluster::{Cluster, CollectiveChoices, CollectiveProtocol, Fidelity};
 use linkwright::training::{
-    ClassTimes, ContextExchange, Execution, GpuRates, Kernels, LanguageModel, LayoutStep,
-    ModelLayout, ModelPrecision, ModelTraining, Optimizer, Order, Precision, Recompute, Roofline,
-    Terms, model_of,
+    ClassTimes, Execution, GpuRates, Kernels, LanguageModel, LayoutStep, ModelLayout,
+    ModelPrecision, ModelTraining, Optimizer, Order, Precision, Recompute, Roofline, Terms,
+    model_of,
 };
 use linkwright::units::Picoseconds;
 
@@ -97,35 +97,57 @@ fn by_class(cluster: &Cluster, step: &LayoutStep, in_full: bool) -> f64 {
 #[test]
 fn a_rank_for_each_stage_takes_what_all_ranks_take() {
     let server = "machine = \"hgx-h100\"";
-    let pod = |servers| {
-        format!("kind = \"single-switch\"\nservers = {servers}\nmachine = \"hgx-h100\"")
-    };
+    let pod =
+        |servers| format!("kind = \"single-switch\"\nservers = {servers}\nmachine = \"hgx-h100\"");
     let (dense, experts) = (model(8, false), model(4, true));
-    let cases: [(&LanguageModel, &str, u64, String); 12] = [
+    let cases: [(&LanguageModel, &str, u64, String); 11] = [
         (&dense, "dp=8", 2, server.to_owned()),
         (&dense, "fsdp=8", 1, server.to_owned()),
         (&dense, "tp=8", 1, server.to_owned()),
-        (&dense, "tp=4,dp=2", 2, server.to_owned()),
         (&dense, "tp=2,pp=4", 8, server.to_owned()),
         (&dense, "tp=2,pp=4,vp=2", 8, server.to_owned()),
-        (&dense, "tp=2,cp=4", 1, server.to_owned()),
         (&experts, "dp=8,ep=8", 1, server.to_owned()),
         (&experts, "dp=8,ep=4,tp=2,etp=1", 1, pod(2)),
         (&dense, "fsdp=16", 1, pod(2)),
-        (&dense, "dp=2,fsdp=2,tp=4,pp=2,vp=2", 4, pod(4)),
+        (&dense, "tp=8,pp=2,vp=2,dp=2", 4, pod(4)),
+        (&dense, "tp=8,dp=4", 2, pod(4)),
         (&dense, "fsdp=8,tp=8", 1, pod(8)),
     ];
-    let mut worst = Vec::new();
     for (model, layout, micro_batches, system) in cases {
-        let cluster = on(&system);
-        let training = training(model, layout, micro_batches);
-        let step = step(&cluster, &training, Execution::default());
-        let gpus = (0..training.layout.gpus() as u32).collect();
-        let whole = play(&cluster, step.by_rank(), gpus);
-        let class = by_class(&cluster, &step, false);
-        let in_full = by_class(&cluster, &step, true);
-        assert!((class / in_full - 1.0).abs() < 1e-6, "{layout}: {class} folded, {in_full} in full");
-        worst.push(format!("{layout}: {class} by classes, {whole} by ranks, {:+.2} %", (class / whole - 1.0) * 100.0));
+        let [class, whole] = both(model, layout, micro_batches, &system);
+        assert!(
+            (class / whole - 1.0).abs() < 0.01,
+            "{layout}: {class} by classes, {whole} by ranks"
+        );
     }
-    panic!("{}", worst.join("\n"));
+}
+
+/// Where gradients are reduced over the links that tensor parallelism waits for, both go on at half their speed meanwhile,
+/// which classes do not see.
+#[test]
+fn classes_miss_little_where_two_kinds_of_groups_share_links() {
+    let dense = model(8, false);
+    let pod = "kind = \"single-switch\"\nservers = 4\nmachine = \"hgx-h100\"";
+    let server = "machine = \"hgx-h100\"";
+    for (layout, system) in [("tp=4,dp=2", server), ("tp=2,cp=4", server), ("cp=2,tp=8,dp=2", pod)]
+    {
+        let [class, whole] = both(&dense, layout, 1, system);
+        assert!(
+            class < whole && class > 0.97 * whole,
+            "{layout}: {class} by classes, {whole} by ranks"
+        );
+    }
+}
+
+/// The time of a step by classes and by ranks; with exchanges folded into computing and without, the former is one.
+fn both(model: &LanguageModel, layout: &str, micro_batches: u64, system: &str) -> [f64; 2] {
+    let cluster = on(system);
+    let training = training(model, layout, micro_batches);
+    let step = step(&cluster, &training, Execution::default());
+    let gpus = (0..training.layout.gpus() as u32).collect();
+    let whole = play(&cluster, step.by_rank(), gpus);
+    let class = by_class(&cluster, &step, false);
+    let in_full = by_class(&cluster, &step, true);
+    assert!((class / in_full - 1.0).abs() < 1e-6, "{layout}: {class} folded, {in_full} in full");
+    [class, whole]
 }

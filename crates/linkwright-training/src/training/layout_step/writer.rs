@@ -19,7 +19,8 @@ use crate::training::step::Region;
 use crate::units::{Bytes, Picoseconds};
 
 const COMPUTING: u32 = 0;
-/// The stream of a group's collectives, of groups in their order.
+/// The stream of a group's collectives, of groups in their order. Parts of weights are gathered and reduced on one stream,
+/// whether they are of experts or not, as frameworks have it.
 const GROUPS: u32 = 1;
 /// The streams of what comes and of what goes, by direction and by stage.
 const PIPELINE: u32 = GROUPS + RankGroup::ALL.len() as u32;
@@ -160,7 +161,9 @@ impl<'a> Writer<'a> {
         } else {
             chunks[turn.chunk as usize].iter().collect()
         };
-        let divides = self.step.zero >= 3;
+        // Stages of a pipeline keep their weights whole from the first micro-batch to the last.
+        let is_first = turn.micro_batch == 0 && !turn.is_backward;
+        let divides = self.step.zero >= 3 && (self.step.layout.pp == 1 || is_first);
         let ahead = if divides { self.step.execution.prefetch.min(units.len()) } else { 0 };
         let is_last = turn.micro_batch + 1 == self.step.micro_batches;
         let mut ready: VecDeque<Vec<PendingOperation>> = VecDeque::new();
@@ -256,7 +259,11 @@ impl<'a> Writer<'a> {
         let GroupCall { group, kind, size } = call;
         let communicator = LayoutStep::communicator(group);
         let cost = self.step.cost_of_collective;
-        self.on_stream(GROUPS + group as u32, |rank| {
+        let of = match group {
+            RankGroup::ExpertShards => RankGroup::Shards,
+            other => other,
+        };
+        self.on_stream(GROUPS + of as u32, |rank| {
             let mut last = rank.run_after(Operation::Join, after);
             if cost.0 > 0 {
                 last = rank.run(Operation::Delay { duration: cost });
@@ -292,7 +299,7 @@ impl<'a> Writer<'a> {
 
     /// Reduces the gradients of a unit, or lets them wait for more.
     fn reduce(&mut self, unit: &Unit, is_last: bool) {
-        let is_each = self.step.zero >= 2;
+        let is_each = self.step.zero >= 2 && self.step.layout.pp == 1;
         if !is_last && !is_each {
             return;
         }
