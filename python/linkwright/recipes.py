@@ -64,6 +64,8 @@ class Recipe:
         recompute: What the backward pass computes again, of a network that is a model's.
         accumulated: Micro-batches whose gradients each GPU sums before it updates.
         check_memory: Whether a step is refused that a GPU has no memory for.
+        products: The numbers that linear layers of a model's blocks multiply; those of `precision`
+            where absent.
     """
 
     network: NeuralNetwork
@@ -83,6 +85,7 @@ class Recipe:
     recompute: str = "none"
     accumulated: int = 1
     check_memory: bool = True
+    products: str | None = None
 
     def step(
         self, system: System, gpus: Sequence[int], communication: str, batch: int
@@ -115,6 +118,7 @@ class Recipe:
             recompute=self.recompute,
             accumulated=self.accumulated,
             check_memory=self.check_memory,
+            products=cast("names.ModelPrecisionName | None", self.products),
         )
         return step, planner
 

@@ -10,8 +10,9 @@ use linkwright::diagnostic::Named;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
     self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
-    MeasuredLayers, Network, Optimizer, Precision, Recompute, Representatives, SampleSize, Shape,
-    SharedMemories, Terms, Training, Units, Way, collectives_of, model_of, tables,
+    MeasuredLayers, ModelPrecision, Network, Optimizer, Precision, Recompute, Representatives,
+    SampleSize, Shape, SharedMemories, Terms, Training, Units, Way, collectives_of, model_of,
+    tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
@@ -284,6 +285,8 @@ impl TrainingStep {
     ///         as for `ModelTraining`.
     ///     accumulated: Micro-batches whose gradients each GPU sums before it updates.
     ///     check_memory: Whether a step is refused that a GPU has no memory for.
+    ///     products: The numbers that linear layers of a model's blocks multiply, cast from those of `precision`:
+    ///         `fp8`, `mxfp8` or `nvfp4`.
     ///
     /// Raises:
     ///     InputError: If the terms or the measured times are none, with line and column.
@@ -299,7 +302,8 @@ impl TrainingStep {
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
         host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None,
         shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None,
-        recompute: "str" = "none", accumulated: "int" = 1, check_memory: "bool" = true
+        recompute: "str" = "none", accumulated: "int" = 1, check_memory: "bool" = true,
+        products: "ModelPrecisionName | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -323,6 +327,7 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] recompute: &str,
         #[pyo3(from_py_with = given)] accumulated: i128,
         #[pyo3(from_py_with = given)] check_memory: bool,
+        #[pyo3(from_py_with = given)] products: Option<&str>,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
@@ -354,6 +359,7 @@ impl TrainingStep {
             network: &network.0,
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
             precision: Precision::named(precision)?,
+            products: ModelPrecision::named(products.unwrap_or(precision))?,
             gradients: Precision::named(gradients.unwrap_or(precision))?,
             optimizer: Optimizer::named(optimizer)?,
             terms,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::error::TrainingError;
 use super::joins::Joins;
+use super::layer::Layer;
+use super::memory::ModelPrecision;
 use super::network::Network;
 use super::optimizer::Optimizer;
 use super::precision::Precision;
@@ -34,6 +36,8 @@ pub struct Training<'a> {
     pub batch: u64,
     /// The numbers.
     pub precision: Precision,
+    /// The numbers that linear layers of a language model's blocks multiply.
+    pub products: ModelPrecision,
     /// The numbers that gradients are kept and reduced in.
     pub gradients: Precision,
     /// What turns gradients into weights.
@@ -93,6 +97,7 @@ impl<'a> Training<'a> {
             network,
             batch,
             precision: Precision::default(),
+            products: Precision::default().into(),
             gradients: Precision::default(),
             optimizer: Optimizer::default(),
             terms: Terms::own(),
@@ -175,10 +180,13 @@ impl Training<'_> {
     pub fn layers(&self, gpu: &GpuModel, gpus: usize) -> Result<Vec<LayerTime>, TrainingError> {
         let samples = self.samples(gpus)?;
         let roofline = self.roofline(gpu)?;
+        let ends = roofline.wide();
+        let last = self.network.layers.iter().map(|layer| layer.unit).max().unwrap_or(0);
         let parts = if self.way == Way::TensorParallel { gpus as u64 } else { 1 };
-        let time = |(index, layer)| {
+        let time = |(index, layer): (usize, &Layer)| {
             let measured = self.measured.get(&index).copied();
             let work = LayerWork::of(layer).part(layer.split, parts);
+            let roofline = if layer.unit < last { &roofline } else { &ends };
             let own = || roofline.layer(&work, samples, self.optimizer.state());
             let mut time = measured.unwrap_or_else(own);
             if let Some(share) = self.again.get(&index) {
@@ -323,7 +331,10 @@ impl Training<'_> {
             }
             _ => None,
         };
-        let gpu = GpuRates::of(gpu, self.precision)?;
+        let gpu = match self.products.narrow() {
+            Some(_) => GpuRates::with_products(gpu, self.products)?,
+            None => GpuRates::of(gpu, self.precision)?,
+        };
         let FrameworkCosts { kernels, launch, casts_weights, .. } = self.costs;
         Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared })
     }
@@ -333,7 +344,7 @@ impl Training<'_> {
 ///
 /// # Errors
 /// [`TrainingError::NoModel`] where it is not known.
-pub fn model_of(system: &System, gpu: u32) -> Result<&'static GpuModel, TrainingError> {
+pub fn model_of(system: &System, gpu: u32) -> Result<&GpuModel, TrainingError> {
     let place = system.gpu(gpu);
     let server = system.kind_of(place.server).server();
     let device = &server.devices()[server.gpus()[place.index as usize]];

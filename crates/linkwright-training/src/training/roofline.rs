@@ -28,215 +28,31 @@
 //! ([`GpuGeneration`](super::GpuGeneration)). On these, convolutions of numbers of 32 bits may take fewer multiplications
 //! (`fast.rs` beside this file). Each pass takes the fastest way.
 //!
+//! Linear layers may multiply numbers of eight bits or four. Their products then go at the peak of these, and read as few bytes. Inputs,
+//! weights and gradients of outputs are cast before, each by a kernel that reads the wide numbers and writes narrow ones
+//! twice: by rows for one product, and by columns for that of the other pass. Attention, norms, updates and all else stay as they
+//! were. The share of the peak that products reach is that of wide numbers, as no products of narrow ones were measured.
+//!
 //! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,
-//! algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load are left out, too.
+//! algorithms of convolution that need fewer operations on later GPUs. Clocks that fall under load at the data sheet's power are in
+//! what kernels reach; those under a lower limit are the model's ([`GpuChanges`](crate::system::gpus::GpuChanges)).
+
+mod kernel;
+mod rates;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::system::gpus::GpuModel;
-use crate::units::{Bandwidth, OperationRate, Picoseconds};
+use crate::units::Picoseconds;
 
-use super::error::TrainingError;
 use super::family::{LayerFamily, Pass, Passes};
-use super::fast::{Calculated, FastWork, UnitStride, works};
-use super::generation::GpuGeneration;
-use super::layer::{Layer, LayerKind, Split};
-use super::precision::Precision;
-use super::shape::Shape;
+use super::fast::{Calculated, FastWork, works};
 use super::shared_memory::SharedMemory;
 use super::terms::KernelReach;
-use super::units::Units;
+use kernel::{Kernel, Kernels, Operands};
 
-/// A GPU as far as the time of kernels depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GpuRates {
-    /// Streaming multiprocessors, or compute units.
-    units: u64,
-    /// The peak of what multiplies, and whether that is matrix units.
-    peak: OperationRate,
-    has_matrix_units: bool,
-    memory: Bandwidth,
-    /// Bytes of a number.
-    number: u64,
-    generation: Option<GpuGeneration>,
-}
-
-impl GpuRates {
-    /// Those of a model that calculates with numbers of a precision: by its matrix units where they take them, by
-    /// its plain cores where not.
-    ///
-    /// # Errors
-    /// A model whose file lacks a section that this needs, and a precision that it does not calculate with.
-    pub fn of(model: &GpuModel, precision: Precision) -> Result<Self, TrainingError> {
-        let (peak, has_matrix_units) = match precision.peak_of(model) {
-            Ok(found) => found,
-            Err(error) => {
-                model.peak()?;
-                let takes = |other: &&Precision| other.peak_of(model).is_ok();
-                let all = [Precision::Fp32, Precision::Tf32, Precision::Fp16, Precision::Bf16];
-                let instead = all.iter().filter(takes).map(|it| it.number().name()).collect();
-                return Err(TrainingError::Precision { error, instead });
-            }
-        };
-        let units = u64::from(Units::of(model, precision)?.count);
-        let memory = model.memory()?.bandwidth;
-        let (number, generation) = (precision.bytes(), GpuGeneration::of(model));
-        Ok(Self { units, peak, has_matrix_units, memory, number, generation })
-    }
-
-    /// Names its generation, where that is one that reaches other parts of its peaks.
-    #[must_use]
-    pub const fn generation(&self) -> Option<GpuGeneration> {
-        self.generation
-    }
-}
-
-/// What one kernel does.
-#[derive(Debug, Clone, Copy, Default)]
-struct Kernel {
-    /// Multiply-adds, each two operations.
-    multiply_adds: u128,
-    /// Bytes that it reads and writes.
-    bytes: u128,
-    /// Counts those that it writes.
-    stored: u128,
-    /// Results of its sums.
-    results: u128,
-    /// Results of one row: channels, or the width of what is written.
-    columns: u64,
-    /// Whether rows of what it multiplies start at a multiple of 16 bytes.
-    is_aligned: bool,
-}
-
-/// Holds the kernels of a layer: forward, for the gradients of its inputs and of its weights, and backward where it multiplies
-/// nothing.
-struct Kernels {
-    forward: Kernel,
-    to_inputs: Kernel,
-    to_weights: Kernel,
-    back: Kernel,
-}
-
-impl Kernels {
-    fn of(work: &LayerWork, samples: u128, number: u128, is_aligned: bool) -> Self {
-        let [read, written, saved, multiply_adds] =
-            [work.read, work.written, work.saved, work.multiply_adds]
-                .map(|it| u128::from(it) * samples);
-        let weights = u128::from(work.weights);
-        let bytes = (read + written + weights) * number;
-        let (stored, columns) = (written * number, work.columns);
-        let forward =
-            Kernel { multiply_adds, bytes, stored, results: written, columns, is_aligned };
-        let (stored, columns) = (read * number, work.columns_read);
-        let to_inputs = Kernel { stored, results: read, columns, ..forward };
-        let to_weights = Kernel { stored: weights * number, results: weights, ..forward };
-        let (bytes, stored) = (bytes + saved * number, (read + weights) * number);
-        let back = Kernel { bytes, stored, ..Kernel::default() };
-        Self { forward, to_inputs, to_weights, back }
-    }
-}
-
-/// What one GPU does of a layer for one sample, in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LayerWork {
-    /// How its kernels are written.
-    pub family: LayerFamily,
-    /// Trained numbers that are its own, which it updates.
-    pub parameters: u64,
-    /// Trained numbers that it reads, and that its backward pass has gradients of: its own, and a matrix that it shares.
-    pub weights: u64,
-    /// Of the forward pass.
-    pub multiply_adds: u64,
-    /// Of its inputs.
-    pub read: u64,
-    /// Of its output.
-    pub written: u64,
-    /// Kept for the backward pass.
-    pub saved: u64,
-    /// Channels, or numbers of a vector, that one product writes.
-    pub columns: u64,
-    /// Those that it reads, which are the columns of the gradients of its inputs.
-    pub columns_read: u64,
-    /// Kernels that wait for each other.
-    pub steps: u32,
-    /// Whether these are time steps, each with kernels beside its products.
-    pub is_recurrent: bool,
-    /// Whether it multiplies matrices.
-    pub is_matrix: bool,
-    /// Whether it reads the network's input alone, which has no gradients.
-    pub is_first: bool,
-    /// The points of a convolution whose window moves by one.
-    pub unit_stride: Option<UnitStride>,
-}
-
-impl LayerWork {
-    /// A whole layer.
-    #[must_use]
-    pub fn of(layer: &Layer) -> Self {
-        let output = match layer.output {
-            Shape::Image { channels, .. } => channels,
-            Shape::Tokens { width, .. } | Shape::Vector { width } => width,
-        };
-        let depth = layer.multiply_adds / layer.output.elements().max(1);
-        let (columns, columns_read) = match layer.kind {
-            LayerKind::Convolution { groups, window, .. } => {
-                let [height, width] = window.kernel;
-                (output / groups.max(1), depth / (height * width).max(1))
-            }
-            // Four gates, from the input and from the state of the step before.
-            LayerKind::LongShortTermMemory { width, .. } => (4 * width, depth / 4),
-            // Keys by queries, and values by both.
-            LayerKind::Attention { heads, .. } => {
-                let head = output / heads.max(1);
-                (head, head)
-            }
-            _ => (output, depth),
-        };
-        Self {
-            family: LayerFamily::of(&layer.kind),
-            parameters: layer.parameters,
-            weights: layer.weights(),
-            multiply_adds: layer.multiply_adds,
-            read: layer.read,
-            written: layer.output.elements(),
-            saved: layer.saved,
-            columns: columns.max(1),
-            columns_read: columns_read.max(1),
-            steps: layer.steps,
-            is_recurrent: matches!(layer.kind, LayerKind::LongShortTermMemory { .. }),
-            is_matrix: layer.kind.is_matrix(),
-            is_first: layer.inputs.iter().all(Option::is_none),
-            unit_stride: UnitStride::of(&layer.kind, layer.output),
-        }
-    }
-
-    /// The part of a layer that one of so many GPUs does under tensor parallelism; the last parts may be smaller.
-    #[must_use]
-    pub fn part(self, split: Option<Split>, parts: u64) -> Self {
-        let Self { read, written, columns, columns_read, .. } = self;
-        let part = |whole: u64| whole.div_ceil(parts.max(1));
-        let of_both = Self {
-            parameters: part(self.parameters),
-            weights: part(self.weights),
-            multiply_adds: part(self.multiply_adds),
-            saved: part(self.saved),
-            ..self
-        };
-        match split {
-            None => self,
-            // What lies between has a part of its inputs, too; the first of them has all, and reads them once.
-            Some(Split::Columns) => Self {
-                read: if self.is_matrix { read } else { part(read) },
-                written: part(written),
-                columns: part(columns),
-                ..of_both
-            },
-            Some(Split::Rows) => {
-                Self { read: part(read), columns_read: part(columns_read), ..of_both }
-            }
-        }
-    }
-}
+pub use rates::GpuRates;
+pub use work::LayerWork;
 
 /// How long a layer takes, of one batch on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -270,8 +86,9 @@ impl Roofline {
     pub fn layer(&self, work: &LayerWork, samples: u64, state: u64) -> LayerTime {
         let samples = u128::from(samples);
         let steps = u64::from(work.steps.max(1));
+        let operands = self.operands(work);
         let Kernels { forward, to_inputs, to_weights, back: whole } =
-            Kernels::of(work, samples, self.gpu.number.into(), self.is_aligned(work));
+            Kernels::of(work, samples, operands);
         let Passes { forward: ahead, backward: back } = self.passes(work.family);
         let fast = |direct: u64, of: Kernel, pass: Pass, calculated: Calculated| {
             self.fast(work, calculated, of, samples, pass).map_or(direct, |fast| fast.min(direct))
@@ -293,11 +110,17 @@ impl Roofline {
         };
         let beside = if work.is_recurrent { steps } else { 0 };
         let cast = self.cast(work);
+        let narrowed = |numbers: u128| match operands.narrow {
+            Some(_) => self.kernels(operands.cast(numbers), 1, Pass::default()),
+            None => 0,
+        };
+        let inputs = narrowed(u128::from(work.read) * samples) + narrowed(work.weights.into());
+        let gradients = narrowed(u128::from(work.written) * samples);
         let direct = self.kernels(forward, steps, ahead);
         let ahead = fast(direct, forward, ahead, Calculated::Outputs);
         LayerTime {
-            forward: Picoseconds(ahead + self.least(beside, 1.0) + cast),
-            backward: Picoseconds(backward + self.least(beside, 2.0) + cast),
+            forward: Picoseconds(ahead + self.least(beside, 1.0) + cast + inputs),
+            backward: Picoseconds(backward + self.least(beside, 2.0) + cast + gradients),
             update: self.update(work.parameters, state),
         }
     }
@@ -305,8 +128,7 @@ impl Roofline {
     /// Gives the bytes that a layer's kernels read and write of these samples, but for its update.
     #[must_use]
     pub fn traffic(&self, work: &LayerWork, samples: u64) -> [u128; 2] {
-        let (samples, number) = (u128::from(samples), u128::from(self.gpu.number));
-        let kernels = Kernels::of(work, samples, number, true);
+        let kernels = Kernels::of(work, samples.into(), self.operands(work));
         let backward = match (work.is_matrix, work.weights > 0, work.is_first) {
             (false, ..) => vec![kernels.back],
             (true, true, true) => vec![kernels.to_weights],
@@ -323,9 +145,16 @@ impl Roofline {
         self.reach.layers[family as usize][usize::from(self.gpu.number > 2)]
     }
 
-    /// Whether rows of inputs and of outputs start at a multiple of 16 bytes.
-    fn is_aligned(&self, work: &LayerWork) -> bool {
-        [work.columns, work.columns_read].iter().all(|it| (it * self.gpu.number).is_multiple_of(16))
+    /// The numbers of a layer's products: narrow ones where it is linear and the GPU was asked for them.
+    fn operands(&self, work: &LayerWork) -> Operands {
+        let is_linear = work.family == LayerFamily::FullyConnected && work.weights > 0;
+        Operands { number: self.gpu.number, narrow: self.gpu.narrow.filter(|_| is_linear) }
+    }
+
+    /// The same with no narrow numbers: what frameworks leave as it is, such as the head of a language model.
+    #[must_use]
+    pub fn wide(&self) -> Self {
+        Self { gpu: GpuRates { narrow: None, ..self.gpu }, ..*self }
     }
 
     /// The cast of a layer's weights to 16 bits, or of their gradients to 32.
@@ -459,7 +288,8 @@ impl Roofline {
         } else {
             self.reach.unaligned[usize::from(self.gpu.number > 2)]
         };
-        times * turns * 2.0 * sums * units / (self.gpu.peak.0 as f64 * self.reach.share[which])
+        let peak = kernel.narrow.map_or(self.gpu.peak, |narrow| narrow.peak).0 as f64;
+        times * turns * 2.0 * sums * units / (peak * self.reach.share[which])
     }
 }
 

@@ -75,18 +75,41 @@ impl Units {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::presets;
+
+    /// Every machine of Linkwright's own trains: each of its GPUs says what kernels depend on.
+    #[test]
+    fn gpus_of_presets_say_what_computing_needs() {
+        for name in presets::NAMES {
+            let server = presets::preset(name).unwrap();
+            for gpu in server.gpus() {
+                let model = server.devices()[*gpu].gpu_model().unwrap();
+                let units = Units::of(model, Precision::Fp32).unwrap();
+                assert_eq!(units.like, None, "{name}: {}", model.name);
+                assert!(model.memory().is_ok() && model.power().is_ok(), "{}", model.name);
+            }
+        }
+    }
 
     #[test]
     fn units_are_a_model_s_own_or_its_nearest_relative_s() {
         let of = |name, precision| Units::of(gpus::find(name).unwrap(), precision);
         let own = of("h100-sxm5-80gb", Precision::Bf16).unwrap();
         assert_eq!((own.count, own.like), (132, None));
-        for name in ["b200-sxm6-180gb", "gb200-186gb"] {
-            let taken = of(name, Precision::Bf16).unwrap();
-            assert_eq!(taken.count, 132, "{name}");
-            let (peak, _) = Precision::Bf16.peak_of(taken.like.unwrap()).unwrap();
-            assert_eq!(peak.0 / 1_000_000_000_000, 989, "{name}");
+        for name in ["b200-sxm6-180gb", "gb200-186gb", "b300", "gb300"] {
+            let own = of(name, Precision::Bf16).unwrap();
+            assert_eq!((own.count, own.like), (148, None), "{name}");
         }
+        let taken = of("rtx-3090-ti", Precision::Fp32).unwrap();
+        let like = taken.like.unwrap();
+        assert_eq!(taken.count, like.caches().unwrap().units);
+        let [own, peak] = [gpus::find("rtx-3090-ti").unwrap(), like]
+            .map(|model| Precision::Fp32.peak_of(model).unwrap().0);
+        let closer = gpus::all().filter(|other| other.caches().is_ok()).filter(|other| {
+            let rate = Precision::Fp32.peak_of(other);
+            other.vendor == like.vendor && rate.is_ok_and(|(it, _)| it > peak && it <= own)
+        });
+        assert_eq!(closer.count(), 0);
         // Nobody knows how fast it is.
         assert!(of("h20", Precision::Bf16).is_err());
     }

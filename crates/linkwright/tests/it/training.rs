@@ -50,6 +50,7 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         network,
         batch,
         precision: Precision::Fp32,
+        products: Precision::Fp32.into(),
         gradients: Precision::Fp32,
         optimizer: Optimizer::Momentum,
         terms: Terms::own(),

@@ -3,6 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::training::layer::{LayerKind, Split};
+use crate::training::memory::ModelPrecision;
+use crate::training::precision::Precision;
 use crate::training::{FrameworkCosts, Network, Terms};
 
 fn roofline(gpu: &str, precision: Precision, framework: &str) -> Roofline {
@@ -189,7 +192,11 @@ fn an_odd_vocabulary_is_told_by_the_rows_of_its_product() {
     let uneven: Vec<&str> = network
         .layers
         .iter()
-        .filter(|layer| layer.kind.is_matrix() && !roofline.is_aligned(&LayerWork::of(layer)))
+        .filter(|layer| {
+            let work = LayerWork::of(layer);
+            let kernels = Kernels::of(&work, 1, roofline.operands(&work));
+            layer.kind.is_matrix() && !kernels.forward.is_aligned
+        })
         .map(|layer| layer.name.as_str())
         .collect();
     assert_eq!(uneven, ["head"]);
@@ -256,6 +263,108 @@ proptest! {
             let [few, many] = [samples, samples + more].map(|of| roofline.layer(&work, of, 1));
             prop_assert!(many.forward >= few.forward, "{}", layer.name);
             prop_assert!(many.backward >= few.backward, "{}", layer.name);
+        }
+    }
+}
+
+/// The roofline of a B200 whose linear layers multiply such numbers, with PyTorch's kernels.
+fn of_products(precision: ModelPrecision) -> Roofline {
+    let gpu = crate::system::gpus::find("b200-sxm6-180gb").unwrap();
+    let gpu = GpuRates::with_products(gpu, precision).unwrap();
+    let costs = Terms::own().framework("pytorch").unwrap();
+    let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
+    Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None }
+}
+
+/// A square product of a linear layer with so many terms.
+fn linear(width: u64) -> LayerWork {
+    let network = Network::find("gpt2-1.5b").unwrap();
+    let layer = network.layers.iter().find(|it| it.kind.is_matrix() && it.weights() > 0).unwrap();
+    LayerWork {
+        parameters: width * width,
+        weights: width * width,
+        multiply_adds: width * width,
+        read: width,
+        written: width,
+        saved: width,
+        columns: width,
+        columns_read: width,
+        ..LayerWork::of(layer)
+    }
+}
+
+#[test]
+fn narrow_products_go_at_their_peak_and_are_cast_before() {
+    let [wide, eight, four] =
+        [ModelPrecision::Bf16, ModelPrecision::Fp8, ModelPrecision::Nvfp4].map(of_products);
+    let work = linear(8192);
+    let time = |of: &Roofline| of.layer(&work, 8192, 0).forward.0 as f64;
+    // A cast reads two bytes of a number, and writes two of eight bits, or two of four with a ninth of scales.
+    let bytes = |written: f64| 2.0 * 8192.0 * 8192.0 * (2.0 + written);
+    let memory = wide.gpu.memory.0 as f64 * wide.reach.memory;
+    let cast = |written| bytes(written) / memory * 1e12;
+    let starts = 2.0 * wide.reach.least.0 as f64;
+    let product = time(&wide);
+    for (of, times, written) in [(&eight, 2.0, 2.0), (&four, 4.0, 1.125)] {
+        let expected = product / times + cast(written) + starts;
+        assert!((time(of) / expected - 1.0).abs() < 0.05, "{} beside {expected}", time(of));
+    }
+}
+
+#[test]
+fn what_is_not_linear_takes_the_same_in_any_numbers() {
+    let network = Network::find("gpt2-1.5b").unwrap();
+    let (wide, narrow) = (of_products(ModelPrecision::Bf16), of_products(ModelPrecision::Mxfp8));
+    for layer in &network.layers {
+        let work = LayerWork::of(layer);
+        let [of_wide, of_narrow] = [&wide, &narrow].map(|of| of.layer(&work, 4, 2));
+        let is_linear = matches!(layer.kind, LayerKind::FullyConnected { .. });
+        assert_eq!(of_wide == of_narrow, !is_linear, "{}", layer.name);
+        assert_eq!(of_wide, narrow.wide().layer(&work, 4, 2), "{}", layer.name);
+    }
+}
+
+#[test]
+fn numbers_that_a_gpu_does_not_multiply_are_refused_with_those_that_it_does() {
+    let of = |name, precision| {
+        let gpu = crate::system::gpus::find(name).unwrap();
+        GpuRates::with_products(gpu, precision).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(of("h100-sxm5-80gb", ModelPrecision::Fp8), Ok(()));
+    let error = of("h100-sxm5-80gb", ModelPrecision::Mxfp8).unwrap_err();
+    assert!(error.contains("bf16") && error.contains("fp8"), "{error}");
+    assert!(of("a100-sxm4-80gb", ModelPrecision::Fp8).is_err());
+    assert_eq!(of("b200-sxm6-180gb", ModelPrecision::Nvfp4), Ok(()));
+}
+
+proptest! {
+    #[test]
+    fn more_bandwidth_and_a_higher_clock_never_slow_a_layer(
+        at in 0_usize..400,
+        clocks in prop::array::uniform2(200_u64..1980),
+        bandwidths in prop::array::uniform2(100_u64..9000),
+        samples in 1_u64..64,
+    ) {
+        use crate::system::gpus::{self, GpuChanges};
+        use crate::units::{Bandwidth, Frequency};
+        let network = Network::find("gpt2-1.5b").unwrap();
+        let work = LayerWork::of(&network.layers[at % network.layers.len()]);
+        let time = |clock: u64, bandwidth| {
+            let clock = Some(Frequency(clock * 1_000_000));
+            let bandwidth = Some(Bandwidth::gigabytes_per_second(bandwidth));
+            let changes = GpuChanges { clock, bandwidth, ..GpuChanges::default() };
+            let gpu = changes.on(gpus::find("h100-sxm5-80gb").unwrap()).unwrap();
+            let gpu = GpuRates::with_products(&gpu, ModelPrecision::Fp8).unwrap();
+            Roofline { gpu, ..of_products(ModelPrecision::Bf16) }.layer(&work, samples, 2)
+        };
+        let [[slow, fast], [less, more]] =
+            [clocks, bandwidths].map(|it| [it[0].min(it[1]), it[0].max(it[1])]);
+        let all = |it: LayerTime| [it.forward, it.backward, it.update];
+        for (worse, better) in [((slow, less), (fast, less)), ((slow, less), (slow, more))] {
+            let [worse, better] = [worse, better].map(|it| all(time(it.0, it.1)));
+            for (worse, better) in worse.into_iter().zip(better) {
+                prop_assert!(better <= worse);
+            }
         }
     }
 }

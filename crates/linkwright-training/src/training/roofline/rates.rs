@@ -1,0 +1,91 @@
+//! Tells what of a GPU the time of kernels depends on.
+
+use crate::diagnostic::Named;
+use crate::system::gpus::GpuModel;
+use crate::training::error::TrainingError;
+use crate::training::generation::GpuGeneration;
+use crate::training::memory::ModelPrecision;
+use crate::training::precision::Precision;
+use crate::training::units::Units;
+use crate::units::{Bandwidth, OperationRate};
+
+/// A GPU as far as the time of kernels depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GpuRates {
+    /// Streaming multiprocessors, or compute units.
+    pub(super) units: u64,
+    /// The peak of what multiplies, and whether that is matrix units.
+    pub(super) peak: OperationRate,
+    pub(super) has_matrix_units: bool,
+    pub(super) memory: Bandwidth,
+    /// Bytes of a number.
+    pub(super) number: u64,
+    pub(super) generation: Option<GpuGeneration>,
+    /// What products of linear layers take in the place of these numbers.
+    pub(super) narrow: Option<NarrowNumbers>,
+}
+
+/// Numbers of eight bits or four, which products of linear layers are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NarrowNumbers {
+    pub(super) peak: OperationRate,
+    pub(super) bits: u64,
+    /// Bytes of 32 numbers with their scales.
+    pub(super) of_32: u64,
+}
+
+impl GpuRates {
+    /// Those of a model that calculates with numbers of a precision: by its matrix units where they take them, by
+    /// its plain cores where not.
+    ///
+    /// # Errors
+    /// A model whose file lacks a section that this needs, and a precision that it does not calculate with.
+    pub fn of(model: &GpuModel, precision: Precision) -> Result<Self, TrainingError> {
+        let (peak, has_matrix_units) = match precision.peak_of(model) {
+            Ok(found) => found,
+            Err(error) => {
+                model.peak()?;
+                let takes = |other: &&Precision| other.peak_of(model).is_ok();
+                let all = [Precision::Fp32, Precision::Tf32, Precision::Fp16, Precision::Bf16];
+                let instead = all.iter().filter(takes).map(|it| it.number().name()).collect();
+                return Err(TrainingError::Precision { error, instead });
+            }
+        };
+        let units = u64::from(Units::of(model, precision)?.count);
+        let memory = model.memory()?.bandwidth;
+        let (number, generation) = (precision.bytes(), GpuGeneration::of(model));
+        Ok(Self { units, peak, has_matrix_units, memory, number, generation, narrow: None })
+    }
+
+    /// Those of a model whose linear layers multiply such numbers; all else is in the numbers that they are made of.
+    ///
+    /// # Errors
+    /// As [`Self::of`]; narrow numbers that the GPU does not multiply.
+    pub fn with_products(
+        model: &GpuModel,
+        precision: ModelPrecision,
+    ) -> Result<Self, TrainingError> {
+        let wide = Self::of(model, precision.numbers())?;
+        let (Some(bits), Some(of_32)) = (precision.narrow_bits(), precision.narrow()) else {
+            return Ok(wide);
+        };
+        let refused = |error| {
+            let all = [ModelPrecision::Fp8, ModelPrecision::Mxfp8, ModelPrecision::Nvfp4];
+            let takes = |other: &ModelPrecision| other.narrow_peak(model).is_ok();
+            let wide = precision.numbers().number().name();
+            let narrow = all.into_iter().filter(takes).map(Named::name);
+            TrainingError::Precision {
+                error,
+                instead: std::iter::once(wide).chain(narrow).collect(),
+            }
+        };
+        let peak = precision.narrow_peak(model).map_err(refused)?;
+        Ok(Self { narrow: Some(NarrowNumbers { peak, bits, of_32 }), ..wide })
+    }
+
+    /// Names its generation, where that is one that reaches other parts of its peaks.
+    #[must_use]
+    pub const fn generation(&self) -> Option<GpuGeneration> {
+        self.generation
+    }
+}
