@@ -3790,6 +3790,35 @@ class System:
             MachineError: If there is no such format or kind of link.
         """
 
+    def with_gpus(
+        self,
+        *,
+        power: float | str | None = None,
+        clock: float | str | None = None,
+        memory: int | str | None = None,
+        bandwidth: float | str | None = None,
+        sections: str | None = None,
+        file: str = "<gpu>",
+    ) -> System:
+        """The same system with what is said of its GPUs; what is left out is as in their models' files.
+
+        `to_toml` writes the machine as it was.
+
+        Args:
+            power: Watts that each GPU draws at most, or a text such as `500 W`. Under matrix load its clock falls
+                to what they allow. More than the data sheet's changes nothing.
+            clock: Megahertz of its cores at most, or a text such as `1500 MHz`.
+            memory: Bytes that it has, or a text such as `96 GiB`.
+            bandwidth: GB/s of its memory, or a text such as `2.4 TB/s`.
+            sections: TOML with sections of a GPU's file, which replace those of its model: `[chip]`, `[peak]`,
+                `[memory]`, `[copy_engines]`, `[caches]` and `[power]`.
+            file: Names that text in errors.
+
+        Raises:
+            InputError: If the sections are none, with line and column.
+            MachineError: If nothing is known of what is changed, or a GPU at rest draws more.
+        """
+
     @property
     def name(self) -> str:
         """Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.
@@ -4519,6 +4548,7 @@ class TrainingStep:
         recompute: str = "none",
         accumulated: int = 1,
         check_memory: bool = True,
+        products: names.ModelPrecisionName | None = None,
     ) -> TrainingStep:
         """A step.
 
@@ -4551,6 +4581,8 @@ class TrainingStep:
                 as for `ModelTraining`.
             accumulated: Micro-batches whose gradients each GPU sums before it updates.
             check_memory: Whether a step is refused that a GPU has no memory for.
+            products: The numbers that linear layers of a model's blocks multiply, cast from those of `precision`:
+                `fp8`, `mxfp8` or `nvfp4`.
 
         Raises:
             InputError: If the terms or the measured times are none, with line and column.

@@ -19,7 +19,7 @@ from linkwright.files import PathOrName, existing, portable_name, read_text, sha
 from linkwright.recipes import is_public_model
 from linkwright.runs.models.run import ModelRun
 from linkwright.runs.models.step import ModelStep, play_layout
-from linkwright.systems import load_system, network_of, server_of
+from linkwright.systems import load_system, network_of, server_of, with_gpus
 
 __all__ = ["is_model", "load_model", "train_model"]
 
@@ -106,6 +106,10 @@ def train_model(
     lora: int | None = None,
     lora_target: str = "attention",
     gpu_memory: int | str | None = None,
+    gpu_power: float | str | None = None,
+    gpu_clock: float | str | None = None,
+    gpu_bandwidth: float | str | None = None,
+    gpu: PathOrName | None = None,
 ) -> ModelRun:
     """Says what training a language model by a layout takes on a machine.
 
@@ -161,6 +165,16 @@ def train_model(
 
         gpu_memory: Bytes that each GPU has, or a text such as `96GiB`; the machine's where absent.
 
+        gpu_power: Watts that each GPU draws at most, or a text such as `500W`; its data sheet's
+            where absent. Its clock falls to what they allow.
+
+        gpu_clock: Megahertz of its cores at most, or a text such as `1500MHz`.
+
+        gpu_bandwidth: GB/s of its memory, or a text such as `2.4TB/s`.
+
+        gpu: The path of a file with sections that replace those of the GPUs' model, or that it
+            lacks.
+
     Raises:
         FileError: If there is no such model, machine or file.
         InputError: If a file is not what it should be; the message names the field.
@@ -177,7 +191,14 @@ def train_model(
     needed = ModelTraining.counts(layout)[0] if layout is not None else wanted
     if not isinstance(machine, System) or servers is not None or fabric is not None:
         machine = load_system(machine, servers, network=fabric, gpus=wanted or needed)
-    system = machine
+    system, changes = with_gpus(
+        machine,
+        gpu=gpu,
+        gpu_power=gpu_power,
+        gpu_clock=gpu_clock,
+        gpu_memory=gpu_memory,
+        gpu_bandwidth=gpu_bandwidth,
+    )
     chosen = _chosen(system, gpus if gpus is not None else needed)
     if layout is None:
         layout = f"dp={len(chosen)}"
@@ -205,8 +226,7 @@ def train_model(
     )
     _check_count(training, chosen)
     groups = list(training.groups([system.server_of(gpu) for gpu in chosen]))
-    capacity = cast("int | None", gpu_memory)
-    capacity = _capacity(system, chosen) if capacity is None else capacity
+    capacity = _capacity(system, chosen)
     memory = list(training.memory(capacity))
     facts: dict[str, object] = {
         "layout": training.layout,
@@ -226,6 +246,7 @@ def train_model(
         "prefetch": prefetch,
         "lora": lora,
         "lora_target": lora_target if lora is not None else None,
+        **changes,
         "linkwright": __version__,
     }
     manifest = {
@@ -236,7 +257,7 @@ def train_model(
         **facts,
     }
     settings = {"context": context, "async_tensor": async_tensor, "prefetch": prefetch}
-    timed, untimed = _timed(training, system, chosen, precision, settings)
+    timed, untimed = _timed(training, system, chosen, settings)
     return ModelRun(
         training, system, chosen, groups, memory, capacity, timed, untimed, facts, manifest
     )
@@ -276,12 +297,9 @@ def _timed(
     training: ModelTraining,
     system: System,
     gpus: Sequence[int],
-    precision: str,
     settings: Mapping[str, Any],
 ) -> tuple[ModelStep | None, str]:
     """The step, where it can be timed, or else why there is none."""
-    if precision not in choice_names()["precision"]:
-        return None, f"steps in {precision} are not played"
     try:
         return play_layout(training, system, gpus, settings), ""
     except (SimulationError, MachineError) as error:

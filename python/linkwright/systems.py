@@ -19,7 +19,7 @@ from linkwright import (
 )
 from linkwright.arguments import several, taking, text, whole
 from linkwright.errors import ArgumentError, FileError, MachineError, given, neither, printable
-from linkwright.files import PathOrName, existing, path_of, read_text
+from linkwright.files import PathOrName, existing, path_of, read_text, sha256
 
 __all__ = [
     "fat_tree_for",
@@ -32,6 +32,7 @@ __all__ = [
     "network_of",
     "server_of",
     "system_words",
+    "with_gpus",
 ]
 
 # A server by itself: one that was read, a preset's name, or a file's path.
@@ -144,6 +145,42 @@ def load_system(
     keys = network if isinstance(network, Mapping) else network_keys(network)
     joined, files = _read_files(keys)
     return System(made, servers, network=joined, files=files)
+
+
+def with_gpus(
+    system: System,
+    *,
+    gpu: PathOrName | None,
+    gpu_power: float | str | None,
+    gpu_clock: float | str | None,
+    gpu_memory: int | str | None,
+    gpu_bandwidth: float | str | None,
+) -> tuple[System, dict[str, object]]:
+    """A system with what a run's arguments say of its GPUs, and the facts of the run with that.
+
+    Raises:
+        FileError: If there is no such file.
+        InputError: If the file has no sections of a GPU, with its place.
+        MachineError: If nothing is known of what is changed, or a GPU at rest draws more.
+    """
+    path = None if gpu is None else path_of("gpu", gpu)
+    sections = None if path is None else read_text(path)
+    changed = system.with_gpus(
+        power=gpu_power,
+        clock=gpu_clock,
+        memory=gpu_memory,
+        bandwidth=gpu_bandwidth,
+        sections=sections,
+        file=printable(str(path)),
+    )
+    said = {
+        "gpu": None if sections is None else sha256(sections.encode()),
+        "gpu_power": gpu_power,
+        "gpu_clock": gpu_clock,
+        "gpu_memory": gpu_memory,
+        "gpu_bandwidth": gpu_bandwidth,
+    }
+    return changed, {name: value for name, value in said.items() if value is not None}
 
 
 def fat_tree_for(gpus: int, node: Mapping[str, object] | None = None) -> dict[str, object]:

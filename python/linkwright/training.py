@@ -18,7 +18,7 @@ from linkwright.runs.training.play import LARGEST_SCALING, Played, play_step
 from linkwright.runs.training.run import TrainingRun
 from linkwright.summaries.energy import energy_of
 from linkwright.summaries.steps import Scaled
-from linkwright.systems import load_system, network_of, server_of
+from linkwright.systems import load_system, network_of, server_of, with_gpus
 
 __all__ = ["train"]
 
@@ -41,6 +41,7 @@ __all__ = ["train"]
     micro_batches=whole,
     host_copies=truth,
     shared_memory=text,
+    gpu_memory=bytes_of,
 )
 def train(
     network: NeuralNetwork | PathOrName,
@@ -67,6 +68,11 @@ def train(
     shared_memory: str = SHARED_MEMORY,
     shared_bandwidth: float | str | None = None,
     prices: PathOrName | None = None,
+    gpu_power: float | str | None = None,
+    gpu_clock: float | str | None = None,
+    gpu_memory: int | str | None = None,
+    gpu_bandwidth: float | str | None = None,
+    gpu: PathOrName | None = None,
 ) -> TrainingRun:
     """What a step of training a network takes on a machine.
 
@@ -104,6 +110,13 @@ def train(
             `512 GB/s`; that of `GpuSystem` where absent.
         prices: A file of prices and watts, as for `read_prices`. It tells the system's price, and
             energy and cost of a step.
+        gpu_power: Watts that each GPU draws at most, or a text such as `500W`; its data sheet's
+            where absent. Its clock falls to what they allow.
+        gpu_clock: Megahertz of its cores at most, or a text such as `1500MHz`.
+        gpu_memory: Bytes that each GPU has, or a text such as `96GiB`.
+        gpu_bandwidth: GB/s of its memory, or a text such as `2.4TB/s`.
+        gpu: The path of a file with sections that replace those of the GPUs' model, or that it
+            lacks.
 
     Raises:
         FileError: If there is no such network, machine or file.
@@ -121,7 +134,14 @@ def train(
     if not isinstance(machine, System) or servers is not None or fabric is not None:
         wanted = gpus if isinstance(gpus, int) else None
         machine = load_system(machine, servers, network=fabric, gpus=wanted)
-    system = machine
+    system, changes = with_gpus(
+        machine,
+        gpu=gpu,
+        gpu_power=gpu_power,
+        gpu_clock=gpu_clock,
+        gpu_memory=gpu_memory,
+        gpu_bandwidth=gpu_bandwidth,
+    )
     chosen = _gpus_of(system, gpus)
     given = {"<terms>": _text_of("terms", terms), "<measured>": _text_of("measured", measured)}
     recipe = Recipe(
@@ -162,6 +182,7 @@ def train(
         "machine": portable_name(system.name),
         "gpus": list(chosen),
         "communication": ways,
+        **changes,
         **recipe.facts(),
     }
     priced = None if prices is None else read_prices(prices)

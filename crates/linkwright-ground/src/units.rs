@@ -54,6 +54,10 @@ impl From<Bytes> for u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bandwidth(pub u64);
 
+/// How often a clock ticks, in hertz.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Frequency(pub u64);
+
 /// A speed of arithmetic, in operations per second: a multiply-add is two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct OperationRate(pub u64);
@@ -102,6 +106,10 @@ const BANDWIDTH_UNITS: &[(&str, u64)] = &[
     ("KiB/s", 1 << 10),
     ("kB/s", 1_000),
 ];
+
+const FREQUENCY_UNITS: &[(&str, u64)] =
+    &[("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1_000), ("Hz", 1)];
+const POWER_UNITS: &[(&str, u64)] = &[("kW", 1_000_000), ("W", 1_000), ("mW", 1)];
 
 const OPERATION_UNITS: &[(&str, u64)] = &[
     ("PFLOP/s", 1_000_000_000_000_000),
@@ -175,6 +183,30 @@ impl Power {
     }
 }
 
+impl Frequency {
+    /// Takes a number of megahertz; None of one that is not from 0 to 10^9.
+    #[must_use]
+    pub fn from_megahertz(megahertz: f64) -> Option<Self> {
+        (0.0..=1e9).contains(&megahertz).then(|| Self((megahertz * 1e6).round() as u64))
+    }
+
+    /// Gives the megahertz, for people and files.
+    #[must_use]
+    pub fn as_megahertz(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+impl FromStr for Power {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let read = parse(text, POWER_UNITS).filter(|it| *it as f64 <= MOST_WATTS * 1e3);
+        let refused = || UnitError { text: text.to_owned(), what: "a power", example: "\"500 W\"" };
+        read.map(Self).ok_or_else(refused)
+    }
+}
+
 impl Serialize for Power {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.is_multiple_of(1000) {
@@ -191,7 +223,7 @@ impl<'de> Deserialize<'de> for Power {
     }
 }
 
-/// Reads a number of watts.
+/// Reads a number of watts, or a text with its unit.
 struct Watts;
 
 impl serde::de::Visitor<'_> for Watts {
@@ -208,6 +240,10 @@ impl serde::de::Visitor<'_> for Watts {
 
     fn visit_u64<E: serde::de::Error>(self, watts: u64) -> Result<Power, E> {
         self.visit_f64(watts as f64)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Power, E> {
+        text.parse().map_err(E::custom)
     }
 
     fn visit_i64<E: serde::de::Error>(self, watts: i64) -> Result<Power, E> {
@@ -290,6 +326,7 @@ macro_rules! text_form {
 text_form!(Picoseconds, Picoseconds, TIME_UNITS, "a time", "\"700 ns\"");
 text_form!(Bytes, Bytes, SIZE_UNITS, "a size", "\"64 MiB\"");
 text_form!(Bandwidth, Bandwidth, BANDWIDTH_UNITS, "a bandwidth", "\"25 GB/s\"");
+text_form!(Frequency, Frequency, FREQUENCY_UNITS, "a frequency", "\"1500 MHz\"");
 text_form!(OperationRate, OperationRate, OPERATION_UNITS, "a speed", "\"15.7 TFLOP/s\"");
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! therefore read by [`given`]. It raises `ArgumentError`, which takes its name from the note, and says which value was
 //! given and which would do.
 
-use linkwright::units::{Bandwidth, Bytes};
+use linkwright::units::{Bandwidth, Bytes, Frequency, Power};
 use pyo3::PyClass;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -337,6 +337,53 @@ impl<'a, 'py> Argument<'a, 'py> for Speed {
             Err(_) => f64::read(value).map(Self).map_err(|_| refuse()),
         }
     }
+}
+
+/// Holds a power, from watts or a text.
+struct Watts(Power);
+
+impl<'a, 'py> Argument<'a, 'py> for Watts {
+    fn words() -> (String, String) {
+        pair("watts, or a power such as \"500 W\"", "watts, or of powers such as \"500 W\"")
+    }
+
+    fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal> {
+        let read = match value.cast::<PyString>() {
+            Ok(text) => text.to_str()?.parse().ok(),
+            Err(_) => f64::read(value).ok().and_then(Power::from_watts),
+        };
+        read.map(Self).ok_or_else(|| Refusal::wrong(value, Self::words().0))
+    }
+}
+
+/// Holds a frequency, from megahertz or a text.
+struct Clock(Frequency);
+
+impl<'a, 'py> Argument<'a, 'py> for Clock {
+    fn words() -> (String, String) {
+        let one = "megahertz, or a clock such as \"1500 MHz\"";
+        pair(one, "megahertz, or of clocks such as \"1500 MHz\"")
+    }
+
+    fn read(value: &'a Bound<'py, PyAny>) -> Result<Self, Refusal> {
+        let read = match value.cast::<PyString>() {
+            Ok(text) => text.to_str()?.parse().ok(),
+            Err(_) => f64::read(value).ok().and_then(Frequency::from_megahertz),
+        };
+        read.map(Self).ok_or_else(|| Refusal::wrong(value, Self::words().0))
+    }
+}
+
+/// Reads watts, or None.
+pub fn optional_power(value: &Bound<'_, PyAny>) -> PyResult<Option<Power>> {
+    let read: Option<Watts> = given(value)?;
+    Ok(read.map(|Watts(power)| power))
+}
+
+/// Reads megahertz, or None.
+pub fn optional_clock(value: &Bound<'_, PyAny>) -> PyResult<Option<Frequency>> {
+    let read: Option<Clock> = given(value)?;
+    Ok(read.map(|Clock(clock)| clock))
 }
 
 /// Reads bytes, for `from_py_with`.

@@ -9,6 +9,7 @@ use linkwright::diagnostic::{Diagnosis, Named as _};
 use linkwright::scenario::{Files, is_system, read_system};
 use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
 use linkwright::system::composition::{SpeedSource, lists_network, split};
+use linkwright::system::gpus::{GpuChanges, GpuSections};
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::narrow_interfaces::narrow_interfaces;
 use linkwright::system::views::proximity::proximity;
@@ -23,11 +24,14 @@ use linkwright::system::{
         tables,
     },
 };
+use linkwright::units::{Bytes, Frequency, Power};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::argument::{callback, given};
+use crate::argument::{
+    callback, given, optional_clock, optional_power, optional_size, optional_speed,
+};
 use crate::choices::{Choice as _, profile_of};
 use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::{ClusterRun, Play, TraceAsked};
@@ -35,7 +39,9 @@ use crate::errors;
 use crate::fabric::Fabric;
 use crate::gpu_place::GpuPlace;
 use crate::number;
-use crate::system_origin::{Arguments, Kind, NetworkArgument, Origin, ServerArgument, of_server};
+use crate::system_origin::{
+    Arguments, Kind, NetworkArgument, Origin, ServerArgument, of_server, with_gpus,
+};
 use crate::table::Table;
 use crate::traffic;
 use crate::values;
@@ -250,6 +256,50 @@ impl System {
         split(&machine).map_err(errors::system)?;
         let (cluster, origin) = Arguments::of_machine(&machine).build(py)?;
         Ok(Self::new(cluster, origin))
+    }
+
+    /// The same system with what is said of its GPUs; what is left out is as in their models' files.
+    ///
+    /// `to_toml` writes the machine as it was.
+    ///
+    /// Args:
+    ///     power: Watts that each GPU draws at most, or a text such as `500 W`. Under matrix load its clock falls
+    ///         to what they allow. More than the data sheet's changes nothing.
+    ///     clock: Megahertz of its cores at most, or a text such as `1500 MHz`.
+    ///     memory: Bytes that it has, or a text such as `96 GiB`.
+    ///     bandwidth: GB/s of its memory, or a text such as `2.4 TB/s`.
+    ///     sections: TOML with sections of a GPU's file, which replace those of its model: `[chip]`, `[peak]`,
+    ///         `[memory]`, `[copy_engines]`, `[caches]` and `[power]`.
+    ///     file: Names that text in errors.
+    ///
+    /// Raises:
+    ///     InputError: If the sections are none, with line and column.
+    ///     MachineError: If nothing is known of what is changed, or a GPU at rest draws more.
+    #[pyo3(signature = (
+        *, power: "float | str | None" = None, clock: "float | str | None" = None,
+        memory: "int | str | None" = None, bandwidth: "float | str | None" = None,
+        sections: "str | None" = None, file: "str" = "<gpu>"
+    ))]
+    fn with_gpus(
+        &self,
+        #[pyo3(from_py_with = optional_power)] power: Option<Power>,
+        #[pyo3(from_py_with = optional_clock)] clock: Option<Frequency>,
+        #[pyo3(from_py_with = optional_size)] memory: Option<i128>,
+        #[pyo3(from_py_with = optional_speed)] bandwidth: Option<f64>,
+        #[pyo3(from_py_with = given)] sections: Option<&str>,
+        #[pyo3(from_py_with = given)] file: &str,
+    ) -> PyResult<Self> {
+        let sections = sections.map(|text| GpuSections::read(file, text)).transpose();
+        let sections = sections.map_err(errors::input)?;
+        let size = |size| number::within("memory", size, u64::MAX, errors::machine).map(Bytes);
+        let memory = memory.map(size).transpose()?;
+        let bandwidth = bandwidth.map(|it| number::bandwidth("bandwidth", it)).transpose()?;
+        let changes = GpuChanges { sections, power, clock, memory, bandwidth };
+        if changes.is_empty() {
+            return Ok(self.clone());
+        }
+        let cluster = with_gpus(&self.cluster, &changes).map_err(errors::machine)?;
+        Ok(Self::new(cluster, Origin::Changed(Arc::clone(&self.origin), changes)))
     }
 
     /// Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.

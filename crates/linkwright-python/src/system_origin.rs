@@ -9,6 +9,7 @@ use linkwright::scenario::{
 use linkwright::simulation::cluster::Cluster;
 use linkwright::system::composition::MOST_SERVERS;
 use linkwright::system::fabric::fabrics;
+use linkwright::system::gpus::{GpuChanges, GpuError};
 use linkwright::system::{Server, presets, toml_format};
 use linkwright::units::Bandwidth;
 use pyo3::prelude::*;
@@ -50,6 +51,8 @@ pub enum Origin {
     Scenario(Source, Files),
     /// A text that describes a system alone, with the files that it names.
     Text(String, Files),
+    /// Another system, with what is said of its GPUs.
+    Changed(Arc<Origin>, GpuChanges),
 }
 
 impl Origin {
@@ -68,6 +71,9 @@ impl Origin {
                 let cluster = read.and_then(|read| read.network.build(SETTINGS, files));
                 cluster.map_err(|error| error.to_string())
             }
+            Self::Changed(of, changes) => {
+                with_gpus(&of.cluster()?, changes).map_err(|error| error.to_string())
+            }
         }
     }
 
@@ -80,11 +86,15 @@ impl Origin {
                 Scenario::read(&source.given()).ok().map(|scenario| scenario.network)
             }
             Self::Text(text, _) => read_system(SETTINGS, text).ok().map(|read| read.network),
+            Self::Changed(of, _) => of.network(),
         }
     }
 
     /// Gives the files that its text names, with those that the text holds itself.
     fn files(&self) -> Files {
+        if let Self::Changed(of, _) = self {
+            return of.files();
+        }
         let (Self::Settings(_, given) | Self::Scenario(_, given) | Self::Text(_, given)) = self
         else {
             return Files::new();
@@ -115,6 +125,7 @@ impl Origin {
                     system.remove("unhealthy");
                 }
             }
+            Self::Changed(of, _) => return of.scenario(),
             Self::Text(text, _) => {
                 whole = read_system(SETTINGS, text).map(|read| read.settings).unwrap_or_default();
             }
@@ -141,6 +152,7 @@ impl Origin {
                 let mut settled = settled(source);
                 (of_system(settled.remove("system"), settled.remove_entry("pcie")), files.clone())
             }
+            Self::Changed(of, _) => of.settings(),
             Self::Text(text, _) => {
                 let read = read_system(SETTINGS, text).map(|read| read.settings);
                 let mut settled = read.unwrap_or_default();
@@ -189,6 +201,12 @@ fn of_system(system: Option<Value>, bus: Option<(String, Value)>) -> Table {
         arguments.insert("network".to_owned(), Value::Table(network));
     }
     arguments
+}
+
+/// Gives a cluster with what is said of its GPUs.
+pub fn with_gpus(cluster: &Cluster, changes: &GpuChanges) -> Result<Cluster, GpuError> {
+    let system = Arc::new(cluster.system.with_gpus(changes)?);
+    Ok(Cluster { system, ..cluster.clone() })
 }
 
 /// A server as its text.

@@ -1,7 +1,8 @@
-"""Holds the options of `linkwright train` for language models."""
+"""Holds the options of `linkwright train` for language models, and for its GPUs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,11 @@ from linkwright.cli.gpu_options import choice
 
 __all__ = [
     "Again",
+    "GpuBandwidth",
+    "GpuClock",
+    "GpuFile",
     "GpuMemory",
+    "GpuPower",
     "KernelsName",
     "Layout",
     "LoraRank",
@@ -22,8 +27,10 @@ __all__ = [
     "Zero",
 ]
 
-# The heading of these options in the help.
+# The headings of these options in the help.
 OF_MODELS = "Options of language models"
+# That of what the user knows better of the machine's GPUs.
+OF_GPUS = "Options of GPUs"
 
 Layout = Annotated[
     str | None,
@@ -109,11 +116,41 @@ LoraTarget = Annotated[
         **choice("target of LoRA", choice_names()["lora_target"]),
     ),
 ]
+GpuPower = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_GPUS,
+        metavar="WATTS",
+        help="Each draws this at most under matrix load, as 500W, and its clock falls to that; "
+        "its data sheet's if absent.",
+    ),
+]
+GpuClock = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_GPUS, metavar="CLOCK", help="Of their cores at most, as 1500MHz."
+    ),
+]
 GpuMemory = Annotated[
     str | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
+        rich_help_panel=OF_GPUS,
         metavar="SIZE",
         help="Memory of each GPU, as 96GiB; the machine's if absent.",
+    ),
+]
+GpuBandwidth = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_GPUS, metavar="SPEED", help="Of that memory, as 2.4TB/s."
+    ),
+]
+GpuFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--gpu",
+        rich_help_panel=OF_GPUS,
+        metavar="FILE",
+        help="Sections of a GPU's file that replace those of the GPUs' model (TOML).",
     ),
 ]

@@ -20,7 +20,11 @@ from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.model_options import (
     Again,
+    GpuBandwidth,
+    GpuClock,
+    GpuFile,
     GpuMemory,
+    GpuPower,
     KernelsName,
     Layout,
     LoraRank,
@@ -221,7 +225,11 @@ def train_command(
     sequence_parallel: SequenceParallel = False,
     lora: LoraRank = None,
     lora_target: LoraTarget = None,
+    gpu_power: GpuPower = None,
+    gpu_clock: GpuClock = None,
     gpu_memory: GpuMemory = None,
+    gpu_bandwidth: GpuBandwidth = None,
+    gpu: GpuFile = None,
     to: RunDirectory = None,
     json: Json = False,
 ) -> None:
@@ -245,7 +253,6 @@ def train_command(
         "sequence_parallel": sequence_parallel or None,
         "lora": lora,
         "lora_target": lora_target,
-        "gpu_memory": None if gpu_memory is None else parse_size(gpu_memory),
     }
     # Options of both kinds; absent ones are as the function has them.
     both: dict[str, Any] = {
@@ -254,6 +261,11 @@ def train_command(
         "precision": precision,
         "gradients": gradients,
         "optimizer": optimizer,
+        "gpu_power": gpu_power,
+        "gpu_clock": gpu_clock,
+        "gpu_memory": None if gpu_memory is None else parse_size(gpu_memory),
+        "gpu_bandwidth": gpu_bandwidth,
+        "gpu": gpu,
     }
     chosen: dict[str, Any] = {"gpus": gpu_ids(on) if on is not None else gpus}
     if is_model(network):

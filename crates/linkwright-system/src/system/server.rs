@@ -7,6 +7,7 @@
 mod disciplines;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -14,7 +15,7 @@ use thiserror::Error;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, Registry};
 use crate::system::calibration::Calibration;
 use crate::system::composition::AbstractNode;
-use crate::system::gpus::{self, GpuFile};
+use crate::system::gpus::{self, GpuChanges, GpuError, GpuFile};
 use crate::system::identity::Identity;
 use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
 use crate::system::locality::{Affinity, Locality};
@@ -50,9 +51,10 @@ pub struct Device {
     /// knows it of products.
     #[serde(skip)]
     pub speed: Option<Bandwidth>,
-    /// Holds its model, where that is none of Linkwright's own: see [`Server::with_gpu_models`].
+    /// Holds its model, where that is none of Linkwright's own: see [`Server::with_gpu_models`] and
+    /// [`Server::with_gpus`].
     #[serde(skip)]
-    pub added_model: Option<&'static gpus::GpuModel>,
+    pub own_model: Option<Arc<gpus::GpuModel>>,
 }
 
 impl Device {
@@ -70,7 +72,7 @@ impl Device {
             host_memory: None,
             host_memory_bandwidth: None,
             speed: None,
-            added_model: None,
+            own_model: None,
         }
     }
 
@@ -104,9 +106,9 @@ impl Device {
 
     /// The model of a GPU, where it is known.
     #[must_use]
-    pub fn gpu_model(&self) -> Option<&'static gpus::GpuModel> {
+    pub fn gpu_model(&self) -> Option<&gpus::GpuModel> {
         let named = self.model.as_deref().filter(|_| self.kind == DeviceKind::Gpu);
-        self.added_model.or_else(|| gpus::find(named?).ok())
+        self.own_model.as_deref().or_else(|| gpus::find(named?).ok())
     }
 }
 
@@ -505,8 +507,21 @@ impl Server {
     pub fn with_gpu_models(mut self, models: &Registry<GpuFile>) -> Result<Self, InputError> {
         for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
             if let Some(name) = &device.model {
-                device.added_model = gpus::find_added(name, models)?;
+                device.own_model = gpus::find_added(name, models)?.cloned().map(Arc::new);
             }
+        }
+        Ok(self)
+    }
+
+    /// Gives the same machine with what is said of its GPUs.
+    ///
+    /// # Errors
+    /// A GPU of no known model, and what [`GpuChanges::on`] refuses.
+    pub fn with_gpus(mut self, changes: &GpuChanges) -> Result<Self, GpuError> {
+        for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
+            let unknown = || GpuError::NoModel { gpu: device.name.clone() };
+            let model = changes.on(device.gpu_model().ok_or_else(unknown)?)?;
+            device.own_model = Some(Arc::new(model));
         }
         Ok(self)
     }

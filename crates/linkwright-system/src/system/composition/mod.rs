@@ -38,6 +38,7 @@ pub use split::{ServersAndFabric, lists_network, split};
 use super::calibration::Calibration;
 use super::error::SystemError;
 use super::fabric::{ChannelId, End, Fabric, FabricPaths, NodeId};
+use super::gpus::{GpuChanges, GpuError};
 use super::kinds::{DeviceKind, Discipline, LinkKind};
 use super::packet_format::LinkFlits;
 use super::server::{DeviceId, Server};
@@ -246,6 +247,19 @@ impl System {
     pub fn renamed(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
+    }
+
+    /// Gives the same system with what is said of its GPUs.
+    ///
+    /// # Errors
+    /// A GPU of no known model, and what [`GpuChanges::on`] refuses.
+    pub fn with_gpus(&self, changes: &GpuChanges) -> Result<Self, GpuError> {
+        let mut kinds = self.kinds.clone();
+        for kind in &mut kinds {
+            let server = Server::clone(&kind.server).with_gpus(changes)?;
+            kind.server = Arc::new(server);
+        }
+        Ok(Self { kinds, ..self.clone() })
     }
 
     /// The same system, with what was measured of a kind of server.

@@ -8,7 +8,9 @@
 //!
 //! A section that a file lacks is unknown, and whoever asks for it gets an error that names it.
 
+mod changes;
 mod hierarchy;
+mod load;
 mod model;
 mod reader;
 #[cfg(test)]
@@ -17,10 +19,12 @@ mod wiring;
 
 use std::sync::{LazyLock, OnceLock};
 
+pub use changes::{GpuChanges, GpuSections};
 pub use hierarchy::{
     Channels, Compute, DramBanks, Driver, FirstLevel, Flits, Hierarchy, LeasedLines, Merging,
     MessageSizes, RequestTracker, SecondLevel, TimestampStorage, Translation,
 };
+pub use load::MatrixLoad;
 pub use model::{
     Caches, Chip, CopyEngines, GpuError, GpuLinks, GpuModel, LinkReach, Memory, MemoryKind,
     NumberType, PciId, Peak, PeerAccess, PowerDrawn, Vendor,

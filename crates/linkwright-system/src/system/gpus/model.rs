@@ -47,15 +47,15 @@ pub struct GpuModel {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    chip: Option<Chip>,
+    pub(super) chip: Option<Chip>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    peak: Option<Peak>,
+    pub(super) peak: Option<Peak>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Memory>,
+    pub(super) memory: Option<Memory>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    copy_engines: Option<CopyEngines>,
+    pub(super) copy_engines: Option<CopyEngines>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    caches: Option<Caches>,
+    pub(super) caches: Option<Caches>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hierarchy: Option<Hierarchy>,
     /// Its links to other GPUs; none where it is sold without.
@@ -64,7 +64,7 @@ pub struct GpuModel {
     #[serde(skip_serializing_if = "Option::is_none")]
     peer_access: Option<PeerAccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    power: Option<PowerDrawn>,
+    pub(super) power: Option<PowerDrawn>,
 }
 
 /// Tells what a GPU draws while it works. No data sheet says it of one at rest, and there is no key for that.
@@ -205,6 +205,9 @@ impl NumberType {
     }
 }
 
+/// Speeds by number type.
+pub(super) type OperationRates = BTreeMap<NumberType, OperationRate>;
+
 /// Peak speeds at the boost clock, by number type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -214,10 +217,10 @@ pub struct Peak {
     pub source: String,
     /// Of the plain cores.
     #[serde(default, deserialize_with = "reader::rates")]
-    pub vector: BTreeMap<NumberType, OperationRate>,
+    pub vector: OperationRates,
     /// Of the tensor cores (AMD: matrix cores) on dense matrices, without sparsity.
     #[serde(default, deserialize_with = "reader::rates")]
-    pub matrix: BTreeMap<NumberType, OperationRate>,
+    pub matrix: OperationRates,
 }
 
 /// What a GPU's memory is made of.
@@ -385,7 +388,29 @@ pub enum GpuError {
         /// The file.
         file: String,
     },
+    /// A GPU of which nothing is known that could be changed.
+    NoModel {
+        /// The GPU's name.
+        gpu: String,
+    },
+    /// A part of a GPU that would be none.
+    Nothing {
+        /// The part.
+        what: &'static str,
+    },
+    /// A limit of power that a GPU without work does not keep.
+    TooLittlePower {
+        /// The model.
+        model: String,
+        /// The limit.
+        power: Power,
+        /// What it draws at rest.
+        rest: Power,
+    },
 }
+
+/// Tells how what a file lacks is given.
+const GIVE_IT: &str = "give it with its source in a file of your own (`--gpu FILE`)";
 
 impl Diagnose for GpuError {
     fn diagnosis(&self) -> Diagnosis {
@@ -396,11 +421,22 @@ impl Diagnose for GpuError {
             Self::NoSection { model, section, file } => Diagnosis::of(format!(
                 "the GPU model `{model}` has no [{section}]: {file} lacks the section"
             ))
-            .remedy("add it there with its source, or name another model"),
+            .remedy(format!("{GIVE_IT}, or name another model")),
             Self::NoRate { model, section, number, file } => Diagnosis::of(format!(
                 "the GPU model `{model}` has no {number} in [{section}]: {file} lacks it"
             ))
-            .remedy("add it there with its source, or calculate with another number type"),
+            .remedy(format!("{GIVE_IT}, or calculate with another number type")),
+            Self::NoModel { gpu } => {
+                Diagnosis::of(format!("nothing is known of `{gpu}` that could be changed"))
+                    .remedy("name its model in the machine's file")
+            }
+            Self::Nothing { what } => Diagnosis::of(format!("a GPU's {what} of zero"))
+                .remedy("give more than zero, or leave it out"),
+            Self::TooLittlePower { model, power, rest } => Diagnosis::of(format!(
+                "{} W are less than a `{model}` draws at rest",
+                power.as_watts()
+            ))
+            .remedy(format!("give more than {} W", rest.as_watts())),
         }
     }
 }

@@ -116,8 +116,8 @@ type Kind = (
 );
 
 /// The models of a system's GPUs, each once; None of a GPU that has none.
-fn models(system: &System) -> Vec<Option<&'static GpuModel>> {
-    let mut found: Vec<Option<&'static GpuModel>> = Vec::new();
+fn models(system: &System) -> Vec<Option<&GpuModel>> {
+    let mut found: Vec<Option<&GpuModel>> = Vec::new();
     for kind in system.kinds() {
         let server = kind.server();
         for gpu in server.gpus() {
@@ -134,7 +134,7 @@ fn models(system: &System) -> Vec<Option<&'static GpuModel>> {
 fn of_model(
     job: &Job,
     of_all: IterationSettings,
-    model: Option<&'static GpuModel>,
+    model: Option<&GpuModel>,
 ) -> Result<Option<OwnSpeed>, SimulationError> {
     let made = |number: NumberType, basis: SpeedBasis, computing: Picoseconds| OwnSpeed {
         workload: job.workload.clone(),

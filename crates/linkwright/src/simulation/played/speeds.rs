@@ -124,7 +124,7 @@ impl Timed {
 /// Holds the known speeds of a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GpuPeaks {
-    model: Option<&'static str>,
+    model: Option<String>,
     plain: OperationRate,
     matrices: OperationRate,
 }
@@ -157,7 +157,7 @@ impl Speeds {
                     }
                 };
                 Ok(GpuPeaks {
-                    model: model.map(|model| model.name.as_str()),
+                    model: model.map(|model| model.name.clone()),
                     plain: rate(Kernels::Plain, NumberType::Fp32)?,
                     matrices: rate(Kernels::Matrices, precision.number())?,
                 })
@@ -193,7 +193,7 @@ impl GpuPeaks {
             Timed::OnGpus => reference_rate(),
             Timed::Reference(kernels) => of(kernels),
             Timed::Measured { times, whole, kernels } => {
-                let measured = self.model.and_then(|model| times.get(model));
+                let measured = self.model.as_ref().and_then(|model| times.get(model));
                 measured.map_or_else(|| of(kernels), |measured| rate_for(*whole, *measured))
             }
         }

@@ -133,9 +133,10 @@ impl Asked<'_> {
             self.system.name()
         );
         let has = |name: &&str| {
-            let server = presets::preset(name).ok();
-            let model = server.and_then(|it| it.devices()[it.gpus()[0]].gpu_model());
-            model.is_some_and(|model| family(&model.name) == family(&stated.name))
+            presets::preset(name).is_ok_and(|server| {
+                let model = server.devices()[server.gpus()[0]].gpu_model();
+                model.is_some_and(|model| family(&model.name) == family(&stated.name))
+            })
         };
         let preset = presets::NAMES.into_iter().find(|name| has(name));
         let option = preset.map_or_else(

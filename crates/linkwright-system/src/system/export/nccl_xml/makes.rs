@@ -87,16 +87,16 @@ pub(super) fn port_speed(nic: &Device) -> Option<u64> {
 }
 
 /// Holds what a `gpu` element says of the chip: NVIDIA's compute capability, or AMD's processor.
-pub(super) enum Chip {
+pub(super) enum Chip<'m> {
     /// Holds `sm`, which is 90 for compute capability 9.0. There is none where neither its model
     /// nor its links tell it.
     Nvidia(Option<u32>),
     /// Holds `gcn`, such as `gfx942`, and its number of compute units, which RCCL reads as `sm`.
-    Amd(Option<(&'static str, u32)>),
+    Amd(Option<(&'m str, u32)>),
 }
 
 /// Finds the chip of a GPU.
-pub(super) fn chip(host: &Host, gpu: DeviceId) -> Chip {
+pub(super) fn chip<'m>(host: &Host<'m>, gpu: DeviceId) -> Chip<'m> {
     let model = host.device(gpu).gpu_model();
     if host.vendor(gpu) == Some(Vendor::Amd) {
         let processor = model.and_then(|model| Some((model.processors.first()?.as_str(), model)));
