@@ -159,20 +159,25 @@ def with_gpus(
     """A system with what a run's arguments say of its GPUs, and the facts of the run with that.
 
     Raises:
+        ArgumentError: If an argument is nothing of the kind.
         FileError: If there is no such file.
         InputError: If the file has no sections of a GPU, with its place.
         MachineError: If nothing is known of what is changed, or a GPU at rest draws more.
     """
     path = None if gpu is None else path_of("gpu", gpu)
     sections = None if path is None else read_text(path)
-    changed = system.with_gpus(
-        power=gpu_power,
-        clock=gpu_clock,
-        memory=gpu_memory,
-        bandwidth=gpu_bandwidth,
-        sections=sections,
-        file=printable(str(path)),
-    )
+    try:
+        changed = system.with_gpus(
+            power=gpu_power,
+            clock=gpu_clock,
+            memory=gpu_memory,
+            bandwidth=gpu_bandwidth,
+            sections=sections,
+            file=printable(str(path)),
+        )
+    except ArgumentError as error:
+        was, remedy, argument = error.args
+        raise ArgumentError(was, remedy, f"gpu_{argument}") from None
     said = {
         "gpu": None if sections is None else sha256(sections.encode()),
         "gpu_power": gpu_power,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
 from commands import linkwright
 
 from linkwright import (
+    ArgumentError,
     FileError,
     InputError,
+    MachineError,
     Model,
     ModelTraining,
     OutOfMemoryError,
     SimulationError,
+    load_system,
     models,
     train,
     train_model,
@@ -84,7 +88,7 @@ def test_time_that_is_not_predicted_yet_says_why(tmp_path: Path) -> None:
         ("fsdp=4,tp=2", {}, "more than one way"),
         ("tp=8", {"lora": 16}, "LoRA"),
         ("dp=8", {"zero": 1}, "zero 1"),
-        ("dp=8", {"precision": "fp8"}, "fp8"),
+        ("dp=8", {"precision": "mxfp8"}, "fp4"),
     ):
         run = train_model("llama-3.2-1b", layout=layout, **wanted)
         assert run.time is None
@@ -92,6 +96,82 @@ def test_time_that_is_not_predicted_yet_says_why(tmp_path: Path) -> None:
         assert run.headline.endswith(f"is not predicted yet: {run.untimed}.")
     run = train_model(written(tmp_path))
     assert "experts have no layers of a step yet" in run.untimed
+
+
+def test_more_of_a_gpu_never_slows_a_step_and_its_data_sheet_s_changes_nothing() -> None:
+    own, same, slower, slowest = (
+        train_model("llama-3.1-8b", **TITAN, gpu_power=power, gpu_bandwidth=bandwidth).time or 0.0
+        for power, bandwidth in ((None, None), ("700 W", 3352), (500, None), (500, "2.4 TB/s"))
+    )
+    assert 0.0 < own == same < slower < slowest
+    faster = train_model("llama-3.1-8b", **TITAN, gpu_bandwidth="5TB/s", gpu_power="1kW").time
+    assert faster is not None
+    assert faster < own
+    locked = train_model("llama-3.1-8b", **TITAN, gpu_clock="990 MHz")
+    assert locked.time is not None
+    assert own < locked.time < 2 * own
+    assert locked.facts["gpu_clock"] == "990 MHz"
+
+
+def test_what_a_gpu_s_file_lacks_is_given_from_outside(tmp_path: Path) -> None:
+    machine = load_system("hgx-h100").to_toml().replace("H100-SXM5-80GB", "H20")
+    (tmp_path / "own.toml").write_text(machine)
+    model = {"model": "llama-3.2-1b", "machine": tmp_path / "own.toml", "layout": "dp=8"}
+    known = {"gpu_memory": "96GiB", "gpu_bandwidth": "4TB/s"}
+    run = train_model(**model, gpu=None)  # type: ignore[arg-type]
+    assert "H20" not in run.untimed
+    assert "h20" in run.untimed
+    with pytest.raises(MachineError, match=r"in a file of your own \(`--gpu FILE`\)"):
+        train_model(**model, **known)  # type: ignore[arg-type]
+    gpu = tmp_path / "h20.toml"
+    gpu.write_text(
+        """
+        [peak]
+        source = "my order"
+        matrix = { bf16 = "148 TFLOP/s" }
+        [memory]
+        kind = "hbm3"
+        capacity = "96 GiB"
+        bandwidth = "4 TB/s"
+        source = "my order"
+        [caches]
+        units = 78
+        l2 = "60 MiB"
+        source = "my order"
+        """
+    )
+    assert train_model(**model, gpu=gpu).time is not None  # type: ignore[arg-type]
+    gpu.write_text("[peaks]")
+    with pytest.raises(InputError, match="peaks"):
+        train_model(**model, gpu=gpu)  # type: ignore[arg-type]
+
+
+def test_machines_with_changed_gpus_are_systems() -> None:
+    own = load_system("hgx-h100")
+    changed = own.with_gpus(power=500, memory="96 GB")
+    assert changed != own
+    assert pickle.loads(pickle.dumps(changed)) == changed
+    [memory] = {row["memory"] for row in changed.devices() if row["is_gpu"]}
+    assert memory == 96e9
+    two = load_system("hgx-h100", 2).with_gpus(power=500)
+    assert pickle.loads(pickle.dumps(two)) == two != load_system("hgx-h100", 2)
+    step = train("lenet", changed, gpus=1, scaling=False)
+    slow = train("lenet", own, gpus=1, scaling=False, gpu_power="500W")
+    assert step.steps[0].time == slow.steps[0].time
+    assert step.energies == slow.energies != train("lenet", own, gpus=1, scaling=False).energies
+    with pytest.raises(ArgumentError, match="`gpu_power` is '5X'"):
+        train_model("llama-3.1-8b", **TITAN, gpu_power="5X")
+    with pytest.raises(MachineError, match="a GPU's bandwidth of zero"):
+        own.with_gpus(bandwidth=0)
+
+
+def test_products_of_eight_and_four_bits_take_less_time() -> None:
+    wide, eight, four = (
+        train_model("llama-3.1-8b", "hgx-b200", layout="fsdp=8", precision=precision).time or 0.0
+        for precision in ("bf16", "mxfp8", "nvfp4")
+    )
+    assert wide / 2 < eight < wide
+    assert wide / 4 < four < eight
 
 
 def test_groups_lie_within_servers_where_the_order_says_so() -> None:
