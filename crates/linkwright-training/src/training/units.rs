@@ -77,13 +77,14 @@ mod tests {
     use super::*;
     use crate::system::presets;
 
-    /// Every machine of Linkwright's own trains: each of its GPUs says what kernels depend on.
+    /// Every machine of Linkwright's own trains: each of its GPUs that has a model says what kernels depend on.
     #[test]
     fn gpus_of_presets_say_what_computing_needs() {
         for name in presets::NAMES {
             let server = presets::preset(name).unwrap();
             for gpu in server.gpus() {
-                let model = server.devices()[*gpu].gpu_model().unwrap();
+                // Trees of PCIe stand for any GPUs.
+                let Some(model) = server.devices()[*gpu].gpu_model() else { continue };
                 let units = Units::of(model, Precision::Fp32).unwrap();
                 assert_eq!(units.like, None, "{name}: {}", model.name);
                 assert!(model.memory().is_ok() && model.power().is_ok(), "{}", model.name);

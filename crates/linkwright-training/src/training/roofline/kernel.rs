@@ -85,7 +85,7 @@ impl Kernels {
         };
         let forward = product(read + weights, written, work.columns);
         let to_inputs = product(written + weights, read, work.columns_read);
-        let to_weights = product(read + written, weights, work.columns_read);
+        let to_weights = product(read + written, weights, work.columns);
         let bytes = (read + written + weights + saved) * number;
         let back = Kernel { bytes, stored: (read + weights) * number, ..Kernel::default() };
         Self { forward, to_inputs, to_weights, back }

@@ -272,8 +272,8 @@ fn of_products(precision: ModelPrecision) -> Roofline {
     let gpu = crate::system::gpus::find("b200-sxm6-180gb").unwrap();
     let gpu = GpuRates::with_products(gpu, precision).unwrap();
     let costs = Terms::own().framework("pytorch").unwrap();
-    let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
-    Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None }
+    let FrameworkCosts { kernels, launch, .. } = costs;
+    Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights: false, shared: None }
 }
 
 /// A square product of a linear layer with so many terms.
