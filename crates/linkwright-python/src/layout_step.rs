@@ -228,7 +228,7 @@ fn slowest(
     let mut found: Option<Core> = None;
     let core = training.core();
     for model in models.into_values() {
-        let gpu = GpuRates::of(model, core.precision.numbers()).map_err(errors::training)?;
+        let gpu = GpuRates::with_products(model, core.precision).map_err(errors::training)?;
         let roofline = Roofline {
             gpu,
             reach: costs.kernels.on(&gpu),

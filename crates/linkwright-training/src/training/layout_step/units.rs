@@ -109,7 +109,7 @@ fn embedding(training: &ModelTraining<'_>, execution: Execution, roofline: &Roof
     let model = training.model;
     let numbers = training.matrix_of_ends().div_ceil(training.layout.tp);
     let numbers = numbers + model.positions * model.hidden;
-    end(training, Actions::of(&pieces, roofline, &kept(training)), numbers)
+    end(training, Actions::of(&pieces, &roofline.wide(), &kept(training)), numbers)
 }
 
 fn head(training: &ModelTraining<'_>, execution: Execution, roofline: &Roofline) -> Unit {
@@ -119,5 +119,5 @@ fn head(training: &ModelTraining<'_>, execution: Execution, roofline: &Roofline)
     let has_own = !model.tied || training.layout.pp > 1;
     let matrix = if has_own { training.matrix_of_ends() } else { 0 };
     let numbers = matrix.div_ceil(training.layout.tp) + model.norm.parameters(model.hidden);
-    end(training, Actions::of(&pieces, roofline, &kept(training)), numbers)
+    end(training, Actions::of(&pieces, &roofline.wide(), &kept(training)), numbers)
 }
