@@ -28,7 +28,6 @@ from linkwright.names import (
     KernelsName,
     LinksName,
     LitmusTestName,
-    LoraTargetName,
     MappingName,
     MemorySystemName,
     ModelPrecisionName,
@@ -2132,7 +2131,12 @@ class ModelTraining:
         kernels: KernelsName | None = None,
         sequence_parallel: bool = False,
         lora: int | None = None,
-        lora_target: LoraTargetName = "attention",
+        lora_target: str = "attention",
+        fp8_weights: bool = False,
+        fp8_activations: bool = False,
+        imbalance: str = "uniform",
+        capacity_factor: float | None = None,
+        seed: int = 0,
     ) -> ModelTraining:
         """A training; its layout is checked.
 
@@ -2171,7 +2175,21 @@ class ModelTraining:
 
             lora: Numbers between the small matrices that are trained in the place of all weights.
 
-            lora_target: Beside which matrices they stand: `attention` or `all`.
+            lora_target: Beside which matrices they stand: `attention`, `all`, or names of PEFT or Megatron joined
+                by `+`, as `q_proj+v_proj`.
+
+            fp8_weights: Whether weights are kept in the numbers of `fp8`, `mxfp8` or `nvfp4` alone, as Megatron's
+                `fp8_param_gather` has it; else copies in these stand beside them.
+
+            fp8_activations: Whether what a perceptron's function reads is kept in eight bits, as Megatron's
+                `activation_func_fp8_input_store` has it.
+
+            imbalance: How uneven experts are wanted: `uniform`, or `zipf:S`, where shares fall by the rank to the
+                power of S.
+
+            capacity_factor: The most tokens of an expert, in even shares; others are dropped. None are where absent.
+
+            seed: Decides which experts are wanted most in each block.
 
         Raises:
             SimulationError: If the layout is not sound, with the nearest that is, or a choice is unknown.

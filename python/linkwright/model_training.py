@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from linkwright import Fabric, Model, ModelTraining, System, __version__, choice_names, models
-from linkwright.arguments import bytes_of, gpus_of, taking, text, truth, whole
+from linkwright.arguments import bytes_of, gpus_of, real, taking, text, truth, whole
 from linkwright.errors import (
     FileError,
     MachineError,
@@ -79,6 +79,11 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     prefetch=whole,
     lora=whole,
     lora_target=text,
+    fp8_weights=truth,
+    fp8_activations=truth,
+    imbalance=text,
+    capacity_factor=real,
+    seed=whole,
     gpu_memory=bytes_of,
 )
 def train_model(
@@ -105,6 +110,11 @@ def train_model(
     prefetch: int = 1,
     lora: int | None = None,
     lora_target: str = "attention",
+    fp8_weights: bool = False,
+    fp8_activations: bool = False,
+    imbalance: str = "uniform",
+    capacity_factor: float | None = None,
+    seed: int = 0,
     gpu_memory: int | str | None = None,
     gpu_power: float | str | None = None,
     gpu_clock: float | str | None = None,
@@ -161,7 +171,19 @@ def train_model(
 
         lora: Numbers between the small matrices that are trained in the place of all weights.
 
-        lora_target: Beside which matrices they stand: `attention` or `all`.
+        lora_target: Beside which matrices they stand: `attention`, `all`, or names of PEFT or
+            Megatron joined by `+`, as `q_proj+v_proj`.
+
+        fp8_weights: Whether weights are kept in eight bits alone, as for `ModelTraining`.
+
+        fp8_activations: Whether what a perceptron's function reads is kept in eight bits.
+
+        imbalance: How uneven experts are wanted: `uniform` or `zipf:S`.
+
+        capacity_factor: The most tokens of an expert, in even shares; none is dropped where
+            absent.
+
+        seed: Decides which experts are wanted most in each block.
 
         gpu_memory: Bytes that each GPU has, or a text such as `96GiB`; the machine's where absent.
 
@@ -222,7 +244,12 @@ def train_model(
         kernels=cast("Any", kernels),
         sequence_parallel=sequence_parallel,
         lora=lora,
-        lora_target=cast("Any", lora_target),
+        lora_target=lora_target,
+        fp8_weights=fp8_weights,
+        fp8_activations=fp8_activations,
+        imbalance=imbalance,
+        capacity_factor=capacity_factor,
+        seed=seed,
     )
     _check_count(training, chosen)
     groups = list(training.groups([system.server_of(gpu) for gpu in chosen]))
@@ -246,6 +273,11 @@ def train_model(
         "prefetch": prefetch,
         "lora": lora,
         "lora_target": lora_target if lora is not None else None,
+        "fp8_weights": fp8_weights,
+        "fp8_activations": fp8_activations,
+        "imbalance": imbalance,
+        "capacity_factor": capacity_factor,
+        "seed": seed,
         **changes,
         "linkwright": __version__,
     }

@@ -139,7 +139,21 @@ LitmusTestName: TypeAlias = Literal[
     "spinning",
     "launch-barrier",
 ]
-LoraTargetName: TypeAlias = Literal["attention", "all"]
+LoraTargetName: TypeAlias = Literal[
+    "attention",
+    "all",
+    "q_proj",
+    "k_proj",
+    "v_proj",
+    "o_proj",
+    "gate_proj",
+    "up_proj",
+    "down_proj",
+    "linear_qkv",
+    "linear_proj",
+    "linear_fc1",
+    "linear_fc2",
+]
 MappingName: TypeAlias = Literal[
     "linear", "contiguous", "random-switches", "random-nodes", "random"
 ]

@@ -18,7 +18,15 @@ from linkwright import (
     system_files,
 )
 from linkwright.arguments import several, taking, text, whole
-from linkwright.errors import ArgumentError, FileError, MachineError, given, neither, printable
+from linkwright.errors import (
+    ArgumentError,
+    FileError,
+    MachineError,
+    brief,
+    given,
+    neither,
+    printable,
+)
 from linkwright.files import PathOrName, existing, path_of, read_text, sha256
 
 __all__ = [
@@ -224,6 +232,8 @@ def _load_server(name_or_path: PathOrName, options: Mapping[str, Any]) -> System
     path = existing("server", name_or_path, "System.from_text")
     if path is None:
         known = f"the presets are {', '.join(presets)}"
+        if str(name_or_path).lower().startswith("tpu"):
+            raise FileError(f"`{brief(str(name_or_path))}`: TPUs are not represented", known)
         raise neither("a preset", str(name_or_path), presets, known, most=2)
     return load_server(path, **options)
 

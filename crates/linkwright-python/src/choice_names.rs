@@ -19,7 +19,7 @@ use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::BandwidthProfile;
 use linkwright::training::{
-    ContextExchange, Kernels, ModelPrecision, Optimizer, Precision, Target, Way,
+    ContextExchange, Kernels, ModelPrecision, Optimizer, Precision, Targets, Way,
 };
 use pyo3::prelude::*;
 
@@ -63,7 +63,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("kernels", Kernels::names()),
         ("links", WantedLinks::names()),
         ("litmus_test", Litmus::names()),
-        ("lora_target", Target::names()),
+        ("lora_target", Targets::names()),
         ("memory_system", memory_systems().names()),
         ("mapping", MappingRule::names()),
         ("model_precision", ModelPrecision::names()),

@@ -3,7 +3,7 @@
 use linkwright::table::Table as Columns;
 use linkwright::training::{
     Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout, ModelPrecision, ModelTraining as Core,
-    Optimizer, Order, Precision, Recompute, StageMemory, Target, Terms,
+    Imbalance, Optimizer, Order, Precision, Recompute, Routing, StageMemory, Targets, Terms,
 };
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -40,6 +40,9 @@ pub struct ModelTraining {
     kernels: Kernels,
     sequence_parallel: bool,
     lora: Option<Lora>,
+    narrow_weights: bool,
+    narrow_activations: bool,
+    routing: Routing,
 }
 
 impl ModelTraining {
@@ -63,6 +66,9 @@ impl ModelTraining {
             kernels: self.kernels,
             sequence_parallel: self.sequence_parallel,
             lora: self.lora,
+            narrow_weights: self.narrow_weights,
+            narrow_activations: self.narrow_activations,
+            routing: self.routing,
         }
     }
 }
@@ -106,7 +112,21 @@ impl ModelTraining {
     ///
     ///     lora: Numbers between the small matrices that are trained in the place of all weights.
     ///
-    ///     lora_target: Beside which matrices they stand: `attention` or `all`.
+    ///     lora_target: Beside which matrices they stand: `attention`, `all`, or names of PEFT or Megatron joined
+    ///         by `+`, as `q_proj+v_proj`.
+    ///
+    ///     fp8_weights: Whether weights are kept in the numbers of `fp8`, `mxfp8` or `nvfp4` alone, as Megatron's
+    ///         `fp8_param_gather` has it; else copies in these stand beside them.
+    ///
+    ///     fp8_activations: Whether what a perceptron's function reads is kept in eight bits, as Megatron's
+    ///         `activation_func_fp8_input_store` has it.
+    ///
+    ///     imbalance: How uneven experts are wanted: `uniform`, or `zipf:S`, where shares fall by the rank to the
+    ///         power of S.
+    ///
+    ///     capacity_factor: The most tokens of an expert, in even shares; others are dropped. None are where absent.
+    ///
+    ///     seed: Decides which experts are wanted most in each block.
     ///
     /// Raises:
     ///     SimulationError: If the layout is not sound, with the nearest that is, or a choice is unknown.
@@ -116,7 +136,9 @@ impl ModelTraining {
         precision: "ModelPrecisionName" = "bf16", gradients: "PrecisionName" = "fp32",
         optimizer: "OptimizerName" = "adam", zero: "int | None" = None, recompute: "str" = "none",
         kernels: "KernelsName | None" = None, sequence_parallel: "bool" = false,
-        lora: "int | None" = None, lora_target: "LoraTargetName" = "attention"
+        lora: "int | None" = None, lora_target: "str" = "attention", fp8_weights: "bool" = false,
+        fp8_activations: "bool" = false, imbalance: "str" = "uniform",
+        capacity_factor: "float | None" = None, seed: "int" = 0
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -134,6 +156,11 @@ impl ModelTraining {
         #[pyo3(from_py_with = given)] sequence_parallel: bool,
         #[pyo3(from_py_with = given)] lora: Option<i128>,
         #[pyo3(from_py_with = given)] lora_target: &str,
+        #[pyo3(from_py_with = given)] fp8_weights: bool,
+        #[pyo3(from_py_with = given)] fp8_activations: bool,
+        #[pyo3(from_py_with = given)] imbalance: &str,
+        #[pyo3(from_py_with = given)] capacity_factor: Option<f64>,
+        #[pyo3(from_py_with = given)] seed: i128,
     ) -> PyResult<Self> {
         let layout = ModelLayout::read(layout).map_err(errors::training)?;
         let zero = match zero {
@@ -147,9 +174,16 @@ impl ModelTraining {
             None if zero == 3 => Kernels::Eager,
             None => Kernels::Fused,
         };
-        let target = Target::named(lora_target)?;
+        let targets = Targets::read(lora_target).map_err(errors::training)?;
         let rank = lora.map(|rank| whole("numbers between matrices of LoRA", rank, MOST_RANK));
-        let lora = rank.transpose()?.map(|rank| Lora { rank, target });
+        let lora = rank.transpose()?.map(|rank| Lora { rank, targets });
+        let imbalance = Imbalance::read(imbalance).map_err(errors::training)?;
+        let seed = if seed == 0 { 0 } else { whole("seed", seed, u64::MAX)? };
+        let routing = Routing { imbalance, seed, capacity: None };
+        let routing = match capacity_factor {
+            Some(factor) => routing.with_capacity(factor).map_err(errors::training)?,
+            None => routing,
+        };
         let made = Self {
             model: model.clone(),
             layout,
@@ -164,10 +198,14 @@ impl ModelTraining {
             kernels,
             sequence_parallel,
             lora,
+            narrow_weights: fp8_weights,
+            narrow_activations: fp8_activations,
+            routing,
         };
         let core = made.core();
         core.asked().check(&core.layout).map_err(errors::training)?;
         drop(core);
+        made.core().check().map_err(errors::training)?;
         Ok(made)
     }
 
@@ -326,8 +364,10 @@ impl ModelTraining {
     /// again).
     fn tensors(&self) -> PyResult<Table> {
         let core = self.core();
+        let mut before = 0;
         let each = self.model.0.blocks.iter().flat_map(|blocks| {
-            let tensors = core.tensors(&blocks.mlp).into_iter();
+            let tensors = core.tensors(&blocks.mlp, before).into_iter();
+            before += blocks.count;
             tensors.map(move |tensor| (blocks, tensor))
         });
         let each: Vec<_> = each.collect();

@@ -12,11 +12,16 @@ from linkwright.cli.gpu_options import choice
 
 __all__ = [
     "Again",
+    "CapacityFactor",
+    "Fp8Activations",
+    "Fp8Weights",
     "GpuBandwidth",
     "GpuClock",
     "GpuFile",
     "GpuMemory",
     "GpuPower",
+    "Imbalance",
+    "ImbalanceSeed",
     "KernelsName",
     "Layout",
     "LoraRank",
@@ -112,8 +117,52 @@ LoraTarget = Annotated[
     str | None,
     typer.Option(
         rich_help_panel=OF_MODELS,
-        help="Beside which matrices these stand; attention's if absent.",
-        **choice("target of LoRA", choice_names()["lora_target"]),
+        metavar="NAME+...",
+        help=f"Beside which matrices these stand: {', '.join(choice_names()['lora_target'])}; "
+        "attention if absent.",
+    ),
+]
+Fp8Weights = Annotated[
+    bool,
+    typer.Option(
+        "--fp8-weights",
+        rich_help_panel=OF_MODELS,
+        help="Keep weights in eight bits alone; else copies in these stand beside them.",
+    ),
+]
+Fp8Activations = Annotated[
+    bool,
+    typer.Option(
+        "--fp8-activations",
+        rich_help_panel=OF_MODELS,
+        help="Keep what a perceptron's function reads in eight bits.",
+    ),
+]
+Imbalance = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="uniform|zipf:S",
+        help="How uneven experts are wanted; shares of zipf fall by their rank to the power of S. "
+        "uniform if absent.",
+    ),
+]
+CapacityFactor = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="FACTOR",
+        help="The most tokens of an expert, in even shares; none is dropped if absent.",
+    ),
+]
+ImbalanceSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        rich_help_panel=OF_MODELS,
+        metavar="N",
+        min=0,
+        help="Which experts are wanted most; 0 if absent.",
     ),
 ]
 GpuPower = Annotated[

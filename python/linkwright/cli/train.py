@@ -20,11 +20,16 @@ from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.model_options import (
     Again,
+    CapacityFactor,
+    Fp8Activations,
+    Fp8Weights,
     GpuBandwidth,
     GpuClock,
     GpuFile,
     GpuMemory,
     GpuPower,
+    Imbalance,
+    ImbalanceSeed,
     KernelsName,
     Layout,
     LoraRank,
@@ -225,6 +230,11 @@ def train_command(
     sequence_parallel: SequenceParallel = False,
     lora: LoraRank = None,
     lora_target: LoraTarget = None,
+    fp8_weights: Fp8Weights = False,
+    fp8_activations: Fp8Activations = False,
+    imbalance: Imbalance = None,
+    capacity_factor: CapacityFactor = None,
+    seed: ImbalanceSeed = None,
     gpu_power: GpuPower = None,
     gpu_clock: GpuClock = None,
     gpu_memory: GpuMemory = None,
@@ -253,6 +263,11 @@ def train_command(
         "sequence_parallel": sequence_parallel or None,
         "lora": lora,
         "lora_target": lora_target,
+        "fp8_weights": fp8_weights or None,
+        "fp8_activations": fp8_activations or None,
+        "imbalance": imbalance,
+        "capacity_factor": capacity_factor,
+        "seed": seed,
     }
     # Options of both kinds; absent ones are as the function has them.
     both: dict[str, Any] = {

@@ -1,7 +1,6 @@
 //! Buffers of collectives, and weights that are gathered.
 
-use super::{Bytes, ModelTraining, bytes, sum};
-use crate::training::model::Mlp;
+use super::{Bytes, Held, ModelTraining, bytes, sum};
 
 /// Blocks whose weights are whole at once: one that is computed and the one that is gathered ahead.
 const AT_ONCE: u64 = 2;
@@ -10,7 +9,7 @@ const AT_ONCE: u64 = 2;
 const WHOLE_ACTIVATIONS: u64 = 3;
 
 impl ModelTraining<'_> {
-    pub(super) fn collectives(&self, stage: u64, chunks: &[&[Mlp]]) -> Bytes {
+    pub(super) fn collectives(&self, stage: u64, chunks: &[&[Held]]) -> Bytes {
         let number = self.number();
         let hidden = bytes(self.tokens(), self.model.hidden * number);
         let mut parts = vec![self.gathered(stage, chunks)];
@@ -24,8 +23,7 @@ impl ModelTraining<'_> {
             parts.push(bytes(self.tokens(), 2 * numbers * number));
         }
         if self.layout.ep > 1 {
-            let each = chunks.iter().copied().flatten().filter_map(Mlp::experts);
-            let sent = each.map(|experts| self.expert_tokens(&experts)).max().unwrap_or(0);
+            let sent = chunks.iter().copied().flatten().map(|held| held.sent).max().unwrap_or(0);
             parts.push(bytes(sent, self.model.hidden * number));
         }
         parts.into_iter().fold(Bytes(0), |all, part| sum([all, part]))
@@ -33,13 +31,13 @@ impl ModelTraining<'_> {
 
     /// Weights of blocks while they are computed, with the gradients of one; those of both ends all the
     /// time (FSDP's root).
-    fn gathered(&self, stage: u64, chunks: &[&[Mlp]]) -> Bytes {
+    fn gathered(&self, stage: u64, chunks: &[&[Held]]) -> Bytes {
         if self.zero < 3 || self.layout.shards() == 1 {
             return Bytes(0);
         }
         let number = self.number();
-        let blocks = chunks.iter().copied().flatten().map(|mlp| {
-            let own = self.block(mlp);
+        let blocks = chunks.iter().copied().flatten().map(|held| {
+            let own = self.block(&held.mlp);
             own.plain + own.experts
         });
         let block = blocks.max().unwrap_or(0);

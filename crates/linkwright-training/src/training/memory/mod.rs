@@ -3,14 +3,15 @@
 //! It represents weights, gradients and the optimizer's state as they are divided. It has the tensors
 //! that each block keeps for the backward pass, one by one, under each recomputation. A stage has those
 //! of all micro-batches that it has begun. A block's backward pass or the loss needs more for a while, as
-//! do collectives; the allocator holds gaps beyond. It leaves out experts that get more tokens
-//! than others, copies of weights in eight bits, and activations that are moved to the host.
+//! do collectives; the allocator holds gaps beyond. The GPU whose experts get the most tokens decides.
+//! It leaves out activations that are moved to the host.
 //!
 //! `allocated` is what PyTorch's `max_memory_allocated` counts, `reserved` its `max_memory_reserved`;
 //! both leave the driver's context out.
 
 mod again;
 mod collectives;
+mod held;
 mod kernels;
 mod lora;
 mod passing;
@@ -29,10 +30,14 @@ use super::layout::{AskedLayout, ModelLayout, Stages};
 use super::model::{LanguageModel, Mlp};
 use super::optimizer::Optimizer;
 use super::precision::Precision;
+use super::routing::Routing;
+use crate::diagnostic::{Diagnosis, Named};
 use crate::units::Bytes;
 
+use held::Held;
+
 pub use kernels::Kernels;
-pub use lora::{Lora, Target};
+pub use lora::{Lora, Target, Targets};
 pub use precision::ModelPrecision;
 pub use recompute::{Module, Recompute};
 pub(in crate::training) use state::Numbers;
@@ -69,6 +74,14 @@ pub struct ModelTraining<'a> {
     pub sequence_parallel: bool,
     /// Small matrices that are trained in the place of all weights.
     pub lora: Option<Lora>,
+    /// Whether weights are kept in the numbers of products of eight bits and fewer alone (Megatron's
+    /// `fp8_param_gather`).
+    pub narrow_weights: bool,
+    /// Whether what a perceptron's function reads is kept in eight bits (Megatron's
+    /// `activation_func_fp8_input_store`).
+    pub narrow_activations: bool,
+    /// How tokens are sent to experts.
+    pub routing: Routing,
 }
 
 /// The memory of each GPU of one stage, by what it is for.
@@ -153,23 +166,52 @@ impl ModelTraining<'_> {
     /// # Errors
     /// A layout that is not sound, with the nearest that is.
     pub fn memory(&self) -> Result<Vec<StageMemory>, TrainingError> {
-        let stages = self.asked().check(&self.layout)?;
+        let stages = self.check()?;
         Ok(self.memory_of(&stages))
+    }
+
+    /// Says whether its parts go together.
+    ///
+    /// # Errors
+    /// A layout that is not sound, with the nearest that is; numbers of eight bits where products have
+    /// others; imbalance without experts.
+    pub fn check(&self) -> Result<Stages, TrainingError> {
+        let refuse = |problem: String, remedy: &str| {
+            Err(TrainingError::ModelLayout(Diagnosis::of(problem).remedy(remedy)))
+        };
+        let is_narrow = self.precision.narrow().is_some() && self.kernels == Kernels::Fused;
+        let narrow = [(self.narrow_weights, "weights"), (self.narrow_activations, "activations")];
+        if let Some((_, what)) = narrow.into_iter().find(|(wanted, _)| *wanted && !is_narrow) {
+            let (precision, kernels) = (self.precision.name(), self.kernels.name());
+            let problem = format!("{what} in eight bits with {precision} and {kernels} kernels");
+            return refuse(problem, "take fp8, mxfp8 or nvfp4 with fused kernels, or leave it out");
+        }
+        if self.routing != Routing::default() && self.model.experts().is_none() {
+            let problem = format!("{} has no experts to which tokens are sent", self.model.name);
+            return refuse(problem, "leave imbalance, capacity and their seed out");
+        }
+        self.asked().check(&self.layout)
     }
 
     fn memory_of(&self, stages: &Stages) -> Vec<StageMemory> {
         let each: Vec<Mlp> = self.model.each_mlp().collect();
-        (0..self.layout.pp).map(|stage| self.stage(stage, stages, &each)).collect()
+        // Each GPU of an expert group, or one for all where their experts get as many tokens.
+        let places: Vec<Vec<Held>> = self.held(&each);
+        let busiest = |stage| {
+            let of_each = places.iter().map(|each| self.stage(stage, stages, each));
+            of_each.max_by_key(StageMemory::reserved).unwrap_or_default()
+        };
+        (0..self.layout.pp).map(busiest).collect()
     }
 
-    fn stage(&self, stage: u64, stages: &Stages, each: &[Mlp]) -> StageMemory {
+    fn stage(&self, stage: u64, stages: &Stages, each: &[Held]) -> StageMemory {
         let chunks = stages.chunks(stage);
-        let held: Vec<&[Mlp]> =
+        let held: Vec<&[Held]> =
             chunks.iter().map(|it| &each[it.start as usize..it.end as usize]).collect();
         let begun = self.begun(stage);
         let mut activations = 0_u64;
         for (chunk, begun) in held.iter().zip(&begun) {
-            let kept = chunk.iter().enumerate().map(|(at, mlp)| self.kept(mlp, at as u64));
+            let kept = chunk.iter().enumerate().map(|(at, held)| self.kept(held, at as u64));
             let kept = kept.fold(0_u64, u64::saturating_add);
             activations = activations.saturating_add(kept.saturating_mul(*begun));
         }
@@ -217,8 +259,8 @@ impl ModelTraining<'_> {
     }
 
     /// Bytes that a block keeps of one micro-batch; `at` is its place in its chunk.
-    fn kept(&self, mlp: &Mlp, at: u64) -> u64 {
-        let tensors = self.tensors(mlp);
+    fn kept(&self, held: &Held, at: u64) -> u64 {
+        let tensors = self.tensors_of(held);
         let kept = tensors.iter().filter(|it| self.recompute.keeps(it, at));
         kept.fold(0, |sum, tensor| sum.saturating_add(tensor.bytes.0))
     }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::recompute::Recompute;
-use super::{Bytes, Kernels, ModelTraining, bytes, sum};
+use super::{Bytes, Held, Kernels, ModelTraining, bytes, sum};
 use crate::training::model::{Family, Mlp};
 
 /// Holds the space of matrix libraries: Transformer Engine's for cuBLASLt, 32 MiB, and PyTorch's for cuBLAS, 8 MiB
@@ -30,19 +29,19 @@ impl Passing {
 }
 
 impl ModelTraining<'_> {
-    pub(super) fn passing(&self, stage: u64, chunks: &[&[Mlp]]) -> Passing {
-        let kinds: Vec<Mlp> = kinds(chunks);
-        let block = kinds.iter().map(|mlp| self.backward(mlp)).max().unwrap_or_default();
+    pub(super) fn passing(&self, stage: u64, chunks: &[&[Held]]) -> Passing {
+        let kinds: Vec<Held> = kinds(chunks);
+        let block = kinds.iter().map(|held| self.backward(held)).max().unwrap_or_default();
         let loss = if stage + 1 == self.layout.pp { self.loss() } else { Bytes(0) };
         Passing { always: sum([LIBRARIES, self.set_aside(&kinds)]), block, loss }
     }
 
     /// Counts gradients within a block, and activations that were computed again for them.
-    fn backward(&self, mlp: &Mlp) -> Bytes {
+    fn backward(&self, held: &Held) -> Bytes {
         let number = self.number();
         let (tokens, attention) = (self.tokens(), self.model.attention);
         let incoming = bytes(self.own_tokens(), self.model.hidden * number);
-        let of_mlp = match mlp {
+        let of_mlp = match &held.mlp {
             Mlp::Dense { inner, gated, .. } => {
                 let factors: u64 = match (self.kernels, gated) {
                     // Of the product, of both factors, and of the gate before it was opened.
@@ -54,18 +53,21 @@ impl ModelTraining<'_> {
             }
             Mlp::Experts(experts) => {
                 let inner = experts.inner.div_ceil(self.layout.expert_parts());
-                bytes(self.expert_tokens(experts), (2 * inner + self.model.hidden) * number)
+                bytes(held.sent, (2 * inner + self.model.hidden) * number)
             }
         };
         let heads = attention.heads.div_ceil(self.layout.tp);
         let of_heads = heads * 2 * (attention.head + attention.value_head);
         let of_attention = bytes(tokens, of_heads * number);
-        let again = self.tensors(mlp).iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes.0));
+        let tensors = self.tensors_of(held);
+        let again = tensors.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes.0));
         // Place zero is computed again wherever any block is.
-        let again = again.saturating_sub(self.kept(mlp, 0));
+        let again = again.saturating_sub(self.kept(held, 0));
+        let mut keys = tensors.iter().filter(|tensor| tensor.name == "keys");
+        let is_turned_again = keys.any(|tensor| !self.recompute.keeps(tensor, 0));
         let turned = match self.kernels {
             // Queries and keys are turned in 32 bits, before and behind.
-            Kernels::Eager if attention.rotary && self.recompute != Recompute::None => {
+            Kernels::Eager if attention.rotary && is_turned_again => {
                 bytes(tokens, heads * attention.head * 2 * 2 * 4)
             }
             _ => Bytes(0),
@@ -103,13 +105,13 @@ impl ModelTraining<'_> {
 
     /// Gradients of weights that Transformer Engine keeps as placeholders once they are added where they
     /// belong: one for each shape (`get_dummy_wgrad`).
-    fn set_aside(&self, kinds: &[Mlp]) -> Bytes {
+    fn set_aside(&self, kinds: &[Held]) -> Bytes {
         if self.kernels != Kernels::Fused || self.lora.is_some() {
             return Bytes(0);
         }
         let hidden = self.model.hidden;
         let mut shapes = BTreeSet::new();
-        for mlp in kinds {
+        for Held { mlp, .. } in kinds {
             let matrices = self.model.attention.matrices(hidden).into_iter();
             for matrix in matrices.chain(mlp.matrices(hidden)) {
                 let parts = if matrix.is_cut { self.layout.tp } else { 1 };
@@ -128,11 +130,11 @@ impl ModelTraining<'_> {
 }
 
 /// Says what blocks of a stage are like.
-fn kinds(chunks: &[&[Mlp]]) -> Vec<Mlp> {
-    let mut kinds: Vec<Mlp> = Vec::new();
-    for mlp in chunks.iter().copied().flatten() {
-        if !kinds.contains(mlp) {
-            kinds.push(*mlp);
+fn kinds(chunks: &[&[Held]]) -> Vec<Held> {
+    let mut kinds: Vec<Held> = Vec::new();
+    for held in chunks.iter().copied().flatten() {
+        if !kinds.contains(held) {
+            kinds.push(*held);
         }
     }
     kinds

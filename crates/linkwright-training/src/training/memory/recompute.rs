@@ -54,6 +54,8 @@ pub enum Recompute {
     Modules(Vec<Module>),
 }
 
+/// Says what is asked for where activations are moved to the host.
+const OFFLOADED: [&str; 2] = ["offload", "cpu"];
 /// The names that are no modules.
 const WHOLE: [&str; 5] = ["none", "selective", "selective-op", "full", "full:N"];
 
@@ -69,6 +71,12 @@ impl Recompute {
             let remedy = format!("{}; join modules by +", instead_of(name, &names));
             TrainingError::ModelLayout(Diagnosis::of(problem).remedy(remedy))
         };
+        if OFFLOADED.iter().any(|name| text.contains(name)) {
+            let problem = format!("`{}`: activations stay on the GPU", shown(text));
+            let told = Diagnosis::of(problem);
+            let remedy = "moving them to the host is not represented; take full, or full:N";
+            return Err(TrainingError::ModelLayout(told.remedy(remedy)));
+        }
         Ok(match text {
             "none" => Self::None,
             "selective" => Self::Modules(vec![Module::CoreAttention]),

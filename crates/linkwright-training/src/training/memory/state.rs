@@ -1,6 +1,6 @@
 //! Weights, gradients and the optimizer's state of a GPU.
 
-use super::{Bytes, ModelTraining, bytes, sum};
+use super::{Bytes, Held, Kernels, ModelTraining, bytes, sum};
 use crate::training::model::Mlp;
 
 /// Counts bytes of a number of the optimizer's state, and of a master copy of a weight.
@@ -13,11 +13,12 @@ pub(super) struct State {
     pub optimizer: Bytes,
 }
 
-/// Numbers that a GPU has before replicas divide them, those of experts apart.
+/// Numbers that a GPU has before replicas divide them: of blocks, of experts, and of the embedding and the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::training) struct Numbers {
     pub plain: u64,
     pub experts: u64,
+    pub ends: u64,
 }
 
 impl ModelTraining<'_> {
@@ -42,7 +43,7 @@ impl ModelTraining<'_> {
         let of_matrices: u64 = mlp.matrices(hidden).iter().map(|it| it.parameters()).sum();
         plain += mlp.parameters(hidden) - mlp.routed(hidden) - of_matrices;
         let experts = mlp.routed(hidden).div_ceil(self.layout.ep * self.layout.expert_parts());
-        Numbers { plain, experts }
+        Numbers { plain, experts, ends: 0 }
     }
 
     /// The embedding's and the head's part on a stage: neither lies in a block.
@@ -68,10 +69,10 @@ impl ModelTraining<'_> {
         self.model.vocabulary * self.model.hidden
     }
 
-    pub(super) fn state(&self, stage: u64, chunks: &[&[Mlp]]) -> State {
-        let mut all = Numbers { plain: self.ends(stage), experts: 0 };
+    pub(super) fn state(&self, stage: u64, chunks: &[&[Held]]) -> State {
+        let mut all = Numbers { ends: self.ends(stage), ..Numbers::default() };
         let mut small = 0;
-        for mlp in chunks.iter().copied().flatten() {
+        for Held { mlp, .. } in chunks.iter().copied().flatten() {
             let own = self.block(mlp);
             all.plain += own.plain;
             all.experts += own.experts;
@@ -80,14 +81,22 @@ impl ModelTraining<'_> {
         let frozen = Numbers::default();
         match self.lora {
             None => self.divided(all, frozen),
-            Some(_) => self.divided(Numbers { plain: small, experts: 0 }, all),
+            Some(_) => self.divided(Numbers { plain: small, ..frozen }, all),
         }
     }
 
-    /// Frozen weights are kept as products take them.
-    fn frozen(&self, size: Bytes) -> Bytes {
-        let narrow = self.precision.narrow().filter(|_| self.kernels == super::Kernels::Fused);
-        narrow.map_or(size, |of_32| Bytes(size.0 / self.number() * of_32 / 32))
+    /// Counts bytes of 32 weights of blocks, those that are trained and those that are frozen.
+    ///
+    /// Transformer Engine's products of eight bits take weights by rows in the forward pass and by columns in the
+    /// backward pass. It keeps both copies from one micro-batch to the next, beside weights of 16 bits
+    /// unless there are none. Frozen weights have one copy: recipes turn them as they are needed.
+    fn of_32_weights(&self) -> [u64; 2] {
+        let wide = 32 * self.number();
+        match self.precision.narrow().filter(|_| self.kernels == Kernels::Fused) {
+            None => [wide; 2],
+            Some(narrow) if self.narrow_weights => [2 * narrow, narrow],
+            Some(narrow) => [wide + 2 * narrow, narrow],
+        }
     }
 
     /// Counts trained and frozen numbers as replicas divide them.
@@ -99,20 +108,30 @@ impl ModelTraining<'_> {
             } else {
                 (1, 1)
             };
-            sum([
+            let blocks = sum([
                 bytes(numbers.plain.div_ceil(plain), each),
                 bytes(numbers.experts.div_ceil(experts), each),
-            ])
+            ]);
+            (blocks, bytes(numbers.ends.div_ceil(plain), each))
         };
+        let both = |(blocks, ends): (Bytes, Bytes)| sum([blocks, ends]);
         // Divided weights are the master copy; gathered ones are made of them.
         let is_sharded = self.zero >= 3;
         let weight = if is_sharded { number.max(MASTER) } else { number };
         let masters = if number < MASTER && !is_sharded { MASTER } else { 0 };
         let gradient = if is_sharded { MASTER } else { self.gradients.bytes() };
+        let [of_32, of_32_frozen] = self.of_32_weights();
+        // Divided weights are turned into what products take once they are gathered.
+        let of_32 = if is_sharded { 32 * weight } else { of_32 };
+        let each = [(trained, of_32, weight), (frozen, of_32_frozen, number)];
+        let weights = each.map(|(numbers, of_32, of_ends)| {
+            let (blocks, ends) = part(numbers, 3, 1);
+            sum([Bytes(blocks.0.saturating_mul(of_32) / 32), bytes(ends.0, of_ends)])
+        });
         State {
-            weights: sum([part(trained, 3, weight), self.frozen(part(frozen, 3, number))]),
-            gradients: part(trained, 2, gradient),
-            optimizer: part(trained, 1, masters + MASTER * self.optimizer.state()),
+            weights: sum(weights),
+            gradients: both(part(trained, 2, gradient)),
+            optimizer: both(part(trained, 1, masters + MASTER * self.optimizer.state())),
         }
     }
 }

@@ -3,9 +3,8 @@
 //! The tensors are those that PyTorch's autograd and Transformer Engine's modules save. Kernels differ:
 //! fused ones keep a norm's output for the product behind it; compiled ones compute it again.
 
-use super::lora::Target;
 use super::recompute::{Module, Recompute};
-use super::{Kernels, ModelTraining};
+use super::{Held, Kernels, ModelTraining};
 use crate::training::model::{Experts, Mlp};
 use crate::units::Bytes;
 
@@ -82,9 +81,14 @@ impl ModelTraining<'_> {
         self.model.attention.key_value_heads.div_ceil(self.layout.tp)
     }
 
-    /// Lists what a block keeps where nothing is computed again.
+    /// Lists what a block keeps where nothing is computed again, on the GPU whose experts get the most tokens of
+    /// it; `block` is its place in the model.
     #[must_use]
-    pub fn tensors(&self, mlp: &Mlp) -> Vec<Tensor> {
+    pub fn tensors(&self, mlp: &Mlp, block: u64) -> Vec<Tensor> {
+        self.tensors_of(&self.busiest(mlp, block))
+    }
+
+    pub(super) fn tensors_of(&self, held: &Held) -> Vec<Tensor> {
         let (tokens, own_tokens) = (self.tokens(), self.own_tokens());
         let number = self.number();
         let mut writer = Writer { tokens, own_tokens, number, found: Vec::new() };
@@ -94,20 +98,14 @@ impl ModelTraining<'_> {
         }
         self.attention(&mut writer);
         self.norm(&mut writer, ["sum", "second norm", "second norm's divisor"]);
-        match mlp {
+        match &held.mlp {
             Mlp::Dense { inner, gated, .. } => self.dense(&mut writer, *inner, *gated),
-            Mlp::Experts(experts) => self.of_experts(&mut writer, experts),
+            Mlp::Experts(experts) => self.of_experts(&mut writer, experts, held.sent),
         }
         self.narrow(&mut writer.found);
         if let Some(lora) = self.lora {
             // A frozen matrix needs no inputs, and its gradient is not computed.
-            let is_needed = |name: &str| match name {
-                "second norm" | "product" | "experts' tokens" | "experts' product" => {
-                    lora.target == Target::All && !name.starts_with("experts")
-                }
-                _ => true,
-            };
-            writer.found.retain(|tensor| is_needed(tensor.name));
+            writer.found.retain(|tensor| lora.targets.need(tensor.name));
         }
         writer.found
     }
@@ -129,6 +127,12 @@ impl ModelTraining<'_> {
         ];
         for tensor in tensors.iter_mut().filter(|tensor| read.contains(&tensor.name)) {
             tensor.bytes = narrowed(tensor.bytes);
+        }
+        if self.narrow_activations {
+            let functions = ["gate", "up", "experts' gate and up", "shared gate and up"];
+            for tensor in tensors.iter_mut().filter(|tensor| functions.contains(&tensor.name)) {
+                tensor.bytes = Bytes(tensor.bytes.0 / self.number());
+            }
         }
         let output = tensors.iter().find(|tensor| tensor.name == "attention").copied();
         tensors.extend(output.map(|output| Tensor {
@@ -206,19 +210,19 @@ impl ModelTraining<'_> {
             // The seventh product of a block; every second one is kept.
             writer.cut("down", self.model.hidden, None).is_operation = true;
         }
-        if self.recompute == Recompute::SelectiveOperations && self.layout.tp > 1 {
+        if self.recompute == Recompute::SelectiveOperations && self.sequence_parallel && self.layout.tp > 1 {
             // Sums that tensor parallelism divides by tokens, behind attention and here.
             writer.whole("divided sums", 2 * self.model.hidden, None).is_operation = true;
         }
     }
 
-    fn of_experts(&self, writer: &mut Writer, experts: &Experts) {
+    fn of_experts(&self, writer: &mut Writer, experts: &Experts, sent: u64) {
         let (hidden, module) = (self.model.hidden, Some(Module::Moe));
         // Scores and shares of each expert.
         let scores = writer.own_tokens.saturating_mul(2 * experts.count * STATISTIC);
         writer.add("router's scores", scores, module);
         let inner = experts.inner.div_ceil(self.layout.expert_parts());
-        let sent = self.expert_tokens(experts).saturating_mul(writer.number);
+        let sent = sent.saturating_mul(writer.number);
         writer.add("experts' tokens", sent.saturating_mul(hidden), module);
         writer.add("experts' gate and up", sent.saturating_mul(2 * inner), module);
         if self.kernels != Kernels::Compiled {

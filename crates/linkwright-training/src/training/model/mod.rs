@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::error::TrainingError;
 use crate::diagnostic::{InputError, Named};
 
-pub use attention::{Attention, Latent};
+pub use attention::{Attention, Latent, Matrix};
 pub use configuration::FAMILIES;
 pub use mlp::{Experts, Mlp};
 

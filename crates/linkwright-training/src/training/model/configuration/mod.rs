@@ -77,7 +77,7 @@ pub(super) fn from_fields(
         "deepseek_v2" | "deepseek_v3" => experts::deepseek(&fields)?,
         "mpt" => mpt::read(&fields)?,
         other => {
-            let remedy = format!("take one that is read: {}", instead_of(other, FAMILIES));
+            let remedy = format!("take one that is read; {}", instead_of(other, FAMILIES));
             return Err(fields.refuse("model_type", "another family", remedy));
         }
     };
