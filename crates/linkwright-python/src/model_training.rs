@@ -2,8 +2,9 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout, ModelPrecision, ModelTraining as Core,
-    Imbalance, Optimizer, Order, Precision, Recompute, Routing, StageMemory, Targets, Terms,
+    Imbalance, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout, ModelPrecision,
+    ModelTraining as Core, Optimizer, Order, Precision, Recompute, Routing, StageMemory, Targets,
+    Terms,
 };
 use linkwright::units::Bytes;
 use pyo3::prelude::*;

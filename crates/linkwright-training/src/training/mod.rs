@@ -67,7 +67,8 @@ pub use layout_step::{
 };
 pub use measured::MeasuredLayers;
 pub use memory::{
-    Kernels, Lora, ModelPrecision, ModelTraining, Module, Recompute, StageMemory, Target, Targets, Tensor,
+    Kernels, Lora, ModelPrecision, ModelTraining, Module, Recompute, StageMemory, Target, Targets,
+    Tensor,
 };
 pub use model::{Attention, Blocks, Experts, FAMILIES, Family, LanguageModel, Latent, Mlp, Norm};
 pub use network::{Network, SampleSize};

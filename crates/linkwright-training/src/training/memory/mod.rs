@@ -230,8 +230,7 @@ impl ModelTraining<'_> {
             activations: Bytes(activations),
             passing: passing.most(),
             collectives,
-            // Blocks' tensors leave holes that the loss's larger ones do not fit into.
-            reserve: sum([Bytes(gaps as u64), passing.unused_by_most()]),
+            reserve: sum([Bytes(gaps as u64), passing.holes()]),
         }
     }
 

@@ -9,11 +9,17 @@ use crate::training::model::{Family, Mlp};
 /// (`CUBLAS_WORKSPACE_CONFIG` `:4096:2`).
 const LIBRARIES: Bytes = Bytes((32 + 8) << 20);
 
+/// Counts vectors of a token that goes to an expert in the forward pass: as it is sent, as the expert gives it, and as
+/// it comes back.
+const DISPATCHED: u64 = 3;
+
 /// Says what passes on a stage, by when.
 pub(super) struct Passing {
     always: Bytes,
     block: Bytes,
     loss: Bytes,
+    embedding: Bytes,
+    dispatch: Bytes,
 }
 
 impl Passing {
@@ -22,9 +28,14 @@ impl Passing {
         sum([self.always, self.block.max(self.loss)])
     }
 
-    /// Gives the memory of a block's backward pass where the loss needs more: its pieces are too small for that.
-    pub fn unused_by_most(&self) -> Bytes {
-        if self.loss > self.block { self.block } else { Bytes(0) }
+    /// Gives what the allocator keeps for tensors of one size and cannot give to those that need the most.
+    ///
+    /// Where the loss needs more, pieces of a block's backward pass are too small for it. The embedding's
+    /// gradient is larger than every piece that activations leave. What goes to experts and comes back has a
+    /// size of its own in the forward pass.
+    pub fn holes(&self) -> Bytes {
+        let block = if self.loss > self.block { self.block } else { Bytes(0) };
+        sum([block, self.embedding, self.dispatch])
     }
 }
 
@@ -33,7 +44,16 @@ impl ModelTraining<'_> {
         let kinds: Vec<Held> = kinds(chunks);
         let block = kinds.iter().map(|held| self.backward(held)).max().unwrap_or_default();
         let loss = if stage + 1 == self.layout.pp { self.loss() } else { Bytes(0) };
-        Passing { always: sum([LIBRARIES, self.set_aside(&kinds)]), block, loss }
+        let has_gradient = stage == 0 && self.lora.is_none();
+        let matrix = if has_gradient { self.matrix_of_ends().div_ceil(self.layout.tp) } else { 0 };
+        let sent = kinds.iter().map(|held| held.sent).max().unwrap_or(0);
+        Passing {
+            always: sum([LIBRARIES, self.set_aside(&kinds)]),
+            block,
+            loss,
+            embedding: bytes(matrix, self.number()),
+            dispatch: bytes(sent, DISPATCHED * self.model.hidden * self.number()),
+        }
     }
 
     /// Counts gradients within a block, and activations that were computed again for them.

@@ -210,7 +210,10 @@ impl ModelTraining<'_> {
             // The seventh product of a block; every second one is kept.
             writer.cut("down", self.model.hidden, None).is_operation = true;
         }
-        if self.recompute == Recompute::SelectiveOperations && self.sequence_parallel && self.layout.tp > 1 {
+        if self.recompute == Recompute::SelectiveOperations
+            && self.sequence_parallel
+            && self.layout.tp > 1
+        {
             // Sums that tensor parallelism divides by tokens, behind attention and here.
             writer.whole("divided sums", 2 * self.model.hidden, None).is_operation = true;
         }

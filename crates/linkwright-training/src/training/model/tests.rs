@@ -1,5 +1,7 @@
 //! Holds counts of parameters to published ones, and configurations to refusals.
 
+mod published;
+
 use super::{LanguageModel, Norm};
 use crate::training::network::Network;
 

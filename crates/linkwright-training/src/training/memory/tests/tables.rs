@@ -128,8 +128,7 @@ fn a_block_of_experts_keeps_what_was_worked_out_by_hand() {
     let norms = ["first norm", "second norm"];
     let attention = ["queries", "keys", "values"];
     let shared = ["shared gate and up", "shared product"];
-    let routed =
-        ["router's scores", "experts' tokens", "experts' gate and up", "experts' product"];
+    let routed = ["router's scores", "experts' tokens", "experts' gate and up", "experts' product"];
     let both = [&norms[..], &["experts' product"]].concat();
     let moe = [&routed[..], &shared].concat();
     for (recompute, gone) in [
@@ -223,7 +222,8 @@ fn small_matrices_stand_beside_those_that_are_named() {
     let model = LanguageModel::find("llama-3.1-8b").unwrap();
     let of = |targets: &str| {
         let targets = Targets::read(targets).unwrap();
-        let own = ModelTraining { lora: Some(Lora { rank: 8, targets }), ..training(model, "dp=1", 1) };
+        let own =
+            ModelTraining { lora: Some(Lora { rank: 8, targets }), ..training(model, "dp=1", 1) };
         // Gradients of 32 bits.
         let trained = own.memory().unwrap()[0].gradients.0 / 4 / 32 / 8;
         (trained, kept(&own).iter().any(|(name, _)| *name == "first norm"))

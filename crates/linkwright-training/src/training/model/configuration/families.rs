@@ -22,8 +22,8 @@ pub(super) const COMMON: [&str; 11] = [
     "rope_scaling",
 ];
 /// Fields about which tokens see which, by which memory and counts do not change.
-pub(super) const WINDOWS: [&str; 4] =
-    ["sliding_window", "use_sliding_window", "max_window_layers", "layer_types"];
+pub(super) const WINDOWS: [&str; 5] =
+    ["sliding_window", "use_sliding_window", "max_window_layers", "layer_types", "use_mrope"];
 
 /// Reads the same of all: attention by heads, root mean squares, places that turn.
 pub(super) fn plain(fields: &Fields<'_>, family: Family) -> Result<LanguageModel, InputError> {

@@ -75,7 +75,8 @@ impl<'a> Fields<'a> {
         for field in self.map.keys() {
             let name = field.as_str();
             if !read.contains(&name) && !unread.contains(&name) && !IGNORED.contains(&name) {
-                let remedy = format!("leave it out, or take one that is read; {}", instead_of(name, read));
+                let remedy =
+                    format!("leave it out, or take one that is read; {}", instead_of(name, read));
                 return Err(self.refuse(name, "unknown field", remedy));
             }
         }
