@@ -15,9 +15,7 @@ use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, LinkKind, Server, System};
-use linkwright::training::{
-    ContextExchange, Kernels, ModelPrecision, Optimizer, Precision, Way,
-};
+use linkwright::training::{ContextExchange, Kernels, ModelPrecision, Optimizer, Precision, Way};
 
 use pyo3::prelude::*;
 

@@ -8,9 +8,9 @@ use linkwright::program::{CollectiveKind, Program};
 use linkwright::runtime::{MpiProtocol, ProgramJob};
 use linkwright::simulation::cluster::{Cluster, CollectiveChoices, CollectiveProtocol, Fidelity};
 use linkwright::training::{
-    ClassTimes, Execution, GpuRates, Kernels, LanguageModel, LayoutStep, ModelLayout,
-    ModelPrecision, ModelTraining, Optimizer, Order, Precision, Recompute, Roofline, Terms,
-    model_of,
+    ClassTimes, Execution, FrameworkCosts, GpuRates, Imbalance, Kernels, LanguageModel, LayoutStep,
+    ModelLayout, ModelPrecision, ModelTraining, Optimizer, Order, Precision, Recompute, Roofline,
+    Routing, Terms, model_of,
 };
 use linkwright::units::Picoseconds;
 
@@ -46,6 +46,9 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, micro_batches: u64) -> M
         kernels: Kernels::Fused,
         sequence_parallel: layout.tp > 1,
         lora: None,
+        narrow_weights: false,
+        narrow_activations: false,
+        routing: Routing::default(),
     }
 }
 
@@ -61,13 +64,17 @@ fn on(text: &str) -> Cluster {
     Cluster { collectives, protocol, ..cluster(text, Fidelity::Flow) }
 }
 
-fn step(cluster: &Cluster, training: &ModelTraining<'_>, execution: Execution) -> LayoutStep {
+fn roofline(cluster: &Cluster, training: &ModelTraining<'_>) -> (FrameworkCosts, Roofline) {
     let (costs, _) = Terms::own().of_default_framework();
     let model = model_of(&cluster.system, 0).unwrap();
     let gpu = GpuRates::of(model, training.precision.numbers()).unwrap();
     let reach = costs.kernels.on(&gpu);
     let launch = costs.launch;
-    let roofline = Roofline { gpu, reach, launch, casts_weights: false, shared: None };
+    (costs, Roofline { gpu, reach, launch, casts_weights: false, shared: None })
+}
+
+fn step(cluster: &Cluster, training: &ModelTraining<'_>, execution: Execution) -> LayoutStep {
+    let (costs, roofline) = roofline(cluster, training);
     LayoutStep::new(training, Order::default(), execution, &roofline, &costs).unwrap()
 }
 
@@ -120,6 +127,31 @@ fn a_rank_for_each_stage_takes_what_all_ranks_take() {
             "{layout}: {class} by classes, {whole} by ranks"
         );
     }
+}
+
+/// The GPU whose experts get the most tokens of a block decides how long the block takes, which is another in each block.
+#[test]
+fn the_busiest_experts_decide_for_all() {
+    let cluster = on("machine = \"hgx-h100\"");
+    let experts = model(4, true);
+    let imbalance = Imbalance::read("zipf:0.5").unwrap();
+    let routing = Routing { imbalance, seed: 7, ..Routing::default() };
+    let training = ModelTraining { routing, ..training(&experts, "dp=8,ep=8", 1) };
+    let (costs, roofline) = roofline(&cluster, &training);
+    let (order, execution) = (Order::default(), Execution::default());
+    let of_place = |place| {
+        let costs = (&roofline, &costs);
+        LayoutStep::of_expert_place(&training, order, execution, costs, place).unwrap().by_rank()
+    };
+    let places: Vec<Program> = (0..8).map(of_place).collect();
+    let ranks = (0..8).map(|rank| places[rank].ranks[rank].clone()).collect();
+    let whole = play(&cluster, Program { ranks, ..places[0].clone() }, (0..8).collect());
+    let busiest = step(&cluster, &training, execution);
+    let class = by_class(&cluster, &busiest, false);
+    assert!((class / whole - 1.0).abs() < 0.01, "{class} by classes, {whole} by ranks");
+    let even = ModelTraining { routing: Routing::default(), ..training };
+    let even = by_class(&cluster, &step(&cluster, &even, execution), false);
+    assert!(class > 1.05 * even, "{class} where experts are uneven, {even} where they are even");
 }
 
 /// Where gradients are reduced over the links that tensor parallelism waits for, both go on at half their speed meanwhile,

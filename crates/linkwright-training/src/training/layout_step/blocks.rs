@@ -7,7 +7,7 @@ use super::{Execution, ModelTraining};
 use crate::program::CollectiveKind;
 use crate::training::family::LayerFamily;
 use crate::training::layout::RankGroup;
-use crate::training::memory::{Kernels, Target};
+use crate::training::memory::{Held, Kernels};
 use crate::training::model::{Experts, Latent, Mlp};
 use crate::training::roofline::LayerWork;
 use crate::units::Bytes;
@@ -31,13 +31,13 @@ impl<'a> Pieces<'a> {
     pub(super) fn block(
         training: &'a ModelTraining<'a>,
         execution: Execution,
-        mlp: &Mlp,
+        (held, most): (&Held, u64),
     ) -> Vec<Piece> {
         let mut own = Self::new(training, execution);
         own.attention();
-        match mlp {
+        match &held.mlp {
             Mlp::Dense { inner, gated, bias } => own.dense(*inner, *gated, *bias),
-            Mlp::Experts(experts) => own.experts(experts),
+            Mlp::Experts(experts) => own.experts(experts, held.sent, most),
         }
         own.found
     }
@@ -89,8 +89,7 @@ impl<'a> Pieces<'a> {
 
     fn adapter(&mut self, name: &str, inputs: u64, outputs: u64, tokens: u64) {
         let Some(lora) = self.training.lora else { return };
-        let is_attention = !matches!(name, "up" | "gate" | "down" | "shared-up" | "shared-down");
-        if lora.target != Target::All && !is_attention {
+        if !lora.targets.adapt(name) {
             return;
         }
         let small = [(inputs, lora.rank), (lora.rank, outputs)];
@@ -294,7 +293,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// A router that sends tokens to experts of other GPUs, and what comes back.
-    fn experts(&mut self, experts: &Experts) {
+    fn experts(&mut self, experts: &Experts, sent: u64, most: u64) {
         let of = self.training;
         let hidden = of.model.hidden;
         let ModelTraining { layout, .. } = *of;
@@ -313,16 +312,19 @@ impl<'a> Pieces<'a> {
         self.meeting("dispatch", None, whole);
         let copied = experts.top * hidden;
         self.work("dispatch", each(LayerFamily::Join, hidden, copied, 0), routed);
-        self.exchanged(experts, "dispatch", true);
+        // Links carry what the busiest GPU gets.
+        let even = of.expert_tokens(experts).max(1);
+        let most = (routed as f64 * most as f64 / even as f64) as u64;
+        let most = most.saturating_mul(experts.top);
+        self.exchanged(most, "dispatch", true);
         let inner = experts.inner.div_ceil(parts);
         let own = experts.count / layout.ep.max(1);
-        let sent = of.expert_tokens(experts);
         let biases = |count| if experts.bias { count } else { 0 };
         self.work("experts-up", products(hidden, 2 * inner, biases(2 * inner), own), sent);
         let work = each(LayerFamily::Elementwise, 2 * inner, inner, 2 * inner);
         self.work("experts-act", work, sent);
         self.work("experts-down", products(inner, hidden, biases(hidden), own), sent);
-        self.exchanged(experts, "combine", false);
+        self.exchanged(most, "combine", false);
         self.work("combine", each(LayerFamily::Join, copied, hidden, copied), routed);
         self.meeting("combine", whole, None);
         if experts.shared > 0 {
@@ -338,12 +340,11 @@ impl<'a> Pieces<'a> {
         self.sum("sum2");
     }
 
-    /// Tokens on their way to experts, or back.
-    fn exchanged(&mut self, experts: &Experts, with: &'static str, is_to: bool) {
+    /// So many tokens on their way to experts, or back.
+    fn exchanged(&mut self, sent: u64, with: &'static str, is_to: bool) {
         let of = self.training;
         let (ep, parts) = (of.layout.ep, of.layout.expert_parts());
         // A GPU's tokens go to the experts of all; parts of an expert need all of its tokens.
-        let sent = of.tokens().div_ceil(of.layout.tp).saturating_mul(experts.top);
         let now = |group, kind, size| Some((GroupCall { group, kind, size }, Hidden::Nothing));
         let size = self.bytes(sent, of.model.hidden);
         let to_all =

@@ -30,7 +30,7 @@ pub use pieces::GroupCall;
 
 use self::actions::computed;
 use self::turns::Pipe;
-use self::units::Chunk;
+use self::units::{Chunk, Maker};
 use self::writer::Writer;
 use super::error::TrainingError;
 use super::layout::{ModelLayout, Order, RankGroup};
@@ -89,7 +89,8 @@ pub struct LayoutStep {
 }
 
 impl LayoutStep {
-    /// The step of a training, on GPUs whose kernels take what `roofline` says.
+    /// The step of a training, on GPUs whose kernels take what `roofline` says. Of GPUs with different experts it is that of
+    /// the one whose experts get the most tokens of each block, for which the others wait.
     ///
     /// # Errors
     /// A layout that is not sound.
@@ -100,8 +101,33 @@ impl LayoutStep {
         roofline: &Roofline,
         costs: &FrameworkCosts,
     ) -> Result<Self, TrainingError> {
+        let maker = Maker { training, execution, roofline, expert_place: None };
+        Self::made(&maker, order, costs)
+    }
+
+    /// The same of the GPUs at one place of each expert group.
+    ///
+    /// # Errors
+    /// A layout that is not sound.
+    pub fn of_expert_place(
+        training: &ModelTraining<'_>,
+        order: Order,
+        execution: Execution,
+        (roofline, costs): (&Roofline, &FrameworkCosts),
+        place: u64,
+    ) -> Result<Self, TrainingError> {
+        let maker = Maker { training, execution, roofline, expert_place: Some(place) };
+        Self::made(&maker, order, costs)
+    }
+
+    fn made(
+        maker: &Maker<'_>,
+        order: Order,
+        costs: &FrameworkCosts,
+    ) -> Result<Self, TrainingError> {
+        let Maker { training, execution, roofline, .. } = *maker;
         let layout = training.layout;
-        let stages = units::stages(training, execution, roofline)?;
+        let stages = maker.stages()?;
         let micro_batches = training.asked().micro_batches(&layout);
         let gradient = training.gradients.bytes();
         let bucket = execution.bucket.unwrap_or_else(|| {
@@ -141,6 +167,7 @@ impl LayoutStep {
         let all = units.fold(Numbers::default(), |all, unit| Numbers {
             plain: all.plain + unit.trained.plain,
             experts: all.experts + unit.trained.experts,
+            ends: 0,
         });
         let whole = [all.plain, all.experts];
         let parted = self.parted(all).into_iter().zip(whole);

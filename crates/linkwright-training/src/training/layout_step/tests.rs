@@ -7,6 +7,7 @@ use crate::training::model::LanguageModel;
 use crate::training::optimizer::Optimizer;
 use crate::training::precision::Precision;
 use crate::training::roofline::{GpuRates, LayerWork};
+use crate::training::routing::Routing;
 use crate::training::terms::Terms;
 
 fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTraining<'a> {
@@ -24,6 +25,9 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTrai
         kernels: Kernels::Fused,
         sequence_parallel: layout.tp > 1,
         lora: None,
+        narrow_weights: false,
+        narrow_activations: false,
+        routing: Routing::default(),
     }
 }
 

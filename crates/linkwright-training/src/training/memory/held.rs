@@ -5,7 +5,7 @@ use crate::training::model::{Experts, Mlp};
 
 /// A block on one GPU of an expert group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Held {
+pub(in crate::training) struct Held {
     pub mlp: Mlp,
     /// Counts tokens that the GPU's experts get of a micro-batch; zero without experts.
     pub sent: u64,
@@ -35,11 +35,22 @@ impl ModelTraining<'_> {
     }
 
     /// Gives a block as the GPU has it whose experts get the most tokens of it.
-    pub(super) fn busiest(&self, mlp: &Mlp, block: u64) -> Held {
+    pub(in crate::training) fn busiest(&self, mlp: &Mlp, block: u64) -> Held {
         match mlp.experts() {
             Some(experts) if !self.routing.is_even() => {
                 let most = self.sent(&experts, block).into_iter().max();
                 Held { mlp: *mlp, sent: most.unwrap_or(0) }
+            }
+            _ => self.even(mlp),
+        }
+    }
+
+    /// Gives a block as one GPU of an expert group has it.
+    pub(in crate::training) fn at_place(&self, mlp: &Mlp, block: u64, gpu: u64) -> Held {
+        match mlp.experts() {
+            Some(experts) if !self.routing.is_even() => {
+                let sent = self.sent(&experts, block)[gpu as usize];
+                Held { mlp: *mlp, sent }
             }
             _ => self.even(mlp),
         }

@@ -88,6 +88,21 @@ impl Targets {
         Ok(all)
     }
 
+    /// Says whether a kernel of a block's step has a small one beside it.
+    pub(in crate::training) fn adapt(self, kernel: &str) -> bool {
+        match kernel {
+            "qkv" | "q-down" | "q-up" | "kv-down" | "kv-up" => {
+                self.has(&[Target::Query, Target::Key, Target::Value, Target::Joined])
+            }
+            "projection" => self.has(&[Target::Output]),
+            "gate" => self.has(&[Target::Gate, Target::Both]),
+            "up" => self.has(&[Target::Up, Target::Both]),
+            "shared-up" => self.has(&[Target::Gate, Target::Up, Target::Both]),
+            "down" | "shared-down" => self.has(&[Target::Down]),
+            _ => false,
+        }
+    }
+
     /// Says whether one of these matrices has a small one.
     fn has(self, each: &[Target]) -> bool {
         self.0 & Self::of(each).0 != 0

@@ -34,7 +34,7 @@ use super::routing::Routing;
 use crate::diagnostic::{Diagnosis, Named};
 use crate::units::Bytes;
 
-use held::Held;
+pub(in crate::training) use held::Held;
 
 pub use kernels::Kernels;
 pub use lora::{Lora, Target, Targets};
