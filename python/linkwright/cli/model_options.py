@@ -12,7 +12,9 @@ from linkwright.cli.gpu_options import choice
 
 __all__ = [
     "Again",
+    "AsyncTensor",
     "CapacityFactor",
+    "ContextName",
     "Fp8Activations",
     "Fp8Weights",
     "GpuBandwidth",
@@ -28,6 +30,7 @@ __all__ = [
     "LoraTarget",
     "MicroBatch",
     "Order",
+    "Prefetch",
     "SequenceParallel",
     "Zero",
 ]
@@ -102,6 +105,33 @@ SequenceParallel = Annotated[
         "--sequence-parallel",
         rich_help_panel=OF_MODELS,
         help="Divide what tensor parallelism leaves whole by tokens.",
+    ),
+]
+AsyncTensor = Annotated[
+    bool,
+    typer.Option(
+        "--async-tensor",
+        rich_help_panel=OF_MODELS,
+        help="Cut collectives of tensor parallelism into parts that hide behind products; with "
+        "--sequence-parallel.",
+    ),
+]
+ContextName = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        rich_help_panel=OF_MODELS,
+        help="How parts of sequences meet; ring if absent.",
+        **choice("exchange between parts of sequences", choice_names()["context_exchange"]),
+    ),
+]
+Prefetch = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        metavar="N",
+        min=0,
+        help="Blocks whose divided weights are gathered ahead; 1 if absent.",
     ),
 ]
 LoraRank = Annotated[

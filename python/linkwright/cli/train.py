@@ -20,7 +20,9 @@ from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
 from linkwright.cli.model_options import (
     Again,
+    AsyncTensor,
     CapacityFactor,
+    ContextName,
     Fp8Activations,
     Fp8Weights,
     GpuBandwidth,
@@ -36,6 +38,7 @@ from linkwright.cli.model_options import (
     LoraTarget,
     MicroBatch,
     Order,
+    Prefetch,
     SequenceParallel,
     Zero,
 )
@@ -228,6 +231,9 @@ def train_command(
     recompute: Again = None,
     kernels: KernelsName = None,
     sequence_parallel: SequenceParallel = False,
+    async_tensor: AsyncTensor = False,
+    context: ContextName = None,
+    prefetch: Prefetch = None,
     lora: LoraRank = None,
     lora_target: LoraTarget = None,
     fp8_weights: Fp8Weights = False,
@@ -261,6 +267,9 @@ def train_command(
         "recompute": recompute,
         "kernels": kernels,
         "sequence_parallel": sequence_parallel or None,
+        "async_tensor": async_tensor or None,
+        "context": context,
+        "prefetch": prefetch,
         "lora": lora,
         "lora_target": lora_target,
         "fp8_weights": fp8_weights or None,

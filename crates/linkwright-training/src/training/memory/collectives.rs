@@ -30,7 +30,7 @@ impl ModelTraining<'_> {
     }
 
     /// Weights of blocks while they are computed, with the gradients of one; those of both ends all the
-    /// time (FSDP's root).
+    /// time (FSDP's root). A stage of a pipeline keeps all of its blocks whole until its last micro-batch.
     fn gathered(&self, stage: u64, chunks: &[&[Held]]) -> Bytes {
         if self.zero < 3 || self.layout.shards() == 1 {
             return Bytes(0);
@@ -40,6 +40,10 @@ impl ModelTraining<'_> {
             let own = self.block(&held.mlp);
             own.plain + own.experts
         });
+        if self.layout.pp > 1 {
+            let gradients = if self.lora.is_some() { 0 } else { self.gradients.bytes() };
+            return bytes(blocks.sum::<u64>() + self.ends(stage), number + gradients);
+        }
         let block = blocks.max().unwrap_or(0);
         let gradients = if self.lora.is_some() { 0 } else { number + self.gradients.bytes() };
         sum([bytes(block, AT_ONCE * number + gradients), bytes(self.ends(stage), number)])
