@@ -4566,7 +4566,7 @@ class TrainingStep:
         recompute: str = "none",
         accumulated: int = 1,
         check_memory: bool = True,
-        products: names.ModelPrecisionName | None = None,
+        products: ModelPrecisionName | None = None,
     ) -> TrainingStep:
         """A step.
 

@@ -164,7 +164,7 @@ def with_gpus(
     gpu_memory: int | str | None,
     gpu_bandwidth: float | str | None,
 ) -> tuple[System, dict[str, object]]:
-    """A system with what a run's arguments say of its GPUs, and the facts of the run with that.
+    """Gives a system with what a run's arguments say of its GPUs, and that as facts of the run.
 
     Raises:
         ArgumentError: If an argument is nothing of the kind.

@@ -110,11 +110,16 @@ def train(
             `512 GB/s`; that of `GpuSystem` where absent.
         prices: A file of prices and watts, as for `read_prices`. It tells the system's price, and
             energy and cost of a step.
+
         gpu_power: Watts that each GPU draws at most, or a text such as `500W`; its data sheet's
             where absent. Its clock falls to what they allow.
+
         gpu_clock: Megahertz of its cores at most, or a text such as `1500MHz`.
+
         gpu_memory: Bytes that each GPU has, or a text such as `96GiB`.
+
         gpu_bandwidth: GB/s of its memory, or a text such as `2.4TB/s`.
+
         gpu: The path of a file with sections that replace those of the GPUs' model, or that it
             lacks.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import linkwright
@@ -27,7 +28,12 @@ from linkwright import (
 
 PARTS = ("weights", "gradients", "optimizer", "activations", "passing", "collectives")
 # Llama 3.1 8B as torchtitan trains it on eight H100s with 96 GB.
-TITAN = {"layout": "fsdp=8", "batch": 16, "recompute": "selective-op", "gpu_memory": "96GiB"}
+TITAN: dict[str, Any] = {
+    "layout": "fsdp=8",
+    "batch": 16,
+    "recompute": "selective-op",
+    "gpu_memory": "96GiB",
+}
 SMALL = {
     "model_type": "qwen3_moe",
     "hidden_size": 256,
@@ -51,7 +57,7 @@ def written(folder: Path, **fields: object) -> Path:
 
 
 def test_a_step_of_fully_sharded_llama_takes_memory_and_time() -> None:
-    run = train_model("llama-3.1-8b", **TITAN)  # type: ignore[arg-type]
+    run = train_model("llama-3.1-8b", **TITAN)
     [row] = run.memory
     assert sum(row[part] for part in PARTS) == row["total"]
     assert row["total"] + row["reserve"] == row["reserved"] == run.reserved
@@ -116,13 +122,17 @@ def test_more_of_a_gpu_never_slows_a_step_and_its_data_sheet_s_changes_nothing()
 def test_what_a_gpu_s_file_lacks_is_given_from_outside(tmp_path: Path) -> None:
     machine = load_system("hgx-h100").to_toml().replace("H100-SXM5-80GB", "H20")
     (tmp_path / "own.toml").write_text(machine)
-    model = {"model": "llama-3.2-1b", "machine": tmp_path / "own.toml", "layout": "dp=8"}
-    known = {"gpu_memory": "96GiB", "gpu_bandwidth": "4TB/s"}
-    run = train_model(**model, gpu=None)  # type: ignore[arg-type]
+    model: dict[str, Any] = {
+        "model": "llama-3.2-1b",
+        "machine": tmp_path / "own.toml",
+        "layout": "dp=8",
+    }
+    known: dict[str, Any] = {"gpu_memory": "96GiB", "gpu_bandwidth": "4TB/s"}
+    run = train_model(**model, gpu=None)
     assert "H20" not in run.untimed
     assert "h20" in run.untimed
     with pytest.raises(MachineError, match=r"in a file of your own \(`--gpu FILE`\)"):
-        train_model(**model, **known)  # type: ignore[arg-type]
+        train_model(**model, **known)
     gpu = tmp_path / "h20.toml"
     gpu.write_text(
         """
@@ -140,10 +150,10 @@ def test_what_a_gpu_s_file_lacks_is_given_from_outside(tmp_path: Path) -> None:
         source = "my order"
         """
     )
-    assert train_model(**model, gpu=gpu).time is not None  # type: ignore[arg-type]
+    assert train_model(**model, gpu=gpu).time is not None
     gpu.write_text("[peaks]")
     with pytest.raises(InputError, match="peaks"):
-        train_model(**model, gpu=gpu)  # type: ignore[arg-type]
+        train_model(**model, gpu=gpu)
 
 
 def test_machines_with_changed_gpus_are_systems() -> None:
@@ -221,7 +231,7 @@ def test_the_shell_says_the_same(tmp_path: Path) -> None:
         "train", "llama-3.1-8b", "--machine", "hgx-h100", "--layout", "fsdp=8", "--batch", "16",
         "--recompute", "selective-op", "--gpu-memory", "96GiB", "--json",
     )  # fmt: skip
-    run = train_model("llama-3.1-8b", **TITAN)  # type: ignore[arg-type]
+    run = train_model("llama-3.1-8b", **TITAN)
     assert json.loads(said.stdout)["time"] == run.time
     assert json.loads(said.stdout)["memory"] == [dict(row) for row in run.memory]
     short = linkwright(

@@ -220,9 +220,7 @@ GpuMemory = Annotated[
 ]
 GpuBandwidth = Annotated[
     str | None,
-    typer.Option(
-        rich_help_panel=OF_GPUS, metavar="SPEED", help="Of that memory, as 2.4TB/s."
-    ),
+    typer.Option(rich_help_panel=OF_GPUS, metavar="SPEED", help="Of that memory, as 2.4TB/s."),
 ]
 GpuFile = Annotated[
     Path | None,

@@ -45,6 +45,7 @@ mod generated;
 mod iteration;
 mod kernel_job;
 mod keys;
+mod known_gpus;
 mod measured;
 mod mix;
 mod needs;

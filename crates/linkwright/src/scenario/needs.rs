@@ -61,6 +61,8 @@ pub enum Needs {
     Numbers,
     /// A `[[job]]` runs a net at the own speed of GPUs.
     OwnNumbers,
+    /// Some job computes as fast as its GPUs do.
+    GpuTimes,
     /// `[jobs]` has jobs that train on memory which all GPUs share.
     SharedMemory,
     /// Jobs that wait may be let past others.
@@ -149,6 +151,13 @@ impl Needs {
                     _ => false,
                 })
             }),
+            Self::GpuTimes => {
+                let trains = |source: &ProgramSource| matches!(source, ProgramSource::Training(_));
+                let of_jobs = facts
+                    .programs()
+                    .is_some_and(|it| it.jobs.iter().any(|job| trains(&job.program)));
+                of_jobs || Self::Numbers.is_met(facts) || Self::OwnNumbers.is_met(facts)
+            }
             Self::SharedMemory => facts.mix().is_some_and(|mix| mix.trained.shares_memory()),
             Self::Backfill => {
                 facts.mix().is_some_and(|it| it.choices.discipline == QueueDiscipline::Backfill)
@@ -208,6 +217,7 @@ impl Needs {
                 "no job of `[jobs]` trains layer by layer, and of others nets heed it with `jobs.gpu_speed = \"own\"`"
             }
             Self::OwnNumbers => "nets alone heed it, with `gpu_speed = \"own\"`",
+            Self::GpuTimes => "no job trains layer by layer or computes at the own speed of GPUs",
             Self::SharedMemory => "`jobs.communication = \"tsm\"` alone shares memory",
             Self::Backfill => {
                 "`queue.discipline = \"backfill\"` alone heeds how long jobs run at most"

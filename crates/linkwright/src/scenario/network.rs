@@ -10,6 +10,7 @@ pub(super) use read::{factor, keys_of_fabrics};
 
 use super::fields::FileName;
 use super::files::Files;
+use super::known_gpus::KnownGpus;
 use super::registries::Registries;
 use super::servers::ServerEntry;
 use super::source::Place;
@@ -69,6 +70,8 @@ pub struct NetworkSettings {
     pub packets: PacketSettings,
     /// The servers; none where every port has an abstract node.
     pub servers: Vec<ServerEntry>,
+    /// What is known better of their GPUs.
+    pub gpus: KnownGpus,
     /// Which ports the servers' interfaces take.
     pub port_order: PortOrder,
     /// Through which interface a GPU of a server sends to others.
@@ -103,7 +106,7 @@ impl NetworkSettings {
             FabricSource::Specification(_) => None,
         };
         let servers = self.servers.iter().filter_map(ServerEntry::file);
-        servers.chain(fabric).chain(&self.routing_table)
+        servers.chain(fabric).chain(&self.routing_table).chain(&self.gpus.file)
     }
 
     /// The files that were given, with those that the text holds itself.

@@ -279,6 +279,7 @@ settings! {
          host, then the wider, then the one that fewer GPUs have; in turn, by its number; or \
          the first",
         needs Routes Fabric;
+    "system" gpu: Kind::Table, "as their models' files say", "facts of the servers' GPUs that differ from their models' files";
     "system" unhealthy: Kind::Wholes, "none", "ids of GPUs that are out of order from the start";
     "system" without: Kind::Texts, "none",
         "parts that are absent all day: `node3`, `node3/mlx5_1`, `GPU0-GPU3`, `leaf2`, `leaf2-spine0`";
@@ -302,6 +303,21 @@ settings! {
     "system.server" latency: Kind::Time, "500 ns",
         "of a node: of the link between two of its GPUs",
         needs LinksOfNodes, of Nodes;
+    "system.gpu" file: Kind::File, "none",
+        "sections of a GPU's file (TOML), which replace those of the GPUs' models",
+        needs GpuTimes;
+    "system.gpu" power: Kind::Number, "that of the data sheet",
+        "watts that each draws at most: under matrix load its clock falls to what they allow",
+        needs GpuTimes;
+    "system.gpu" clock: Kind::Number, "that of the data sheet",
+        "megahertz of each one's cores at most",
+        needs GpuTimes;
+    "system.gpu" memory: Kind::Size, "that of the data sheet",
+        "of each",
+        needs GpuTimes;
+    "system.gpu" bandwidth: Kind::Bandwidth, "that of the data sheet",
+        "of that memory",
+        needs GpuTimes;
     "system.network" kind: Kind::Name(|| fabrics().names()), "fat-tree",
         "its shape; `preset` is the same",
         needs Played;

@@ -19,9 +19,14 @@ impl NetworkSettings {
     ///
     /// # Errors
     /// A file that is not given or that its reader refuses, a factor that no bandwidth can be
-    /// multiplied by, a routing for another network.
+    /// multiplied by, a routing for another network. It refuses changes of GPUs that are not known, too.
     pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
         let files = &*self.with_own(files);
+        self.gpus.on(self.with_plain_gpus(file, files)?, file, files)
+    }
+
+    /// Gives the same with GPUs as their models' files have them.
+    fn with_plain_gpus(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
         let at =
             |place: Place, error: Diagnosis, remedy: &str| place.refuse_as(file, error, "", remedy);
         let listed = servers::build(&self.servers, file, files, &self.registries)?;

@@ -17,6 +17,7 @@ use crate::runtime::MpiProtocol;
 use crate::scenario::demand::is_day;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::files::held;
+use crate::scenario::known_gpus::KnownGpus;
 use crate::scenario::servers;
 use crate::scenario::settings::{Setting, SettingGroup, grouped};
 use crate::simulation::PlannedBy;
@@ -284,6 +285,7 @@ impl NetworkSettings {
             fabric_key,
             has_fabric: source_key.is_some()
                 || grouped("system.network", SettingGroup::Networks).any(|key| network.has(key)),
+            gpus: KnownGpus::read(&system, !servers.is_empty())?,
             servers,
             port_order: system.chosen("system.port_order")?,
             interface_rule: system.chosen("system.interfaces")?,

@@ -9,7 +9,8 @@
 //! nothing = { in = "fabric", with = 'fidelity = "flow"' }     # ... with settings over it
 //! ```
 //!
-//! `counts` is a scenario in which a table of results differs between the values. Beside it stands one of
+//! `counts` is a scenario in which a table of results differs between the values. A setting that decides what can run at all has
+//! `decides` instead: the first value is played there, and the second refused. Beside it stands one of
 //!
 //! - `nothing`: no table differs there, and a note says that the setting counts for nothing;
 //! - `refused`: the scenario is refused there, at the setting's place, with what `says` has;
@@ -37,6 +38,7 @@ use play::{Files, Played, played};
 struct Case {
     values: Vec<Value>,
     counts: Option<At>,
+    decides: Option<At>,
     nothing: Option<At>,
     refused: Option<At>,
     #[serde(default)]
@@ -133,6 +135,7 @@ fn faults(setting: &Setting, case: &Case, shared: &Shared) -> Vec<String> {
     let (first, second) = (case.values.first(), case.values.get(1));
     match &case.counts {
         None if path == TITLE => {}
+        None if case.decides.is_some() => {}
         None => faults.push("no scenario where it counts".to_owned()),
         Some(at) => match (play(at, first), play(at, second)) {
             (Ok(one), Ok(other)) if one.tables == other.tables => {
@@ -144,6 +147,14 @@ fn faults(setting: &Setting, case: &Case, shared: &Shared) -> Vec<String> {
             (Ok(_), Ok(_)) => {}
             (Err(error), _) | (_, Err(error)) => faults.push(format!("where it counts: {error}")),
         },
+    }
+    if let Some(at) = &case.decides {
+        if let Err(error) = play(at, first) {
+            faults.push(format!("refused with the first: {error}"));
+        }
+        if play(at, second).is_ok() {
+            faults.push("played with the second".to_owned());
+        }
     }
     if let Some(at) = &case.nothing {
         match (play(at, first), play(at, None)) {
