@@ -54,7 +54,7 @@ impl From<Bytes> for u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bandwidth(pub u64);
 
-/// How often a clock ticks, in hertz.
+/// Counts the ticks of a clock in a second, in hertz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Frequency(pub u64);
 

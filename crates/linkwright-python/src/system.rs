@@ -258,18 +258,23 @@ impl System {
         Ok(Self::new(cluster, origin))
     }
 
-    /// The same system with what is said of its GPUs; what is left out is as in their models' files.
+    /// Gives the same system with other facts of its GPUs. Those that are left out are as in their models' files.
     ///
     /// `to_toml` writes the machine as it was.
     ///
     /// Args:
     ///     power: Watts that each GPU draws at most, or a text such as `500 W`. Under matrix load its clock falls
     ///         to what they allow. More than the data sheet's changes nothing.
+    ///
     ///     clock: Megahertz of its cores at most, or a text such as `1500 MHz`.
+    ///
     ///     memory: Bytes that it has, or a text such as `96 GiB`.
+    ///
     ///     bandwidth: GB/s of its memory, or a text such as `2.4 TB/s`.
+    ///
     ///     sections: TOML with sections of a GPU's file, which replace those of its model: `[chip]`, `[peak]`,
     ///         `[memory]`, `[copy_engines]`, `[caches]` and `[power]`.
+    ///
     ///     file: Names that text in errors.
     ///
     /// Raises:

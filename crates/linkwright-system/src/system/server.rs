@@ -513,10 +513,10 @@ impl Server {
         Ok(self)
     }
 
-    /// Gives the same machine with what is said of its GPUs.
+    /// Gives the same with other facts of its GPUs.
     ///
     /// # Errors
-    /// A GPU of no known model, and what [`GpuChanges::on`] refuses.
+    /// A GPU of no known model, and all that [`GpuChanges::on`] refuses.
     pub fn with_gpus(mut self, changes: &GpuChanges) -> Result<Self, GpuError> {
         for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
             let unknown = || GpuError::NoModel { gpu: device.name.clone() };

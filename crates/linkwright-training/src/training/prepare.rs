@@ -36,7 +36,7 @@ pub struct Training<'a> {
     pub batch: u64,
     /// The numbers.
     pub precision: Precision,
-    /// The numbers that linear layers of a language model's blocks multiply.
+    /// Names the numbers that linear layers of a language model's blocks multiply.
     pub products: ModelPrecision,
     /// The numbers that gradients are kept and reduced in.
     pub gradients: Precision,

@@ -29,8 +29,8 @@
 //! (`fast.rs` beside this file). Each pass takes the fastest way.
 //!
 //! Linear layers may multiply numbers of eight bits or four. Their products then go at the peak of these, and read as few bytes. Inputs,
-//! weights and gradients of outputs are cast before, each by a kernel that reads the wide numbers and writes narrow ones
-//! twice: by rows for one product, and by columns for that of the other pass. Attention, norms, updates and all else stay as they
+//! weights and gradients of outputs are cast before, each by a kernel that reads the wide numbers and writes narrow ones.
+//! It writes them twice, by rows for one product and by columns for that of the other pass. Attention, norms, updates and all else stay as they
 //! were. The share of the peak that products reach is that of wide numbers, as no products of narrow ones were measured.
 //!
 //! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,

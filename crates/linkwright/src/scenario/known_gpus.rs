@@ -1,4 +1,4 @@
-//! Reads what is known better of the GPUs of a system's servers than their models' files say.
+//! Reads facts of the GPUs of a system's servers that differ from their models' files.
 //!
 //! ```toml
 //! [system]
@@ -16,10 +16,10 @@ use crate::simulation::cluster::Cluster;
 use crate::system::gpus::{GpuChanges, GpuSections};
 use crate::units::{Bandwidth, Bytes, Frequency, Power};
 
-/// What the table says, with its place.
+/// Holds the table's facts, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownGpus {
-    /// All but the file's sections.
+    /// Has all but the file's sections.
     pub changes: GpuChanges,
     /// Has sections of a GPU's file.
     pub file: Option<FileName>,
@@ -31,7 +31,7 @@ impl KnownGpus {
     /// Reads the table of a system.
     ///
     /// # Errors
-    /// What is no power, clock, memory or bandwidth, at its key; GPUs of nodes that nobody describes.
+    /// A value that is no power, clock, memory or bandwidth, at its key; GPUs of nodes that nobody describes.
     pub(super) fn read(system: &Fields<'_>, is_described: bool) -> Result<Self, InputError> {
         let table = system.table("gpu")?;
         if system.has("gpu") && !is_described {
@@ -56,7 +56,7 @@ impl KnownGpus {
     /// Gives a cluster with that.
     ///
     /// # Errors
-    /// A file that is not given or has no sections of a GPU; what the GPUs' models lack.
+    /// A file that is not given or has no sections of a GPU; a section that the GPUs' models lack.
     pub(super) fn on(
         &self,
         cluster: Cluster,

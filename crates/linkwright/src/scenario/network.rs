@@ -70,7 +70,7 @@ pub struct NetworkSettings {
     pub packets: PacketSettings,
     /// The servers; none where every port has an abstract node.
     pub servers: Vec<ServerEntry>,
-    /// What is known better of their GPUs.
+    /// Holds facts of their GPUs that differ from the models' files.
     pub gpus: KnownGpus,
     /// Which ports the servers' interfaces take.
     pub port_order: PortOrder,

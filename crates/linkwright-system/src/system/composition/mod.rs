@@ -249,10 +249,10 @@ impl System {
         self
     }
 
-    /// Gives the same system with what is said of its GPUs.
+    /// Gives the same with other facts of its GPUs.
     ///
     /// # Errors
-    /// A GPU of no known model, and what [`GpuChanges::on`] refuses.
+    /// A GPU of no known model, and all that [`GpuChanges::on`] refuses.
     pub fn with_gpus(&self, changes: &GpuChanges) -> Result<Self, GpuError> {
         let mut kinds = self.kinds.clone();
         for kind in &mut kinds {

@@ -1,7 +1,7 @@
-//! Changes what is known of a model of GPU to what its owner says of it.
+//! Changes the facts of a model of GPU to those that its owner knows.
 //!
-//! It represents a GPU that was bought with other memory, that runs under a limit of power or at a lower clock, or of which a file
-//! here lacks something. All of its peaks follow its clock. What it leaves out: links, which are those of the machine.
+//! It represents a GPU that was bought with other memory, or that runs under a limit of power or at a lower clock. A file here may also
+//! lack a section that the owner has. All of its peaks follow its clock. It leaves out links: they are the machine's.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,11 +52,11 @@ impl GpuSections {
     }
 }
 
-/// What is said of the GPUs of a machine beside their models; absent parts are as in their files.
+/// Says what differs of a machine's GPUs from their models. Absent parts are as in the models' files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GpuChanges {
-    /// Sections of their file.
+    /// Replaces sections of their file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sections: Option<GpuSections>,
     /// Each draws no more than this. More than the data sheet's power changes nothing.
@@ -65,10 +65,10 @@ pub struct GpuChanges {
     /// Its cores' clock is no higher. More than its boost clock changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Frequency>,
-    /// Its memory.
+    /// It has this memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// The bandwidth of its memory, reading and writing together.
+    /// Its memory moves this much, reading and writing together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
 }

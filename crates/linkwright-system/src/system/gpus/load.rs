@@ -13,18 +13,18 @@
 //!
 //! **What it leaves out.** Kernels that draw less than products keep a higher clock on real GPUs. So do products of
 //! numbers that repeat. Leakage that grows with temperature, the spread between chips, and times over which a GPU averages are
-//! left out as well. What kernels reach of their peaks was measured at the data sheet's power, so that clocks which fall under that
-//! limit are in those measurements.
+//! left out as well. Kernels were measured at the data sheet's power. Clocks that fall under that limit are in those
+//! measurements.
 
 use super::model::{GpuError, GpuModel, MemoryKind};
 
-/// At rest a GPU draws this share of its data sheet's power. Listings of `nvidia-smi` in NVIDIA's guides show about 70 of 700 W
-/// for an H100 without work, and 50 of 400 W for an A100; no data sheet says it.
+/// At rest a GPU draws this share of its data sheet's power. No data sheet says it. Listings of `nvidia-smi` in NVIDIA's guides show
+/// about 70 of 700 W for an H100 without work, and 50 of 400 W for an A100.
 const REST: f64 = 0.1;
 
 /// The part of the voltage at the boost clock that no clock saves. NVIDIA published one table of voltages by clocks, that of the
-/// Tegra X1 in Linux (`drivers/gpu/drm/nouveau/nvkm/subdev/volt/gm20b.c`): it is linear, from 814 mV at 77 MHz to 1,317 mV
-/// at 998 MHz, and so 772 mV at none.
+/// Tegra X1 in Linux (`drivers/gpu/drm/nouveau/nvkm/subdev/volt/gm20b.c`). It is linear from 814 mV at 77 MHz to 1,317 mV
+/// at 998 MHz. Its line has 772 mV at no clock.
 const BASE_VOLTAGE: f64 = 0.586;
 
 /// Halvings of the span of clocks in which the right one lies; each is a bit.

@@ -205,7 +205,7 @@ impl NumberType {
     }
 }
 
-/// Speeds by number type.
+/// Maps number types to speeds.
 pub(super) type OperationRates = BTreeMap<NumberType, OperationRate>;
 
 /// Peak speeds at the boost clock, by number type.
@@ -388,23 +388,23 @@ pub enum GpuError {
         /// The file.
         file: String,
     },
-    /// A GPU of which nothing is known that could be changed.
+    /// A GPU has no known model that could be changed.
     NoModel {
-        /// The GPU's name.
+        /// It is called this.
         gpu: String,
     },
-    /// A part of a GPU that would be none.
+    /// A part of a GPU would be none.
     Nothing {
-        /// The part.
+        /// It is this part.
         what: &'static str,
     },
-    /// A limit of power that a GPU without work does not keep.
+    /// A GPU without work does not keep a limit of power.
     TooLittlePower {
-        /// The model.
+        /// It is of this model.
         model: String,
-        /// The limit.
+        /// It would draw this at most.
         power: Power,
-        /// What it draws at rest.
+        /// It draws this at rest.
         rest: Power,
     },
 }

@@ -3,10 +3,10 @@
 use super::rates::NarrowNumbers;
 use super::work::LayerWork;
 
-/// What one kernel does.
+/// Counts the work of one kernel.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Kernel {
-    /// Multiply-adds, each two operations.
+    /// Counts multiply-adds, each two operations.
     pub multiply_adds: u128,
     /// Bytes that it reads and writes.
     pub bytes: u128,
@@ -16,7 +16,7 @@ pub(super) struct Kernel {
     pub results: u128,
     /// Results of one row: channels, or the width of what is written.
     pub columns: u64,
-    /// Whether rows of what it multiplies start at a multiple of 16 bytes.
+    /// Says whether rows of its operands start at a multiple of 16 bytes.
     pub is_aligned: bool,
     /// The numbers that it multiplies, where these are narrower than others.
     pub narrow: Option<NarrowNumbers>,
@@ -25,9 +25,9 @@ pub(super) struct Kernel {
 /// The numbers of a layer: as they are in memory, and as its products take them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operands {
-    /// Bytes of a number in memory.
+    /// A number has this many bytes in memory.
     pub number: u64,
-    /// What products take instead.
+    /// Replaces such numbers in products.
     pub narrow: Option<NarrowNumbers>,
 }
 
@@ -40,7 +40,7 @@ impl Operands {
         }
     }
 
-    /// Whether rows of so many numbers start at a multiple of 16 bytes, as products take them.
+    /// Says whether rows with these columns start at a multiple of 16 bytes, as products take them.
     fn are_aligned(self, columns: u64) -> bool {
         let bits = self.narrow.map_or(8 * self.number, |narrow| narrow.bits);
         (columns * bits).is_multiple_of(8 * 16)
@@ -63,7 +63,7 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    /// Gives those of so many samples.
+    /// Gives those of some samples.
     pub fn of(work: &LayerWork, samples: u128, operands: Operands) -> Self {
         let [read, written, saved, multiply_adds] =
             [work.read, work.written, work.saved, work.multiply_adds]

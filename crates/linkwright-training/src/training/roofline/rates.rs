@@ -12,16 +12,16 @@ use crate::units::{Bandwidth, OperationRate};
 /// A GPU as far as the time of kernels depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GpuRates {
-    /// Streaming multiprocessors, or compute units.
+    /// Counts streaming multiprocessors, or compute units.
     pub(super) units: u64,
     /// The peak of what multiplies, and whether that is matrix units.
     pub(super) peak: OperationRate,
     pub(super) has_matrix_units: bool,
     pub(super) memory: Bandwidth,
-    /// Bytes of a number.
+    /// A number has this many bytes.
     pub(super) number: u64,
     pub(super) generation: Option<GpuGeneration>,
-    /// What products of linear layers take in the place of these numbers.
+    /// Replaces such numbers in products of linear layers.
     pub(super) narrow: Option<NarrowNumbers>,
 }
 
@@ -35,7 +35,7 @@ pub struct NarrowNumbers {
 }
 
 impl GpuRates {
-    /// Those of a model that calculates with numbers of a precision: by its matrix units where they take them, by
+    /// Gives those of a model that calculates with numbers of a precision. Its matrix units do where they take them, and
     /// its plain cores where not.
     ///
     /// # Errors

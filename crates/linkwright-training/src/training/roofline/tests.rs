@@ -267,7 +267,7 @@ proptest! {
     }
 }
 
-/// The roofline of a B200 whose linear layers multiply such numbers, with PyTorch's kernels.
+/// Gives the roofline of a B200 whose linear layers multiply such numbers, with PyTorch's kernels.
 fn of_products(precision: ModelPrecision) -> Roofline {
     let gpu = crate::system::gpus::find("b200-sxm6-180gb").unwrap();
     let gpu = GpuRates::with_products(gpu, precision).unwrap();
@@ -276,7 +276,7 @@ fn of_products(precision: ModelPrecision) -> Roofline {
     Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights: false, shared: None }
 }
 
-/// A square product of a linear layer with so many terms.
+/// Gives a linear layer that multiplies by a square matrix of this width.
 fn linear(width: u64) -> LayerWork {
     let network = Network::find("gpt2-1.5b").unwrap();
     let layer = network.layers.iter().find(|it| it.kind.is_matrix() && it.weights() > 0).unwrap();

@@ -5,7 +5,7 @@ use crate::training::fast::UnitStride;
 use crate::training::layer::{Layer, LayerKind, Split};
 use crate::training::shape::Shape;
 
-/// What one GPU does of a layer for one sample, in numbers.
+/// Counts the work of one GPU in a layer for one sample, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerWork {
     /// How its kernels are written.
@@ -14,23 +14,23 @@ pub struct LayerWork {
     pub parameters: u64,
     /// Trained numbers that it reads, and that its backward pass has gradients of: its own, and a matrix that it shares.
     pub weights: u64,
-    /// Of the forward pass.
+    /// Counts those of the forward pass.
     pub multiply_adds: u64,
-    /// Of its inputs.
+    /// Counts the numbers of its inputs.
     pub read: u64,
-    /// Of its output.
+    /// Counts the numbers of its output.
     pub written: u64,
-    /// Kept for the backward pass.
+    /// Counts numbers that are kept for the backward pass.
     pub saved: u64,
     /// Channels, or numbers of a vector, that one product writes.
     pub columns: u64,
     /// Those that it reads, which are the columns of the gradients of its inputs.
     pub columns_read: u64,
-    /// Kernels that wait for each other.
+    /// Counts kernels that wait for each other.
     pub steps: u32,
     /// Whether these are time steps, each with kernels beside its products.
     pub is_recurrent: bool,
-    /// Whether it multiplies matrices.
+    /// Says whether it multiplies matrices.
     pub is_matrix: bool,
     /// Whether it reads the network's input alone, which has no gradients.
     pub is_first: bool,
@@ -39,7 +39,7 @@ pub struct LayerWork {
 }
 
 impl LayerWork {
-    /// A whole layer.
+    /// Gives that of a whole layer.
     #[must_use]
     pub fn of(layer: &Layer) -> Self {
         let output = match layer.output {
@@ -79,7 +79,7 @@ impl LayerWork {
         }
     }
 
-    /// The part of a layer that one of so many GPUs does under tensor parallelism; the last parts may be smaller.
+    /// Gives the part of a layer that one of several GPUs does under tensor parallelism. The last parts may be smaller.
     #[must_use]
     pub fn part(self, split: Option<Split>, parts: u64) -> Self {
         let Self { read, written, columns, columns_read, .. } = self;
@@ -93,7 +93,7 @@ impl LayerWork {
         };
         match split {
             None => self,
-            // What lies between has a part of its inputs, too; the first of them has all, and reads them once.
+            // Layers between have a part of their inputs, too. The first of them has all, and reads them once.
             Some(Split::Columns) => Self {
                 read: if self.is_matrix { read } else { part(read) },
                 written: part(written),
