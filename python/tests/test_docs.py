@@ -184,6 +184,8 @@ def read_toml(text: str) -> object:
     """Reads a machine, or what else there is: GPUs, packages, networks, routes, scenarios."""
     if "pci_ids" in text:
         return GpuModel.from_toml(text)
+    if text.startswith("[caches]"):
+        return System("hgx-h100").with_gpus(sections=text)
     if text.startswith("# Between opposite switches"):
         ring = (ROOT / "examples" / "fabrics" / "ring.dot").read_text("utf-8")
         files = {"ring.dot": ring.encode(), "routes": text.encode()}
