@@ -1,14 +1,16 @@
-"""Counts which measured training jobs get an answer: a sound layout, and memory that fits where they ran.
+"""Counts which measured jobs get an answer: a sound layout, and memory that fits where they ran.
 
     python scripts/askable.py FOLDER [--refused]
 
-The folder holds tables that people published (`docs/guide/training.md` names them). A row counts where it states
-its model, layout, precision and recomputation. What rows leave out is as their recipes have it:
+The folder holds tables that people published (`docs/guide/training.md` names them). A row counts
+where it states its model, layout, precision and recomputation. The rest is as recipes have it:
 
 - Megatron's distributed optimizer divides the optimizer's state (`zero` 1).
 - Sequence parallelism goes with tensor parallelism.
-- Products of eight bits take weights of eight bits (`fp8_param_gather`). Recipes reduce gradients in 16 bits.
-- LoRA on NVIDIA's GPUs keeps what a perceptron's function reads in eight bits. AMD's recipes recompute blocks instead.
+- Products of eight bits take weights of eight bits (`fp8_param_gather`).
+- Recipes of Megatron-Bridge and MLPerf reduce gradients in 16 bits.
+- LoRA on NVIDIA's GPUs keeps what a perceptron's function reads in eight bits. AMD's recipes
+  recompute blocks instead.
 """
 
 from __future__ import annotations
@@ -142,8 +144,8 @@ def table(path: Path) -> list[dict[str, str]]:
 
 @functools.cache
 def capacity_of(machine: str) -> int:
-    """Bytes of the memory of a machine's GPU."""
-    return min(row["memory"] for row in System(machine).devices() if row["is_gpu"])
+    """Gives the bytes of the memory of a machine's GPU."""
+    return min(int(row["memory"]) for row in System(machine).devices() if row["is_gpu"])
 
 
 def configured(name: str, **fields: object) -> Model:
@@ -159,7 +161,7 @@ def divided(gpus: int, **parts: str | int) -> str:
 
 
 def llm_foundry(folder: Path) -> Iterator[Row]:
-    """MPT of all sizes by FSDP."""
+    """Lists MPT of all sizes by FSDP."""
     for row in table(folder / "llm-foundry.csv"):
         gpus, micro = int(row["# GPUs"]), int(row["MicroBatchSize"])
         label = f"{row['Model']} on {gpus} {row['GPU']}, {row['SeqLen (T)']} tokens"
@@ -181,7 +183,7 @@ def llm_foundry(folder: Path) -> Iterator[Row]:
 
 
 def torchtitan(folder: Path) -> Iterator[Row]:
-    """Llama 3.1 8B on GPUs with 96 GB."""
+    """Lists Llama 3.1 8B on GPUs with 96 GB."""
     text = (folder / "torchtitan-llama3-8b-8-h100.md").read_text()
     for line in re.findall(r"^\| (FSDP.*) \|$", text, re.MULTILINE):
         cells = [cell.strip() for cell in line.split("|")]
@@ -204,7 +206,7 @@ def torchtitan(folder: Path) -> Iterator[Row]:
 
 
 def simumax(folder: Path) -> Iterator[Row]:
-    """Models that were cut to a few layers, on eight B200s."""
+    """Lists models that were cut to a few layers, on eight B200s."""
     for row in table(folder / "simumax-b200.csv"):
         case = row["case"]
         name = next(name for name in CONFIGURATIONS if case.startswith(name))
@@ -222,7 +224,7 @@ def simumax(folder: Path) -> Iterator[Row]:
 
 
 def recomputation(recipe: dict[str, str]) -> str:
-    """What a recipe computes again."""
+    """Names the recomputation of a recipe."""
     if recipe["recompute_granularity"] == "'full'":
         return f"full:{recipe['recompute_num_layers']}"
     modules = ast.literal_eval(recipe["recompute_modules"] or "None")
@@ -259,7 +261,7 @@ def of_bridge(
 
 
 def recipes(folder: Path) -> Iterator[Row]:
-    """The settings of Megatron-Bridge's public recipes."""
+    """Lists the settings of Megatron-Bridge's public recipes."""
     for row in table(folder / "megatron-bridge-recipes.csv"):
         label, gpus = row["recipe"], int(row["gpus"])
         tp = row["tensor_model_parallel_size"]
@@ -291,7 +293,7 @@ def recipes(folder: Path) -> Iterator[Row]:
 
 
 def bridge(folder: Path) -> Iterator[Row]:
-    """Measured jobs of Megatron-Bridge; what they compute again is in the recipes."""
+    """Lists measured jobs of Megatron-Bridge; the recipes say what they compute again."""
     known = table(folder / "megatron-bridge-recipes.csv")
     stages = {"Pre-Training": "pretrain", "SFT": "sft", "LoRA": "peft"}
     for row in table(folder / "megatron-bridge.csv"):
@@ -325,7 +327,7 @@ def bridge(folder: Path) -> Iterator[Row]:
 
 
 def mlperf(folder: Path) -> Iterator[Row]:
-    """MLPerf Training's smaller systems."""
+    """Lists MLPerf Training's smaller systems."""
     layouts = table(folder / "mlperf-layouts.csv")
     for row, own in zip(table(folder / "mlperf.csv"), layouts, strict=True):
         label = f"{row['v']} {row['sub']} {row['sys']} {row['bench']}"
@@ -365,7 +367,11 @@ def mlperf(folder: Path) -> Iterator[Row]:
             "lora": 16 if is_lora else None,
         }
         yield Row(
-            label, MACHINES[name], model if is_gpt3 else model.with_tokens(8192), layout, options=options
+            label,
+            MACHINES[name],
+            model if is_gpt3 else model.with_tokens(8192),
+            layout,
+            options=options,
         )
 
 

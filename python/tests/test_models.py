@@ -211,6 +211,48 @@ def test_a_configuration_is_a_model(tmp_path: Path) -> None:
         train_model("llama-3.1-8")
 
 
+def test_the_busiest_gpu_decides_where_experts_are_wanted_unevenly() -> None:
+    layout = {"layout": "dp=8,ep=8", "batch": 8, "zero": 1, "recompute": "moe_act"}
+    even, uneven, bound = (
+        ModelTraining(Model.find("mixtral-8x7b"), **layout, **options).memory()[0]  # type: ignore[arg-type]
+        for options in (
+            {},
+            {"imbalance": "zipf:1", "seed": 7},
+            {"imbalance": "zipf:1", "seed": 7, "capacity_factor": 1.0},
+        )
+    )
+    assert even["activations"] < uneven["activations"]
+    assert bound["activations"] <= even["activations"]
+    for wrong, told in (
+        ({"imbalance": "zipf:x"}, "from 0 to 10"),
+        ({"imbalance": "normal"}, "there are uniform, zipf:S"),
+        ({"capacity_factor": -1.0}, "above 0"),
+    ):
+        with pytest.raises(SimulationError, match=told):
+            ModelTraining(Model.find("mixtral-8x7b"), **layout, **wrong)  # type: ignore[arg-type]
+    dense = Model.find("llama-3.1-8b")
+    with pytest.raises(SimulationError, match="has no experts"):
+        ModelTraining(dense, "dp=8", batch=8, imbalance="zipf:1")
+
+
+def test_eight_bits_are_kept_where_they_are_wanted() -> None:
+    # MLPerf's LoRA on eight B200s, one replica each: it ran by Megatron's store of eight bits.
+    wanted = {"layout": "dp=8", "batch": 8, "precision": "fp8", "lora": 16, "zero": 1}
+    with pytest.raises(OutOfMemoryError):
+        train_model("llama-2-70b", "hgx-b200", **wanted)  # type: ignore[arg-type]
+    run = train_model("llama-2-70b", "hgx-b200", fp8_activations=True, **wanted)  # type: ignore[arg-type]
+    assert "Kept in eight bits: activations." in run.context[0]
+    with pytest.raises(SimulationError, match="weights in eight bits with bf16"):
+        train_model("llama-3.1-8b", fp8_weights=True)
+
+
+def test_what_is_not_represented_is_refused_by_name() -> None:
+    with pytest.raises(SimulationError, match="moving them to the host is not represented"):
+        train_model("llama-3.1-8b", recompute="cpu-offload")
+    with pytest.raises(FileError, match="`tpu-v5e`: TPUs are not represented"):
+        train_model("llama-3.1-8b", "tpu-v5e")
+
+
 def test_layouts_that_are_not_sound_are_refused() -> None:
     model = Model.find("llama-3.1-8b")
     with pytest.raises(SimulationError, match=r"the nearest that is sound is dp=2,tp=32"):

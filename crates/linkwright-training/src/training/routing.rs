@@ -127,7 +127,7 @@ impl Routing {
         loads
     }
 
-    /// The same by GPUs, each of which has as many experts in a row.
+    /// Counts them by GPUs. Each has as many experts, in a row.
     #[must_use]
     pub fn by_gpu(
         &self,

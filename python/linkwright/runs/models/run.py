@@ -133,8 +133,23 @@ class ModelRun(Run):
         return [
             f"{model.parameters:,} parameters{active}; sequences of {model.tokens:,} tokens, "
             f"{micro} of {training.micro_batch} for each replica; zero {training.zero}, recompute "
-            f"{training.recompute}, {training.kernels} kernels.",
+            f"{training.recompute}, {training.kernels} kernels.{self._numbers()}{self._routing()}",
         ]
+
+    def _numbers(self) -> str:
+        wanted = {
+            "weights": self.facts["fp8_weights"],
+            "activations": self.facts["fp8_activations"],
+        }
+        kept = " and ".join(what for what, is_kept in wanted.items() if is_kept)
+        return f" Kept in eight bits: {kept}." if kept else ""
+
+    def _routing(self) -> str:
+        imbalance, factor = self.facts["imbalance"], self.facts["capacity_factor"]
+        if imbalance == "uniform" and factor is None:
+            return ""
+        most = "" if factor is None else f", each taking {factor:g} even shares at most"
+        return f" Experts are wanted by {imbalance}, seed {self.facts['seed']}{most}."
 
     def tables(self) -> Mapping[str, pa.Table]:
         """Groups, memory, tensors, and what the step's time goes into where it is timed."""

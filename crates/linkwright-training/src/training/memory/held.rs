@@ -3,7 +3,7 @@
 use super::ModelTraining;
 use crate::training::model::{Experts, Mlp};
 
-/// A block on one GPU of an expert group.
+/// Holds a block on one GPU of an expert group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) struct Held {
     pub mlp: Mlp,

@@ -9,8 +9,7 @@ use crate::training::model::{Family, Mlp};
 /// (`CUBLAS_WORKSPACE_CONFIG` `:4096:2`).
 const LIBRARIES: Bytes = Bytes((32 + 8) << 20);
 
-/// Counts vectors of a token that goes to an expert in the forward pass: as it is sent, as the expert gives it, and as
-/// it comes back.
+/// Counts vectors of a token that goes to an expert in the forward pass: sent, computed, and back.
 const DISPATCHED: u64 = 3;
 
 /// Says what passes on a stage, by when.
@@ -31,8 +30,8 @@ impl Passing {
     /// Gives what the allocator keeps for tensors of one size and cannot give to those that need the most.
     ///
     /// Where the loss needs more, pieces of a block's backward pass are too small for it. The embedding's
-    /// gradient is larger than every piece that activations leave. What goes to experts and comes back has a
-    /// size of its own in the forward pass.
+    /// gradient is larger than every piece that activations leave. Tokens that go to
+    /// experts and come back have a size of their own in the forward pass.
     pub fn holes(&self) -> Bytes {
         let block = if self.loss > self.block { self.block } else { Bytes(0) };
         sum([block, self.embedding, self.dispatch])

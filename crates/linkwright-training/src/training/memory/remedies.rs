@@ -1,6 +1,6 @@
 //! Says whether a layout fits, and finds changes that do; each was tried.
 
-use super::{Bytes, ModelTraining, Recompute, StageMemory, sum};
+use super::{Bytes, Kernels, ModelTraining, Recompute, StageMemory, sum};
 use crate::diagnostic::Diagnosis;
 use crate::training::error::TrainingError;
 use crate::training::layout::ModelLayout;
@@ -69,6 +69,15 @@ impl ModelTraining<'_> {
             && let Some(changed) = more.into_iter().find(fits)
         {
             found.push(format!("zero {}", changed.zero));
+        }
+        let is_narrow = self.precision.narrow().is_some() && self.kernels == Kernels::Fused;
+        for (what, changed) in [
+            ("weights", Self { narrow_weights: true, ..self.clone() }),
+            ("activations", Self { narrow_activations: true, ..self.clone() }),
+        ] {
+            if is_narrow && fits(&changed) {
+                found.push(format!("fp8 {what}"));
+            }
         }
         if let Some(changed) = self.layouts().into_iter().find(fits) {
             found.push(format!("layout {}", changed.told(self)));

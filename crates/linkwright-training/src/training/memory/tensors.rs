@@ -81,8 +81,8 @@ impl ModelTraining<'_> {
         self.model.attention.key_value_heads.div_ceil(self.layout.tp)
     }
 
-    /// Lists what a block keeps where nothing is computed again, on the GPU whose experts get the most tokens of
-    /// it; `block` is its place in the model.
+    /// Lists what a block keeps where nothing is computed again. `block` is its place in the model; the GPU is the
+    /// one whose experts get the most tokens of it.
     #[must_use]
     pub fn tensors(&self, mlp: &Mlp, block: u64) -> Vec<Tensor> {
         self.tensors_of(&self.busiest(mlp, block))

@@ -1,5 +1,5 @@
-//! Holds memory to measured steps and to what refusals say; what was worked out by hand and laws of any layout have
-//! files of their own.
+//! Holds memory to measured steps and to the words of refusals. Tables by hand and laws of any layout have files of
+//! their own.
 
 mod laws;
 mod tables;
@@ -172,6 +172,17 @@ fn a_refusal_names_what_fits() {
     assert!(error.contains("recompute full, or micro-batches of 1"), "{error}");
     let changed = ModelTraining { recompute: Recompute::Full(None), ..eager };
     assert!(changed.fitting(capacity, context).is_ok());
+    // LoRA of one replica on each GPU with 179 GiB, as MLPerf's rows on B200s are.
+    let large = LanguageModel::find("llama-2-70b").unwrap().with_tokens(8192);
+    let targets = Targets::read("attention").unwrap();
+    let lora = ModelTraining {
+        precision: ModelPrecision::Fp8,
+        lora: Some(Lora { rank: 16, targets }),
+        ..training(&large, "dp=8", 8)
+    };
+    let error = lora.fitting(Bytes(179 << 30), context).unwrap_err().to_string();
+    assert!(error.contains("fp8 activations"), "{error}");
+    assert!(!error.contains("fp8 weights"), "{error}");
     let large = LanguageModel::find("llama-3.1-405b").unwrap();
     let error = training(large, "dp=64", 64).fitting(capacity, context).unwrap_err().to_string();
     assert!(error.contains("take more GPUs"), "{error}");

@@ -88,8 +88,8 @@ fn fused_kernels_keep_what_products_read_in_eight_bits() {
 
 #[test]
 fn a_block_of_experts_keeps_what_was_worked_out_by_hand() {
-    // DeepSeek V3 has one sequence of 4,096 tokens. Its 7,168 numbers of each take 56 MiB, the 1,536 of queries' short
-    // vector 12, and the 512 of keys' and values' 4, with 64 that are turned 4.5. 128 heads have queries and keys of
+    // DeepSeek V3 has one sequence of 4,096 tokens. Its 7,168 numbers of each take 56 MiB. The 1,536 of queries' short
+    // vector take 12, and the 512 of keys' and values' 4. 128 heads have queries and keys of
     // 192 numbers, 192 MiB, and values of 128, 128 MiB; a sum of four bytes each takes 2. Scores and shares of 256
     // experts take 8. A token goes to eight: 448 MiB; each has 2,048 numbers within, 128, and twice as many before
     // them, 256. The shared one has 16 and 32.
@@ -162,8 +162,7 @@ fn a_block_of_experts_keeps_what_was_worked_out_by_hand() {
 
 #[test]
 fn weights_have_copies_that_products_of_eight_bits_take() {
-    // A block's matrices have 218,103,808 numbers; the embedding and the head stay in 16 bits, and so do both
-    // norms' 8,192 but for their copies.
+    // A block's matrices have 218,103,808 numbers, and its norms 8,192. The embedding and the head stay in 16 bits.
     let model = LanguageModel::find("llama-3.1-8b").unwrap();
     let of = |precision: ModelPrecision, narrow_weights: bool| {
         let own = ModelTraining { precision, narrow_weights, ..training(model, "dp=1", 1) };
