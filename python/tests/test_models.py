@@ -237,7 +237,14 @@ def test_the_busiest_gpu_decides_where_experts_are_wanted_unevenly() -> None:
 
 def test_eight_bits_are_kept_where_they_are_wanted() -> None:
     # MLPerf's LoRA on eight B200s, one replica each: it ran by Megatron's store of eight bits.
-    wanted = {"layout": "dp=8", "batch": 8, "precision": "fp8", "lora": 16, "zero": 1}
+    wanted = {
+        "layout": "dp=8",
+        "batch": 8,
+        "tokens": 8192,
+        "zero": 1,
+        "precision": "fp8",
+        "lora": 16,
+    }
     with pytest.raises(OutOfMemoryError):
         train_model("llama-2-70b", "hgx-b200", **wanted)  # type: ignore[arg-type]
     run = train_model("llama-2-70b", "hgx-b200", fp8_activations=True, **wanted)  # type: ignore[arg-type]
