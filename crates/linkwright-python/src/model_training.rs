@@ -2,9 +2,9 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    Imbalance, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout, ModelPrecision,
-    ModelTraining as Core, Optimizer, Order, Precision, Recompute, Routing, StageMemory, Targets,
-    Terms,
+    ExpertImbalance, ExpertRouting, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout,
+    ModelPrecision, ModelTraining as Core, Optimizer, Order, Precision, Recompute, StageMemory,
+    Targets, Terms,
 };
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ pub struct ModelTraining {
     lora: Option<Lora>,
     narrow_weights: bool,
     narrow_activations: bool,
-    routing: Routing,
+    routing: ExpertRouting,
 }
 
 impl ModelTraining {
@@ -178,9 +178,9 @@ impl ModelTraining {
         let targets = Targets::read(lora_target).map_err(errors::training)?;
         let rank = lora.map(|rank| whole("numbers between matrices of LoRA", rank, MOST_RANK));
         let lora = rank.transpose()?.map(|rank| Lora { rank, targets });
-        let imbalance = Imbalance::read(imbalance).map_err(errors::training)?;
+        let imbalance = ExpertImbalance::read(imbalance).map_err(errors::training)?;
         let seed = if seed == 0 { 0 } else { whole("seed", seed, u64::MAX)? };
-        let routing = Routing { imbalance, seed, capacity: None };
+        let routing = ExpertRouting { imbalance, seed, capacity: None };
         let routing = match capacity_factor {
             Some(factor) => routing.with_capacity(factor).map_err(errors::training)?,
             None => routing,

@@ -76,7 +76,7 @@ pub use optimizer::Optimizer;
 pub use precision::Precision;
 pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
-pub use routing::{Imbalance, Routing};
+pub use routing::{ExpertImbalance, ExpertRouting};
 pub use shape::{MOST_EXTENT, Shape};
 pub use shared_memory::{SharedMemories, SharedMemory};
 pub use step::{

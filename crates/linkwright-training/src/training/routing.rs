@@ -20,7 +20,7 @@ const MOST_CAPACITY: f64 = 65_536.0;
 /// Names a distribution of tokens over experts.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Imbalance {
+pub enum ExpertImbalance {
     /// Gives each expert as many.
     #[default]
     Uniform,
@@ -28,7 +28,7 @@ pub enum Imbalance {
     Zipf(f64),
 }
 
-impl Imbalance {
+impl ExpertImbalance {
     /// Reads it: `uniform` or `zipf:S`.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Imbalance {
         })
     }
 
-    /// The text that [`Imbalance::read`] reads.
+    /// The text that [`ExpertImbalance::read`] reads.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -63,16 +63,16 @@ impl Imbalance {
 
 /// How a router sends tokens to experts.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Routing {
+pub struct ExpertRouting {
     /// Says how uneven experts are wanted.
-    pub imbalance: Imbalance,
+    pub imbalance: ExpertImbalance,
     /// Decides which experts are wanted most in each block.
     pub seed: u64,
     /// The most tokens of an expert, in even shares; others are dropped. None drops none (dropless).
     pub capacity: Option<f64>,
 }
 
-impl Routing {
+impl ExpertRouting {
     /// Checks a capacity factor.
     ///
     /// # Errors
@@ -90,8 +90,8 @@ impl Routing {
     /// Says whether every expert gets as many tokens, and none is dropped.
     #[must_use]
     pub fn is_even(&self) -> bool {
-        let is_level = matches!(self.imbalance, Imbalance::Uniform)
-            || matches!(self.imbalance, Imbalance::Zipf(exponent) if exponent == 0.0);
+        let is_level = matches!(self.imbalance, ExpertImbalance::Uniform)
+            || matches!(self.imbalance, ExpertImbalance::Zipf(exponent) if exponent == 0.0);
         is_level && self.capacity.is_none_or(|factor| factor >= 1.0)
     }
 
@@ -104,7 +104,7 @@ impl Routing {
         let all = u128::from(tokens) * u128::from(top.min(experts));
         let mut order: Vec<usize> = (0..experts as usize).collect();
         let exponent = match self.imbalance {
-            Imbalance::Zipf(exponent) if exponent > 0.0 => {
+            ExpertImbalance::Zipf(exponent) if exponent > 0.0 => {
                 self.shuffle(&mut order, block);
                 exponent
             }
@@ -164,8 +164,8 @@ mod tests {
 
     use super::*;
 
-    fn routing(text: &str, seed: u64) -> Routing {
-        Routing { imbalance: Imbalance::read(text).unwrap(), seed, capacity: None }
+    fn routing(text: &str, seed: u64) -> ExpertRouting {
+        ExpertRouting { imbalance: ExpertImbalance::read(text).unwrap(), seed, capacity: None }
     }
 
     #[test]
@@ -202,10 +202,10 @@ mod tests {
         for (text, told) in
             [("ziph:1", "zipf:S"), ("zipf:x", "from 0 to 10"), ("zipf:-1", "from 0")]
         {
-            let error = Imbalance::read(text).unwrap_err().to_string();
+            let error = ExpertImbalance::read(text).unwrap_err().to_string();
             assert!(error.contains(told), "{error}");
         }
-        assert_eq!(Imbalance::read("zipf:0.5").unwrap().name(), "zipf:0.5");
+        assert_eq!(ExpertImbalance::read("zipf:0.5").unwrap().name(), "zipf:0.5");
     }
 
     proptest! {
@@ -214,7 +214,7 @@ mod tests {
             experts in 1_u64..300, top in 1_u64..9, tokens in 0_u64..100_000, exponent in 0.0_f64..3.0,
             seed: u64, block in 0_u64..100,
         ) {
-            let own = Routing { imbalance: Imbalance::Zipf(exponent), seed, capacity: None };
+            let own = ExpertRouting { imbalance: ExpertImbalance::Zipf(exponent), seed, capacity: None };
             let loads = own.loads(experts, top, tokens, block);
             prop_assert_eq!(loads.iter().sum::<u64>(), tokens * top.min(experts));
             prop_assert!(loads.iter().all(|load| *load <= tokens));

@@ -26,7 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
     ("memory", &["engine", "system", "network"]),
     ("thermal", &[]),
-    ("training", &["system", "network", "program"]),
+    ("training", &["engine", "system", "network", "program"]),
     (
         "simulation",
         &[

@@ -30,7 +30,7 @@ use super::layout::{AskedLayout, ModelLayout, Stages};
 use super::model::{LanguageModel, Mlp};
 use super::optimizer::Optimizer;
 use super::precision::Precision;
-use super::routing::Routing;
+use super::routing::ExpertRouting;
 use crate::diagnostic::{Diagnosis, Named};
 use crate::units::Bytes;
 
@@ -81,7 +81,7 @@ pub struct ModelTraining<'a> {
     /// `activation_func_fp8_input_store`).
     pub narrow_activations: bool,
     /// How tokens are sent to experts.
-    pub routing: Routing,
+    pub routing: ExpertRouting,
 }
 
 /// The memory of each GPU of one stage, by what it is for.
@@ -186,7 +186,7 @@ impl ModelTraining<'_> {
             let problem = format!("{what} in eight bits with {precision} and {kernels} kernels");
             return refuse(problem, "take fp8, mxfp8 or nvfp4 with fused kernels, or leave it out");
         }
-        if self.routing != Routing::default() && self.model.experts().is_none() {
+        if self.routing != ExpertRouting::default() && self.model.experts().is_none() {
             let problem = format!("{} has no experts to which tokens are sent", self.model.name);
             return refuse(problem, "leave imbalance, capacity and their seed out");
         }

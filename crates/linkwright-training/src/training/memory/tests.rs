@@ -9,7 +9,7 @@ use crate::training::layout::ModelLayout;
 use crate::training::model::{Blocks, LanguageModel};
 use crate::training::optimizer::Optimizer;
 use crate::training::precision::Precision;
-use crate::training::routing::Routing;
+use crate::training::routing::ExpertRouting;
 use crate::units::Bytes;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -30,7 +30,7 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTrai
         lora: None,
         narrow_weights: false,
         narrow_activations: false,
-        routing: Routing::default(),
+        routing: ExpertRouting::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::training;
 use crate::training::layout::ModelLayout;
 use crate::training::memory::{Kernels, ModelTraining, Recompute, StageMemory};
 use crate::training::model::LanguageModel;
-use crate::training::routing::{Imbalance, Routing};
+use crate::training::routing::{ExpertImbalance, ExpertRouting};
 
 /// Gives the stage that needs the most, buffers of collectives apart.
 fn fullest(stages: Vec<StageMemory>) -> StageMemory {
@@ -69,8 +69,8 @@ proptest! {
         sequence_parallel: bool, uneven: bool,
     ) {
         let model = LanguageModel::find(name).unwrap();
-        let imbalance = if uneven { Imbalance::Zipf(1.0) } else { Imbalance::Uniform };
-        let routing = if model.experts().is_some() { Routing { imbalance, seed: 7, capacity: None } } else { Routing::default() };
+        let imbalance = if uneven { ExpertImbalance::Zipf(1.0) } else { ExpertImbalance::Uniform };
+        let routing = if model.experts().is_some() { ExpertRouting { imbalance, seed: 7, capacity: None } } else { ExpertRouting::default() };
         let of = |recompute: &str| {
             let recompute = Recompute::read(recompute).unwrap();
             let base = training(model, layout, 64);

@@ -3,7 +3,7 @@
 use super::training;
 use crate::training::memory::{Kernels, Lora, ModelPrecision, ModelTraining, Recompute, Targets};
 use crate::training::model::LanguageModel;
-use crate::training::routing::{Imbalance, Routing};
+use crate::training::routing::{ExpertImbalance, ExpertRouting};
 
 /// Mebibytes of each tensor that is kept of a block.
 fn kept(training: &ModelTraining<'_>) -> Vec<(&'static str, u64)> {
@@ -191,23 +191,23 @@ fn a_function_may_read_eight_bits() {
 #[test]
 fn the_gpu_whose_experts_get_the_most_tokens_decides() {
     let model = LanguageModel::find("mixtral-8x7b").unwrap();
-    let of = |routing: Routing| {
+    let of = |routing: ExpertRouting| {
         let own = ModelTraining { routing, ..training(model, "dp=8,ep=8", 8) };
         own.memory().unwrap()[0]
     };
-    let even = of(Routing::default());
-    let imbalance = Imbalance::read("zipf:1").unwrap();
-    let uneven = of(Routing { imbalance, seed: 7, capacity: None });
+    let even = of(ExpertRouting::default());
+    let imbalance = ExpertImbalance::read("zipf:1").unwrap();
+    let uneven = of(ExpertRouting { imbalance, seed: 7, capacity: None });
     assert!(uneven.activations > even.activations && uneven.collectives > even.collectives);
     assert_eq!(uneven.weights, even.weights);
     // No expert takes more than 1.25 even shares, and one that gets as many in each block is hardly there.
-    let bound = Routing { imbalance, seed: 7, capacity: None }.with_capacity(1.25).unwrap();
+    let bound = ExpertRouting { imbalance, seed: 7, capacity: None }.with_capacity(1.25).unwrap();
     let bound = of(bound);
     assert!(bound.activations < uneven.activations);
     assert!(bound.collectives.0 <= even.collectives.0 * 5 / 4 + 1);
     // Where one GPU has all experts it gets every token.
     let alone = ModelTraining {
-        routing: Routing { imbalance, seed: 7, capacity: None },
+        routing: ExpertRouting { imbalance, seed: 7, capacity: None },
         ..training(model, "dp=8", 8)
     };
     assert_eq!(alone.memory().unwrap()[0], training(model, "dp=8", 8).memory().unwrap()[0]);
