@@ -8,9 +8,9 @@ use linkwright::program::{CollectiveKind, Program};
 use linkwright::runtime::{MpiProtocol, ProgramJob};
 use linkwright::simulation::cluster::{Cluster, CollectiveChoices, CollectiveProtocol, Fidelity};
 use linkwright::training::{
-    ClassTimes, Execution, FrameworkCosts, GpuRates, Imbalance, Kernels, LanguageModel, LayoutStep,
-    ModelLayout, ModelPrecision, ModelTraining, Optimizer, Order, Precision, Recompute, Roofline,
-    Routing, Terms, model_of,
+    ClassTimes, Execution, ExpertImbalance, ExpertRouting, FrameworkCosts, GpuRates, Kernels,
+    LanguageModel, LayoutStep, ModelLayout, ModelPrecision, ModelTraining, Optimizer, Order,
+    Precision, Recompute, Roofline, Terms, model_of,
 };
 use linkwright::units::Picoseconds;
 
@@ -48,7 +48,7 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, micro_batches: u64) -> M
         lora: None,
         narrow_weights: false,
         narrow_activations: false,
-        routing: Routing::default(),
+        routing: ExpertRouting::default(),
     }
 }
 
@@ -134,8 +134,8 @@ fn a_rank_for_each_stage_takes_what_all_ranks_take() {
 fn the_busiest_experts_decide_for_all() {
     let cluster = on("machine = \"hgx-h100\"");
     let experts = model(4, true);
-    let imbalance = Imbalance::read("zipf:0.5").unwrap();
-    let routing = Routing { imbalance, seed: 7, ..Routing::default() };
+    let imbalance = ExpertImbalance::read("zipf:0.5").unwrap();
+    let routing = ExpertRouting { imbalance, seed: 7, ..ExpertRouting::default() };
     let training = ModelTraining { routing, ..training(&experts, "dp=8,ep=8", 1) };
     let (costs, roofline) = roofline(&cluster, &training);
     let (order, execution) = (Order::default(), Execution::default());
@@ -149,7 +149,7 @@ fn the_busiest_experts_decide_for_all() {
     let busiest = step(&cluster, &training, execution);
     let class = by_class(&cluster, &busiest, false);
     assert!((class / whole - 1.0).abs() < 0.01, "{class} by classes, {whole} by ranks");
-    let even = ModelTraining { routing: Routing::default(), ..training };
+    let even = ModelTraining { routing: ExpertRouting::default(), ..training };
     let even = by_class(&cluster, &step(&cluster, &even, execution), false);
     assert!(class > 1.05 * even, "{class} where experts are uneven, {even} where they are even");
 }

@@ -29,8 +29,7 @@ OF_STEPS = (
     "and of single heads, and kernels that are slower while data moves beside them.",
 )
 LEFT_OUT = (
-    "Experts all get as many tokens, and no activations are moved to the host.",
-    "Memory of numbers of eight bits, and of heads that predict several tokens at once.",
+    "Activations that are moved to the host, and heads that predict several tokens at once.",
     "The driver's context and what NCCL keeps lie beside what PyTorch counts.",
 )
 

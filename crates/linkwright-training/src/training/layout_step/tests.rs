@@ -7,7 +7,7 @@ use crate::training::model::LanguageModel;
 use crate::training::optimizer::Optimizer;
 use crate::training::precision::Precision;
 use crate::training::roofline::{GpuRates, LayerWork};
-use crate::training::routing::Routing;
+use crate::training::routing::ExpertRouting;
 use crate::training::terms::Terms;
 
 fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTraining<'a> {
@@ -27,7 +27,7 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, batch: u64) -> ModelTrai
         lora: None,
         narrow_weights: false,
         narrow_activations: false,
-        routing: Routing::default(),
+        routing: ExpertRouting::default(),
     }
 }
 
