@@ -4,7 +4,7 @@
 //! many times as long. Counted are the groups that have GPUs in the first one's first server: they share its switches and
 //! interfaces. What it leaves out: groups of other servers that load the same links between switches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ExpectError, Settings, expected_timings};
 use crate::collectives::schedule::collective::Collective;
@@ -24,7 +24,7 @@ type Shape = Vec<(usize, u32, usize)>;
 pub struct GroupTimes<'a> {
     system: &'a System,
     settings: Settings,
-    known: BTreeMap<(Vec<Shape>, CollectiveKind, Bytes), Picoseconds>,
+    known: BTreeMap<(Vec<Shape>, CollectiveKind), BTreeMap<Bytes, Picoseconds>>,
 }
 
 impl<'a> GroupTimes<'a> {
@@ -34,8 +34,8 @@ impl<'a> GroupTimes<'a> {
         Self { system, settings, known: BTreeMap::new() }
     }
 
-    /// How long a collective of each size takes where all of these groups run it at once. Sizes count as those of a program's
-    /// operations; groups hold GPUs by their ids.
+    /// How long a collective of each size takes where all of these groups run it at once, until the last has it. Sizes count
+    /// as those of a program's operations; groups hold GPUs by their ids.
     ///
     /// # Errors
     /// GPUs that no links join.
@@ -45,24 +45,63 @@ impl<'a> GroupTimes<'a> {
         kind: CollectiveKind,
         sizes: &[Bytes],
     ) -> Result<Vec<Picoseconds>, ExpectError> {
-        let Some(first) = groups.first().filter(|group| group.len() > 1) else {
-            return Ok(vec![Picoseconds(0); sizes.len()]);
-        };
-        let server = self.server(first[0]);
-        let is_near = |group: &&Vec<usize>| group.iter().any(|gpu| self.server(*gpu) == server);
-        let near: Vec<&Vec<usize>> = groups.iter().filter(is_near).collect();
-        let shapes = self.shapes(&near);
-        let key = |size| (shapes.clone(), kind, size);
-        let mut missing: Vec<Bytes> =
-            sizes.iter().copied().filter(|size| !self.known.contains_key(&key(*size))).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        if !missing.is_empty() {
-            for (size, time) in missing.iter().zip(self.together(&near, kind, &missing)?) {
-                self.known.insert(key(*size), time);
+        let mut slowest = vec![Picoseconds(0); sizes.len()];
+        let mut seen: BTreeSet<Vec<Shape>> = BTreeSet::new();
+        for near in self.neighbours(groups) {
+            let shapes = self.shapes(&near);
+            if !seen.insert(shapes.clone()) {
+                continue;
+            }
+            for (slowest, time) in
+                slowest.iter_mut().zip(self.of_shapes(&near, shapes, kind, sizes)?)
+            {
+                *slowest = time.max(*slowest);
             }
         }
-        Ok(sizes.iter().map(|size| self.known[&key(*size)]).collect())
+        Ok(slowest)
+    }
+
+    /// Groups that have GPUs in the server of the first of them, for every group that is in none of those before.
+    fn neighbours<'g>(&self, groups: &'g [Vec<usize>]) -> Vec<Vec<&'g Vec<usize>>> {
+        let mut of_server: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            for gpu in group {
+                let own = of_server.entry(self.server(*gpu)).or_default();
+                if own.last() != Some(&index) {
+                    own.push(index);
+                }
+            }
+        }
+        let mut is_counted = vec![false; groups.len()];
+        let mut found = Vec::new();
+        for (index, group) in groups.iter().enumerate() {
+            if is_counted[index] || group.len() < 2 {
+                continue;
+            }
+            let near = &of_server[&self.server(group[0])];
+            near.iter().for_each(|other| is_counted[*other] = true);
+            found.push(near.iter().map(|other| &groups[*other]).collect());
+        }
+        found
+    }
+
+    fn of_shapes(
+        &mut self,
+        near: &[&Vec<usize>],
+        shapes: Vec<Shape>,
+        kind: CollectiveKind,
+        sizes: &[Bytes],
+    ) -> Result<Vec<Picoseconds>, ExpectError> {
+        let known = self.known.entry((shapes.clone(), kind)).or_default();
+        let mut missing: Vec<Bytes> =
+            sizes.iter().copied().filter(|size| !known.contains_key(size)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        let times =
+            if missing.is_empty() { Vec::new() } else { self.together(near, kind, &missing)? };
+        let known = self.known.entry((shapes, kind)).or_default();
+        known.extend(missing.into_iter().zip(times));
+        Ok(sizes.iter().map(|size| known[size]).collect())
     }
 
     fn server(&self, gpu: usize) -> u32 {
@@ -71,14 +110,11 @@ impl<'a> GroupTimes<'a> {
 
     /// Servers count in the order in which the groups name them.
     fn shapes(&self, groups: &[&Vec<usize>]) -> Vec<Shape> {
-        let mut servers: Vec<u32> = Vec::new();
+        let mut servers: BTreeMap<u32, usize> = BTreeMap::new();
         let mut place = |gpu: &usize| {
             let own = self.system.gpu(*gpu as u32);
-            let known = servers.iter().position(|server| *server == own.server);
-            let at = known.unwrap_or_else(|| {
-                servers.push(own.server);
-                servers.len() - 1
-            });
+            let next = servers.len();
+            let at = *servers.entry(own.server).or_insert(next);
             (at, own.index, self.system.kind_index_of(own.server))
         };
         groups.iter().map(|group| group.iter().map(&mut place).collect()).collect()
