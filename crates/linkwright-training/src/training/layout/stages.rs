@@ -2,8 +2,11 @@
 
 use super::ModelLayout;
 
+/// Counts places that the embedding, the loss and the prediction of further tokens may fill.
+const MOST_FEWER: u64 = 4;
+
 /// Holds the layers of each stage. All chunks have as many, but for the first and the last: there the
-/// embedding or the loss may take the place of a layer.
+/// embedding or the loss may take the place of layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stages {
     /// Gives the layers of each chunk of each stage, as ranges of blocks.
@@ -38,7 +41,13 @@ impl Stages {
             }
             counts
         } else {
-            return None;
+            let each = layers.div_ceil(all);
+            let fewer = (each * all).checked_sub(layers).filter(|fewer| *fewer <= MOST_FEWER)?;
+            let mut counts = vec![each; all as usize];
+            counts[0] = counts[0].checked_sub(fewer / 2)?;
+            let last = counts.last_mut()?;
+            *last = last.checked_sub(fewer.div_ceil(2))?;
+            counts
         };
         let inner = counts.len().saturating_sub(1);
         let is_empty = counts.iter().enumerate().any(|(at, it)| *it == 0 && at > 0 && at < inner);

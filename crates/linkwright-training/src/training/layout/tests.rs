@@ -42,6 +42,10 @@ fn embedding_and_loss_fill_the_places_that_are_left() {
     assert_eq!(stages.chunks(0)[0], 0..1);
     assert_eq!(stages.chunks(7)[7], 125..126);
     assert_eq!(Stages::of(126, &read("pp=8,vp=5")), None);
+    // DeepSeek V3 has 61 layers, and recipes divide them over four chunks of four stages.
+    let stages = Stages::of(61, &read("pp=4,vp=4")).unwrap();
+    assert_eq!((stages.chunks(0)[0].clone(), stages.chunks(3)[3].clone()), (0..3, 59..61));
+    assert_eq!(stages.chunks(1)[0], 3..7);
     // One chunk a stage may be uneven.
     let stages = Stages::of(10, &read("pp=4")).unwrap();
     assert_eq!((0..4).map(|it| stages.layers(it)).collect::<Vec<_>>(), [2, 3, 3, 2]);

@@ -73,6 +73,7 @@ pub(super) fn gpt_oss(fields: &Fields<'_>) -> Result<LanguageModel, InputError> 
 pub(super) fn qwen(fields: &Fields<'_>, kind: &str) -> Result<LanguageModel, InputError> {
     let own = [
         "attention_bias",
+        "qkv_bias",
         "num_experts",
         "num_experts_per_tok",
         "moe_intermediate_size",
@@ -80,12 +81,12 @@ pub(super) fn qwen(fields: &Fields<'_>, kind: &str) -> Result<LanguageModel, Inp
         "decoder_sparse_step",
         "mlp_only_layers",
     ];
-    let read = if kind.ends_with("moe") { &own[..] } else { &own[..1] };
+    let read = if kind.ends_with("moe") { &own[..] } else { &own[..2] };
     fields.check(&[&COMMON[..], read].concat(), &[&WINDOWS[..], &ROUTER].concat())?;
     let mut model = plain(fields, Family::Qwen)?;
     let is_third = kind.starts_with("qwen3");
     model.attention.head_norms = is_third;
-    let bias = fields.flag("attention_bias", !is_third)?;
+    let bias = fields.flag("qkv_bias", fields.flag("attention_bias", !is_third)?)?;
     model.attention.bias = bias;
     model.attention.output_bias = bias && is_third;
     let count = layers(fields)?;

@@ -55,7 +55,7 @@ const PUBLISHED: [(&str, Family, u64, u64); 12] = [
         "model_type": "qwen2_moe", "num_attention_heads": 16, "num_hidden_layers": 24,
         "num_key_value_heads": 16, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "sliding_window": 32768,
         "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.39.0.dev0",
-        "use_cache": true, "use_sliding_window": false, "vocab_size": 151936, "decoder_sparse_step": 1,
+        "use_cache": true, "use_sliding_window": false, "vocab_size": 151936, "decoder_sparse_step": 1, "qkv_bias": true,
         "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "num_experts_per_tok": 4,
         "num_experts": 60, "norm_topk_prob": false, "output_router_logits": false,
         "router_aux_loss_coef": 0.001 }"#,
