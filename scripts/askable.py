@@ -34,6 +34,8 @@ NO_LAYOUT = "states no layout"
 NO_PRECISION = "states no precision"
 # Reasons for which a question gets no answer.
 OFFLOAD = "refused by name: activations that are moved to the host"
+# Asks for that as for a recomputation, whose error names it.
+MOVED = "offload"
 MAMBA = "Mamba-2 layers, which are not built"
 NO_GPU = "its GPU is not known"
 
@@ -165,9 +167,6 @@ def llm_foundry(folder: Path) -> Iterator[Row]:
     for row in table(folder / "llm-foundry.csv"):
         gpus, micro = int(row["# GPUs"]), int(row["MicroBatchSize"])
         label = f"{row['Model']} on {gpus} {row['GPU']}, {row['SeqLen (T)']} tokens"
-        if row["Activation CPUOffload"] == "True":
-            yield Row(label, why=OFFLOAD, options={"recompute": "offload"})
-            continue
         is_pure = row["MP Mode"] == "PURE"
         model = Model.find(f"mpt-{row['Model']}").with_tokens(int(row["SeqLen (T)"]))
         options = {
@@ -177,6 +176,8 @@ def llm_foundry(folder: Path) -> Iterator[Row]:
             "gradients": "bf16" if is_pure else "fp32",
             "recompute": "full" if row["Activation Checkpointing"] == "True" else "none",
         }
+        if row["Activation CPUOffload"] == "True":
+            options["recompute"] = MOVED
         machine = MACHINES[row["GPU"].replace("h100_80gb", "h100")]
         capacity = 80 * 2**30 if row["GPU"] == "a100_80gb" else None
         yield Row(label, machine, model, f"fsdp={gpus}", capacity=capacity, options=options)
@@ -214,6 +215,7 @@ def simumax(folder: Path) -> Iterator[Row]:
         model = configured(name, num_hidden_layers=numbers["l"])
         parts = {part: numbers[part] for part in ("tp", "pp", "cp", "ep") if part in numbers}
         options = {
+            "recompute": "none",
             "batch": numbers["dp"] * numbers["mbc"],
             "zero": 1,
             "kernels": "fused",
@@ -225,6 +227,8 @@ def simumax(folder: Path) -> Iterator[Row]:
 
 def recomputation(recipe: dict[str, str]) -> str:
     """Names the recomputation of a recipe."""
+    if recipe["cpu_offloading"] == "True":
+        return MOVED
     if recipe["recompute_granularity"] == "'full'":
         return f"full:{recipe['recompute_num_layers']}"
     modules = ast.literal_eval(recipe["recompute_modules"] or "None")
@@ -241,8 +245,6 @@ def of_bridge(
         return Row(label, why=MAMBA)
     if system not in MACHINES:
         return Row(label, why=NO_GPU)
-    if recipe["cpu_offloading"] == "True":
-        return Row(label, why=OFFLOAD, options={"recompute": "offload"})
     precision = PRECISIONS.get(options["precision"], options["precision"])
     is_narrow = precision != "bf16"
     shared = {
@@ -393,7 +395,8 @@ def answer(row: Row) -> str:
         training = ModelTraining(row.model, row.layout, **row.options)
         training.memory(row.capacity or capacity_of(row.machine))
     except SimulationError as error:
-        return f"{type(error).__name__}: {error.problem}"
+        is_moved = row.options["recompute"] == MOVED and MOVED in error.problem
+        return OFFLOAD if is_moved else f"{type(error).__name__}: {error.problem}"
     return ""
 
 
