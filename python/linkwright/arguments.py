@@ -23,6 +23,7 @@ __all__ = [
     "gpus_of",
     "mapping_of",
     "path_or_name",
+    "quantity",
     "real",
     "several",
     "taking",
@@ -83,6 +84,17 @@ def real(argument: str, value: object) -> float:
         except (TypeError, OverflowError):
             pass
     raise ArgumentError(given(value), "give a number", argument)
+
+
+def quantity(argument: str, value: object) -> float | str:
+    """Reads a number, or a text with a number and its unit."""
+    if isinstance(value, str):
+        return value
+    try:
+        return real(argument, value)
+    except ArgumentError:
+        wanted = "give a number, or a text with its unit"
+        raise ArgumentError(given(value), wanted, argument) from None
 
 
 def bytes_of(argument: str, value: object) -> int:

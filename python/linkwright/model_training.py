@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from linkwright import Fabric, Model, ModelTraining, System, __version__, choice_names, models
-from linkwright.arguments import bytes_of, gpus_of, real, taking, text, truth, whole
+from linkwright.arguments import (
+    bytes_of,
+    gpus_of,
+    path_or_name,
+    quantity,
+    real,
+    taking,
+    text,
+    truth,
+    whole,
+)
 from linkwright.errors import (
     FileError,
     MachineError,
@@ -85,6 +95,10 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     capacity_factor=real,
     seed=whole,
     gpu_memory=bytes_of,
+    gpu_power=quantity,
+    gpu_clock=quantity,
+    gpu_bandwidth=quantity,
+    gpu=path_or_name,
 )
 def train_model(
     model: Model | PathOrName,
@@ -253,7 +267,7 @@ def train_model(
     )
     _check_count(training, chosen)
     groups = list(training.groups([system.server_of(gpu) for gpu in chosen]))
-    capacity = _capacity(system, chosen)
+    capacity = _capacity(system, chosen) or cast("int | None", gpu_memory)
     memory = list(training.memory(capacity))
     facts: dict[str, object] = {
         "layout": training.layout,

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from linkwright import Fabric, NeuralNetwork, System
-from linkwright.arguments import bytes_of, gpus_of, taking, text, texts, truth, whole
+from linkwright.arguments import (
+    bytes_of,
+    gpus_of,
+    path_or_name,
+    quantity,
+    taking,
+    text,
+    texts,
+    truth,
+    whole,
+)
 from linkwright.errors import InputError, SimulationError, printable
 from linkwright.files import PathOrName, path_of, portable_name, read_text, sha256
 from linkwright.hardware import bill_of, read_prices
@@ -42,6 +52,10 @@ __all__ = ["train"]
     host_copies=truth,
     shared_memory=text,
     gpu_memory=bytes_of,
+    gpu_power=quantity,
+    gpu_clock=quantity,
+    gpu_bandwidth=quantity,
+    gpu=path_or_name,
 )
 def train(
     network: NeuralNetwork | PathOrName,

@@ -87,7 +87,7 @@ def test_energy_is_that_by_hand() -> None:
     # Three GPU-hours of 16 are busy.
     assert found["whole"] == pytest.approx((3 * 250 + 13 * 50) / 1000)
     assert found["has_rest"]
-    assert gpu_energy(System("hgx-b300"), jobs)["whole"] is None
+    assert gpu_energy(System("pcie-tree-4"), jobs)["whole"] is None
 
 
 @pytest.mark.parametrize(

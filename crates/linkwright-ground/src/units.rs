@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for Power {
     }
 }
 
-/// Reads a number of watts, or a text with its unit.
+/// Reads a number of watts.
 struct Watts;
 
 impl serde::de::Visitor<'_> for Watts {
@@ -240,10 +240,6 @@ impl serde::de::Visitor<'_> for Watts {
 
     fn visit_u64<E: serde::de::Error>(self, watts: u64) -> Result<Power, E> {
         self.visit_f64(watts as f64)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Power, E> {
-        text.parse().map_err(E::custom)
     }
 
     fn visit_i64<E: serde::de::Error>(self, watts: i64) -> Result<Power, E> {

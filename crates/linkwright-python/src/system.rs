@@ -304,7 +304,7 @@ impl System {
             return Ok(self.clone());
         }
         let cluster = with_gpus(&self.cluster, &changes).map_err(errors::machine)?;
-        Ok(Self::new(cluster, Origin::Changed(Arc::clone(&self.origin), changes)))
+        Ok(Self::new(cluster, Origin::Changed(Arc::clone(&self.origin), Box::new(changes))))
     }
 
     /// Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.

@@ -52,7 +52,7 @@ pub enum Origin {
     /// A text that describes a system alone, with the files that it names.
     Text(String, Files),
     /// Another system, with what is said of its GPUs.
-    Changed(Arc<Origin>, GpuChanges),
+    Changed(Arc<Origin>, Box<GpuChanges>),
 }
 
 impl Origin {

@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, Registry};
 use crate::system::calibration::Calibration;
 use crate::system::composition::AbstractNode;
-use crate::system::gpus::{self, GpuChanges, GpuError, GpuFile};
+use crate::system::gpus::{self, GpuChanges, GpuError, GpuFile, GpuModel};
 use crate::system::identity::Identity;
 use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
 use crate::system::locality::{Affinity, Locality};
@@ -519,9 +519,17 @@ impl Server {
     /// A GPU of no known model, and all that [`GpuChanges::on`] refuses.
     pub fn with_gpus(mut self, changes: &GpuChanges) -> Result<Self, GpuError> {
         for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
-            let unknown = || GpuError::NoModel { gpu: device.name.clone() };
-            let model = changes.on(device.gpu_model().ok_or_else(unknown)?)?;
-            device.own_model = Some(Arc::new(model));
+            let changed = match device.gpu_model() {
+                Some(model) => changes.on(model)?,
+                None if changes.sections.is_some() => {
+                    let named = device.model.as_deref().unwrap_or(&device.name);
+                    changes.on(&GpuModel::unknown(named, device.identity.vendor_id.as_deref()))?
+                }
+                // Whoever wants no more than its memory has that from the caller.
+                None if changes.is_of_capacity() => continue,
+                None => return Err(GpuError::NoModel { gpu: device.name.clone() }),
+            };
+            device.own_model = Some(Arc::new(changed));
         }
         Ok(self)
     }

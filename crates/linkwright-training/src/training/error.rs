@@ -179,7 +179,7 @@ impl Diagnose for TrainingError {
                 shown(gpu),
                 shown(server)
             ))
-            .remedy("name it in the machine's file: model = \"Tesla V100-SXM2-16GB\""),
+            .remedy("name it in the machine's file: model = \"Tesla V100-SXM2-16GB\", or say it (`--gpu FILE`)"),
             Self::Apart { way, first, second } => Diagnosis::of(format!(
                 "`{way}` joins GPUs of one server, but ranks {first} and {second} are in two"
             ))

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::load::MatrixLoad;
 use super::model::{
-    Caches, Chip, CopyEngines, GpuError, GpuModel, Memory, OperationRates, Peak, PowerDrawn,
+    Caches, Chip, CopyEngines, GpuError, GpuModel, Memory, OperationRates, Peak, PowerDrawn, Vendor,
 };
 use crate::diagnostic::{InputError, from_toml};
+use crate::system::kinds::LinkKind;
 use crate::units::{Bandwidth, Bytes, Frequency, OperationRate, Power};
 
 /// Sections of a GPU's file that replace those of its model, or stand where it has none.
@@ -80,6 +81,12 @@ impl GpuChanges {
         *self == Self::default()
     }
 
+    /// Says whether nothing but the size of its memory is said.
+    #[must_use]
+    pub fn is_of_capacity(&self) -> bool {
+        *self == Self { memory: self.memory, ..Self::default() }
+    }
+
     /// Gives the model with what is said of it.
     ///
     /// # Errors
@@ -133,6 +140,34 @@ impl GpuChanges {
 }
 
 impl GpuModel {
+    /// Gives a model with a name alone, and the PCI id of who makes it. It is taken for one of NVIDIA
+    /// where that is unknown, too.
+    #[must_use]
+    pub fn unknown(name: &str, vendor_id: Option<&str>) -> Self {
+        let is_amd =
+            vendor_id.is_some_and(|id| id.trim_start_matches("0x") == Vendor::Amd.pci_id());
+        Self {
+            name: name.to_owned(),
+            product: name.to_owned(),
+            names: Vec::new(),
+            vendor: if is_amd { Vendor::Amd } else { Vendor::Nvidia },
+            pci_ids: Vec::new(),
+            processors: Vec::new(),
+            pcie: LinkKind::Pcie4,
+            source: "its owner".to_owned(),
+            assumptions: Vec::new(),
+            chip: None,
+            peak: None,
+            memory: None,
+            copy_engines: None,
+            caches: None,
+            hierarchy: None,
+            links: None,
+            peer_access: None,
+            power: None,
+        }
+    }
+
     /// Lets all that its cores' clock moves go at a share of it.
     fn slow_down(&mut self, clock: f64) {
         let slower = |rates: &mut OperationRates| {

@@ -57,12 +57,12 @@ pub struct GpuModel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) caches: Option<Caches>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hierarchy: Option<Hierarchy>,
+    pub(super) hierarchy: Option<Hierarchy>,
     /// Its links to other GPUs; none where it is sold without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<GpuLinks>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    peer_access: Option<PeerAccess>,
+    pub(super) peer_access: Option<PeerAccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) power: Option<PowerDrawn>,
 }
@@ -426,10 +426,12 @@ impl Diagnose for GpuError {
                 "the GPU model `{model}` has no {number} in [{section}]: {file} lacks it"
             ))
             .remedy(format!("{GIVE_IT}, or calculate with another number type")),
-            Self::NoModel { gpu } => {
-                Diagnosis::of(format!("nothing is known of `{gpu}` that could be changed"))
-                    .remedy("name its model in the machine's file")
-            }
+            Self::NoModel { gpu } => Diagnosis::of(format!(
+                "nothing is known of `{gpu}` that could be changed"
+            ))
+            .remedy(
+                "give it in a file of your own (`--gpu FILE`), or name its model in the machine's",
+            ),
             Self::Nothing { what } => Diagnosis::of(format!("a GPU's {what} of zero"))
                 .remedy("give more than zero, or leave it out"),
             Self::TooLittlePower { model, power, rest } => Diagnosis::of(format!(

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::system::gpus::{self, NumberType};
+use crate::system::presets;
 
 fn h100() -> &'static GpuModel {
     gpus::find("h100-sxm5-80gb").unwrap()
@@ -60,6 +61,23 @@ fn what_is_unknown_is_given_from_outside() {
     assert_eq!(bf16(&changes.on(h20).unwrap()), 148_000_000_000_000);
     let error = GpuSections::read("own.toml", "[peaks]\n").unwrap_err().to_string();
     assert!(error.contains("own.toml") && error.contains("peaks"), "{error}");
+}
+
+#[test]
+fn a_gpu_that_nobody_knows_is_what_its_owner_says() {
+    let text = "[memory]\nkind = \"hbm3\"\ncapacity = \"96 GiB\"\nbandwidth = \"4 TB/s\"\nsource = \"mine\"\n";
+    let sections = Some(GpuSections::read("own.toml", text).unwrap());
+    let server = presets::preset("pcie-tree-4").unwrap();
+    let of = |changes: &GpuChanges| {
+        let changed = server.clone().with_gpus(changes)?;
+        Ok::<_, GpuError>(changed.devices()[changed.gpus()[0]].memory())
+    };
+    let memory = Some(Bytes(96 << 30));
+    assert_eq!(of(&GpuChanges { sections, ..GpuChanges::default() }), Ok(memory));
+    // Its memory alone says nothing of its model.
+    assert_eq!(of(&GpuChanges { memory, ..GpuChanges::default() }), Ok(None));
+    let error = of(&GpuChanges { power: Some(Power(500_000)), ..GpuChanges::default() });
+    assert!(error.unwrap_err().to_string().contains("`--gpu FILE`"));
 }
 
 #[test]
