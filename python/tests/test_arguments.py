@@ -41,6 +41,11 @@ def a_kernel() -> lw.GpuKernel:
     return kernel
 
 
+def one_gpu() -> lw.ModelTraining:
+    """A model on one GPU."""
+    return lw.ModelTraining(lw.Model.find("llama-3.1-8b"), "dp=1", batch=1)
+
+
 # An object of each class whose methods are called.
 OBJECTS: dict[str, Callable[[], Any]] = {
     "Allocator": an_allocator,
@@ -50,8 +55,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "GpuKernel": a_kernel,
     "GpuSystem": lw.GpuSystem,
     "Job": lambda: lw.Job("a", "gmm", 1),
+    "LayoutStep": lambda: lw.LayoutStep(one_gpu(), lw.System("hgx-h100"), [0]),
     "Model": lambda: lw.Model.find("llama-3.1-8b"),
-    "ModelTraining": lambda: lw.ModelTraining(lw.Model.find("llama-3.1-8b"), "dp=1", batch=1),
+    "ModelTraining": one_gpu,
     "NcclTestsLog": lambda: lw.read_nccl_tests(LOG.read_text()),
     "NeuralNetwork": lambda: lw.NeuralNetwork.find("lenet"),
     "Owner": lambda: lw.Owner(1, "h", 1.0),
@@ -147,6 +153,7 @@ OF_ONE: dict[str, dict[str, Any]] = {
     "GpuSystem": {"gpus": 1},
     "GpuSystem.shared_time": {"read": 64, "written": 64},
     "TrainingStep": {"network": lw.NeuralNetwork.find("lenet"), "gpus": [0]},
+    "LayoutStep": {"training": one_gpu(), "system": lw.System("hgx-h100"), "gpus": [0]},
     "ModelTraining": {"model": lw.Model.find("llama-3.1-8b"), "layout": "dp=1", "batch": 1},
     "Model.find": {"name": "llama-3.1-8b"},
     "ProgramBuilder.communicator": {"ranks": [0]},
