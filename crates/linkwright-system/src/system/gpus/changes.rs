@@ -125,6 +125,7 @@ impl GpuChanges {
             None => 1.0,
         };
         let of_power = match self.power {
+            Some(power) if power >= model.power()?.busy => 1.0,
             Some(power) => {
                 let load = MatrixLoad::of(model)?;
                 load.clock(power.as_watts()).ok_or_else(|| GpuError::TooLittlePower {
