@@ -61,11 +61,6 @@ class Recipe:
         shared_memory: How GPUs share memory under `tsm`.
         shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
             absent.
-        recompute: What the backward pass computes again, of a network that is a model's.
-        accumulated: Micro-batches whose gradients each GPU sums before it updates.
-        check_memory: Whether a step is refused that a GPU has no memory for.
-        products: The numbers that linear layers of a model's blocks multiply; those of `precision`
-            where absent.
     """
 
     network: NeuralNetwork
@@ -82,10 +77,6 @@ class Recipe:
     measured: str | None = field(default=None, repr=False)
     shared_memory: str = SHARED_MEMORY
     shared_bandwidth: float | None = None
-    recompute: str = "none"
-    accumulated: int = 1
-    check_memory: bool = True
-    products: str | None = None
 
     def step(
         self, system: System, gpus: Sequence[int], communication: str, batch: int
@@ -115,10 +106,6 @@ class Recipe:
             measured=self.measured,
             shared_memory=cast("names.MemorySystemName", self.shared_memory),
             shared_bandwidth=self.shared_bandwidth,
-            recompute=self.recompute,
-            accumulated=self.accumulated,
-            check_memory=self.check_memory,
-            products=cast("names.ModelPrecisionName | None", self.products),
         )
         return step, planner
 

@@ -10,9 +10,8 @@ use linkwright::diagnostic::Named;
 use linkwright::program::CollectiveKind;
 use linkwright::training::{
     self, Bucketing, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES,
-    MeasuredLayers, ModelPrecision, Network, Optimizer, Precision, Recompute, Representatives,
-    SampleSize, Shape, SharedMemories, Terms, Training, Units, Way, collectives_of, model_of,
-    tables,
+    MeasuredLayers, Network, Optimizer, Precision, Representatives, SampleSize, Shape,
+    SharedMemories, Terms, Training, Units, Way, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::exceptions::PyValueError;
@@ -281,12 +280,6 @@ impl TrainingStep {
     ///         consistency.
     ///     shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
     ///         absent.
-    ///     recompute: What the backward pass computes again, of a network that `Model.network` gives:
-    ///         as for `ModelTraining`.
-    ///     accumulated: Micro-batches whose gradients each GPU sums before it updates.
-    ///     check_memory: Whether a step is refused that a GPU has no memory for.
-    ///     products: The numbers that linear layers of a model's blocks multiply, cast from those of `precision`:
-    ///         `fp8`, `mxfp8` or `nvfp4`.
     ///
     /// Raises:
     ///     InputError: If the terms or the measured times are none, with line and column.
@@ -301,9 +294,7 @@ impl TrainingStep {
         gradients: "PrecisionName | None" = None, optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap: "bool" = true, bucket: "int | str | None" = None, micro_batches: "int | None" = None,
         host_copies: "bool" = true, terms: "str | None" = None, measured: "str | None" = None,
-        shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None,
-        recompute: "str" = "none", accumulated: "int" = 1, check_memory: "bool" = true,
-        products: "ModelPrecisionName | None" = None
+        shared_memory: "MemorySystemName" = "tsm-wt-c-rc", shared_bandwidth: "float | str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -324,10 +315,6 @@ impl TrainingStep {
         #[pyo3(from_py_with = given)] measured: Option<&str>,
         #[pyo3(from_py_with = given)] shared_memory: &str,
         #[pyo3(from_py_with = optional_speed)] shared_bandwidth: Option<f64>,
-        #[pyo3(from_py_with = given)] recompute: &str,
-        #[pyo3(from_py_with = given)] accumulated: i128,
-        #[pyo3(from_py_with = given)] check_memory: bool,
-        #[pyo3(from_py_with = given)] products: Option<&str>,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
@@ -351,15 +338,10 @@ impl TrainingStep {
         } else {
             SharedMemories::new()
         };
-        let recompute = Recompute::read(recompute).map_err(errors::training)?;
-        let stages = if way == Way::Pipeline { gpus.len() as u64 } else { 1 };
-        let blocks = network.0.layers.iter().map(|layer| u64::from(layer.unit)).max().unwrap_or(1);
-        let again = recompute.again(&network.0, blocks.saturating_sub(1).div_ceil(stages));
         let training = Training {
             network: &network.0,
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
             precision: Precision::named(precision)?,
-            products: ModelPrecision::named(products.unwrap_or(precision))?,
             gradients: Precision::named(gradients.unwrap_or(precision))?,
             optimizer: Optimizer::named(optimizer)?,
             terms,
@@ -369,9 +351,6 @@ impl TrainingStep {
             micro_batches,
             copies_samples: host_copies,
             measured: &BTreeMap::new(),
-            again: &again,
-            accumulated: whole("micro-batches that are summed", accumulated, MOST_MICRO_BATCHES)?
-                .max(1),
             shared: &links,
         };
         let samples = training.samples(gpus.len()).map_err(errors::training)?;
@@ -385,11 +364,7 @@ impl TrainingStep {
             None => training,
         };
         let memory = terms.memory(framework).map_err(errors::training)?;
-        let footprints = if check_memory {
-            training.fitting(of, &gpus, memory)
-        } else {
-            training.footprints(of, &gpus, memory)
-        };
+        let footprints = training.fitting(of, &gpus, memory);
         let footprints = footprints.map_err(errors::training)?;
         let program = training.program(of, &gpus).map_err(errors::training)?;
         let mut times = BTreeMap::new();

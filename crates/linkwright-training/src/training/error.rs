@@ -88,11 +88,6 @@ pub enum TrainingError {
         /// Why it does.
         why: &'static str,
     },
-    /// Micro-batches whose gradients are to be summed, where they move as soon as they are known.
-    Accumulation {
-        /// How they were to communicate.
-        way: &'static str,
-    },
     /// More stages of a pipeline than blocks of a network.
     TooManyStages {
         /// The stages.
@@ -195,10 +190,6 @@ impl Diagnose for TrainingError {
                 "`{way}` without overlap of computation and communication: {why}"
             ))
             .remedy("let it overlap, or take `nccl` or `p2p`, which may wait for the backward pass"),
-            Self::Accumulation { way } => Diagnosis::of(format!(
-                "`{way}` moves gradients as soon as they are known, and sums none of several micro-batches"
-            ))
-            .remedy("take `nccl`, `fsdp` or `tensor`, or one micro-batch"),
             Self::TooManyStages { stages, blocks } => Diagnosis::of(format!(
                 "a pipeline of {stages} stages, but the network has {blocks} blocks"
             ))

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::error::TrainingError;
 use super::joins::Joins;
 use super::layer::Layer;
-use super::memory::ModelPrecision;
 use super::network::Network;
 use super::optimizer::Optimizer;
 use super::precision::Precision;
@@ -36,8 +35,6 @@ pub struct Training<'a> {
     pub batch: u64,
     /// The numbers.
     pub precision: Precision,
-    /// Names the numbers that linear layers of a language model's blocks multiply.
-    pub products: ModelPrecision,
     /// The numbers that gradients are kept and reduced in.
     pub gradients: Precision,
     /// What turns gradients into weights.
@@ -52,14 +49,10 @@ pub struct Training<'a> {
     pub overlaps: bool,
     /// Parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
-    /// Counts the micro-batches whose gradients each GPU sums before it updates, but for pipelines.
-    pub accumulated: u32,
     /// Whether samples are copied from the host in every step.
     pub copies_samples: bool,
     /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
     pub measured: &'a BTreeMap<usize, LayerTime>,
-    /// Holds the share of each layer's forward pass that the backward pass does again, by its index.
-    pub again: &'a BTreeMap<usize, f64>,
     /// Says how fast each model of GPU reaches the memory that all share under [`Way::TrulyShared`].
     pub shared: &'a SharedMemories,
 }
@@ -90,14 +83,12 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn usual(network: &'a Network, batch: u64) -> Self {
         static UNMEASURED: BTreeMap<usize, LayerTime> = BTreeMap::new();
-        static KEPT: BTreeMap<usize, f64> = BTreeMap::new();
         static UNSHARED: SharedMemories = SharedMemories::new();
         let (costs, _) = Terms::own().of_default_framework();
         Self {
             network,
             batch,
             precision: Precision::default(),
-            products: Precision::default().into(),
             gradients: Precision::default(),
             optimizer: Optimizer::default(),
             terms: Terms::own(),
@@ -105,10 +96,8 @@ impl<'a> Training<'a> {
             way: Way::AllReduce,
             overlaps: true,
             micro_batches: 1,
-            accumulated: 1,
             copies_samples: true,
             measured: &UNMEASURED,
-            again: &KEPT,
             shared: &UNSHARED,
         }
     }
@@ -155,22 +144,14 @@ impl Training<'_> {
     /// A batch that the GPUs, or the parts of a pipeline, do not divide.
     pub fn samples(&self, gpus: usize) -> Result<u64, TrainingError> {
         let (parts, of) = match self.way {
-            Way::TensorParallel => (self.accumulations(), "micro-batches"),
+            Way::TensorParallel => (1, "GPUs"),
             Way::Pipeline => (u64::from(self.micro_batches.max(1)), "parts of a pipeline's batch"),
-            _ if self.accumulated > 1 => {
-                (gpus.max(1) as u64 * self.accumulations(), "micro-batches of all GPUs")
-            }
             _ => (gpus.max(1) as u64, "GPUs"),
         };
         if self.batch == 0 || !self.batch.is_multiple_of(parts) {
             return Err(TrainingError::Batch { batch: self.batch, parts, of });
         }
         Ok(self.batch / parts)
-    }
-
-    /// Counts the micro-batches that a GPU computes one by one, each whole.
-    fn accumulations(&self) -> u64 {
-        if self.way == Way::Pipeline { 1 } else { u64::from(self.accumulated.max(1)) }
     }
 
     /// The times of all layers on a GPU, one of so many.
@@ -180,19 +161,12 @@ impl Training<'_> {
     pub fn layers(&self, gpu: &GpuModel, gpus: usize) -> Result<Vec<LayerTime>, TrainingError> {
         let samples = self.samples(gpus)?;
         let roofline = self.roofline(gpu)?;
-        let ends = roofline.wide();
-        let last = self.network.layers.iter().map(|layer| layer.unit).max().unwrap_or(0);
         let parts = if self.way == Way::TensorParallel { gpus as u64 } else { 1 };
         let time = |(index, layer): (usize, &Layer)| {
             let measured = self.measured.get(&index).copied();
             let work = LayerWork::of(layer).part(layer.split, parts);
-            let roofline = if layer.unit < last { &roofline } else { &ends };
             let own = || roofline.layer(&work, samples, self.optimizer.state());
-            let mut time = measured.unwrap_or_else(own);
-            if let Some(share) = self.again.get(&index) {
-                time.backward.0 += (time.forward.0 as f64 * share) as u64;
-            }
-            time
+            measured.unwrap_or_else(own)
         };
         Ok(self.network.layers.iter().enumerate().map(time).collect())
     }
@@ -232,7 +206,6 @@ impl Training<'_> {
             has_faults,
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
-            accumulated: self.accumulated.max(1),
         };
         step.program(self.way)
     }
@@ -308,8 +281,7 @@ impl Training<'_> {
         } else {
             None
         };
-        let all = samples * self.accumulations();
-        Ok(RankStep { layers, input: Bytes(self.input() * all), fused_update })
+        Ok(RankStep { layers, input: Bytes(self.input() * samples), fused_update })
     }
 
     /// Bytes of a sample as it is copied from the host.
@@ -331,10 +303,7 @@ impl Training<'_> {
             }
             _ => None,
         };
-        let gpu = match self.products.narrow() {
-            Some(_) => GpuRates::with_products(gpu, self.products)?,
-            None => GpuRates::of(gpu, self.precision)?,
-        };
+        let gpu = GpuRates::of(gpu, self.precision)?;
         let FrameworkCosts { kernels, launch, casts_weights, .. } = self.costs;
         Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared })
     }

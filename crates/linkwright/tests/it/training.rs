@@ -41,7 +41,6 @@ fn small() -> Network {
 
 fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
     static NONE: BTreeMap<usize, LayerTime> = BTreeMap::new();
-    static NONE_AGAIN: BTreeMap<usize, f64> = BTreeMap::new();
     static LINKS: LazyLock<SharedMemories> = LazyLock::new(|| {
         let links = SharedMemory { read: [1e-11; 2], written: [1e-11; 2] };
         gpu_models().names().into_iter().map(|name| (name.to_owned(), links)).collect()
@@ -50,7 +49,6 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         network,
         batch,
         precision: Precision::Fp32,
-        products: Precision::Fp32.into(),
         gradients: Precision::Fp32,
         optimizer: Optimizer::Momentum,
         terms: Terms::own(),
@@ -58,10 +56,8 @@ fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
         way,
         overlaps: true,
         micro_batches: 4,
-        accumulated: 1,
         copies_samples: true,
         measured: &NONE,
-        again: &NONE_AGAIN,
         shared: &LINKS,
     }
 }

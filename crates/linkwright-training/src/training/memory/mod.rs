@@ -9,7 +9,6 @@
 //! `allocated` is what PyTorch's `max_memory_allocated` counts, `reserved` its `max_memory_reserved`;
 //! both leave the driver's context out.
 
-mod again;
 mod collectives;
 mod held;
 mod kernels;

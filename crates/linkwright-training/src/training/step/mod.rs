@@ -195,8 +195,6 @@ pub struct Step<'a> {
     pub overlaps: bool,
     /// Parts of the batch that follow one another through a pipeline.
     pub micro_batches: u32,
-    /// Counts the micro-batches whose gradients are summed before the update, but for pipelines.
-    pub accumulated: u32,
 }
 
 impl Step<'_> {
@@ -220,10 +218,6 @@ impl Step<'_> {
             && let Some(second) = self.joins.staged(0)
         {
             return Err(TrainingError::NoPeerAccess { way: way.name(), first: 0, second });
-        }
-        let sums = matches!(way, Way::AllReduce | Way::FullySharded | Way::TensorParallel);
-        if self.accumulated > 1 && !sums && way != Way::Pipeline {
-            return Err(TrainingError::Accumulation { way: way.name() });
         }
         match way {
             Way::AllReduce | Way::AllReduceBroadcast | Way::ReduceBroadcast => {

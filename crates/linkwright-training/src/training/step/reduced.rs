@@ -25,14 +25,6 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
     };
     all.begin(step, rank);
     let buckets = own.buckets(step.costs.bucket);
-    // Gradients are summed where they are, and reduced with those of the last micro-batch.
-    for _ in 1..step.accumulated {
-        all.forward(rank, own);
-        let backward = buckets.iter().map(|bucket| bucket.backward.0).sum();
-        all.within((rank, Region::Backward), |all| {
-            all.compute(rank, Picoseconds(backward), &[]);
-        });
-    }
     all.forward(rank, own);
     let (mut known, mut reduced) = (Vec::new(), Vec::new());
     all.within((rank, Region::Backward), |all| {

@@ -42,12 +42,8 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
         scattered
     };
     let backwards: Vec<Unit> = units.iter().rev().copied().collect();
-    let mut scattered = Vec::new();
-    // Each micro-batch gathers weights and scatters gradients anew: none are kept whole.
-    for _ in 0..step.accumulated {
-        all.within((rank, Region::Forward), |all| pass(all, &units, false));
-        scattered.extend(all.within((rank, Region::Backward), |all| pass(all, &backwards, true)));
-    }
+    all.within((rank, Region::Forward), |all| pass(all, &units, false));
+    let scattered = all.within((rank, Region::Backward), |all| pass(all, &backwards, true));
     all.within((rank, Region::Update), |all| {
         all.wait(rank, &scattered);
         all.compute(rank, Picoseconds(own.update().0 / gpus), &[]);

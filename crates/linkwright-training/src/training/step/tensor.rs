@@ -30,10 +30,8 @@ fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {
         }
     };
     all.begin(step, rank);
-    for _ in 0..step.accumulated {
-        all.within((rank, Region::Forward), |all| pass(all, forward(&own.layers)));
-        all.within((rank, Region::Backward), |all| pass(all, backward(&own.layers)));
-    }
+    all.within((rank, Region::Forward), |all| pass(all, forward(&own.layers)));
+    all.within((rank, Region::Backward), |all| pass(all, backward(&own.layers)));
     all.within((rank, Region::Update), |all| all.compute(rank, own.update(), &[]));
 }
 
