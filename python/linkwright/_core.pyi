@@ -17,6 +17,7 @@ from linkwright.names import (
     BandwidthProfileName,
     BenchmarkName,
     CollectiveName,
+    ContextExchangeName,
     DisciplineName,
     DistributionName,
     DramName,
@@ -72,6 +73,7 @@ __all__ = [
     "GpuRun",
     "GpuSystem",
     "Job",
+    "LayoutStep",
     "Match",
     "Model",
     "ModelTraining",
@@ -2023,6 +2025,87 @@ class Job:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class LayoutStep:
+    """A step of a language model's training by a layout: what a rank of each stage computes and exchanges."""
+
+    def __new__(
+        cls,
+        training: ModelTraining,
+        system: System,
+        gpus: Sequence[int],
+        *,
+        context: ContextExchangeName = "ring",
+        async_tensor: bool = False,
+        prefetch: int = 1,
+        bucket: int | None = None,
+    ) -> LayoutStep:
+        """A step; its exchanges are timed as NCCL makes them on idle links, all groups at once.
+
+        Args:
+            training: The model, its layout and how it is trained.
+
+            system: On what.
+
+            gpus: Ids in the system, in the order of the ranks.
+
+            context: How parts of sequences meet: `ring`, `all-gather` or `all-to-all`.
+
+            async_tensor: Whether collectives of tensor parallelism are cut into parts that hide behind products.
+
+            prefetch: Blocks whose divided weights are gathered ahead.
+
+            bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
+
+        Raises:
+            MachineError: If a GPU's model is not known well enough.
+            CollectiveError: If no links join the GPUs of a group.
+            SimulationError: If GPUs do not calculate with such numbers, or a choice is unknown.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def program(self, free: Sequence[str] = ..., *, in_full: bool = False) -> Program:
+        """What a rank of each stage does, as a program whose ranks are the stages; exchanges last as long as they take
+        all groups at once.
+
+        Args:
+            free: Exchanges that take no time: parts of the layout (`tp`, `cp`, `shards`, `dp`, `ep`, `etp`, `edp`), and
+                `pp` for what stages send.
+
+            in_full: Whether exchanges between kernels are operations of their own, for a timeline; else a rank computes
+                meanwhile.
+        """
+
+    @property
+    def representatives(self) -> list[tuple[int, int]]:
+        """The GPU that stands for each stage, and for how many."""
+
+    @property
+    def bound(self) -> float:
+        """Seconds that no step is shorter than: what the busiest stage computes."""
+
+    @property
+    def framework(self) -> float:
+        """Seconds of the framework's work on the host before the step."""
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches that each replica computes one by one."""
+
+    def work(self) -> Table:
+        """One row for each stage.
+
+        Columns: stage, forward and backward (s of one micro-batch through all of its chunks), again (s of the latter that
+        compute again what was not kept), update (s).
+        """
+
+    def exchanges(self) -> Table:
+        """One row for each kind of exchange of each stage.
+
+        Columns: stage, group (the part of the layout whose ranks exchange), collective, size (B that a rank gives), calls (in
+        a step), time (s of one).
+        """
 
 @final
 class Model:
@@ -4568,10 +4651,6 @@ class TrainingStep:
         measured: str | None = None,
         shared_memory: MemorySystemName = "tsm-wt-c-rc",
         shared_bandwidth: float | str | None = None,
-        recompute: str = "none",
-        accumulated: int = 1,
-        check_memory: bool = True,
-        products: ModelPrecisionName | None = None,
     ) -> TrainingStep:
         """A step.
 
@@ -4600,12 +4679,6 @@ class TrainingStep:
                 consistency.
             shared_bandwidth: Of each GPU to that memory, each way, in GB/s; that of `GpuSystem` where
                 absent.
-            recompute: What the backward pass computes again, of a network that `Model.network` gives:
-                as for `ModelTraining`.
-            accumulated: Micro-batches whose gradients each GPU sums before it updates.
-            check_memory: Whether a step is refused that a GPU has no memory for.
-            products: The numbers that linear layers of a model's blocks multiply, cast from those of `precision`:
-                `fp8`, `mxfp8` or `nvfp4`.
 
         Raises:
             InputError: If the terms or the measured times are none, with line and column.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from linkwright.runs.run import Sheet
-from linkwright.texts import data, duration, percent, ranges
+from linkwright.texts import data, duration, energy, percent, ranges
 
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
@@ -98,7 +98,11 @@ def step(run: ModelRun) -> list[Sheet]:
         for row in timed.parts
     ]
     heads = ["a step's time", "takes", "share"]
-    return [Sheet(heads, rows, heads[:1], note=STEP_NOTE)]
+    note, whole = STEP_NOTE, timed.energy.whole
+    if whole is not None:
+        tokens = run.training.batch * run.model.tokens
+        note += f" The GPUs take {energy(whole)} a step, {energy(whole / tokens)} a token."
+    return [Sheet(heads, rows, heads[:1], note=note)]
 
 
 def exchanges(run: ModelRun) -> list[Sheet]:
