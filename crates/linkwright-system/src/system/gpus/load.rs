@@ -18,8 +18,8 @@
 
 use super::model::{GpuError, GpuModel, MemoryKind};
 
-/// At rest a GPU draws this share of its data sheet's power. No data sheet says it. Listings of `nvidia-smi` in NVIDIA's guides show
-/// about 70 of 700 W for an H100 without work, and 50 of 400 W for an A100.
+/// At rest a GPU draws this share of its data sheet's power. No data sheet says it. Public listings of `nvidia-smi` show 68 to 73 of
+/// 700 W for an H100 80GB HBM3 in its fastest state (P0) without work.
 const REST: f64 = 0.1;
 
 /// The part of the voltage at the boost clock that no clock saves. NVIDIA published one table of voltages by clocks, that of the
