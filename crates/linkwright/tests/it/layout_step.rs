@@ -1,5 +1,6 @@
 //! Steps by layouts, played: one rank for each stage must take what all ranks with all their exchanges take.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -10,9 +11,10 @@ use linkwright::simulation::cluster::{Cluster, CollectiveChoices, CollectiveProt
 use linkwright::training::{
     ClassTimes, Execution, ExpertImbalance, ExpertRouting, FrameworkCosts, GpuRates, Kernels,
     LanguageModel, LayoutStep, ModelLayout, ModelPrecision, ModelTraining, Optimizer, Order,
-    Precision, Recompute, Roofline, Terms, model_of,
+    Precision, RankGroup, Recompute, Roofline, Terms, model_of,
 };
 use linkwright::units::Picoseconds;
+use proptest::prelude::*;
 
 use super::played::cluster;
 
@@ -182,4 +184,64 @@ fn both(model: &LanguageModel, layout: &str, micro_batches: u64, system: &str) -
     let in_full = by_class(&cluster, &step, true);
     assert!((class / in_full - 1.0).abs() < 1e-6, "{layout}: {class} folded, {in_full} in full");
     [class, whole]
+}
+
+/// What a step may not do, whatever is asked.
+fn laws(model: &LanguageModel, layout: &str, micro_batches: u64) {
+    let pod = |speed| {
+        let text = format!(
+            "kind = \"single-switch\"\nservers = 2\nmachine = \"hgx-h100\"\nbandwidth = \"{speed} Gb/s\""
+        );
+        on(&text)
+    };
+    let [slow, fast] = [pod(100), pod(400)];
+    let own = training(model, layout, micro_batches);
+    let execution = Execution::default();
+    let time = |cluster: &Cluster, training: &ModelTraining<'_>| {
+        by_class(cluster, &step(cluster, training, execution), false)
+    };
+    let whole = time(&fast, &own);
+    // Bandwidth and bytes.
+    assert!(time(&slow, &own) >= whole, "{layout}: more bandwidth slows a step");
+    let narrow = ModelTraining { gradients: Precision::Bf16, ..own.clone() };
+    assert!(time(&slow, &narrow) <= time(&slow, &own), "{layout}: fewer bytes slow a step");
+    // What is computed again.
+    let again = |text| ModelTraining { recompute: Recompute::read(text).unwrap(), ..own.clone() };
+    let more = ["selective", "full:1", "full"].map(|text| time(&fast, &again(text)));
+    assert!(more.iter().all(|more| *more >= whole), "{layout}: recomputation speeds a step up");
+    assert!(more[2] >= more[0] && more[2] >= more[1], "{layout}: {more:?}");
+    // The longest chain: the busiest stage's computing, and one micro-batch through all stages.
+    let step = step(&fast, &own, execution);
+    assert!(whole >= step.busiest().1.as_seconds(), "{layout}: shorter than a stage computes");
+    let once: u64 = step.work().iter().map(|it| it.forward.0 + it.backward.0).sum();
+    assert!(whole >= Picoseconds(once).as_seconds(), "{layout}: shorter than a micro-batch takes");
+    // The busiest link: no rank sends more than its links carry.
+    let times = times(&fast, &step);
+    for (calls, known) in step.calls().iter().zip(&times.calls) {
+        let mut groups: BTreeMap<RankGroup, f64> = BTreeMap::new();
+        for (call, count) in calls {
+            *groups.entry(call.group).or_default() += known[call].as_seconds() * *count as f64;
+        }
+        assert!(groups.values().all(|busy| *busy <= whole), "{layout}: {groups:?} of {whole}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn more_of_a_system_never_slows_a_step_and_more_work_never_speeds_it_up(
+        parts in prop::sample::select(vec![
+            (1, 1, 1, 16), (2, 1, 1, 8), (4, 2, 1, 2), (8, 2, 1, 1), (2, 4, 2, 2), (1, 2, 2, 8),
+            (4, 1, 1, 4), (1, 4, 1, 4),
+        ]),
+        is_sharded in any::<bool>(),
+        has_experts in any::<bool>(),
+        rounds in 1_u64..3,
+    ) {
+        let (tp, pp, vp, replicas) = parts;
+        let kind = if is_sharded { "fsdp" } else { "dp" };
+        let experts = if has_experts && tp == 1 && replicas >= 8 { ",ep=8" } else { "" };
+        let layout = format!("{kind}={replicas},tp={tp},pp={pp},vp={vp}{experts}");
+        laws(&model(8, has_experts), &layout, rounds * pp);
+    }
 }
