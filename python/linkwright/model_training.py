@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from linkwright import Fabric, Model, ModelTraining, System, __version__, choice_names, models
+from linkwright import Fabric, Model, ModelTraining, System, __version__, models
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -76,6 +76,7 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     order=text,
     batch=whole,
     micro_batch=whole,
+    bucket=bytes_of,
     tokens=whole,
     precision=text,
     gradients=text,
@@ -122,6 +123,7 @@ def train_model(
     context: str = "ring",
     async_tensor: bool = False,
     prefetch: int = 1,
+    bucket: int | str | None = None,
     lora: int | None = None,
     lora_target: str = "attention",
     fp8_weights: bool = False,
@@ -182,6 +184,10 @@ def train_model(
             the products beside them.
 
         prefetch: Blocks whose divided weights are gathered ahead.
+
+        bucket: Bytes of gradients that are reduced at once, or a text such as `25MiB`, where
+            replicas keep whole weights; 0 for every block's apart, PyTorch's or Megatron's where
+            absent.
 
         lora: Numbers between the small matrices that are trained in the place of all weights.
 
@@ -285,6 +291,7 @@ def train_model(
         "context": context,
         "async_tensor": async_tensor,
         "prefetch": prefetch,
+        "bucket": bucket,
         "lora": lora,
         "lora_target": lora_target if lora is not None else None,
         "fp8_weights": fp8_weights,
@@ -302,7 +309,12 @@ def train_model(
         "gpus": list(chosen),
         **facts,
     }
-    settings = {"context": context, "async_tensor": async_tensor, "prefetch": prefetch}
+    settings = {
+        "context": context,
+        "async_tensor": async_tensor,
+        "prefetch": prefetch,
+        "bucket": bucket,
+    }
     timed, untimed = _timed(training, system, chosen, settings)
     return ModelRun(
         training, system, chosen, groups, memory, capacity, timed, untimed, facts, manifest

@@ -54,7 +54,8 @@ class Recipe:
         framework: Whose costs around kernels count.
         overlap: Whether gradients are reduced while others are computed.
         bucket: Bytes of gradients that are reduced at once; the framework's where absent.
-        micro_batches: Parts of the batch that follow one another through a pipeline.
+        micro_batch: Samples that go through a pipeline at once; the batch has four such parts for
+            each GPU where absent.
         host_copies: Whether samples are copied from the host in every step.
         terms: What kernels reach and frameworks cost; Linkwright's own where absent.
         measured: Times of layers that replace the model's, as comma-separated values.
@@ -71,7 +72,7 @@ class Recipe:
     framework: str = "pytorch"
     overlap: bool = True
     bucket: int | None = None
-    micro_batches: int | None = None
+    micro_batch: int | None = None
     host_copies: bool = True
     terms: str | None = field(default=None, repr=False)
     measured: str | None = field(default=None, repr=False)
@@ -100,7 +101,7 @@ class Recipe:
             framework=cast("names.FrameworkName", self.framework),
             overlap=self.overlap,
             bucket=self.bucket,
-            micro_batches=self.micro_batches,
+            micro_batches=self._micro_batches(batch),
             host_copies=self.host_copies,
             terms=self.terms,
             measured=self.measured,
@@ -108,6 +109,14 @@ class Recipe:
             shared_bandwidth=self.shared_bandwidth,
         )
         return step, planner
+
+    def _micro_batches(self, batch: int) -> int | None:
+        if self.micro_batch is None:
+            return None
+        if batch % self.micro_batch:
+            problem = f"micro-batches of {self.micro_batch} do not divide a batch of {batch}"
+            raise SimulationError(problem, "take one that does, or another batch")
+        return batch // self.micro_batch
 
     def facts(self) -> dict[str, object]:
         """What repeats it, but for the network."""
@@ -122,7 +131,7 @@ class Recipe:
             "framework": self.framework,
             "overlap": self.overlap,
             "bucket": self.bucket,
-            "micro_batches": self.micro_batches,
+            "micro_batch": self.micro_batch,
             "host_copies": self.host_copies,
             "terms": terms,
             "measured": measured,

@@ -48,7 +48,7 @@ __all__ = ["train"]
     framework=text,
     overlap=truth,
     bucket=bytes_of,
-    micro_batches=whole,
+    micro_batch=whole,
     host_copies=truth,
     shared_memory=text,
     gpu_memory=bytes_of,
@@ -75,7 +75,7 @@ def train(
     framework: str = "pytorch",
     overlap: bool = True,
     bucket: int | str | None = None,
-    micro_batches: int | None = None,
+    micro_batch: int | None = None,
     host_copies: bool = True,
     terms: PathOrName | None = None,
     measured: PathOrName | None = None,
@@ -111,8 +111,8 @@ def train(
         overlap: Whether gradients are reduced while others are computed.
         bucket: Bytes of gradients that are reduced at once, or a text such as `25MiB`; 0 for
             every layer's apart; the framework's where absent.
-        micro_batches: Parts of the batch that follow one another through a pipeline; four times
-            the GPUs where absent.
+        micro_batch: Samples that go through a pipeline at once; the batch has four such parts for
+            each GPU where absent.
         host_copies: Whether samples are copied from the host in every step; synthetic ones are not.
         terms: What kernels reach and frameworks cost: a file, or the TOML itself, like that of
             `training_terms`.
@@ -172,7 +172,7 @@ def train(
         framework,
         overlap,
         cast("int | None", bucket),
-        micro_batches,
+        micro_batch,
         host_copies,
         _held(given["<terms>"]),
         _held(given["<measured>"]),

@@ -28,6 +28,7 @@ from linkwright import (
     GpuSystem,
     InputError,
     Job,
+    LayoutStep,
     LinkwrightError,
     Model,
     ModelTraining,
@@ -154,6 +155,14 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         ModelTraining(Model.find("llama-3.1-8b"), "fsdp=4,tp=2", batch=8, recompute="full:3"),
         ModelTraining(Model.find("mixtral-8x7b"), "dp=8,ep=8", batch=8, lora=16),
     ],
+    "LayoutStep": lambda: [
+        LayoutStep(
+            ModelTraining(Model.find("llama-3.2-1b"), "tp=2,pp=2", batch=4),
+            System("hgx-h100"),
+            [0, 1, 2, 3],
+            prefetch=2,
+        )
+    ],
     "ModelRun": lambda: [train_model("llama-3.1-8b", layout="fsdp=8,tp=2")],
     "NeuralNetwork": lambda: [
         NeuralNetwork.find("lenet"),
@@ -211,6 +220,7 @@ def seen(value: Any) -> Any:
             facts[name] = seen(fact)
     tables = {
         ClusterRun: ("jobs", "ranks", "links", "latencies", "messages", "computation"),
+        LayoutStep: ("exchanges", "work"),
         NcclTestsLog: ("rows",),
         SimulationResult: ("jobs",),
         ThermalMap: ("blocks", "layers"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use linkwright::collectives::baselines::{GroupTimes, Settings};
+use linkwright::collectives::baselines::{ExpectError, GroupTimes, Settings};
 use linkwright::table::Table as Columns;
 use linkwright::training::{
     ClassTimes, ContextExchange, Execution, GpuRates, GroupCall, LayoutStep as Core, Roofline,
@@ -11,6 +11,7 @@ use linkwright::training::{
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::argument::given;
 use crate::choices::Choice;
@@ -30,10 +31,52 @@ const SENDS: &str = "pp";
 
 /// A step of a language model's training by a layout: what a rank of each stage computes and exchanges.
 #[pyclass(frozen, module = "linkwright")]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Asked", into = "Asked")]
 pub struct LayoutStep {
+    asked: Asked,
     step: Core,
     times: ClassTimes,
-    gpus: Vec<u32>,
+}
+
+/// What a step follows from.
+#[derive(Clone, Serialize, Deserialize)]
+struct Asked {
+    training: ModelTraining,
+    system: System,
+    gpus: Vec<usize>,
+    execution: Execution,
+}
+
+impl From<LayoutStep> for Asked {
+    fn from(step: LayoutStep) -> Self {
+        step.asked
+    }
+}
+
+impl TryFrom<Asked> for LayoutStep {
+    type Error = String;
+
+    fn try_from(asked: Asked) -> Result<Self, String> {
+        let step = asked.slowest().map_err(|error| error.to_string())?;
+        let times = times(asked.system.core(), &asked.gpus, &step);
+        let times = times.map_err(|error| error.to_string())?;
+        Ok(Self { asked, step, times })
+    }
+}
+
+/// How long exchanges take, as NCCL makes them on idle links, all groups at once.
+fn times(
+    system: &linkwright::system::System,
+    gpus: &[usize],
+    step: &Core,
+) -> Result<ClassTimes, ExpectError> {
+    let mut known = GroupTimes::new(system, Settings::default());
+    step.class_times(|groups, kind, sizes| {
+        let of_group = |ranks: &Vec<u64>| ranks.iter().map(|it| gpus[*it as usize]).collect();
+        let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
+        known.times(&groups, kind, sizes)
+    })
 }
 
 #[pymethods]
@@ -84,23 +127,14 @@ impl LayoutStep {
             prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
             bucket: bucket.map(Bytes),
         };
-        let ids: Vec<usize> =
-            ranks_on(system.core().gpus(), &gpus)?.into_iter().map(|gpu| gpu as usize).collect();
-        let of = Arc::clone(system.core());
-        let step = slowest(training, &of, &ids, execution)?;
-        let timed = step.clone();
-        let gpus = ids.iter().map(|gpu| *gpu as u32).collect();
-        let times = interruptible(py, move || {
-            let mut known = GroupTimes::new(&of, Settings::default());
-            timed.class_times(|groups, kind, sizes| {
-                let of_group =
-                    |ranks: &Vec<u64>| ranks.iter().map(|it| ids[*it as usize]).collect();
-                let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
-                known.times(&groups, kind, sizes)
-            })
-        })?;
+        let gpus = ranks_on(system.core().gpus(), &gpus)?;
+        let gpus = gpus.into_iter().map(|gpu| gpu as usize).collect();
+        let asked = Asked { training: training.clone(), system: system.clone(), gpus, execution };
+        let step = asked.slowest()?;
+        let (timed, on, of) = (step.clone(), asked.gpus.clone(), Arc::clone(system.core()));
+        let times = interruptible(py, move || times(&of, &on, &timed))?;
         let times = times.map_err(errors::collective)?;
-        Ok(Self { step, times, gpus })
+        Ok(Self { asked, step, times })
     }
 
     /// What a rank of each stage does, as a program whose ranks are the stages; exchanges last as long as they take
@@ -137,7 +171,7 @@ impl LayoutStep {
         let layout = self.step.layout();
         let count = layout.of_stage() as u32;
         let first = |stage| self.step.peers(0, stage)[0].1;
-        (0..layout.pp).map(|stage| (self.gpus[first(stage) as usize], count)).collect()
+        (0..layout.pp).map(|stage| (self.asked.gpus[first(stage) as usize] as u32, count)).collect()
     }
 
     /// Seconds that no step is shorter than: what the busiest stage computes.
@@ -212,38 +246,35 @@ impl LayoutStep {
     }
 }
 
-/// The step on the GPU that takes longest, as all wait for it.
-fn slowest(
-    training: &ModelTraining,
-    system: &linkwright::system::System,
-    gpus: &[usize],
-    execution: Execution,
-) -> PyResult<Core> {
-    let (costs, _) = Terms::own().of_default_framework();
-    let mut models = BTreeMap::new();
-    for gpu in gpus {
-        let model = model_of(system, *gpu as u32).map_err(errors::training)?;
-        models.insert(&model.name, model);
-    }
-    let mut found: Option<Core> = None;
-    let core = training.core();
-    for model in models.into_values() {
-        let gpu = GpuRates::with_products(model, core.precision).map_err(errors::training)?;
-        let roofline = Roofline {
-            gpu,
-            reach: costs.kernels.on(&gpu),
-            launch: costs.launch,
-            casts_weights: costs.casts_weights,
-            shared: None,
-        };
-        let step = Core::new(&core, training.order(), execution, &roofline, &costs);
-        let step = step.map_err(errors::training)?;
-        if found.as_ref().is_none_or(|other| other.busiest().1 < step.busiest().1) {
-            found = Some(step);
+impl Asked {
+    /// The step on the GPU that takes longest, as all wait for it.
+    fn slowest(&self) -> PyResult<Core> {
+        let (costs, _) = Terms::own().of_default_framework();
+        let mut models = BTreeMap::new();
+        for gpu in &self.gpus {
+            let model = model_of(self.system.core(), *gpu as u32).map_err(errors::training)?;
+            models.insert(&model.name, model);
         }
+        let mut found: Option<Core> = None;
+        let core = self.training.core();
+        for model in models.into_values() {
+            let gpu = GpuRates::with_products(model, core.precision).map_err(errors::training)?;
+            let roofline = Roofline {
+                gpu,
+                reach: costs.kernels.on(&gpu),
+                launch: costs.launch,
+                casts_weights: costs.casts_weights,
+                shared: None,
+            };
+            let step = Core::new(&core, self.training.order(), self.execution, &roofline, &costs);
+            let step = step.map_err(errors::training)?;
+            if found.as_ref().is_none_or(|other| other.busiest().1 < step.busiest().1) {
+                found = Some(step);
+            }
+        }
+        found.ok_or_else(|| {
+            let told = linkwright::diagnostic::Diagnosis::of("no GPU trains");
+            errors::range(told.remedy("name one"))
+        })
     }
-    found.ok_or_else(|| {
-        let told = linkwright::diagnostic::Diagnosis::of("no GPU trains");
-        errors::range(told.remedy("name one"))
-    })
 }

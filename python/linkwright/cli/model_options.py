@@ -62,11 +62,11 @@ Order = Annotated[
 MicroBatch = Annotated[
     int | None,
     typer.Option(
-        rich_help_panel=OF_MODELS,
         metavar="N",
         min=1,
-        help="Samples that a replica computes at once; all of its batch if absent, one with "
-        "stages.",
+        help="Samples that a replica computes at once, or that go through a pipeline; of a model "
+        "all of its batch if absent, one with stages. Of a network the batch has four parts for "
+        "each stage.",
     ),
 ]
 Zero = Annotated[

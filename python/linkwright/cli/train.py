@@ -176,12 +176,7 @@ def train_command(
     overlap: Annotated[
         bool, typer.Option(help="Reduce gradients while others are still computed.")
     ] = True,
-    micro_batches: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Parts of a pipeline's batch; four times the GPUs if absent."
-        ),
-    ] = None,
+    micro_batch: MicroBatch = None,
     host_copies: Annotated[
         bool, typer.Option(help="Copy samples from the host in every step.")
     ] = True,
@@ -226,7 +221,6 @@ def train_command(
     prices: Prices = None,
     layout: Layout = None,
     order: Order = None,
-    micro_batch: MicroBatch = None,
     zero: Zero = None,
     recompute: Again = None,
     kernels: KernelsName = None,
@@ -262,7 +256,6 @@ def train_command(
     of_models: dict[str, Any] = {
         "layout": layout,
         "order": order,
-        "micro_batch": micro_batch,
         "zero": zero,
         "recompute": recompute,
         "kernels": kernels,
@@ -281,7 +274,9 @@ def train_command(
     # Options of both kinds; absent ones are as the function has them.
     both: dict[str, Any] = {
         "batch": batch,
+        "micro_batch": micro_batch,
         "tokens": tokens,
+        "bucket": _bucket(bucket),
         "precision": precision,
         "gradients": gradients,
         "optimizer": optimizer,
@@ -295,8 +290,6 @@ def train_command(
     if is_model(network):
         of_networks = {
             "--size": size,
-            "--bucket": bucket,
-            "--micro-batches": micro_batches,
             "--terms": terms,
             "--measured": measured,
             "--shared-bandwidth": shared_bandwidth,
@@ -330,8 +323,6 @@ def train_command(
             scaling=scaling,
             framework=framework,
             overlap=overlap,
-            bucket=_bucket(bucket),
-            micro_batches=micro_batches,
             host_copies=host_copies,
             terms=terms,
             measured=measured,
