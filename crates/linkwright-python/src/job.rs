@@ -340,6 +340,7 @@ pub fn generate_jobs(
         train: train.unwrap_or_default(),
         samples_per_gpu: samples as u32,
         samples: default.samples,
+        models: Vec::new(),
         patterns: patterns
             .unwrap_or_default()
             .iter()

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use linkwright::collectives::baselines::{ExpectError, GroupTimes, Settings};
 use linkwright::table::Table as Columns;
-use linkwright::training::{
-    ClassTimes, ContextExchange, Execution, GpuRates, GroupCall, LayoutStep as Core, Roofline,
-    Terms, model_of,
-};
+use linkwright::training::{ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep as Core};
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -249,32 +246,9 @@ impl LayoutStep {
 impl Asked {
     /// The step on the GPU that takes longest, as all wait for it.
     fn slowest(&self) -> PyResult<Core> {
-        let (costs, _) = Terms::own().of_default_framework();
-        let mut models = BTreeMap::new();
-        for gpu in &self.gpus {
-            let model = model_of(self.system.core(), *gpu as u32).map_err(errors::training)?;
-            models.insert(&model.name, model);
-        }
-        let mut found: Option<Core> = None;
-        let core = self.training.core();
-        for model in models.into_values() {
-            let gpu = GpuRates::with_products(model, core.precision).map_err(errors::training)?;
-            let roofline = Roofline {
-                gpu,
-                reach: costs.kernels.on(&gpu),
-                launch: costs.launch,
-                casts_weights: costs.casts_weights,
-                shared: None,
-            };
-            let step = Core::new(&core, self.training.order(), self.execution, &roofline, &costs);
-            let step = step.map_err(errors::training)?;
-            if found.as_ref().is_none_or(|other| other.busiest().1 < step.busiest().1) {
-                found = Some(step);
-            }
-        }
-        found.ok_or_else(|| {
-            let told = linkwright::diagnostic::Diagnosis::of("no GPU trains");
-            errors::range(told.remedy("name one"))
-        })
+        let gpus: Vec<u32> = self.gpus.iter().map(|gpu| *gpu as u32).collect();
+        let how = (self.training.order(), self.execution);
+        let step = Core::slowest(&self.training.core(), how, self.system.core(), &gpus);
+        step.map_err(errors::training)
     }
 }

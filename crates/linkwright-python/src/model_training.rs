@@ -2,9 +2,9 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ExpertImbalance, ExpertRouting, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelLayout,
-    ModelPrecision, ModelTraining as Core, Optimizer, Order, Precision, Recompute, StageMemory,
-    Targets, Terms,
+    ExpertImbalance, ExpertRouting, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelChoices,
+    ModelLayout, ModelPrecision, ModelTraining as Core, Optimizer, Order, Precision, Recompute,
+    StageMemory, Targets, Terms,
 };
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -167,13 +167,11 @@ impl ModelTraining {
         let zero = match zero {
             Some(0) => 0,
             Some(zero) => whole::<u8>("stage of ZeRO", zero, 3)?,
-            None if layout.fsdp > 1 => 3,
-            None => 0,
+            None => ModelChoices::usual_zero(&layout),
         };
         let kernels = match kernels {
             Some(name) => Kernels::named(name)?,
-            None if zero == 3 => Kernels::Eager,
-            None => Kernels::Fused,
+            None => Kernels::usual(zero),
         };
         let targets = Targets::read(lora_target).map_err(errors::training)?;
         let rank = lora.map(|rank| whole("numbers between matrices of LoRA", rank, MOST_RANK));

@@ -35,6 +35,7 @@ mod layout_step;
 mod measured;
 mod memory;
 mod model;
+mod model_task;
 mod network;
 mod optimizer;
 mod precision;
@@ -63,7 +64,8 @@ pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
 pub use layout_step::{
-    ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep, PipelineSend, StageWork,
+    ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep, PipelineSend, StageSpread,
+    StageWork,
 };
 pub use measured::MeasuredLayers;
 pub use memory::{
@@ -71,6 +73,7 @@ pub use memory::{
     Tensor,
 };
 pub use model::{Attention, Blocks, Experts, FAMILIES, Family, LanguageModel, Latent, Mlp, Norm};
+pub use model_task::{ModelChoices, ModelTask};
 pub use network::{Network, SampleSize};
 pub use optimizer::Optimizer;
 pub use precision::Precision;

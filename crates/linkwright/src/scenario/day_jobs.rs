@@ -9,7 +9,6 @@ use super::demand::Demand;
 use super::files::Files;
 use super::program_job::{JobEntry, ProgramSource};
 use super::programs::{Made, Programs};
-use crate::allocation::PatternShape;
 use crate::diagnostic::InputError;
 use crate::program::Program;
 use crate::simulation::cluster::Fidelity;
@@ -26,7 +25,7 @@ impl Programs {
             return Ok(());
         }
         let is_played = |job: &&JobEntry| match &job.program {
-            ProgramSource::Workload(_) => false,
+            ProgramSource::Workload(_) | ProgramSource::Model(_) => false,
             ProgramSource::Training(training) => !training.way().is_fluid(),
             ProgramSource::Skeleton { .. }
             | ProgramSource::Goal(_)
@@ -141,6 +140,7 @@ impl JobEntry {
             (ProgramSource::Training(training), _) => {
                 Task::Training(Arc::new(training.task(scenario, files, system)?))
             }
+            (ProgramSource::Model(model), _) => Task::Model(model.task(scenario, files, system)?),
             (_, Some(program)) => Task::Program(program),
             (_, None) => {
                 let Some(gpus) = gpus else {
@@ -169,7 +169,7 @@ impl JobEntry {
         }
     }
 
-    /// The same with a ring. MAPA's scores take one that is no workload for sensitive, as training is.
+    /// The same with a ring.
     fn in_a_ring(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
         let (iterations, time_limit) = (u64::from(self.iterations.get()), self.time_limit);
         let written = Some(Box::new(written));
@@ -178,27 +178,10 @@ impl JobEntry {
                 let job = Job::new(name, &workload.workload, gpus);
                 Job { arrival: self.start, iterations, time_limit, written, ..job }
             }
-            _ => Job {
-                name,
-                workload: self.source_name().to_owned(),
-                gpus,
-                pattern: PatternShape::Ring,
-                edges: None,
-                sensitive: true,
-                profiled: false,
-                arrival: self.start,
-                iterations,
-                compute_per_iteration: None,
-                measured: None,
-                bytes_per_iteration: None,
-                samples_per_gpu: None,
-                time_limit,
-                servers_wanted: None,
-                exclusive: false,
-                checkpoint_iterations: None,
-                registered: None,
-                written,
-            },
+            _ => {
+                let job = Job::of_own(name, self.source_name().to_owned(), gpus);
+                Job { arrival: self.start, iterations, time_limit, written, ..job }
+            }
         }
     }
 }

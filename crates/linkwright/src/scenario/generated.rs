@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::fields::Fields;
 use super::mix::names;
+use super::model_job::DrawnModels;
 use crate::allocation::PatternShape;
 use crate::diagnostic::{Diagnose, InputError, Named as _, instead_of};
 use crate::simulation::{MOST_JOBS, MixOptions};
@@ -30,7 +31,9 @@ pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, Input
     let any = |key, absent| table.count(key, absent, u32::MAX, "out of range");
     let samples = samples(table, train.as_deref().unwrap_or_default())?;
     let iterations = table.has("iterations").then(|| any("iterations", 1)).transpose()?;
-    let all = if train.is_some() { Vec::new() } else { default.workloads };
+    let models = DrawnModels::read(table)?.drawn();
+    let is_other = train.is_some() || !models.is_empty();
+    let all = if is_other { Vec::new() } else { default.workloads };
     Ok(MixOptions {
         seed: table.or("seed", seed)?,
         count,
@@ -39,6 +42,7 @@ pub(super) fn options(table: &Fields<'_>, seed: u64) -> Result<MixOptions, Input
         train: train.unwrap_or_default(),
         samples_per_gpu,
         samples,
+        models,
         patterns: patterns(table)?,
         iterations: iterations.map(u64::from),
         mean_interarrival: table.optional("mean_interarrival")?,

@@ -29,6 +29,7 @@ use super::files::{Files, text_of};
 use super::generated;
 use super::iteration;
 use super::measured::Measured;
+use super::model_job::DrawnModels;
 use super::network::NetworkSettings;
 use super::programs::Programs;
 use super::recorded::{
@@ -45,7 +46,8 @@ use crate::simulation::cluster::{Cluster, Fidelity};
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, PlannerChoice};
 use crate::simulation::sensitivity::measure;
 use crate::simulation::{
-    DayChoices, Job, MixOptions, PlannedBy, RunTime, SimulationError, generate_from, job_file,
+    DayChoices, DrawnModel, Job, MixOptions, PlannedBy, RunTime, SimulationError, generate_from,
+    job_file,
 };
 use crate::system::System;
 
@@ -67,6 +69,8 @@ pub struct Mix {
     pub written: Option<Programs>,
     /// How the jobs of `[jobs]` train networks.
     pub(super) trained: Trained,
+    /// Kinds of jobs that are drawn which train a model.
+    models: DrawnModels,
     /// Says how long they compute where somebody measured it.
     measured: Measured,
     /// How jobs that were recorded are read.
@@ -102,18 +106,21 @@ fn run_time(
     let jobs = scenario.table("jobs")?;
     let wanted: Option<RunTime> = jobs.choice("run_time")?;
     let of_mix = jobs.table("generate")?;
-    let trains = of_mix.has("train");
+    let trained = ["train", "models"].into_iter().find(|key| of_mix.has(key));
+    let trains = trained.is_some();
     if named.is_played() && wanted.is_some_and(RunTime::is_formula) {
         let problem =
             "jobs whose names say how they compute beside a formula, which knows no layers";
         let remedy = "name plain workloads in `[[jobs.named]]`, or write `run_time = \"played\"`";
         return Err(jobs.refuse("run_time", problem, remedy));
     }
-    if trains && wanted.is_some_and(RunTime::is_formula) {
+    if let Some(key) = trained
+        && wanted.is_some_and(RunTime::is_formula)
+    {
         let problem =
             "networks that are trained layer by layer beside a formula, which knows no layers";
-        let remedy = "write `workloads` in place of `train`, or `run_time = \"played\"`";
-        return Err(of_mix.refuse("train", problem, remedy));
+        let remedy = format!("write `workloads` in place of `{key}`, or `run_time = \"played\"`");
+        return Err(of_mix.refuse(key, problem, remedy));
     }
     match (wanted, said) {
         (Some(wanted), _) if wanted.is_formula() && scenario.has("job") => {
@@ -220,6 +227,7 @@ impl Mix {
             jobs: scenario.has("jobs").then(|| jobs(&of_jobs, seed)).transpose()?,
             written,
             trained,
+            models: DrawnModels::read(&generate)?,
             measured,
             recorded: Box::new(recorded(&of_jobs, machine, named)?),
             policies: policies(&allocation, of_all)?,
@@ -237,6 +245,7 @@ impl Mix {
         };
         let listed = listed.into_iter();
         let listed = listed.flat_map(|file| std::iter::once(file).chain(self.recorded.files()));
+        let listed = listed.chain(self.models.files());
         listed.chain(self.written.iter().flat_map(Programs::files))
     }
 
@@ -339,6 +348,14 @@ impl Mix {
                 let workloads = &self.recorded.accounting.registries.workloads;
                 let jobs = generate_from(workloads, options);
                 let mut jobs = jobs.map_err(|it| as_input(it, scenario, *place))?;
+                let large = self.models.drawn().into_iter().find(|it| it.gpus as usize > healthy);
+                if let Some(DrawnModel { name, gpus, .. }) = large {
+                    let problem =
+                        format!("jobs of `{name}` have {gpus} GPUs, and {healthy} are healthy");
+                    let remedy = format!("give its layout {healthy} GPUs or fewer");
+                    return Err(place.refuse(scenario, &problem, &gpus.to_string(), remedy));
+                }
+                self.models.apply(&mut jobs, scenario, (system, files))?;
                 let notes = self.train(&mut jobs, system);
                 let notes = notes.map_err(|error| as_input(error, scenario, *place))?;
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {

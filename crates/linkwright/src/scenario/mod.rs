@@ -48,6 +48,7 @@ mod keys;
 mod known_gpus;
 mod measured;
 mod mix;
+mod model_job;
 mod needs;
 mod network;
 mod package;

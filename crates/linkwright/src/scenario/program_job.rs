@@ -10,6 +10,7 @@ use super::demand::{self, Demand};
 use super::fields::{Fields, FileName, deadline};
 use super::files::{Beside, Files, bytes_of, text_of};
 use super::kernel_job::KernelJob;
+use super::model_job::ModelSource;
 use super::source::Place;
 use super::training_job::TrainingSource;
 use super::tree::Node;
@@ -54,6 +55,8 @@ pub enum ProgramSource {
     },
     /// Steps of training, on the GPUs that the job gets.
     Training(Box<TrainingSource>),
+    /// Steps of training a language model by a layout.
+    Model(Box<ModelSource>),
     /// A published workload, on the GPUs that the job gets.
     Workload(Box<WorkloadSource>),
     /// A kernel in the memory of the GPUs that the job gets.
@@ -72,6 +75,7 @@ impl ProgramSource {
                 format!("trace {} {main_loop:?}", anchor.name)
             }
             Self::Training(training) => format!("training {training:?}"),
+            Self::Model(model) => format!("model {model:?}"),
             Self::Workload(workload) => format!("workload {workload:?}"),
             Self::Kernel(kernel) => format!("kernel {kernel:?}"),
         }
@@ -80,7 +84,9 @@ impl ProgramSource {
     /// How many ranks it has, if its program follows from the GPUs that they get.
     pub(super) fn ranks_on_gpus(&self) -> Option<u32> {
         match self {
-            Self::Training(_) | Self::Workload(_) | Self::Kernel(_) => self.ranks(),
+            Self::Training(_) | Self::Model(_) | Self::Workload(_) | Self::Kernel(_) => {
+                self.ranks()
+            }
             Self::Skeleton { application: Chosen(application), parameters, .. } => {
                 self.ranks().filter(|_| application.knows_places(parameters))
             }
@@ -93,6 +99,7 @@ impl ProgramSource {
         match self {
             Self::Skeleton { ranks, .. } => Some(*ranks),
             Self::Training(training) => Some(training.ranks),
+            Self::Model(model) => Some(model.ranks),
             Self::Workload(workload) => Some(workload.ranks),
             Self::Kernel(kernel) => Some(kernel.ranks),
             Self::Goal(_) | Self::Trace { .. } => None,
@@ -258,13 +265,22 @@ fn program(
         return Ok((ProgramSource::Workload(Box::new(workload)), None));
     }
     if fields.has("train") {
-        let others = ["program", "goal", "trace", "main_loop", "gpu"];
+        let others = ["program", "goal", "trace", "main_loop", "gpu", "model"];
         if let Some(other) = others.iter().find(|other| fields.has(other)) {
             let problem = format!("`{other}` beside a network that is trained");
             let remedy = format!("remove `{other}` or `train`");
             return Err(fields.refuse(other, &problem, remedy));
         }
         return Ok((ProgramSource::Training(Box::new(TrainingSource::read(fields)?)), None));
+    }
+    if fields.has("model") {
+        let others = ["program", "goal", "trace", "main_loop", "gpu"];
+        if let Some(other) = others.iter().find(|other| fields.has(other)) {
+            let problem = format!("`{other}` beside a model that is trained");
+            let remedy = format!("remove `{other}` or `model`");
+            return Err(fields.refuse(other, &problem, remedy));
+        }
+        return Ok((ProgramSource::Model(Box::new(ModelSource::read(fields)?)), None));
     }
     let (goal, trace) = (fields.file("goal")?, fields.file("trace")?);
     let key = if trace.is_some() { "trace" } else { "goal" };
@@ -346,7 +362,7 @@ impl JobEntry {
             places: JobPlaces {
                 name: fields.place("name"),
                 program: fields.place(
-                    ["program", "goal", "trace", "train", "kernel"]
+                    ["program", "goal", "trace", "train", "model", "kernel"]
                         .into_iter()
                         .find(|key| fields.has(key))
                         .unwrap_or("workload"),
@@ -369,6 +385,7 @@ impl JobEntry {
         let program = match &self.program {
             ProgramSource::Goal(file) | ProgramSource::Trace { anchor: file, .. } => Some(file),
             ProgramSource::Training(training) => training.file(),
+            ProgramSource::Model(model) => model.file(),
             ProgramSource::Skeleton { .. }
             | ProgramSource::Workload(_)
             | ProgramSource::Kernel(_) => None,
@@ -394,6 +411,7 @@ impl JobEntry {
         match &self.program {
             ProgramSource::Skeleton { application: Chosen(application), .. } => application.name(),
             ProgramSource::Training(training) => training.natural_name(),
+            ProgramSource::Model(model) => model.natural_name(),
             ProgramSource::Workload(workload) => &workload.workload.name,
             ProgramSource::Kernel(kernel) => kernel.natural_name(),
             ProgramSource::Goal(file) => file.stem(".goal"),
@@ -413,6 +431,9 @@ impl JobEntry {
         let program = match &self.program {
             ProgramSource::Training(training) => {
                 return Ok((training.program(scenario, files, on)?, notes));
+            }
+            ProgramSource::Model(model) => {
+                return Ok((model.program(scenario, files, on)?, notes));
             }
             ProgramSource::Workload(workload) => {
                 return Ok((workload.program(scenario, on)?, notes));

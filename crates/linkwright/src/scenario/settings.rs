@@ -443,7 +443,10 @@ settings! {
         needs Training;
     "jobs.generate" samples: Kind::Free, "`samples_per_gpu`",
         "the same by the network, such as { vgg-16 = 16 }", needs Training;
-    "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network",
+    "jobs.generate" models: Kind::Free, "none",
+        "kinds of jobs that train a language model, each a table of `model`, `gpus`, `share` (how often it is drawn, where a \
+         workload is once; 1), `iterations` (100) and options of `linkwright train`, as `layout` and `recompute`; such jobs are played";
+    "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network; what `models` say",
         "iterations of every job";
     "jobs.generate" patterns: Kind::Names(PatternShape::names), "a ring for all",
         "patterns of communication to draw from, each with the same chance";
@@ -455,12 +458,13 @@ settings! {
     "failure" to: Kind::Time, "never", "when it is back";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
     "job" name: Kind::Text, "its program's, with a number", "a name of its own";
-    "job" program: Kind::Name(applications), "either this, `goal`, `trace`, `train`, `workload` or `kernel`",
+    "job" program: Kind::Name(applications), "either this, `goal`, `trace`, `train`, `model`, `workload` or `kernel`",
         "a skeleton of an application";
     "job" goal: Kind::File, "", "a file of GOAL text";
     "job" trace: Kind::File, "", "the anchor of an OTF2 archive";
     "job" main_loop: Kind::Text, "TRACER_Loop or main_loop", "the region of a trace that is its main loop";
     "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
+    "job" model: Kind::Text, "", "a language model that is trained, or its configuration (JSON)";
     "job" workload: Kind::Name(workloads), "", "a published workload, as played jobs of `[jobs]` run it";
     "job" kernel: Kind::NameOr(Benchmark::names), "",
         "a kernel in the memory of GPUs: a benchmark of `linkwright gpu run`, or a file of a kernel of one's own \
@@ -495,7 +499,8 @@ settings! {
         needs Backfill;
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
-         bucket, micro_batches, size (of images), tokens, shared_memory and shared_bandwidth. Of a kernel: size, preset \
+         bucket, micro_batches, size (of images), tokens, shared_memory and shared_bandwidth; of a `model` the options of \
+         `linkwright train`, as layout, micro_batch and recompute. Of a kernel: size, preset \
          (the GPUs' inside), memory, distribution, remote, dram, read_lease, write_lease, timestamp_bits, code";
     "job" iterations: COUNT, "1", "how often the main loop runs";
     "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";

@@ -192,7 +192,7 @@ impl Trained {
 pub(super) fn assumed(jobs: &[Job], system: &System) -> BTreeSet<String> {
     let precision = |job: &Job| match job.task() {
         Some(Task::Training(task)) => Some(task.precision),
-        Some(Task::Workload(_) | Task::Program(_)) => None,
+        Some(Task::Workload(_) | Task::Model(_) | Task::Program(_)) => None,
         None => job.samples_per_gpu.map(|_| Precision::default()),
     };
     let used: BTreeSet<Precision> = jobs.iter().filter_map(precision).collect();

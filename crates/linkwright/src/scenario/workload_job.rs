@@ -51,7 +51,8 @@ impl WorkloadSource {
                 }
             };
         };
-        let others = ["program", "goal", "trace", "main_loop", "gpu", "train", "parameters"];
+        let others =
+            ["program", "goal", "trace", "main_loop", "gpu", "train", "model", "parameters"];
         if let Some(other) = others.iter().find(|other| fields.has(other)) {
             let problem = format!("`{other}` beside a workload");
             let remedy = format!("remove `{other}` or `workload`");

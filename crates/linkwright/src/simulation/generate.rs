@@ -29,6 +29,19 @@ const PATTERNS: u64 = 2;
 /// some 200 bytes before it runs, and more when it has.
 pub const MOST_JOBS: u32 = 1_000_000;
 
+/// A kind of jobs that train a language model, to draw from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnModel {
+    /// Its name, which its jobs have for their workload's.
+    pub name: String,
+    /// GPUs of each job.
+    pub gpus: u32,
+    /// How often it is drawn, where a workload or network is drawn once.
+    pub share: u32,
+    /// Iterations of each job, where a mix does not say it of all.
+    pub iterations: u64,
+}
+
 /// What to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixOptions {
@@ -46,6 +59,8 @@ pub struct MixOptions {
     pub samples_per_gpu: u32,
     /// The same by the network, where one has its own.
     pub samples: BTreeMap<String, u32>,
+    /// Kinds of jobs that train a model, to draw from beside both. What they run, whoever draws must give them.
+    pub models: Vec<DrawnModel>,
     /// The patterns to draw from, each with the same chance; a ring for all where there is none.
     pub patterns: Vec<PatternShape>,
     /// Iterations of every job; as many as the workload's where absent.
@@ -66,6 +81,7 @@ impl Default for MixOptions {
             train: Vec::new(),
             samples_per_gpu: 32,
             samples: BTreeMap::new(),
+            models: Vec::new(),
             patterns: Vec::new(),
             iterations: None,
             mean_interarrival: None,
@@ -114,12 +130,15 @@ pub fn generate_from(
     let mut shapes = Random::stream(options.seed, PATTERNS);
     let mut arrival = Picoseconds(0);
     let mut jobs = Vec::new();
+    let shares = options.models.iter().map(|model| u64::from(model.share)).sum::<u64>();
+    let kinds = NonZeroU64::new(workloads.len() as u64 + shares)
+        .ok_or_else(|| SimulationError::NoWorkloads { known: registry.names().join(", ") })?;
     for number in 1..=options.count {
-        let workload = mix
-            .choose(&workloads)
-            .ok_or_else(|| SimulationError::NoWorkloads { known: registry.names().join(", ") })?;
-        let gpus = 1 + mix.below(largest) as u32;
-        let job = Job::new(format!("job-{number:03}"), workload, gpus);
+        let (kind, name) = (mix.below(kinds), format!("job-{number:03}"));
+        let job = match workloads.get(kind as usize) {
+            Some(workload) => Job::new(name, workload, 1 + mix.below(largest) as u32),
+            None => drawn(&options.models, kind - workloads.len() as u64, name),
+        };
         let iterations = options.iterations.unwrap_or(job.iterations);
         if let Some(mean) = options.mean_interarrival.filter(|_| number > 1) {
             arrival = arrival.checked_add(gaps.exponential(mean)).ok_or_else(|| {
@@ -133,6 +152,18 @@ pub fn generate_from(
         jobs.push(Job { arrival, iterations, pattern, ..job });
     }
     Ok(jobs)
+}
+
+/// The job of the kind in whose share a number is.
+fn drawn(models: &[DrawnModel], mut number: u64, name: String) -> Job {
+    let own = models.iter().find(|model| {
+        let share = u64::from(model.share);
+        let is_own = number < share;
+        number = number.saturating_sub(share);
+        is_own
+    });
+    let own = own.or(models.last()).expect("a number is of a share");
+    Job { iterations: own.iterations, ..Job::of_own(name, own.name.clone(), own.gpus) }
 }
 
 #[cfg(test)]

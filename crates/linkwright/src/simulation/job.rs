@@ -107,6 +107,33 @@ impl Job {
         }
     }
 
+    /// A job of a program of its own, with a ring, one iteration, and arrival at zero. MAPA's scores take it for sensitive, as
+    /// training is.
+    #[must_use]
+    pub const fn of_own(name: String, workload: String, gpus: u32) -> Self {
+        Self {
+            name,
+            workload,
+            gpus,
+            pattern: PatternShape::Ring,
+            edges: None,
+            sensitive: true,
+            profiled: false,
+            arrival: Picoseconds(0),
+            iterations: 1,
+            compute_per_iteration: None,
+            measured: None,
+            bytes_per_iteration: None,
+            samples_per_gpu: None,
+            time_limit: None,
+            servers_wanted: None,
+            exclusive: false,
+            checkpoint_iterations: None,
+            registered: None,
+            written: None,
+        }
+    }
+
     /// Gives what it says of itself, if it is written down by itself.
     #[must_use]
     pub fn own(&self) -> Option<&WrittenJob> {
@@ -135,7 +162,7 @@ impl Job {
     #[must_use]
     pub fn is_fluid(&self) -> bool {
         match self.task() {
-            None | Some(Task::Workload(_)) => true,
+            None | Some(Task::Workload(_) | Task::Model(_)) => true,
             Some(Task::Training(task)) => task.way.is_fluid(),
             Some(Task::Program(_)) => false,
         }
@@ -146,7 +173,7 @@ impl Job {
     pub fn iteration(&self, of_all: IterationSettings) -> IterationSettings {
         match self.task() {
             Some(Task::Workload(own)) => *own,
-            Some(Task::Training(_) | Task::Program(_)) | None => of_all,
+            Some(Task::Training(_) | Task::Model(_) | Task::Program(_)) | None => of_all,
         }
     }
 
@@ -204,7 +231,7 @@ impl Job {
     /// say themselves how they communicate.
     #[must_use]
     pub fn is_exchange(&self) -> bool {
-        let says_itself = matches!(self.task(), Some(Task::Training(_) | Task::Program(_)));
+        let says_itself = !matches!(self.task(), None | Some(Task::Workload(_)));
         !says_itself && self.gpus > 1 && !self.is_collective()
     }
 

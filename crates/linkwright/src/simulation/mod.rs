@@ -28,7 +28,7 @@ pub use day::{DayChoices, DayOutcome, play_day};
 pub use error::SimulationError;
 pub(crate) use failures::without;
 pub use failures::{Endured, States, Stretch};
-pub use generate::{MOST_JOBS, MixOptions, generate, generate_from};
+pub use generate::{DrawnModel, MOST_JOBS, MixOptions, generate, generate_from};
 pub use job::Job;
 pub use job_formats::other_format;
 pub use offers::PlannedBy;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::played::IterationSettings;
 use crate::allocation::ChosenPolicy;
 use crate::program::Program;
-use crate::training::TrainingTask;
+use crate::training::{ModelTask, TrainingTask};
 
 /// Says what a job runs that is no workload under the choices of all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub enum Task {
     Workload(IterationSettings),
     /// A step of training in each iteration; its program follows from the GPUs that it gets.
     Training(Arc<TrainingTask>),
+    /// A step of training a language model by a layout in each iteration.
+    Model(Arc<ModelTask>),
     /// A program, a rank on each of its GPUs. Nobody knows how long it takes.
     Program(Arc<Program>),
 }

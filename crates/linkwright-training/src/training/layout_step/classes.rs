@@ -42,7 +42,7 @@ pub(super) fn calls_of(program: &RankProgram) -> BTreeMap<GroupCall, u64> {
     calls
 }
 
-fn group_of(communicator: u32) -> Option<RankGroup> {
+pub(super) fn group_of(communicator: u32) -> Option<RankGroup> {
     RankGroup::ALL.into_iter().find(|group| LayoutStep::communicator(*group) == communicator)
 }
 
@@ -193,6 +193,18 @@ impl LayoutStep {
     /// Those of `time`.
     pub fn class_times<E>(
         &self,
+        time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
+    ) -> Result<ClassTimes, E> {
+        self.class_times_of(|_, _| true, time)
+    }
+
+    /// The same of the groups of a stage that `counts` says; what others exchange takes no time.
+    ///
+    /// # Errors
+    /// Those of `time`.
+    pub fn class_times_of<E>(
+        &self,
+        counts: impl Fn(u64, RankGroup) -> bool,
         mut time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
     ) -> Result<ClassTimes, E> {
         let mut times = ClassTimes::default();
@@ -203,6 +215,9 @@ impl LayoutStep {
             }
             let mut known = BTreeMap::new();
             for ((group, kind), sizes) in of_kind {
+                if !counts(stage, group) {
+                    continue;
+                }
                 let taken = time(&self.groups(stage, group), kind, &sizes)?;
                 let calls = sizes.into_iter().map(|size| GroupCall { group, kind, size });
                 known.extend(calls.zip(taken));

@@ -14,6 +14,7 @@ mod blocks;
 mod classes;
 mod execution;
 mod pieces;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -27,6 +28,7 @@ use std::sync::OnceLock;
 pub use classes::{ClassTimes, PipelineSend};
 pub use execution::{ContextExchange, Execution};
 pub use pieces::GroupCall;
+pub use spread::StageSpread;
 
 use self::actions::computed;
 use self::turns::Pipe;

@@ -18,6 +18,14 @@ pub enum Kernels {
     Compiled,
 }
 
+impl Kernels {
+    /// Those that compute where nobody says whose: PyTorch's where replicas divide weights, as its own sharding has it.
+    #[must_use]
+    pub const fn usual(zero: u8) -> Self {
+        if zero == 3 { Self::Eager } else { Self::Fused }
+    }
+}
+
 impl Named for Kernels {
     const WHAT: &'static str = "kind of kernels";
     const NAMED: &'static [(&'static str, Self)] =

@@ -20,12 +20,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Exchange;
+use super::model_steps::ModelSteps;
 use super::speeds::{GpuSpeed, Speeds, Timed, at_rate};
 use crate::network::RouteClass;
 use crate::program::{
     CollectiveKind, CopyDirection, Operation, PendingOperation, Program, RankBuilder, RankProgram,
     WORLD,
 };
+use crate::simulation::cluster::Cluster;
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::written::Task;
@@ -60,7 +62,7 @@ pub(super) struct Steps {
     /// What each GPU gets from its host first.
     pub(super) copied: Bytes,
     /// What is computed before each bucket is ready, and the bucket; a job that reduces nothing has one of
-    /// no bytes.
+    /// no bytes, or none.
     pub(super) buckets: Vec<(Picoseconds, Bytes)>,
     /// What is computed once all are reduced.
     pub(super) update: Picoseconds,
@@ -240,6 +242,8 @@ fn rank_of(steps: &Steps, rate: OperationRate, (own, gpus): (u32, u32)) -> RankP
                 reduce(&mut rank, *size, &[]);
             }
         }
+        // All is computed at once, and nothing reduced.
+        [] => {}
         buckets => {
             let mut last = None;
             for (duration, size) in buckets {
@@ -263,15 +267,17 @@ fn rank_of(steps: &Steps, rate: OperationRate, (own, gpus): (u32, u32)) -> RankP
 pub(super) struct ProgramsBySettings {
     of_all: IterationSettings,
     made: BTreeMap<IterationSettings, Programs>,
+    models: ModelSteps,
 }
 
 impl ProgramsBySettings {
     /// None is made yet.
     pub(super) fn new(
-        system: &System,
+        cluster: &Cluster,
         of_all: IterationSettings,
         jobs: &[Job],
     ) -> Result<Self, SimulationError> {
+        let system = &*cluster.system;
         let mut made = BTreeMap::from([(of_all, Programs::new(system, of_all)?)]);
         for job in jobs {
             if let Entry::Vacant(entry) = made.entry(job.iteration(of_all)) {
@@ -279,7 +285,7 @@ impl ProgramsBySettings {
                 entry.insert(programs);
             }
         }
-        Ok(Self { of_all, made })
+        Ok(Self { of_all, made, models: ModelSteps::new(cluster) })
     }
 
     /// Whether images are copied for any workload.
@@ -296,6 +302,10 @@ impl ProgramsBySettings {
     ) -> Result<Steps, SimulationError> {
         let steps = match job.task() {
             Some(Task::Training(task)) => Steps::of_task(task, system, gpus)?,
+            Some(Task::Model(task)) => {
+                let steps = self.models.of(task, gpus);
+                steps.map_err(|fault| fault.of_job(&job.name, &job.workload))?
+            }
             Some(Task::Workload(_) | Task::Program(_)) | None => {
                 let steps = self.of(job).steps(&*job.work()?, system, gpus)?;
                 let timed = steps.timed.clone().measured(job, steps.computed());

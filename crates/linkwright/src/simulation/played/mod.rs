@@ -24,6 +24,7 @@ mod fluid;
 mod iteration;
 mod loads;
 mod lowering;
+mod model_steps;
 mod near;
 mod own_speeds;
 mod place_class;
@@ -132,7 +133,7 @@ pub fn play_iterations(
 ) -> Result<PlayedOutcome, SimulationError> {
     let Cluster { system, settings: of_packets, nic, arbitration, .. } = cluster;
     let longest = cluster.collectives.planned_message_size;
-    let programs = ProgramsBySettings::new(system, settings, jobs)?;
+    let programs = ProgramsBySettings::new(cluster, settings, jobs)?;
     let bus = of_packets.pcie.as_ref();
     match cluster.fidelity {
         Fidelity::Fluid => fluid::play((cluster, bus), (planner, programs), sharing, jobs, hook),
@@ -610,7 +611,7 @@ impl<'r, T: Carries<'r> + CountsLoads> Shared<'_, '_, 'r, T> {
         let program = match &written.task {
             Task::Training(task) => Arc::new(task.program(left, &gpus)?),
             Task::Program(program) => Arc::clone(program),
-            Task::Workload(_) => unreachable!("a workload is admitted by its steps"),
+            Task::Workload(_) | Task::Model(_) => unreachable!("it is admitted by its steps"),
         };
         let of_runtime = runtime::ProgramJob {
             name: of.name.clone(),

@@ -83,6 +83,7 @@ pub fn own_speeds(
             job.measured.clone(),
             match job.task() {
                 Some(Task::Training(task)) => Some(Arc::as_ptr(task) as usize),
+                Some(Task::Model(task)) => Some(Arc::as_ptr(task) as usize),
                 Some(Task::Workload(_) | Task::Program(_)) | None => None,
             },
         );
@@ -151,7 +152,7 @@ fn of_model(
     };
     match job.task() {
         Some(Task::Training(task)) => return trained(task.training()),
-        Some(Task::Program(_)) => return Ok(None),
+        Some(Task::Program(_) | Task::Model(_)) => return Ok(None),
         Some(Task::Workload(_)) | None => {}
     }
     let work = job.work()?;

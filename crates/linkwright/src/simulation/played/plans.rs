@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::allocations::{AllocationPlan, AllocationPlans};
 use super::host_ways;
 use super::loads::{ChannelLoads, add, of_schedule};
-use crate::collectives::baselines::Version;
+use crate::collectives::baselines::{ExpectError, Version};
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
 use crate::collectives::plan::{PlanError, Planner};
@@ -102,6 +102,9 @@ pub enum PlanningFault {
     /// A schedule that does not run.
     #[error(transparent)]
     Schedule(#[from] TimeError),
+    /// GPUs of a layout's group that no links join.
+    #[error(transparent)]
+    Exchange(#[from] ExpectError),
 }
 
 impl Diagnose for PlanningFault {
@@ -109,6 +112,7 @@ impl Diagnose for PlanningFault {
         match self {
             Self::Plan(error) => error.diagnosis(),
             Self::Schedule(error) => error.diagnosis(),
+            Self::Exchange(error) => error.diagnosis(),
         }
     }
 }

@@ -399,10 +399,12 @@ impl<'a> Fluid<'a, '_> {
                 }
                 phases.push(self.exchanging(&computed, exchange, &gpus));
             }
-            (None, Some(ranks)) if gpus.len() > 1 => match self.reducing(&computed, ranks, loads) {
-                Ok(phase) => phases.push(phase),
-                Err(fault) => return Ok(Err(fault)),
-            },
+            (None, Some(ranks)) if gpus.len() > 1 && !computed.is_empty() => {
+                match self.reducing(&computed, ranks, loads) {
+                    Ok(phase) => phases.push(phase),
+                    Err(fault) => return Ok(Err(fault)),
+                }
+            }
             _ => phases.extend(computed.iter().map(|(compute, _)| Phase::quiet(*compute))),
         }
         if steps.update.0 > 0 {
