@@ -2008,6 +2008,10 @@ class Job:
     def samples_per_gpu(self) -> int | None:
         """Of a job that trains a network layer by layer, samples of each GPU in an iteration; else None."""
 
+    @property
+    def trains_model(self) -> bool:
+        """Whether it trains a language model by a layout."""
+
     def again(self, name: str, arrival: float) -> Job:
         """The same job under another name, at another arrival in seconds.
 
@@ -3706,6 +3710,19 @@ class SimulationResult:
         """Counts by GPUs in a server the jobs that had no others, and the parts of jobs that had.
 
         Columns: gpu_count, whole, parts, share. Rows go up to the most that was held. Jobs of one GPU do not count.
+        """
+
+    def nearness(self, system: System) -> Table:
+        """Tells how near to one another the GPUs of jobs of several were, in the jobs' order.
+
+        Columns: job, workload, gpu_count, servers, leaves (of these servers in the network), tensor_groups (ranks that have parts of the
+        same layers of a model), tensor_within (those within one server).
+
+        Args:
+            system: The system that the jobs ran on.
+
+        Raises:
+            SimulationError: If they ran on another.
         """
 
     def attribution(self) -> Table | None:

@@ -162,6 +162,12 @@ impl Job {
         self.0.samples_per_gpu
     }
 
+    /// Whether it trains a language model by a layout.
+    #[getter]
+    fn trains_model(&self) -> bool {
+        matches!(self.0.task(), Some(simulation::Task::Model(_)))
+    }
+
     /// The same job under another name, at another arrival in seconds.
     ///
     /// Raises:

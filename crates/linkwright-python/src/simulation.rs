@@ -124,6 +124,25 @@ impl SimulationResult {
         Table::new(tables::fragments(&self.records))
     }
 
+    /// Tells how near to one another the GPUs of jobs of several were, in the jobs' order.
+    ///
+    /// Columns: job, workload, gpu_count, servers, leaves (of these servers in the network), tensor_groups (ranks that have parts of the
+    /// same layers of a model), tensor_within (those within one server).
+    ///
+    /// Args:
+    ///     system: The system that the jobs ran on.
+    ///
+    /// Raises:
+    ///     SimulationError: If they ran on another.
+    #[pyo3(signature = (system: "System"))]
+    fn nearness(&self, #[pyo3(from_py_with = given)] system: &System) -> PyResult<Table> {
+        let core = system.core();
+        if !self.fits(core) {
+            return Err(another_system());
+        }
+        Table::new(simulation::nearness(core, &self.jobs, &self.records))
+    }
+
     /// Splits the slowdown of each job, in the jobs' order; None unless that was asked for.
     ///
     /// Columns: job, gpu_count, alone, best, best_gpus, waiting, placement, neighbours, failure, slowdown, exposed. `alone` is the
@@ -335,8 +354,7 @@ impl SimulationResult {
     ) -> PyResult<Table> {
         let core = system.core();
         if !self.fits(core) {
-            let problem = "the jobs were not played on this system";
-            return Err(errors::range(Diagnosis::of(problem).remedy("give the one that they had")));
+            return Err(another_system());
         }
         let end = self.records.iter().map(|record| record.finish).max().unwrap_or_default();
         let found = table(core, self.loads.as_ref().unwrap_or(&LinkLoads::default()), end);
@@ -355,6 +373,11 @@ impl SimulationResult {
                 && part.chosen.placement.iter().all(|gpu| has(part.server, *gpu))
         })
     }
+}
+
+fn another_system() -> PyErr {
+    let problem = "the jobs were not played on this system";
+    errors::range(Diagnosis::of(problem).remedy("give the one that they had"))
 }
 
 /// The most bytes of gradients that are reduced at once.

@@ -38,8 +38,8 @@ def warnings_of(scenario: Scenario, system: System, jobs: Sequence[Job]) -> list
     """That GPUs compute as V100s, where they are others and nobody asks for their own speed."""
     models = sorted({model or "" for model in system.gpu_models})
     others = [model for model in models if "V100" not in model.upper()]
-    # What is trained layer by layer computes at the speed of the GPUs that it got.
-    are_trained = all(job.samples_per_gpu is not None for job in jobs)
+    # What is trained layer by layer, or by a layout, computes at the speed of the GPUs that it got.
+    are_trained = all(job.samples_per_gpu is not None or job.trains_model for job in jobs)
     if not others or scenario.gpu_speed == "own" or are_trained:
         return []
     are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"

@@ -23,6 +23,7 @@ mod link_loads;
 mod live_cluster;
 mod loggp;
 mod messages_of_devices;
+mod model_days;
 mod movement;
 mod mpi_programs;
 mod names;

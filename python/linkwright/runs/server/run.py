@@ -30,6 +30,7 @@ from linkwright.runs.server.attribution import (
 )
 from linkwright.runs.server.failures import failure_sheets, failure_summary
 from linkwright.runs.server.links import link_sections, link_summary, link_tables
+from linkwright.runs.server.nearness import nearness_sheets, nearness_tables
 from linkwright.runs.speeds import warnings_of
 from linkwright.runs.timeline import Timeline
 from linkwright.summaries.energy import Energy, energy_note
@@ -224,6 +225,7 @@ class ScenarioRun(Run):
         return {
             "jobs": pa.concat_tables(tables),
             "fragments": arrow_table(held, FRAGMENTS),
+            **nearness_tables(self.results, self._systems),
             **link_tables(self.results, self._systems),
             **attribution_tables(self.results),
             **heat_table(self.heats),
@@ -255,7 +257,8 @@ class ScenarioRun(Run):
         told = [self._parts(), self._speedups()] if self.compared_with else [self._summary()]
         slowed = attribution_sheets(self.results, self.compared_with)
         failed = failure_sheets(self.results, self.compared_with)
-        return [*told, *failed, *slowed, *heat_sheets(self.heats), *bills]
+        near = nearness_sheets(self.results, self._systems)
+        return [*told, *near, *failed, *slowed, *heat_sheets(self.heats), *bills]
 
     def _parts(self) -> Sheet:
         parts = self.parts
@@ -378,6 +381,9 @@ class ScenarioRun(Run):
             Section("What the jobs got", sheets=self._in_servers(), charts=drawn),
             Section("Job times and waiting", charts=spread),
             Section("Parts that failed", sheets=failure_sheets(self.results, self.compared_with)),
+            Section(
+                "How near jobs' GPUs were", sheets=nearness_sheets(self.results, self._systems)
+            ),
             *attribution_sections(self.results, self.compared_with),
             *heat_section(self.heats),
             Section("How much of each link was used", [OF_HEAT], charts=heat),

@@ -377,7 +377,8 @@ impl<'a> Fluid<'a, '_> {
         let ranks = (!is_exchange).then(|| self.plans.ranks(left, &record.parts));
         let placed = || as_placed(self.system, &record.parts);
         let gpus = ranks.as_ref().map_or_else(placed, |ranks| Arc::clone(&ranks.gpus));
-        let steps = self.programs.steps(&self.jobs[job], self.system, &gpus)?;
+        // A model's ranks are where the job got their GPUs, in whatever order these reduce.
+        let steps = self.programs.steps(&self.jobs[job], self.system, &placed())?;
         // All wait for the slowest.
         let slowest = self.programs.of(&self.jobs[job]).slowest(self.system, &steps, &gpus);
         let computed = steps.buckets.iter().map(|(compute, _)| *compute).chain([steps.update]);
