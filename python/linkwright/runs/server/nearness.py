@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright import SimulationResult, System
 from linkwright.runs.columns import Column, arrow_table
 from linkwright.runs.run import Sheet
-from linkwright.texts import duration, percent
+from linkwright.texts import percent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,13 +69,13 @@ def nearness_sheets(
                     f"{fmean(row['servers'] for row in own):.2f}",
                     f"{fmean(row['leaves'] for row in own):.2f}",
                     percent(within / groups) if groups else "",
-                    duration(median(times[row["job"]] for row in own)),
+                    f"{median(times[row['job']] for row in own):,.0f}",
                 ]
             )
     heads = ["policy", "jobs of", "jobs", "servers", "leaves", "tensor groups\nin a server"]
     title = "How near jobs' GPUs were"
     return (
-        [Sheet([*heads, "median\nrun"], lines, ["policy", "jobs of"], title, NOTE)]
+        [Sheet([*heads, "median run\ns"], lines, ["policy", "jobs of"], title, NOTE)]
         if lines
         else []
     )
