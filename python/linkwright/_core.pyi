@@ -23,6 +23,7 @@ from linkwright.names import (
     DramName,
     ExportFormatName,
     FidelityName,
+    FlagsName,
     FrameworkName,
     GpuSpeedName,
     ImportFormatName,
@@ -73,6 +74,7 @@ __all__ = [
     "GpuRun",
     "GpuSystem",
     "Job",
+    "LayoutSearch",
     "LayoutStep",
     "Match",
     "Model",
@@ -2031,6 +2033,105 @@ class Job:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class LayoutSearch:
+    """Every sound layout of a model on some GPUs that fits in memory, with a time that its step never falls below."""
+
+    def __new__(
+        cls,
+        training: ModelTraining,
+        system: System,
+        gpus: Sequence[int],
+        *,
+        micro_batch: int | None = None,
+        zero: int | None = None,
+        recompute: str | None = None,
+        capacity: int | None = None,
+        context: ContextExchangeName = "ring",
+        async_tensor: bool = False,
+        prefetch: int = 1,
+        bucket: int | None = None,
+    ) -> LayoutSearch:
+        """Goes through all layouts with all sizes of micro-batches, divisions of state and recomputations.
+
+        Args:
+            training: How the model is trained, in all that is not searched for; its layout changes nothing.
+
+            system: On what.
+
+            gpus: Ids in the system, in the order of the ranks.
+
+            micro_batch: Samples that a replica computes at once; all that divide its batch where absent.
+
+            zero: What replicas divide, from 0 to 3; all of it where absent.
+
+            recompute: What the backward pass computes again; the least that fits where absent.
+
+            capacity: Bytes that a GPU has; all fits where absent.
+
+            context: How parts of sequences meet: `ring`, `all-gather` or `all-to-all`.
+
+            async_tensor: Whether collectives of tensor parallelism are cut into parts that hide behind products.
+
+            prefetch: Blocks whose divided weights are gathered ahead.
+
+            bucket: Bytes of gradients that are reduced at once; the framework's own where absent.
+
+        Raises:
+            MachineError: If a GPU's model is not known well enough.
+            OutOfMemoryError: If nothing fits: the least that is needed, and how many GPUs are enough.
+            SimulationError: If no layout is sound, or a choice is unknown.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @property
+    def sound(self) -> int:
+        """Counts sound layouts, each with every size of micro-batches and all that replicas may divide."""
+
+    @property
+    def fitting(self) -> int:
+        """Counts those that fit in memory, with what is computed again."""
+
+    def closest(self, count: int) -> tuple[Table, int, float | None, bool]:
+        """The candidates with the least bounds, the least first: a row for each. Exchanges last as long as when a step is
+        played.
+
+        Columns: layout, micro_batch, zero, recompute, reserved (B of the fullest GPU), least (s that no step falls
+        below).
+
+        Args:
+            count: How many.
+
+        Returns:
+            The rows. Then it tells how many candidates were looked at closely, and the seconds that all others take at
+            least (None where there are none). At last it tells whether some were not looked at that might be among the first.
+
+        Raises:
+            CollectiveError: If no links join the GPUs of a group.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def candidates(self) -> Table:
+        """Every candidate with its first bound, the least first: rows as of `closest`. Exchanges take what the peak of links
+        allows.
+        """
+
+    def training(self, layout: str, micro_batch: int, zero: int, recompute: str) -> ModelTraining:
+        """Gives the training by a row of `closest` or `candidates`.
+
+        Args:
+            layout: How the model is divided.
+
+            micro_batch: Samples that a replica computes at once.
+
+            zero: What replicas divide.
+
+            recompute: What the backward pass computes again.
+
+        Raises:
+            SimulationError: If the layout is not sound.
+        """
+
+@final
 class LayoutStep:
     """A step of a language model's training by a layout: what a rank of each stage computes and exchanges."""
 
@@ -2080,6 +2181,17 @@ class LayoutStep:
             in_full: Whether exchanges between kernels are operations of their own, for a timeline; else a rank computes
                 meanwhile.
         """
+
+    def least(self, free: Sequence[str] = ...) -> float:
+        """Seconds that no step is shorter than, turn by turn: when the last stage ends where nothing else holds it up.
+
+        Args:
+            free: Exchanges that take no time, as for `program`.
+        """
+
+    @property
+    def exchanged(self) -> list[str]:
+        """Names the parts of the layout whose ranks exchange something, stages apart."""
 
     @property
     def representatives(self) -> list[tuple[int, int]]:
@@ -2325,6 +2437,20 @@ class ModelTraining:
     @property
     def kernels(self) -> str:
         """Says whose kernels compute."""
+
+    @property
+    def sequence_parallel(self) -> bool:
+        """Whether what tensor parallelism leaves whole is divided by tokens."""
+
+    def flags(self, framework: FlagsName) -> tuple[list[tuple[str, str]], list[str]]:
+        """Writes it as flags of a framework that runs it.
+
+        Args:
+            framework: `megatron` (Megatron-LM core_v0.19.0) or `torchtitan` (v0.2.2).
+
+        Returns:
+            Each flag with its value, empty where the flag alone says it; sentences on what no flag says.
+        """
 
     @property
     def single(self) -> tuple[str, int] | None:
@@ -4984,7 +5110,7 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, export_format, fidelity, framework, gpu_speed, import_format, kernels, links,
+    collective, discipline, export_format, fidelity, flags, framework, gpu_speed, import_format, kernels, links,
     litmus_test, lora_target, mapping, model_precision, nccl_algorithm, nccl_operation, network, number_type, optimizer, order, pattern, planner, policy, precision,
     processes, protocol, reduction, routing, run_time, server_choice, tie, traffic, training_way and workload.
     """

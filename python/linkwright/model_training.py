@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from linkwright import Fabric, Model, ModelTraining, System, __version__, models
+from linkwright import Fabric, LayoutSearch, Model, ModelTraining, System, __version__, models
 from linkwright.arguments import (
     bytes_of,
     gpus_of,
@@ -28,11 +28,15 @@ from linkwright.errors import (
 from linkwright.files import PathOrName, existing, portable_name, read_text, sha256
 from linkwright.recipes import is_public_model
 from linkwright.runs.models.run import ModelRun
+from linkwright.runs.models.search import SearchedLayouts, best_layouts
 from linkwright.runs.models.step import ModelStep, play_layout
 from linkwright.systems import load_system, network_of, server_of, with_gpus
 
 __all__ = ["is_model", "load_model", "train_model"]
 
+# The layout that is searched for, and whose kernels it runs where nobody says.
+AUTO = "auto"
+FUSED = "fused"
 # Micro-batches for each stage of a pipeline where nobody says how many.
 FOR_EACH_STAGE = 4
 
@@ -100,6 +104,7 @@ def load_model(name_or_path: PathOrName) -> tuple[Model, str | None]:
     gpu_clock=quantity,
     gpu_bandwidth=quantity,
     gpu=path_or_name,
+    explain=truth,
 )
 def train_model(
     model: Model | PathOrName,
@@ -117,7 +122,7 @@ def train_model(
     gradients: str = "fp32",
     optimizer: str = "adam",
     zero: int | None = None,
-    recompute: str = "none",
+    recompute: str | None = None,
     kernels: str | None = None,
     sequence_parallel: bool = False,
     context: str = "ring",
@@ -136,6 +141,7 @@ def train_model(
     gpu_clock: float | str | None = None,
     gpu_bandwidth: float | str | None = None,
     gpu: PathOrName | None = None,
+    explain: bool = False,
 ) -> ModelRun:
     """Says what training a language model by a layout takes on a machine.
 
@@ -151,12 +157,13 @@ def train_model(
         gpus: How many, from the lowest ids, or which; those of the layout where absent.
 
         layout: How it is divided, as `fsdp=4,tp=8`; parts that are left out are one. All GPUs are
-            replicas (`dp`) where absent.
+            replicas (`dp`) where absent. `auto` searches for the one by which a step takes the
+            least time, with its micro-batches, `zero` and recomputation where these are absent.
 
         order: Which ranks are neighbours, as for `ModelTraining`.
 
         batch: Samples of a step, over all GPUs; one micro-batch for each replica where absent,
-            four for each stage with a pipeline.
+            four for each stage with a pipeline. As many as there are GPUs for `auto`.
 
         micro_batch: Samples that a replica computes at once; all of its batch where absent, one
             with a pipeline.
@@ -217,10 +224,13 @@ def train_model(
         gpu: The path of a file with sections that replace those of the GPUs' model, or that it
             lacks.
 
+        explain: Whether the run shows why the second layout of a search is slower.
+
     Raises:
         FileError: If there is no such model, machine or file.
         InputError: If a file is not what it should be; the message names the field.
-        OutOfMemoryError: If it does not fit, with what would.
+        OutOfMemoryError: If it does not fit, with what would; for `auto` with how many GPUs are
+            enough.
         SimulationError: If the layout is not sound, with the nearest that is.
     """
     own: str | None = None
@@ -230,7 +240,7 @@ def train_model(
     if tokens is not None:
         model = model.with_tokens(tokens)
     wanted = len(gpus) if isinstance(gpus, Sequence) else gpus
-    needed = ModelTraining.counts(layout)[0] if layout is not None else wanted
+    needed = wanted if layout in (None, AUTO) else ModelTraining.counts(layout)[0]
     if not isinstance(machine, System) or servers is not None or fabric is not None:
         machine = load_system(machine, servers, network=fabric, gpus=wanted or needed)
     system, changes = with_gpus(
@@ -242,6 +252,45 @@ def train_model(
         gpu_bandwidth=gpu_bandwidth,
     )
     chosen = _chosen(system, gpus if gpus is not None else needed)
+    settings = {
+        "context": context,
+        "async_tensor": async_tensor,
+        "prefetch": prefetch,
+        "bucket": bucket,
+    }
+    same: dict[str, Any] = {
+        "order": order,
+        "precision": precision,
+        "gradients": gradients,
+        "optimizer": optimizer,
+        "lora": lora,
+        "lora_target": lora_target,
+        "fp8_weights": fp8_weights,
+        "fp8_activations": fp8_activations,
+        "imbalance": imbalance,
+        "capacity_factor": capacity_factor,
+        "seed": seed,
+    }
+    capacity = _capacity(system, chosen) or cast("int | None", gpu_memory)
+    searched: SearchedLayouts | None = None
+    if layout == AUTO:
+        batch = len(chosen) if batch is None else batch
+        kernels = kernels or FUSED
+        plain = ModelTraining(model, "dp=1", batch=batch, kernels=cast("Any", kernels), **same)
+        search = LayoutSearch(
+            plain,
+            system,
+            chosen,
+            micro_batch=micro_batch,
+            zero=zero,
+            recompute=recompute,
+            capacity=capacity,
+            **cast("Any", settings),
+        )
+        searched = best_layouts(search, system, chosen, settings)
+        best = searched.best.training
+        layout, micro_batch, zero = best.layout, best.micro_batch, best.zero
+        recompute, sequence_parallel = best.recompute, best.sequence_parallel
     if layout is None:
         layout = f"dp={len(chosen)}"
     replicas = ModelTraining.counts(layout)[1]
@@ -255,25 +304,14 @@ def train_model(
         layout,
         batch=batch,
         micro_batch=micro_batch,
-        order=order,
-        precision=cast("Any", precision),
-        gradients=cast("Any", gradients),
-        optimizer=cast("Any", optimizer),
         zero=zero,
-        recompute=recompute,
+        recompute=recompute or "none",
         kernels=cast("Any", kernels),
         sequence_parallel=sequence_parallel,
-        lora=lora,
-        lora_target=lora_target,
-        fp8_weights=fp8_weights,
-        fp8_activations=fp8_activations,
-        imbalance=imbalance,
-        capacity_factor=capacity_factor,
-        seed=seed,
+        **same,
     )
     _check_count(training, chosen)
     groups = list(training.groups([system.server_of(gpu) for gpu in chosen]))
-    capacity = _capacity(system, chosen) or cast("int | None", gpu_memory)
     memory = list(training.memory(capacity))
     facts: dict[str, object] = {
         "layout": training.layout,
@@ -309,15 +347,20 @@ def train_model(
         "gpus": list(chosen),
         **facts,
     }
-    settings = {
-        "context": context,
-        "async_tensor": async_tensor,
-        "prefetch": prefetch,
-        "bucket": bucket,
-    }
     timed, untimed = _timed(training, system, chosen, settings)
     return ModelRun(
-        training, system, chosen, groups, memory, capacity, timed, untimed, facts, manifest
+        training,
+        system,
+        chosen,
+        groups,
+        memory,
+        capacity,
+        timed,
+        untimed,
+        facts,
+        manifest,
+        searched,
+        explained=explain,
     )
 
 

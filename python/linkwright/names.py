@@ -22,6 +22,7 @@ __all__ = [
     "DramName",
     "ExportFormatName",
     "FidelityName",
+    "FlagsName",
     "FrameworkName",
     "GpuSpeedName",
     "ImportFormatName",
@@ -120,6 +121,7 @@ DistributionName: TypeAlias = Literal["unified", "discrete", "first"]
 DramName: TypeAlias = Literal["ideal", "hbm2"]
 ExportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
+FlagsName: TypeAlias = Literal["megatron", "torchtitan"]
 FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "amd-smi", "nccl-xml", "toml"]

@@ -1,11 +1,14 @@
 //! Gives Python `linkwright.LayoutStep`: a step of a language model's training by a layout, as a program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::{ExpectError, GroupTimes, Settings};
 use linkwright::table::Table as Columns;
-use linkwright::training::{ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep as Core};
+use linkwright::training::{
+    ClassTimes, ContextExchange, Execution, GpuRates, GroupCall, LayoutStep as Core, LinkPeaks,
+    RankGroup, Roofline, SearchedMachine, Terms, model_of,
+};
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -117,13 +120,7 @@ impl LayoutStep {
         #[pyo3(from_py_with = given)] prefetch: i128,
         #[pyo3(from_py_with = given)] bucket: Option<i128>,
     ) -> PyResult<Self> {
-        let bucket = bucket.map(|it| whole("bytes of a bucket", it, u64::MAX)).transpose()?;
-        let execution = Execution {
-            context: ContextExchange::named(context)?,
-            async_tensor,
-            prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
-            bucket: bucket.map(Bytes),
-        };
+        let execution = execution(context, async_tensor, prefetch, bucket)?;
         let gpus = ranks_on(system.core().gpus(), &gpus)?;
         let gpus = gpus.into_iter().map(|gpu| gpu as usize).collect();
         let asked = Asked { training: training.clone(), system: system.clone(), gpus, execution };
@@ -149,17 +146,27 @@ impl LayoutStep {
         #[pyo3(from_py_with = given)] free: Vec<String>,
         #[pyo3(from_py_with = given)] in_full: bool,
     ) -> Program {
-        let is_free = |name: &str| free.iter().any(|it| it == name);
-        let mut times = self.times.clone();
-        for calls in &mut times.calls {
-            calls.retain(|call, _| !is_free(call.group.name()));
-        }
-        if is_free(SENDS) {
-            times.sends.clear();
-        }
+        let times = self.freed(&free);
         let program =
             if in_full { self.step.by_class_in_full(&times) } else { self.step.by_class(&times) };
         Program(Arc::new(program))
+    }
+
+    /// Seconds that no step is shorter than, turn by turn: when the last stage ends where nothing else holds it up.
+    ///
+    /// Args:
+    ///     free: Exchanges that take no time, as for `program`.
+    #[pyo3(signature = (free: "Sequence[str]" = Vec::new()))]
+    fn least(&self, #[pyo3(from_py_with = given)] free: Vec<String>) -> f64 {
+        self.step.by_turns(&mut self.freed(&free)).as_seconds()
+    }
+
+    /// Names the parts of the layout whose ranks exchange something, stages apart.
+    #[getter]
+    fn exchanged(&self) -> Vec<&'static str> {
+        let calls = self.times.calls.iter().flat_map(|calls| calls.keys());
+        let groups: BTreeSet<RankGroup> = calls.map(|call| call.group).collect();
+        groups.into_iter().map(RankGroup::name).collect()
     }
 
     /// The GPU that stands for each stage, and for how many.
@@ -251,4 +258,70 @@ impl Asked {
         let step = Core::slowest(&self.training.core(), how, self.system.core(), &gpus);
         step.map_err(errors::training)
     }
+}
+
+impl LayoutStep {
+    /// Gives the times of exchanges. Those that are free take none.
+    fn freed(&self, free: &[String]) -> ClassTimes {
+        let is_free = |name: &str| free.iter().any(|it| it == name);
+        let mut times = self.times.clone();
+        for calls in &mut times.calls {
+            calls.retain(|call, _| !is_free(call.group.name()));
+        }
+        if is_free(SENDS) {
+            times.sends.clear();
+        }
+        times
+    }
+}
+
+/// How a step is run, as Python says it.
+pub fn execution(
+    context: &str,
+    async_tensor: bool,
+    prefetch: i128,
+    bucket: Option<i128>,
+) -> PyResult<Execution> {
+    let bucket = bucket.map(|it| whole("bytes of a bucket", it, u64::MAX)).transpose()?;
+    Ok(Execution {
+        context: ContextExchange::named(context)?,
+        async_tensor,
+        prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
+        bucket: bucket.map(Bytes),
+    })
+}
+
+/// Gives the GPUs and links of a system, as steps of a training take them.
+pub fn searched(
+    training: &ModelTraining,
+    system: &linkwright::system::System,
+    gpus: &[usize],
+    execution: Execution,
+) -> PyResult<SearchedMachine> {
+    let (costs, _) = Terms::own().of_default_framework();
+    let mut models = BTreeMap::new();
+    for gpu in gpus {
+        let model = model_of(system, *gpu as u32).map_err(errors::training)?;
+        models.insert(&model.name, model);
+    }
+    let precision = training.core().precision;
+    let roofline = |model| {
+        let gpu = GpuRates::with_products(model, precision).map_err(errors::training)?;
+        Ok(Roofline {
+            gpu,
+            reach: costs.kernels.on(&gpu),
+            launch: costs.launch,
+            casts_weights: costs.casts_weights,
+            shared: None,
+        })
+    };
+    let rooflines: PyResult<Vec<Roofline>> = models.into_values().map(roofline).collect();
+    let ids: Vec<u32> = gpus.iter().map(|gpu| *gpu as u32).collect();
+    Ok(SearchedMachine {
+        rooflines: rooflines?,
+        costs,
+        peaks: LinkPeaks::of(system, &ids),
+        order: training.order(),
+        execution,
+    })
 }

@@ -27,6 +27,7 @@ mod gpu_place;
 mod gpu_run;
 mod gpu_workload;
 mod job;
+mod layout_search;
 mod layout_step;
 mod mapping;
 mod model;
@@ -111,6 +112,8 @@ mod _core {
     use crate::job::{
         Job, generate_jobs, profile_sensitivity, read_jobs, workload_names, workloads, write_jobs,
     };
+    #[pymodule_export]
+    use crate::layout_search::LayoutSearch;
     #[pymodule_export]
     use crate::layout_step::LayoutStep;
     #[pymodule_export]

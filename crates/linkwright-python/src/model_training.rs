@@ -2,7 +2,7 @@
 
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ExpertImbalance, ExpertRouting, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelChoices,
+    ExpertImbalance, ExpertRouting, FlagsOf, Kernels, Lora, MOST_RANKS, MOST_SAMPLES, ModelChoices,
     ModelLayout, ModelPrecision, ModelTraining as Core, Optimizer, Order, Precision, Recompute,
     StageMemory, Targets, Terms,
 };
@@ -52,7 +52,18 @@ impl ModelTraining {
         self.order
     }
 
-    /// The training itself.
+    /// The same by the layout of another, with all that goes with it.
+    ///
+    /// # Errors
+    /// A layout that is not sound.
+    pub fn as_in(&self, other: &Core<'_>) -> PyResult<Self> {
+        other.check().map_err(errors::training)?;
+        let Core { layout, micro_batch, zero, sequence_parallel, .. } = *other;
+        let recompute = other.recompute.clone();
+        Ok(Self { layout, micro_batch, zero, sequence_parallel, recompute, ..self.clone() })
+    }
+
+    /// Gives the training itself.
     pub fn core(&self) -> Core<'_> {
         Core {
             model: &self.model.0,
@@ -271,6 +282,28 @@ impl ModelTraining {
     #[getter]
     fn kernels(&self) -> &'static str {
         linkwright::diagnostic::Named::name(self.kernels)
+    }
+
+    /// Whether what tensor parallelism leaves whole is divided by tokens.
+    #[getter]
+    const fn sequence_parallel(&self) -> bool {
+        self.sequence_parallel
+    }
+
+    /// Writes it as flags of a framework that runs it.
+    ///
+    /// Args:
+    ///     framework: `megatron` (Megatron-LM core_v0.19.0) or `torchtitan` (v0.2.2).
+    ///
+    /// Returns:
+    ///     Each flag with its value, empty where the flag alone says it; sentences on what no flag says.
+    #[pyo3(signature = (framework: "FlagsName"))]
+    fn flags(
+        &self,
+        #[pyo3(from_py_with = given)] framework: &str,
+    ) -> PyResult<(Vec<(String, String)>, Vec<String>)> {
+        let found = self.core().flags(FlagsOf::named(framework)?, &self.order);
+        Ok((found.flags, found.left_out))
     }
 
     /// The one way to divide that the layout has, with its number of parts; None where it has several.

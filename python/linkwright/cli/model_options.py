@@ -15,6 +15,8 @@ __all__ = [
     "AsyncTensor",
     "CapacityFactor",
     "ContextName",
+    "Explain",
+    "Flags",
     "Fp8Activations",
     "Fp8Weights",
     "GpuBandwidth",
@@ -47,7 +49,24 @@ Layout = Annotated[
         metavar="PART=N,...",
         help="How a model is divided, as fsdp=4,tp=8: replicas dp, with divided state fsdp. "
         "Layers have parts tp, stages pp and chunks vp, sequences parts cp. Experts are "
-        "divided by ep, and each by etp. All GPUs are replicas if absent.",
+        "divided by ep, and each by etp. All GPUs are replicas if absent; auto searches for the "
+        "one with the least time.",
+    ),
+]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        rich_help_panel=OF_MODELS,
+        help="Say why the second layout that auto finds is slower.",
+    ),
+]
+Flags = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OF_MODELS,
+        help="Print nothing but flags of a framework that runs the model so.",
+        **choice("framework with flags", choice_names()["flags"]),
     ),
 ]
 Order = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,6 +23,8 @@ from linkwright.cli.model_options import (
     AsyncTensor,
     CapacityFactor,
     ContextName,
+    Explain,
+    Flags,
     Fp8Activations,
     Fp8Weights,
     GpuBandwidth,
@@ -56,6 +58,9 @@ from linkwright.cli.sizes import parse_size
 from linkwright.errors import SimulationError
 from linkwright.model_training import is_model
 from linkwright.recipes import LIBRARY, SHARED_MEMORY, communications
+
+if TYPE_CHECKING:
+    from linkwright.runs.models.run import ModelRun
 
 # What stands for every layer's gradients apart.
 NOTHING = "0"
@@ -220,6 +225,8 @@ def train_command(
     ] = None,
     prices: Prices = None,
     layout: Layout = None,
+    explain: Explain = False,
+    flags: Flags = None,
     order: Order = None,
     zero: Zero = None,
     recompute: Again = None,
@@ -255,6 +262,7 @@ def train_command(
     wanted.check()
     of_models: dict[str, Any] = {
         "layout": layout,
+        "explain": explain or None,
         "order": order,
         "zero": zero,
         "recompute": recompute,
@@ -308,8 +316,13 @@ def train_command(
                 **chosen,
                 **_given(of_models | both),
             )
-        runs.show(laid, wanted, watch)
+        if flags is not None and not json:
+            _print_flags(laid, flags)
+            return
+        document = None if flags is None else laid.summary() | {"flags": _flags(laid, flags)}
+        runs.show(laid, wanted, watch, document)
         return
+    of_models["flags"] = flags
     named = {f"--{name.replace('_', '-')}": value for name, value in of_models.items()}
     _refuse(named, f"`{network}` is no language model; name one, or leave it out")
     system = load_system(machine, servers, network=joined, gpus=gpus)
@@ -340,6 +353,20 @@ def train_command(
         except OSError as error:
             raise FileError(f"cannot write `{plot}`: {error.strerror or error}") from error
     runs.show(found, wanted, watch)
+
+
+def _flags(laid: ModelRun, framework: str) -> dict[str, object]:
+    flags, left_out = laid.flags(cast("Any", framework))
+    return {"framework": framework, "flags": dict(flags), "left_out": left_out}
+
+
+def _print_flags(laid: ModelRun, framework: str) -> None:
+    """Prints flags, a line each, and on standard error what none says."""
+    flags, left_out = laid.flags(cast("Any", framework))
+    for name, value in flags:
+        output.say(f"{name} {value}".rstrip())
+    for sentence in left_out:
+        output.say(f"left out: {sentence}", stderr=True)
 
 
 def _bucket(text: str | None) -> int | None:

@@ -26,6 +26,7 @@ mod derive;
 mod error;
 mod family;
 mod fast;
+mod flags;
 mod footprint;
 mod generation;
 mod joins;
@@ -43,6 +44,7 @@ mod prepare;
 mod reader;
 mod roofline;
 mod routing;
+mod search;
 mod shape;
 mod shared_memory;
 mod step;
@@ -58,14 +60,15 @@ pub use dataset::Dataset;
 pub use error::TrainingError;
 pub use family::{LayerFamily, Pass, Passes};
 pub use fast::{FastReach, UnitStride};
+pub use flags::{FlagsOf, FrameworkFlags};
 pub use footprint::{Footprint, Holding, Keeping};
 pub use generation::GpuGeneration;
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use layout::{AskedLayout, LayoutGroup, MOST_RANKS, ModelLayout, Order, RankGroup, Stages};
 pub use layout_step::{
-    ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep, PipelineSend, StageSpread,
-    StageWork,
+    ClassTimes, ContextExchange, ExchangeTimes, Execution, FreeExchanges, GroupCall, LayoutStep,
+    PipelineSend, StageSpread, StageWork,
 };
 pub use measured::MeasuredLayers;
 pub use memory::{
@@ -80,6 +83,10 @@ pub use precision::Precision;
 pub use prepare::{MOST_MICRO_BATCHES, MOST_SAMPLES, Training, Turns, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use routing::{ExpertImbalance, ExpertRouting};
+pub use search::{
+    ClosestLayouts, FoundLayouts, LayoutCandidate, LayoutSearch, LinkPeaks, SearchedMachine,
+    Wanting,
+};
 pub use shape::{MOST_EXTENT, Shape};
 pub use shared_memory::{SharedMemories, SharedMemory};
 pub use step::{

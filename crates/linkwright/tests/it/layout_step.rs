@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use super::played::cluster;
 
 /// A model whose step is quick to play: a few wide layers, with experts or without.
-fn model(layers: u64, experts: bool) -> LanguageModel {
+pub fn model(layers: u64, experts: bool) -> LanguageModel {
     let experts = if experts {
         "\"model_type\": \"mixtral\", \"num_local_experts\": 8, \"num_experts_per_tok\": 2,"
     } else {
@@ -33,7 +33,11 @@ fn model(layers: u64, experts: bool) -> LanguageModel {
     LanguageModel::read("small.json", &text).unwrap().with_tokens(4096)
 }
 
-fn training<'a>(model: &'a LanguageModel, layout: &str, micro_batches: u64) -> ModelTraining<'a> {
+pub fn training<'a>(
+    model: &'a LanguageModel,
+    layout: &str,
+    micro_batches: u64,
+) -> ModelTraining<'a> {
     let layout = ModelLayout::read(layout).unwrap();
     ModelTraining {
         model,
@@ -54,7 +58,7 @@ fn training<'a>(model: &'a LanguageModel, layout: &str, micro_batches: u64) -> M
     }
 }
 
-fn on(text: &str) -> Cluster {
+pub fn on(text: &str) -> Cluster {
     let collectives =
         CollectiveChoices { protocol: CollectiveProtocol::Nccl, ..CollectiveChoices::default() };
     let protocol = MpiProtocol {
@@ -66,7 +70,7 @@ fn on(text: &str) -> Cluster {
     Cluster { collectives, protocol, ..cluster(text, Fidelity::Flow) }
 }
 
-fn roofline(cluster: &Cluster, training: &ModelTraining<'_>) -> (FrameworkCosts, Roofline) {
+pub fn roofline(cluster: &Cluster, training: &ModelTraining<'_>) -> (FrameworkCosts, Roofline) {
     let (costs, _) = Terms::own().of_default_framework();
     let model = model_of(&cluster.system, 0).unwrap();
     let gpu = GpuRates::of(model, training.precision.numbers()).unwrap();
@@ -90,7 +94,7 @@ fn times(cluster: &Cluster, step: &LayoutStep) -> ClassTimes {
     found.unwrap()
 }
 
-fn play(cluster: &Cluster, program: Program, gpus: Vec<u32>) -> f64 {
+pub fn play(cluster: &Cluster, program: Program, gpus: Vec<u32>) -> f64 {
     let job = ProgramJob::new(&Arc::new(program), gpus);
     let outcome = cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Continue(())).unwrap();
     outcome.jobs.jobs[0].end.as_seconds()

@@ -18,6 +18,7 @@ mod flow_and_packets;
 mod kernels_beside;
 mod labels;
 mod layers;
+mod layout_search;
 mod layout_step;
 mod link_loads;
 mod live_cluster;

@@ -17,6 +17,8 @@ from linkwright.texts import counted, data, duration
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from linkwright.names import FlagsName
+    from linkwright.runs.models.search import SearchedLayouts
     from linkwright.runs.models.step import ModelStep
     from linkwright.runs.timeline import Timeline
 
@@ -58,6 +60,10 @@ class ModelRun(Run):
         facts: What repeats it.
 
         manifest: The same, with the machine.
+
+        searched: What the search for the layout found; None where it was given.
+
+        explained: Whether it is shown why the second layout is slower.
     """
 
     training: ModelTraining
@@ -70,6 +76,8 @@ class ModelRun(Run):
     untimed: str
     facts: Mapping[str, object]
     manifest: Mapping[str, object] = field(default_factory=dict, repr=False)
+    searched: SearchedLayouts | None = None
+    explained: bool = False
 
     def __repr__(self) -> str:
         return f"<ModelRun: {self.title}>"
@@ -150,6 +158,33 @@ class ModelRun(Run):
         most = "" if factor is None else f", each taking {factor:g} even shares at most"
         return f" Experts are wanted by {imbalance}, seed {self.facts['seed']}{most}."
 
+    def flags(self, framework: FlagsName) -> tuple[list[tuple[str, str]], list[str]]:
+        """Writes the training as flags of a framework: `megatron` or `torchtitan`.
+
+        Gives each flag with its value, empty where the flag alone says it, and sentences on what
+        no flag says.
+        """
+        return self.training.flags(framework)
+
+    def _searched(self) -> dict[str, object]:
+        searched = self.searched
+        if searched is None:
+            return {}
+        found: dict[str, object] = {
+            "layouts": [row.row() for row in searched.first],
+            "search": {
+                "sound": searched.sound,
+                "fitting": searched.fitting,
+                "looked_at": searched.looked_at,
+                "played": searched.played,
+                "rest": searched.rest,
+                "within": searched.within,
+            },
+        }
+        if self.explained:
+            found["explanation"] = searched.explanation()
+        return found
+
     def tables(self) -> Mapping[str, pa.Table]:
         """Groups, memory, tensors, and what the step's time goes into where it is timed."""
         import pyarrow as pa
@@ -160,6 +195,8 @@ class ModelRun(Run):
             "model_memory": self.memory,
             "tensors": tensors,
         }
+        if self.searched is not None:
+            tables["layouts"] = [row.row() for row in self.searched.first]
         if self.timed is not None:
             tables["parts"] = self.timed.parts
             tables["stages"] = list(self.timed.step.work())
@@ -183,6 +220,7 @@ class ModelRun(Run):
             "untimed": self.untimed or None,
             "parts": [] if self.timed is None else list(self.timed.parts),
             "gpu_energy": None if self.timed is None else self.timed.energy.whole,
+            **self._searched(),
             "groups": list(self.groups),
             "capacity": self.capacity,
             "memory": list(self.memory),
@@ -190,11 +228,17 @@ class ModelRun(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """Groups, memory, and the step where it is timed."""
-        return [*sheets.groups(self), sheets.memory(self, self.headline), *sheets.step(self)]
+        return [
+            *sheets.layouts(self),
+            *sheets.groups(self),
+            sheets.memory(self, self.headline),
+            *sheets.step(self),
+        ]
 
     def sections(self) -> Sequence[Section]:
         """Gives groups, memory, the step, and all that is left out."""
         return [
+            Section("Layouts", sheets=sheets.layouts(self)),
             Section("Groups", sheets=sheets.groups(self)),
             Section("Memory of a GPU", sheets=[sheets.memory(self)]),
             Section("Tensors of a block", sheets=[sheets.tensors(self)]),

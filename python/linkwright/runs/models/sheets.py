@@ -11,7 +11,7 @@ from linkwright.texts import data, duration, energy, percent, ranges
 if TYPE_CHECKING:
     from linkwright.runs.models.run import ModelRun
 
-__all__ = ["exchanges", "groups", "memory", "step", "tensors"]
+__all__ = ["exchanges", "groups", "layouts", "memory", "step", "tensors"]
 
 # Says what a GPU's memory is for, by the heads of columns, in the order in which it is summed.
 PARTS = {
@@ -35,6 +35,10 @@ NOTE = (
     "allocator holds, gaps and all (max_memory_reserved)."
 )
 
+LAYOUTS_NOTE = (
+    "Micro counts samples of a micro-batch. GiB are what the allocator holds on the GPU that needs "
+    "the most. At last comes what takes the most of a step beside computing, with its share."
+)
 STEP_NOTE = (
     "Of the stage that computes longest. An exchange's part is what the step would save if it took "
     "no time, one after another in this order: what computing hides is in none."
@@ -55,6 +59,63 @@ def groups(run: ModelRun) -> list[Sheet]:
     ]
     heads = ["groups", "exchange", "how many", "first ranks", "lie"]
     return [Sheet(heads, rows, heads)] if rows else []
+
+
+def layouts(run: ModelRun) -> list[Sheet]:
+    """The best layouts of a search, and why the second is slower; nothing without a search."""
+    searched = run.searched
+    if searched is None:
+        return []
+    rows = []
+    for found in searched.first:
+        lost, share = found.lost
+        training = found.training
+        rows.append(
+            [
+                training.layout,
+                str(training.micro_batch),
+                str(training.zero),
+                training.recompute,
+                duration(found.time),
+                f"{found.reserved / 2**30:.2f}",
+                f"{lost} {percent(share)}" if lost else "",
+            ]
+        )
+    heads = ["layout", "micro", "zero", "recompute", "step", "GiB", "lost most to"]
+    title = (
+        f"Of {searched.sound:,} sound layouts {searched.fitting:,} fit, {searched.looked_at:,} "
+        f"may win, and {searched.played:,} were played."
+    )
+    if searched.within > 0:
+        title += f" No other is faster by more than {percent(searched.within)}."
+    words = [*heads[:1], *heads[3:4], *heads[6:]]
+    sheet = Sheet(heads, rows, words, title=title, note=LAYOUTS_NOTE)
+    return [sheet, *_explanation(run)] if run.explained else [sheet]
+
+
+def _explanation(run: ModelRun) -> list[Sheet]:
+    searched = run.searched
+    other = None if searched is None else searched.second
+    if searched is None or other is None:
+        return []
+    one = searched.best
+    rows = [
+        [
+            row["part"],
+            duration(row["first"]),
+            duration(row["second"]),
+            _signed(row["more"]),
+        ]
+        for row in searched.explanation()
+    ]
+    whole = [duration(one.time), duration(other.time), _signed(other.time - one.time)]
+    heads = ["a step's time", "first", "second", "more"]
+    title = f"Why {other.training.layout} is slower than {one.training.layout}"
+    return [Sheet(heads, [*rows, ["all", *whole]], heads[:1], title=title)]
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{duration(abs(seconds))}" if abs(seconds) >= 1e-9 else "0"
 
 
 def memory(run: ModelRun, title: str = "") -> Sheet:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from linkwright import ClusterJob, ClusterRun, LayoutStep, ModelTraining, System
 from linkwright.summaries.energy import Energy, energy_of
 
-__all__ = ["ModelStep", "in_full", "play_layout"]
+__all__ = ["ModelStep", "in_full", "parts_of", "play", "play_layout"]
 
 # What exchanges are called, in the order in which their exposed parts are told.
 EXCHANGES = {
@@ -67,20 +67,28 @@ def play_layout(
         SimulationError: If GPUs do not calculate with such numbers.
     """
     step = LayoutStep(training, system, gpus, **settings)
-    run = _played(step, system, training, [])
+    name = training.model.name
+    run = play(step, system, name)
     whole = [(list(gpus), 0.0, run.makespan)]
-    parts = _parts(step, system, training, run.makespan)
+
+    def time_of(free: Sequence[str]) -> float:
+        return play(step, system, name, free).makespan if free else run.makespan
+
+    parts = parts_of(step, run.makespan, time_of)
     return ModelStep(step, run, parts, energy_of(system, whole, None))
 
 
-def _played(
-    step: LayoutStep,
-    system: System,
-    training: ModelTraining,
-    free: Sequence[str],
-) -> ClusterRun:
+def play(step: LayoutStep, system: System, name: str, free: Sequence[str] = ()) -> ClusterRun:
+    """Plays a step on idle GPUs.
+
+    Args:
+        step: What a rank of each stage computes and exchanges.
+        system: On what.
+        name: What the job is called.
+        free: Exchanges that take no time, as for `LayoutStep.program`.
+    """
     mapping = [gpu for gpu, _ in step.representatives]
-    job = ClusterJob(step.program(free), name=training.model.name, mapping=mapping)
+    job = ClusterJob(step.program(free), name=name, mapping=mapping)
     return system.replay([job], fidelity="flow")
 
 
@@ -91,23 +99,28 @@ def in_full(step: LayoutStep, system: System, name: str) -> ClusterRun:
     return system.replay([job], fidelity="flow", timeline=SPANS)
 
 
-def _parts(
-    step: LayoutStep, system: System, training: ModelTraining, time: float
+def parts_of(
+    step: LayoutStep, time: float, time_of: Callable[[Sequence[str]], float]
 ) -> list[dict[str, Any]]:
     """Takes one kind of exchange after another out of the step: what that saves is its part.
 
     What is left is computing, and stages that wait for one another.
+
+    Args:
+        step: What a rank of each stage computes and exchanges.
+        time: Seconds that it takes.
+        time_of: Gives them where some exchanges take no time.
     """
-    used = {row["group"] for row in step.exchanges()}
+    used = set(step.exchanged)
     if len(step.representatives) > 1:
         used.add("pp")
     free: list[str] = []
-    exposed, before = {}, time
+    exposed, before = {}, time_of(free)
     for name, groups in EXCHANGES.items():
         if not used.intersection(groups):
             continue
         free.extend(groups)
-        after = _played(step, system, training, free).makespan
+        after = time_of(free)
         exposed[name] = before - after
         before = after
     count = step.micro_batches

@@ -9,6 +9,7 @@
 //! and [`Order::groups`] says which ranks meet in which group.
 
 mod groups;
+mod keys;
 mod nearest;
 mod order;
 mod ranks;
@@ -23,9 +24,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use groups::LayoutGroup;
+pub(in crate::training) use nearest::divisors;
 pub use order::Order;
 pub use ranks::RankGroup;
 pub use sound::AskedLayout;
+pub(in crate::training) use stages::MOST_FEWER;
 pub use stages::Stages;
 
 /// The most GPUs that a layout may have.

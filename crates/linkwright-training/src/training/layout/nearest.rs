@@ -42,7 +42,7 @@ fn distance(one: &ModelLayout, other: &ModelLayout) -> u64 {
 }
 
 /// Gives all that divide a number, from one on.
-fn divisors(number: u64) -> Vec<u64> {
+pub(in crate::training) fn divisors(number: u64) -> Vec<u64> {
     let mut found: Vec<u64> = (1..).take_while(|it| it * it <= number).collect();
     found.retain(|it| number.is_multiple_of(*it));
     let larger: Vec<u64> = found.iter().rev().map(|it| number / it).collect();

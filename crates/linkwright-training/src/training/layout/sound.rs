@@ -45,7 +45,7 @@ impl AskedLayout<'_> {
     }
 
     /// The stages of a sound layout, or why it is not sound.
-    pub(super) fn sound(&self, layout: &ModelLayout) -> Result<Stages, String> {
+    pub(in crate::training) fn sound(&self, layout: &ModelLayout) -> Result<Stages, String> {
         let ModelLayout { tp, pp, vp, cp, ep, .. } = *layout;
         let LanguageModel { attention, tokens, .. } = self.model;
         let divides = |part: &str, parts: u64, what: &str, count: u64| {

@@ -3,7 +3,7 @@
 use super::ModelLayout;
 
 /// Counts places that the embedding, the loss and the prediction of further tokens may fill.
-const MOST_FEWER: u64 = 4;
+pub(in crate::training) const MOST_FEWER: u64 = 4;
 
 /// Holds the layers of each stage. All chunks have as many, but for the first and the last: there the
 /// embedding or the loss may take the place of layers.
@@ -67,6 +67,11 @@ impl Stages {
     #[must_use]
     pub fn chunks(&self, stage: u64) -> &[std::ops::Range<u64>] {
         self.chunks.get(stage as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Gives the layers of every chunk of every stage.
+    pub(in crate::training) fn all(&self) -> impl Iterator<Item = &std::ops::Range<u64>> {
+        self.chunks.iter().flatten()
     }
 
     /// How many layers a stage has.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::exchange_times::Asked;
 use super::writer::Writer;
 use super::{GroupCall, LayoutStep};
 use crate::program::{CollectiveKind, Operation, Program, Rank, RankProgram, WORLD};
@@ -156,6 +157,14 @@ impl LayoutStep {
         Program { name: self.name.clone(), communicators, regions, ranks }
     }
 
+    /// What a step exchanges, each once.
+    fn asked(&self) -> Asked {
+        let calls = vec![BTreeSet::new(); self.layout.pp as usize];
+        let mut asked = Asked { calls, sends: BTreeSet::new() };
+        let _ = self.by_turns(&mut asked);
+        asked
+    }
+
     /// What stages send to one another, of each pair once.
     #[must_use]
     pub fn sends(&self) -> Vec<PipelineSend> {
@@ -208,9 +217,10 @@ impl LayoutStep {
         mut time: impl FnMut(&[Vec<u64>], CollectiveKind, &[Bytes]) -> Result<Vec<Picoseconds>, E>,
     ) -> Result<ClassTimes, E> {
         let mut times = ClassTimes::default();
-        for (stage, calls) in (0..).zip(self.calls()) {
+        let asked = self.asked();
+        for (stage, calls) in (0..).zip(asked.calls) {
             let mut of_kind: BTreeMap<(RankGroup, CollectiveKind), Vec<Bytes>> = BTreeMap::new();
-            for call in calls.into_keys() {
+            for call in calls {
                 of_kind.entry((call.group, call.kind)).or_default().push(call.size);
             }
             let mut known = BTreeMap::new();
@@ -224,7 +234,7 @@ impl LayoutStep {
             }
             times.calls.push(known);
         }
-        for send in self.sends() {
+        for send in asked.sends {
             let pairs = self.peers(send.from, send.to);
             let pairs: Vec<Vec<u64>> = pairs.into_iter().map(|(from, to)| vec![from, to]).collect();
             let taken = time(&pairs, CollectiveKind::AllToAll, &[send.size])?;

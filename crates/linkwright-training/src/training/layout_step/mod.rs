@@ -12,11 +12,15 @@
 mod actions;
 mod blocks;
 mod classes;
+mod exchange_times;
 mod execution;
+mod floor;
 mod pieces;
+mod rows;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod turn_times;
 mod turns;
 mod units;
 mod works;
@@ -26,6 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub use classes::{ClassTimes, PipelineSend};
+pub use exchange_times::{ExchangeTimes, FreeExchanges};
 pub use execution::{ContextExchange, Execution};
 pub use pieces::GroupCall;
 pub use spread::StageSpread;

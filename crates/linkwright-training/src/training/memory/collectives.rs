@@ -1,6 +1,6 @@
 //! Buffers of collectives, and weights that are gathered.
 
-use super::{Bytes, Held, ModelTraining, bytes, sum};
+use super::{Bytes, Kind, ModelTraining, bytes, sum};
 
 /// Blocks whose weights are whole at once: one that is computed and the one that is gathered ahead.
 const AT_ONCE: u64 = 2;
@@ -9,7 +9,7 @@ const AT_ONCE: u64 = 2;
 const WHOLE_ACTIVATIONS: u64 = 3;
 
 impl ModelTraining<'_> {
-    pub(super) fn collectives(&self, stage: u64, chunks: &[&[Held]]) -> Bytes {
+    pub(super) fn collectives(&self, stage: u64, chunks: &[&[&Kind]]) -> Bytes {
         let number = self.number();
         let hidden = bytes(self.tokens(), self.model.hidden * number);
         let mut parts = vec![self.gathered(stage, chunks)];
@@ -23,7 +23,8 @@ impl ModelTraining<'_> {
             parts.push(bytes(self.tokens(), 2 * numbers * number));
         }
         if self.layout.ep > 1 {
-            let sent = chunks.iter().copied().flatten().map(|held| held.sent).max().unwrap_or(0);
+            let sent =
+                chunks.iter().copied().flatten().map(|kind| kind.held.sent).max().unwrap_or(0);
             parts.push(bytes(sent, self.model.hidden * number));
         }
         parts.into_iter().fold(Bytes(0), |all, part| sum([all, part]))
@@ -31,15 +32,12 @@ impl ModelTraining<'_> {
 
     /// Weights of blocks while they are computed, with the gradients of one; those of both ends all the
     /// time (FSDP's root). A stage of a pipeline keeps all of its blocks whole until its last micro-batch.
-    fn gathered(&self, stage: u64, chunks: &[&[Held]]) -> Bytes {
+    fn gathered(&self, stage: u64, chunks: &[&[&Kind]]) -> Bytes {
         if self.zero < 3 || self.layout.shards() == 1 {
             return Bytes(0);
         }
         let number = self.number();
-        let blocks = chunks.iter().copied().flatten().map(|held| {
-            let own = self.block(&held.mlp);
-            own.plain + own.experts
-        });
+        let blocks = chunks.iter().copied().flatten().map(|kind| kind.own.plain + kind.own.experts);
         if self.layout.pp > 1 {
             let gradients = if self.lora.is_some() { 0 } else { self.gradients.bytes() };
             return bytes(blocks.sum::<u64>() + self.ends(stage), number + gradients);

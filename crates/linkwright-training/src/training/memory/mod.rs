@@ -12,6 +12,7 @@
 mod collectives;
 mod held;
 mod kernels;
+mod kinds;
 mod lora;
 mod passing;
 mod precision;
@@ -34,6 +35,7 @@ use crate::diagnostic::{Diagnosis, Named};
 use crate::units::Bytes;
 
 pub(in crate::training) use held::Held;
+use kinds::Kind;
 
 pub use kernels::Kernels;
 pub use lora::{Lora, Target, Targets};
@@ -192,10 +194,17 @@ impl ModelTraining<'_> {
         self.asked().check(&self.layout)
     }
 
-    fn memory_of(&self, stages: &Stages) -> Vec<StageMemory> {
+    /// The same where the layout is known to be sound, and its stages.
+    pub(in crate::training) fn memory_of(&self, stages: &Stages) -> Vec<StageMemory> {
         let each: Vec<Mlp> = self.model.each_mlp().collect();
         // Each GPU of an expert group, or one for all where their experts get as many tokens.
         let places: Vec<Vec<Held>> = self.held(&each);
+        let places: Vec<(Vec<Kind>, Vec<usize>)> =
+            places.iter().map(|each| self.kinds(each)).collect();
+        let places: Vec<Vec<&Kind>> = places
+            .iter()
+            .map(|(kinds, each)| each.iter().map(|at| &kinds[*at]).collect())
+            .collect();
         let busiest = |stage| {
             let of_each = places.iter().map(|each| self.stage(stage, stages, each));
             of_each.max_by_key(StageMemory::reserved).unwrap_or_default()
@@ -203,14 +212,14 @@ impl ModelTraining<'_> {
         (0..self.layout.pp).map(busiest).collect()
     }
 
-    fn stage(&self, stage: u64, stages: &Stages, each: &[Held]) -> StageMemory {
+    fn stage(&self, stage: u64, stages: &Stages, each: &[&Kind]) -> StageMemory {
         let chunks = stages.chunks(stage);
-        let held: Vec<&[Held]> =
+        let held: Vec<&[&Kind]> =
             chunks.iter().map(|it| &each[it.start as usize..it.end as usize]).collect();
         let begun = self.begun(stage);
         let mut activations = 0_u64;
         for (chunk, begun) in held.iter().zip(&begun) {
-            let kept = chunk.iter().enumerate().map(|(at, held)| self.kept(held, at as u64));
+            let kept = chunk.iter().enumerate().map(|(at, kind)| self.kept_of(kind, at as u64));
             let kept = kept.fold(0_u64, u64::saturating_add);
             activations = activations.saturating_add(kept.saturating_mul(*begun));
         }

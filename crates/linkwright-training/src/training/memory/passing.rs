@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Bytes, Held, Kernels, ModelTraining, bytes, sum};
+use super::{Bytes, Held, Kernels, Kind, ModelTraining, bytes, sum};
 use crate::training::model::{Family, Mlp};
 
 /// Holds the space of matrix libraries: Transformer Engine's for cuBLASLt, 32 MiB, and PyTorch's for cuBLAS, 8 MiB
@@ -39,9 +39,10 @@ impl Passing {
 }
 
 impl ModelTraining<'_> {
-    pub(super) fn passing(&self, stage: u64, chunks: &[&[Held]]) -> Passing {
+    pub(super) fn passing(&self, stage: u64, chunks: &[&[&Kind]]) -> Passing {
+        let block = chunks.iter().copied().flatten().map(|kind| kind.backward).max();
+        let block = block.unwrap_or_default();
         let kinds: Vec<Held> = kinds(chunks);
-        let block = kinds.iter().map(|held| self.backward(held)).max().unwrap_or_default();
         let loss = if stage + 1 == self.layout.pp { self.loss() } else { Bytes(0) };
         let has_gradient = stage == 0 && self.lora.is_none();
         let matrix = if has_gradient { self.matrix_of_ends().div_ceil(self.layout.tp) } else { 0 };
@@ -56,7 +57,7 @@ impl ModelTraining<'_> {
     }
 
     /// Counts gradients within a block, and activations that were computed again for them.
-    fn backward(&self, held: &Held) -> Bytes {
+    pub(super) fn backward(&self, held: &Held) -> Bytes {
         let number = self.number();
         let (tokens, attention) = (self.tokens(), self.model.attention);
         let incoming = bytes(self.own_tokens(), self.model.hidden * number);
@@ -149,11 +150,11 @@ impl ModelTraining<'_> {
 }
 
 /// Says what blocks of a stage are like.
-fn kinds(chunks: &[&[Held]]) -> Vec<Held> {
+fn kinds(chunks: &[&[&Kind]]) -> Vec<Held> {
     let mut kinds: Vec<Held> = Vec::new();
-    for held in chunks.iter().copied().flatten() {
-        if !kinds.contains(held) {
-            kinds.push(*held);
+    for kind in chunks.iter().copied().flatten() {
+        if !kinds.contains(&kind.held) {
+            kinds.push(kind.held);
         }
     }
     kinds

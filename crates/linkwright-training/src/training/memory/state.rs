@@ -1,6 +1,6 @@
 //! Weights, gradients and the optimizer's state of a GPU.
 
-use super::{Bytes, Held, Kernels, ModelTraining, bytes, sum};
+use super::{Bytes, Kernels, Kind, ModelTraining, bytes, sum};
 use crate::training::model::Mlp;
 
 /// Counts bytes of a number of the optimizer's state, and of a master copy of a weight.
@@ -69,14 +69,13 @@ impl ModelTraining<'_> {
         self.model.vocabulary * self.model.hidden
     }
 
-    pub(super) fn state(&self, stage: u64, chunks: &[&[Held]]) -> State {
+    pub(super) fn state(&self, stage: u64, chunks: &[&[&Kind]]) -> State {
         let mut all = Numbers { ends: self.ends(stage), ..Numbers::default() };
         let mut small = 0;
-        for Held { mlp, .. } in chunks.iter().copied().flatten() {
-            let own = self.block(mlp);
-            all.plain += own.plain;
-            all.experts += own.experts;
-            small += self.lora.map_or(0, |it| it.parameters(self.model, mlp, self.layout.tp));
+        for kind in chunks.iter().copied().flatten() {
+            all.plain += kind.own.plain;
+            all.experts += kind.own.experts;
+            small += kind.small;
         }
         let frozen = Numbers::default();
         match self.lora {

@@ -1,0 +1,186 @@
+"""Finds the layout by which a step takes the least time: plays what can win, best bound first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwright import LayoutSearch, LayoutStep, ModelTraining, System
+from linkwright.runs.models.step import parts_of, play
+
+__all__ = ["RankedLayout", "SearchedLayouts", "best_layouts"]
+
+# How many layouts are ranked, and how many times the best time a bound may be below it.
+FIRST = 10
+WITHIN = 1.01
+# Times that differ by less are the same.
+SAME = 1.0 + 1e-6
+
+
+@dataclass(frozen=True)
+class RankedLayout:
+    """Holds one of the best layouts.
+
+    Attributes:
+        training: The model by this layout.
+
+        reserved: Bytes that the allocator holds on the GPU that needs the most.
+
+        least: Seconds that no step by it falls below.
+
+        time: Seconds of a step that was played.
+
+        parts: Rows of what its time goes into (`part`, `time` in seconds); they sum to its time.
+    """
+
+    training: ModelTraining
+    reserved: int
+    least: float
+    time: float
+    parts: Sequence[Mapping[str, Any]]
+
+    @property
+    def computing(self) -> float:
+        """The share of its time in which the busiest stage computes what it must."""
+        parts = {row["part"]: row["time"] for row in self.parts}
+        own = sum(parts.get(name, 0.0) for name in ("forward", "backward", "update"))
+        return float(own / self.time)
+
+    @property
+    def lost(self) -> tuple[str, float]:
+        """Names the part that takes most of the rest, with its share of the time."""
+        computing = ("forward", "backward", "update")
+        rest = [row for row in self.parts if row["part"] not in computing]
+        most = max(rest, key=lambda row: row["time"], default=None)
+        return ("", 0.0) if most is None else (str(most["part"]), float(most["time"] / self.time))
+
+    def row(self) -> dict[str, Any]:
+        """Gives it as a row of a table."""
+        training = self.training
+        lost, share = self.lost
+        return {
+            "layout": training.layout,
+            "micro_batch": training.micro_batch,
+            "zero": training.zero,
+            "recompute": training.recompute,
+            "time": self.time,
+            "least": self.least,
+            "reserved": self.reserved,
+            "computing": self.computing,
+            "bound": lost,
+            "bound_share": share,
+        }
+
+
+@dataclass(frozen=True)
+class SearchedLayouts:
+    """Holds all that a search found.
+
+    Attributes:
+        first: The best layouts, the best first.
+
+        sound: How many layouts are sound, each with its micro-batches and what replicas divide.
+
+        fitting: How many of them fit, with what is computed again.
+
+        looked_at: How many of these were looked at turn by turn.
+
+        played: How many were played.
+
+        rest: Seconds that no other layout falls below; None where there is none.
+    """
+
+    first: Sequence[RankedLayout]
+    sound: int
+    fitting: int
+    looked_at: int
+    played: int
+    rest: float | None
+
+    @property
+    def best(self) -> RankedLayout:
+        """Gives the layout with the least time."""
+        return self.first[0]
+
+    @property
+    def within(self) -> float:
+        """How much faster another layout may be at most, as a share."""
+        rest = self.best.time if self.rest is None else self.rest
+        return max(0.0, self.best.time / rest - 1.0)
+
+    @property
+    def second(self) -> RankedLayout | None:
+        """Gives the first layout that is slower than the best; None where all take as long."""
+        return next((it for it in self.first if it.time > self.best.time * SAME), None)
+
+    def explanation(self) -> list[dict[str, Any]]:
+        """Says why the second is slower: the parts of both, and how much they differ."""
+        second = self.second
+        if second is None:
+            return []
+        one, other = ({row["part"]: row["time"] for row in it.parts} for it in (self.best, second))
+        rows = []
+        for name in dict.fromkeys([*one, *other]):
+            before, after = one.get(name, 0.0), other.get(name, 0.0)
+            rows.append({"part": name, "first": before, "second": after, "more": after - before})
+        return rows
+
+
+def best_layouts(
+    search: LayoutSearch, system: System, gpus: Sequence[int], settings: Mapping[str, Any]
+) -> SearchedLayouts:
+    """Plays the layouts of a search that can win, until no bound is below the best time.
+
+    Args:
+        search: The layouts that fit, with their bounds.
+
+        system: On what.
+
+        gpus: Ids in the system, in the order of the ranks.
+
+        settings: How a step is run, as for `LayoutStep`.
+
+    Raises:
+        MachineError: If a GPU's model is not known well enough.
+        CollectiveError: If no links join the GPUs of a group.
+        SimulationError: If GPUs do not calculate with such numbers.
+    """
+    count = FIRST
+    known: dict[tuple[Any, ...], RankedLayout] = {}
+
+    def best() -> float:
+        return min((it.time for it in known.values()), default=float("inf"))
+
+    while True:
+        rows, looked_at, rest, is_cut = search.closest(count)
+        for at, row in enumerate(rows):
+            if at >= FIRST and row["least"] * WITHIN >= best():
+                rest = row["least"] if rest is None else min(rest, row["least"])
+                break
+            chosen = (row["layout"], row["micro_batch"], row["zero"], row["recompute"])
+            if chosen not in known:
+                training = search.training(*chosen)
+                known[chosen] = _ranked(training, system, gpus, settings, row["reserved"])
+        else:
+            # All of these can win; so may those behind them.
+            can_win = rest is not None and rest * WITHIN < best()
+            if can_win and not is_cut and len(rows) == count:
+                count *= 2
+                continue
+        break
+    first = sorted(known.values(), key=lambda it: it.time)
+    played = len(known)
+    return SearchedLayouts(first[:FIRST], search.sound, search.fitting, looked_at, played, rest)
+
+
+def _ranked(
+    training: ModelTraining,
+    system: System,
+    gpus: Sequence[int],
+    settings: Mapping[str, Any],
+    reserved: int,
+) -> RankedLayout:
+    step = LayoutStep(training, system, gpus, **settings)
+    time = play(step, system, training.model.name).makespan
+    return RankedLayout(training, reserved, step.least(), time, parts_of(step, time, step.least))
