@@ -104,7 +104,7 @@ fn parts_of_layers_are_slower_over_servers() {
 #[test]
 fn what_does_not_fit_is_refused_with_what_would() {
     let pod = pod(1);
-    let task = task("llama-3.1-70b", "dp=8", 0, 1);
+    let task = task("llama-3.1-8b", "dp=8", 0, 1);
     let error =
         played_in(ServerChoice::FirstFit, &pod, ring(), "preserve", &[job("large", task, 1)]);
     let error = error.unwrap_err().to_string();

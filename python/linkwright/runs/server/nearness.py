@@ -37,8 +37,12 @@ def _rows(
 ) -> list[tuple[SimulationResult, list[Mapping[str, Any]]]]:
     """The jobs of each policy; nothing where no job trains a model by parts of its layers."""
     of_each = zip(results, systems, strict=True)
-    found = [(result, list(result.nearness(system))) for result, system in of_each]
-    return [it for it in found if any(row["tensor_groups"] for row in it[1])]
+    found: list[tuple[SimulationResult, list[Mapping[str, Any]]]] = []
+    for result, system in of_each:
+        rows = list(result.nearness(system))
+        if any(row["tensor_groups"] for row in rows):
+            found.append((result, [*rows]))
+    return found
 
 
 def nearness_tables(
@@ -50,9 +54,7 @@ def nearness_tables(
     return {"nearness": arrow_table(rows, COLUMNS)} if rows else {}
 
 
-def nearness_sheets(
-    results: Sequence[SimulationResult], systems: Sequence[System]
-) -> list[Sheet]:
+def nearness_sheets(results: Sequence[SimulationResult], systems: Sequence[System]) -> list[Sheet]:
     """Tells of each policy and kind of jobs how near they were, and how long they ran."""
     lines = []
     for result, each in _rows(results, systems):

@@ -3,6 +3,7 @@
 mod comparisons;
 mod failures;
 mod mixes;
+mod models;
 mod packages;
 mod refusals;
 mod runs;
