@@ -499,7 +499,7 @@ settings! {
         needs Backfill;
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
-         bucket, micro_batches, size (of images), tokens, shared_memory and shared_bandwidth; of a `model` the options of \
+         bucket, micro_batch, size (of images), tokens, shared_memory and shared_bandwidth; of a `model` the options of \
          `linkwright train`, as layout, micro_batch and recompute. Of a kernel: size, preset \
          (the GPUs' inside), memory, distribution, remote, dram, read_lease, write_lease, timestamp_bits, code";
     "job" iterations: COUNT, "1", "how often the main loop runs";

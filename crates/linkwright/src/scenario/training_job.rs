@@ -37,7 +37,7 @@ const PARAMETERS: [&str; 13] = [
     "framework",
     "overlap",
     "bucket",
-    "micro_batches",
+    "micro_batch",
     "size",
     "tokens",
     SHARED_KEYS[0],
@@ -114,8 +114,21 @@ impl TrainingSource {
             return Err(of.refuse("batch", "more samples than a step has", remedy));
         }
         let usual = ranks.saturating_mul(4).clamp(1, MOST_MICRO_BATCHES);
-        let too_many = "too many parts of a batch";
-        let micro_batches = of.count("micro_batches", usual, MOST_MICRO_BATCHES, too_many)?;
+        let micro_batches = match of.optional::<u64>("micro_batch")? {
+            None => usual,
+            Some(samples) if samples > 0 && batch.is_multiple_of(samples) => {
+                u32::try_from(batch / samples).unwrap_or(u32::MAX)
+            }
+            Some(samples) => {
+                let problem =
+                    format!("micro-batches of {samples} do not divide a batch of {batch}");
+                return Err(of.refuse("micro_batch", &problem, "take one that does"));
+            }
+        };
+        if micro_batches > MOST_MICRO_BATCHES {
+            let remedy = format!("take larger ones: at most {MOST_MICRO_BATCHES} of them");
+            return Err(of.refuse("micro_batch", "too many parts of a batch", &remedy));
+        }
         let precision: Precision = of.choice("precision")?.unwrap_or_default();
         let way = of.choice("communication")?.unwrap_or(Way::AllReduce);
         let shares = way == Way::TrulyShared;

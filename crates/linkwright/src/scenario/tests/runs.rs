@@ -264,8 +264,10 @@ fn a_job_trains_a_network_on_the_gpus_that_it_got() {
     assert!(said.contains("on samples of 9000000000 points"), "{said}");
     let said = refused("batch = 256", "batch = 9_000_000_000");
     assert!(said.contains("more samples than a step has"), "{said}");
-    let said = refused("batch = 256", "micro_batches = 5000");
+    let said = refused("batch = 256", "batch = 8192, micro_batch = 1");
     assert!(said.contains("too many parts of a batch"), "{said}");
+    let said = refused("batch = 256", "batch = 256, micro_batch = 3");
+    assert!(said.contains("micro-batches of 3 do not divide a batch of 256"), "{said}");
     let said = refused("batch = 256", "tokens = 8");
     assert!(said.contains("takes samples of 1 x 28 x 28"), "{said}");
     let said = refused("\"lenet\"", "\"lenett\"");
