@@ -6,8 +6,8 @@ use std::sync::Arc;
 use linkwright::collectives::baselines::{ExpectError, GroupTimes, Settings};
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ClassTimes, ContextExchange, Execution, GpuRates, GroupCall, LayoutStep as Core, LinkPeaks,
-    RankGroup, Roofline, SearchedMachine, Terms, model_of,
+    ClassTimes, ContextExchange, Execution, GroupCall, LayoutStep as Core, LinkPeaks, RankGroup,
+    SearchedMachine, Terms, rooflines,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
@@ -299,26 +299,10 @@ pub fn searched(
     execution: Execution,
 ) -> PyResult<SearchedMachine> {
     let (costs, _) = Terms::own().of_default_framework();
-    let mut models = BTreeMap::new();
-    for gpu in gpus {
-        let model = model_of(system, *gpu as u32).map_err(errors::training)?;
-        models.insert(&model.name, model);
-    }
-    let precision = training.core().precision;
-    let roofline = |model| {
-        let gpu = GpuRates::with_products(model, precision).map_err(errors::training)?;
-        Ok(Roofline {
-            gpu,
-            reach: costs.kernels.on(&gpu),
-            launch: costs.launch,
-            casts_weights: costs.casts_weights,
-            shared: None,
-        })
-    };
-    let rooflines: PyResult<Vec<Roofline>> = models.into_values().map(roofline).collect();
     let ids: Vec<u32> = gpus.iter().map(|gpu| *gpu as u32).collect();
+    let rooflines = rooflines(system, &ids, training.core().precision);
     Ok(SearchedMachine {
-        rooflines: rooflines?,
+        rooflines: rooflines.map_err(errors::training)?,
         costs,
         peaks: LinkPeaks::of(system, &ids),
         order: training.order(),

@@ -76,7 +76,7 @@ pub use memory::{
     Tensor,
 };
 pub use model::{Attention, Blocks, Experts, FAMILIES, Family, LanguageModel, Latent, Mlp, Norm};
-pub use model_task::{ModelChoices, ModelTask};
+pub use model_task::{ModelChoices, ModelTask, rooflines};
 pub use network::{Network, SampleSize};
 pub use optimizer::Optimizer;
 pub use precision::Precision;

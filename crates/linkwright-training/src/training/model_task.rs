@@ -14,7 +14,7 @@ use super::precision::Precision;
 use super::prepare::model_of;
 use super::roofline::{GpuRates, Roofline};
 use super::routing::ExpertRouting;
-use super::terms::Terms;
+use super::terms::{FrameworkCosts, Terms};
 use crate::diagnostic::Diagnosis;
 use crate::system::System;
 use crate::units::Bytes;
@@ -172,6 +172,29 @@ impl ModelTask {
     }
 }
 
+/// How long kernels take on each model of a system's GPUs, for products of a precision.
+///
+/// # Errors
+/// GPUs that are not known well enough, or that do not calculate with such numbers.
+pub fn rooflines(
+    system: &System,
+    gpus: &[u32],
+    precision: ModelPrecision,
+) -> Result<Vec<Roofline>, TrainingError> {
+    let (costs, _) = Terms::own().of_default_framework();
+    let mut models = BTreeMap::new();
+    for gpu in gpus {
+        let model = model_of(system, *gpu)?;
+        models.insert(&model.name, model);
+    }
+    let roofline = |model| {
+        let gpu = GpuRates::with_products(model, precision)?;
+        let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
+        Ok(Roofline { gpu, reach: kernels.on(&gpu), launch, casts_weights, shared: None })
+    };
+    models.into_values().map(roofline).collect()
+}
+
 impl LayoutStep {
     /// The step on the GPU of a system that takes longest, as all wait for it.
     ///
@@ -179,33 +202,35 @@ impl LayoutStep {
     /// A layout that is not sound; GPUs that are not known well enough, or that do not calculate with such numbers.
     pub fn slowest(
         training: &ModelTraining<'_>,
-        (order, execution): (Order, Execution),
+        how: (Order, Execution),
         system: &System,
         gpus: &[u32],
     ) -> Result<Self, TrainingError> {
         let (costs, _) = Terms::own().of_default_framework();
-        let mut models = BTreeMap::new();
-        for gpu in gpus {
-            let model = model_of(system, *gpu)?;
-            models.insert(&model.name, model);
-        }
+        let rooflines = rooflines(system, gpus, training.precision)?;
+        let found = Self::slowest_of(training, how, &rooflines, &costs)?;
+        found.ok_or_else(|| {
+            TrainingError::ModelLayout(Diagnosis::of("no GPU trains").remedy("name one"))
+        })
+    }
+
+    /// The same of GPUs whose kernels take what is said of each; none where nothing is.
+    ///
+    /// # Errors
+    /// A layout that is not sound.
+    pub fn slowest_of(
+        training: &ModelTraining<'_>,
+        (order, execution): (Order, Execution),
+        rooflines: &[Roofline],
+        costs: &FrameworkCosts,
+    ) -> Result<Option<Self>, TrainingError> {
         let mut found: Option<Self> = None;
-        for model in models.into_values() {
-            let gpu = GpuRates::with_products(model, training.precision)?;
-            let roofline = Roofline {
-                gpu,
-                reach: costs.kernels.on(&gpu),
-                launch: costs.launch,
-                casts_weights: costs.casts_weights,
-                shared: None,
-            };
-            let step = Self::new(training, order, execution, &roofline, &costs)?;
+        for roofline in rooflines {
+            let step = Self::new(training, order, execution, roofline, costs)?;
             if found.as_ref().is_none_or(|other| other.busiest().1 < step.busiest().1) {
                 found = Some(step);
             }
         }
-        found.ok_or_else(|| {
-            TrainingError::ModelLayout(Diagnosis::of("no GPU trains").remedy("name one"))
-        })
+        Ok(found)
     }
 }

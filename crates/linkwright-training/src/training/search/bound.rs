@@ -31,15 +31,8 @@ impl SearchedMachine {
     /// # Errors
     /// A layout that is not sound.
     pub fn step(&self, training: &ModelTraining<'_>) -> Result<Option<LayoutStep>, TrainingError> {
-        let mut found: Option<LayoutStep> = None;
-        for roofline in &self.rooflines {
-            let step =
-                LayoutStep::new(training, self.order, self.execution, roofline, &self.costs)?;
-            if found.as_ref().is_none_or(|other| other.busiest().1 < step.busiest().1) {
-                found = Some(step);
-            }
-        }
-        Ok(found)
+        let how = (self.order, self.execution);
+        LayoutStep::slowest_of(training, how, &self.rooflines, &self.costs)
     }
 }
 
