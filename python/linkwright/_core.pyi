@@ -2012,7 +2012,7 @@ class Job:
 
     @property
     def trains_model(self) -> bool:
-        """Whether it trains a language model by a layout."""
+        """Says whether the job trains a language model by a layout."""
 
     def again(self, name: str, arrival: float) -> Job:
         """The same job under another name, at another arrival in seconds.
@@ -2133,7 +2133,7 @@ class LayoutSearch:
 
 @final
 class LayoutStep:
-    """A step of a language model's training by a layout: what a rank of each stage computes and exchanges."""
+    """Describes a step of a language model's training by a layout: each stage's computing and exchanges."""
 
     def __new__(
         cls,
@@ -2171,8 +2171,8 @@ class LayoutStep:
         """
 
     def program(self, free: Sequence[str] = ..., *, in_full: bool = False) -> Program:
-        """What a rank of each stage does, as a program whose ranks are the stages; exchanges last as long as they take
-        all groups at once.
+        """Gives the program of one rank of each stage; its ranks are the stages. An exchange lasts as long as all groups
+        take at once.
 
         Args:
             free: Exchanges that take no time: parts of the layout (`tp`, `cp`, `shards`, `dp`, `ep`, `etp`, `edp`), and
@@ -2199,28 +2199,28 @@ class LayoutStep:
 
     @property
     def bound(self) -> float:
-        """Seconds that no step is shorter than: what the busiest stage computes."""
+        """The busiest stage computes for these seconds, and no step is shorter."""
 
     @property
     def framework(self) -> float:
-        """Seconds of the framework's work on the host before the step."""
+        """The framework works on the host for these seconds before the step."""
 
     @property
     def micro_batches(self) -> int:
         """Micro-batches that each replica computes one by one."""
 
     def work(self) -> Table:
-        """One row for each stage.
+        """Gives one row for each stage.
 
-        Columns: stage, forward and backward (s of one micro-batch through all of its chunks), again (s of the latter that
-        compute again what was not kept), update (s).
+        Columns: stage, forward and backward (s of one micro-batch through all of its chunks), again (s of backward
+        that repeat forward passes), update (s).
         """
 
     def exchanges(self) -> Table:
-        """One row for each kind of exchange of each stage.
+        """Gives one row for each kind of exchange of each stage.
 
-        Columns: stage, group (the part of the layout whose ranks exchange), collective, size (B that a rank gives), calls (in
-        a step), time (s of one).
+        Columns: stage, group (the part of the layout whose ranks exchange), collective, size (B that a rank gives),
+        calls, time (s of one). Calls are counted in a step.
         """
 
 @final
@@ -3841,8 +3841,9 @@ class SimulationResult:
     def nearness(self, system: System) -> Table:
         """Tells how near to one another the GPUs of jobs of several were, in the jobs' order.
 
-        Columns: job, workload, gpu_count, servers, leaves (of these servers in the network), tensor_groups (ranks that have parts of the
-        same layers of a model), tensor_within (those within one server).
+        Columns: job, workload, gpu_count, servers, leaves (of these servers in the network), tensor_groups,
+        tensor_within. A tensor group's ranks hold parts of the same layers of a model; the last column counts those
+        within one server.
 
         Args:
             system: The system that the jobs ran on.

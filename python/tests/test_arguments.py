@@ -42,7 +42,7 @@ def a_kernel() -> lw.GpuKernel:
 
 
 def one_gpu() -> lw.ModelTraining:
-    """A model on one GPU."""
+    """Gives a model on one GPU."""
     return lw.ModelTraining(lw.Model.find("llama-3.1-8b"), "dp=1", batch=1)
 
 

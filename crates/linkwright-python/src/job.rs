@@ -162,7 +162,7 @@ impl Job {
         self.0.samples_per_gpu
     }
 
-    /// Whether it trains a language model by a layout.
+    /// Says whether the job trains a language model by a layout.
     #[getter]
     fn trains_model(&self) -> bool {
         matches!(self.0.task(), Some(simulation::Task::Model(_)))

@@ -26,10 +26,10 @@ use crate::worker::interruptible;
 
 /// The most blocks whose weights may be gathered ahead.
 const MOST_AHEAD: usize = 1 << 20;
-/// What of a step may be taken as free, as [`LayoutStep::free_program`] names it.
+/// Names the sends of stages, which a step may take as free ([`LayoutStep::free_program`]).
 const SENDS: &str = "pp";
 
-/// A step of a language model's training by a layout: what a rank of each stage computes and exchanges.
+/// Describes a step of a language model's training by a layout: each stage's computing and exchanges.
 #[pyclass(frozen, module = "linkwright")]
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Asked", into = "Asked")]
@@ -39,7 +39,7 @@ pub struct LayoutStep {
     times: ClassTimes,
 }
 
-/// What a step follows from.
+/// A step follows from these.
 #[derive(Clone, Serialize, Deserialize)]
 struct Asked {
     training: ModelTraining,
@@ -131,8 +131,8 @@ impl LayoutStep {
         Ok(Self { asked, step, times })
     }
 
-    /// What a rank of each stage does, as a program whose ranks are the stages; exchanges last as long as they take
-    /// all groups at once.
+    /// Gives the program of one rank of each stage; its ranks are the stages. An exchange lasts as long as all groups
+    /// take at once.
     ///
     /// Args:
     ///     free: Exchanges that take no time: parts of the layout (`tp`, `cp`, `shards`, `dp`, `ep`, `etp`, `edp`), and
@@ -178,13 +178,13 @@ impl LayoutStep {
         (0..layout.pp).map(|stage| (self.asked.gpus[first(stage) as usize] as u32, count)).collect()
     }
 
-    /// Seconds that no step is shorter than: what the busiest stage computes.
+    /// The busiest stage computes for these seconds, and no step is shorter.
     #[getter]
     fn bound(&self) -> f64 {
         self.step.busiest().1.as_seconds()
     }
 
-    /// Seconds of the framework's work on the host before the step.
+    /// The framework works on the host for these seconds before the step.
     #[getter]
     fn framework(&self) -> f64 {
         self.step.framework().as_seconds()
@@ -196,10 +196,10 @@ impl LayoutStep {
         self.step.micro_batches()
     }
 
-    /// One row for each stage.
+    /// Gives one row for each stage.
     ///
-    /// Columns: stage, forward and backward (s of one micro-batch through all of its chunks), again (s of the latter that
-    /// compute again what was not kept), update (s).
+    /// Columns: stage, forward and backward (s of one micro-batch through all of its chunks), again (s of backward
+    /// that repeat forward passes), update (s).
     fn work(&self) -> PyResult<Table> {
         let work = self.step.work();
         let seconds = |of: fn(&linkwright::training::StageWork) -> Picoseconds| {
@@ -214,10 +214,10 @@ impl LayoutStep {
         Table::new(columns)
     }
 
-    /// One row for each kind of exchange of each stage.
+    /// Gives one row for each kind of exchange of each stage.
     ///
-    /// Columns: stage, group (the part of the layout whose ranks exchange), collective, size (B that a rank gives), calls (in
-    /// a step), time (s of one).
+    /// Columns: stage, group (the part of the layout whose ranks exchange), collective, size (B that a rank gives),
+    /// calls, time (s of one). Calls are counted in a step.
     fn exchanges(&self) -> PyResult<Table> {
         let calls: Vec<BTreeMap<GroupCall, u64>> = self.step.calls();
         let each = (0_u64..).zip(&calls).flat_map(|(stage, calls)| {

@@ -52,7 +52,7 @@ impl ModelTraining {
         self.order
     }
 
-    /// The same by the layout of another, with all that goes with it.
+    /// Gives the same by the layout of another, with all that goes with it.
     ///
     /// # Errors
     /// A layout that is not sound.
@@ -63,7 +63,7 @@ impl ModelTraining {
         Ok(Self { layout, micro_batch, zero, sequence_parallel, recompute, ..self.clone() })
     }
 
-    /// Gives the training itself.
+    /// Gives the training as the core has it.
     pub fn core(&self) -> Core<'_> {
         Core {
             model: &self.model.0,

@@ -126,8 +126,9 @@ impl SimulationResult {
 
     /// Tells how near to one another the GPUs of jobs of several were, in the jobs' order.
     ///
-    /// Columns: job, workload, gpu_count, servers, leaves (of these servers in the network), tensor_groups (ranks that have parts of the
-    /// same layers of a model), tensor_within (those within one server).
+    /// Columns: job, workload, gpu_count, servers, leaves (of these servers in the network), tensor_groups,
+    /// tensor_within. A tensor group's ranks hold parts of the same layers of a model; the last column counts those
+    /// within one server.
     ///
     /// Args:
     ///     system: The system that the jobs ran on.

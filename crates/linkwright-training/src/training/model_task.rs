@@ -85,14 +85,14 @@ impl ModelChoices {
         }
     }
 
-    /// What replicas divide where nobody says it: all where the layout has `fsdp`, else nothing.
+    /// Says how much replicas divide by default: all where the layout has `fsdp`, else nothing.
     #[must_use]
     pub const fn usual_zero(layout: &ModelLayout) -> u8 {
         if layout.fsdp > 1 { 3 } else { 0 }
     }
 
-    /// Gives the samples of a step and of a micro-batch, of which either may be chosen. Else each replica has one micro-batch,
-    /// or four for each stage of a pipeline, of one sample.
+    /// Gives the samples of a step and of a micro-batch. Either may be chosen. Else each replica has one micro-batch
+    /// of one sample, or four for each stage of a pipeline.
     #[must_use]
     pub fn batches(layout: &ModelLayout, batch: Option<u64>, micro: Option<u64>) -> (u64, u64) {
         let replicas = layout.replicas();
@@ -107,7 +107,7 @@ impl ModelChoices {
 /// Says what model a job trains, and how; [`ModelTraining`] is the same on loan, for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelTask {
-    /// The model, on sequences of its length.
+    /// The model takes sequences of its length.
     pub model: LanguageModel,
     /// How it is trained.
     pub choices: ModelChoices,
@@ -140,7 +140,8 @@ impl ModelTask {
     /// Refuses what these GPUs of a system have no memory for.
     ///
     /// # Errors
-    /// A training that does not fit, with what would; a layout that is not sound, or of other GPUs; a GPU whose memory is not known.
+    /// A training that does not fit, with what would; a layout that is not sound, or of other GPUs. A GPU whose
+    /// memory is not known.
     pub fn fitting(&self, system: &System, gpus: &[u32]) -> Result<(), TrainingError> {
         let layout = &self.choices.layout;
         let own = layout.gpus();

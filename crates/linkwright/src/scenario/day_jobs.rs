@@ -169,7 +169,7 @@ impl JobEntry {
         }
     }
 
-    /// The same with a ring.
+    /// Makes such a job with a ring.
     fn in_a_ring(&self, name: String, gpus: u32, written: WrittenJob) -> Job {
         let (iterations, time_limit) = (u64::from(self.iterations.get()), self.time_limit);
         let written = Some(Box::new(written));

@@ -1,4 +1,4 @@
-//! A `[[job]]` that trains a language model by a layout, and such jobs of `[jobs.generate]`.
+//! Reads a `[[job]]` that trains a language model by a layout, and such jobs of `[jobs.generate]`.
 //!
 //! ```toml
 //! [[job]]
@@ -35,7 +35,7 @@ use crate::training::{
 
 /// How the name of a configuration ends.
 const FILE: &str = ".json";
-/// What says how a model is trained.
+/// These keys say how a model is trained.
 const CHOICES: [&str; 22] = [
     "layout",
     "order",
@@ -60,29 +60,29 @@ const CHOICES: [&str; 22] = [
     "capacity_factor",
     "seed",
 ];
-/// What says of a kind of jobs that are drawn which they are.
+/// These keys say which jobs of a kind are drawn.
 const OF_KIND: [&str; 4] = ["model", "gpus", "share", "iterations"];
 /// Keeps sequences, matrices and weights that are gathered ahead to sizes that there are.
 const MOST: u32 = 1 << 20;
 
-/// What a job trains.
+/// The model that a job is to train.
 #[derive(Debug, Clone, PartialEq)]
 enum Modelled {
-    /// A public model.
+    /// The model is public.
     Named(&'static LanguageModel),
-    /// One's own.
+    /// The user's file describes it.
     File(FileName),
 }
 
-/// How a job trains a model.
+/// Says how a job trains a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSource {
     model: Modelled,
-    /// GPUs of the job.
+    /// The job has this many GPUs.
     pub(super) ranks: u32,
     choices: ModelChoices,
     tokens: Option<u64>,
-    /// Where errors of its model, and of its layout, point.
+    /// The places that errors of its model and of its layout have.
     places: [Place; 2],
 }
 
@@ -124,7 +124,7 @@ impl ModelSource {
         }
     }
 
-    /// What people call it where it has no other name.
+    /// Names the job where it has no other name.
     pub(super) fn natural_name(&self) -> &str {
         match &self.model {
             Modelled::Named(model) => &model.name,
@@ -211,12 +211,12 @@ impl DrawnModels {
         Ok(Self(found))
     }
 
-    /// What of them is drawn.
+    /// Gives the kinds to draw from.
     pub(super) fn drawn(&self) -> Vec<DrawnModel> {
         self.0.values().map(|(_, drawn)| drawn.clone()).collect()
     }
 
-    /// The files that they need.
+    /// Lists the files that they need.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
         self.0.values().filter_map(|(source, _)| source.file())
     }

@@ -444,9 +444,9 @@ settings! {
     "jobs.generate" samples: Kind::Free, "`samples_per_gpu`",
         "the same by the network, such as { vgg-16 = 16 }", needs Training;
     "jobs.generate" models: Kind::Free, "none",
-        "kinds of jobs that train a language model, each a table of `model`, `gpus`, `share` (how often it is drawn, where a \
-         workload is once; 1), `iterations` (100) and options of `linkwright train`, as `layout` and `recompute`; such jobs are played";
-    "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network; what `models` say",
+        "kinds of jobs that train a language model; such jobs are played. Each is a table of `model`, `gpus`, `share`, `iterations` \
+         (100) and options of `linkwright train`, as `layout`. A kind of `share` 2 (default 1) is drawn twice as often as a workload";
+    "jobs.generate" iterations: COUNT, "the workload's; 10000 of a network; as `models` say",
         "iterations of every job";
     "jobs.generate" patterns: Kind::Names(PatternShape::names), "a ring for all",
         "patterns of communication to draw from, each with the same chance";
@@ -499,7 +499,7 @@ settings! {
         needs Backfill;
     "job" parameters: Kind::Free, "its own",
         "a skeleton's parameters; of training batch, communication, precision, gradients, optimizer, framework, overlap, \
-         bucket, micro_batch, size (of images), tokens, shared_memory and shared_bandwidth; of a `model` the options of \
+         bucket, micro_batch, size (of images), tokens, shared_memory and shared_bandwidth. Of a `model`: the options of \
          `linkwright train`, as layout, micro_batch and recompute. Of a kernel: size, preset \
          (the GPUs' inside), memory, distribution, remote, dram, read_lease, write_lease, timestamp_bits, code";
     "job" iterations: COUNT, "1", "how often the main loop runs";

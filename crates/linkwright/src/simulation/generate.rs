@@ -29,12 +29,12 @@ const PATTERNS: u64 = 2;
 /// some 200 bytes before it runs, and more when it has.
 pub const MOST_JOBS: u32 = 1_000_000;
 
-/// A kind of jobs that train a language model, to draw from.
+/// A kind of jobs that train a language model; jobs are drawn from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnModel {
     /// Its name, which its jobs have for their workload's.
     pub name: String,
-    /// GPUs of each job.
+    /// Each job gets this many GPUs.
     pub gpus: u32,
     /// How often it is drawn, where a workload or network is drawn once.
     pub share: u32,
@@ -59,7 +59,7 @@ pub struct MixOptions {
     pub samples_per_gpu: u32,
     /// The same by the network, where one has its own.
     pub samples: BTreeMap<String, u32>,
-    /// Kinds of jobs that train a model, to draw from beside both. What they run, whoever draws must give them.
+    /// Kinds of jobs that train a model, to draw from beside both. Whoever draws must give their steps.
     pub models: Vec<DrawnModel>,
     /// The patterns to draw from, each with the same chance; a ring for all where there is none.
     pub patterns: Vec<PatternShape>,

@@ -1,8 +1,8 @@
 //! How near to one another the GPUs of jobs were.
 //!
-//! Parts of a model's layers exchange data between all kernels, which `NVLink` carries where they lie within a server; what
-//! leaves a server goes by its interfaces, and what leaves its leaf by the network's upper links. It leaves out how loaded any of these
-//! were.
+//! Parts of a model's layers exchange data between all kernels. `NVLink` carries it where they lie within a server.
+//! Data that leaves a server goes by its interfaces; data that leaves its leaf goes by the network's upper links. It
+//! leaves out how loaded any of these were.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,9 @@ use crate::system::System;
 use crate::table::Table;
 use crate::training::RankGroup;
 
-/// One row per job of several GPUs: on how many servers and leaves it was, and how many of the groups that have parts of
-/// layers it has, and has within a server. Without a network there are no leaves; jobs that train no model have no such groups.
+/// Gives one row per job of several GPUs. It says on how many servers and leaves the job was. It counts the groups
+/// that have parts of layers, and those of them within a server. Without a network there are no leaves; jobs that
+/// train no model have no such groups.
 ///
 /// # Panics
 /// If a record's job is not in the list, or was on another system.

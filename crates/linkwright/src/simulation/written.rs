@@ -17,7 +17,7 @@ pub enum Task {
     Workload(IterationSettings),
     /// A step of training in each iteration; its program follows from the GPUs that it gets.
     Training(Arc<TrainingTask>),
-    /// A step of training a language model by a layout in each iteration.
+    /// Each iteration is a step of training a language model by a layout.
     Model(Arc<ModelTask>),
     /// A program, a rank on each of its GPUs. Nobody knows how long it takes.
     Program(Arc<Program>),

@@ -190,7 +190,7 @@ fn both(model: &LanguageModel, layout: &str, micro_batches: u64, system: &str) -
     [class, whole]
 }
 
-/// What a step may not do, whatever is asked.
+/// Holds a step to the laws that every step keeps.
 fn laws(model: &LanguageModel, layout: &str, micro_batches: u64) {
     let pod = |speed| {
         let text = format!(
@@ -209,7 +209,7 @@ fn laws(model: &LanguageModel, layout: &str, micro_batches: u64) {
     assert!(time(&slow, &own) >= whole, "{layout}: more bandwidth slows a step");
     let narrow = ModelTraining { gradients: Precision::Bf16, ..own.clone() };
     assert!(time(&slow, &narrow) <= time(&slow, &own), "{layout}: fewer bytes slow a step");
-    // What is computed again.
+    // Recomputation adds its own time.
     let again = |text| ModelTraining { recompute: Recompute::read(text).unwrap(), ..own.clone() };
     let more = ["selective", "full:1", "full"].map(|text| time(&fast, &again(text)));
     assert!(more.iter().all(|more| *more >= whole), "{layout}: recomputation speeds a step up");

@@ -12,7 +12,7 @@ use linkwright::training::{LanguageModel, ModelChoices, ModelLayout, ModelTask, 
 
 use super::played::{cluster, played_in};
 
-/// A pod whose jobs run as fluids.
+/// Makes a pod whose jobs run as fluids.
 fn pod(servers: u32) -> Cluster {
     let text = format!("kind = \"single-switch\"\nservers = {servers}\nmachine = \"hgx-h100\"");
     cluster(&text, Fidelity::Fluid)
@@ -30,7 +30,7 @@ fn task(name: &str, layout: &str, zero: u8, batch: u64) -> ModelTask {
     ModelTask { model: LanguageModel::find(name).unwrap().clone(), choices }
 }
 
-/// How long a step takes with all of its exchanges, one rank for each stage: what `linkwright train` says.
+/// Gives the time of a step with all of its exchanges, one rank for each stage, as `linkwright train` says.
 fn of_step(cluster: &Cluster, task: &ModelTask) -> f64 {
     let gpus: Vec<u32> = (0..task.choices.layout.gpus() as u32).collect();
     let step = task.step(&cluster.system, &gpus).unwrap();
@@ -82,7 +82,7 @@ fn a_lone_job_takes_what_its_step_takes() {
     }
 }
 
-/// Eight parts of each layer belong into one server: over eight servers they exchange by interfaces.
+/// Eight parts of each layer should be in one server. Over eight servers they exchange by interfaces.
 #[test]
 fn parts_of_layers_are_slower_over_servers() {
     let pod = pod(8);

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["ModelRun"]
 
 OF_STEPS = (
-    "One rank of each stage is played; what ranks exchange lasts as long as NCCL takes all groups "
-    "at once, on links that carry nothing else.",
-    "The sum of a tied embedding's gradients over the first and the last stage, norms of gradients "
-    "and of single heads, and kernels that are slower while data moves beside them.",
+    "One rank of each stage is played. An exchange lasts as long as NCCL takes for all groups at "
+    "once, on links that carry nothing else.",
+    "The sum of a tied embedding's gradients over the first and the last stage.",
+    "Norms of gradients and of single heads, and kernels that are slower while data moves beside "
+    "them.",
 )
 LEFT_OUT = (
     "Activations that are moved to the host, and heads that predict several tokens at once.",
@@ -186,7 +187,7 @@ class ModelRun(Run):
         return found
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """Groups, memory, tensors, and what the step's time goes into where it is timed."""
+        """Groups, memory, tensors, and the parts of the step's time where it is timed."""
         import pyarrow as pa
 
         tensors = list(self.training.tensors())

@@ -40,8 +40,8 @@ LAYOUTS_NOTE = (
     "the most. At last comes what takes the most of a step beside computing, with its share."
 )
 STEP_NOTE = (
-    "Of the stage that computes longest. An exchange's part is what the step would save if it took "
-    "no time, one after another in this order: what computing hides is in none."
+    "Of the stage that computes longest. An exchange's part is the time that the step would save "
+    "without it, one after another in this order. Time that computing hides is in none."
 )
 
 
@@ -150,7 +150,7 @@ def tensors(run: ModelRun) -> Sheet:
 
 
 def step(run: ModelRun) -> list[Sheet]:
-    """What a step's time goes into; nothing where it is not timed."""
+    """Gives the parts of a step's time; nothing where it is not timed."""
     timed = run.timed
     if timed is None:
         return []

@@ -1,4 +1,4 @@
-"""Plays a step by a layout: its time, and what that goes into."""
+"""Plays a step by a layout, and says what its time goes into."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkwright.summaries.energy import Energy, energy_of
 
 __all__ = ["ModelStep", "in_full", "parts_of", "play", "play_layout"]
 
-# What exchanges are called, in the order in which their exposed parts are told.
+# The names of exchanges, in the order in which their exposed parts are told.
 EXCHANGES = {
     "tensor parallelism": ("tp",),
     "parts of sequences": ("cp",),
@@ -28,10 +28,13 @@ class ModelStep:
     """A step by a layout that was played.
 
     Attributes:
-        step: What a rank of each stage computes and exchanges.
-        run: What became of it; its ranks are the stages.
-        parts: Rows of what its time goes into (`part`, `time` in seconds); they sum to its time.
-        energy: What the GPUs take, where that is known.
+        step: The program of a rank of each stage.
+
+        run: The step as it was played. Its ranks are the stages.
+
+        parts: Rows of the parts of its time (`part`, `time` in seconds). They sum to its time.
+
+        energy: The GPUs' energy, where that is known.
     """
 
     step: LayoutStep = field(repr=False)
@@ -41,7 +44,7 @@ class ModelStep:
 
     @property
     def time(self) -> float:
-        """Seconds of the step."""
+        """Says how many seconds the step takes."""
         return self.run.makespan
 
     @property
@@ -57,8 +60,11 @@ def play_layout(
 
     Args:
         training: The model, its layout and how it is trained.
+
         system: On what.
+
         gpus: Ids in the system, in the order of the ranks.
+
         settings: How it is run, as for `LayoutStep`.
 
     Raises:
@@ -102,9 +108,9 @@ def in_full(step: LayoutStep, system: System, name: str) -> ClusterRun:
 def parts_of(
     step: LayoutStep, time: float, time_of: Callable[[Sequence[str]], float]
 ) -> list[dict[str, Any]]:
-    """Takes one kind of exchange after another out of the step: what that saves is its part.
+    """Takes one kind of exchange after another out of the step; its part is the time saved.
 
-    What is left is computing, and stages that wait for one another.
+    The rest is computing, and stages that wait for one another.
 
     Args:
         step: What a rank of each stage computes and exchanges.

@@ -35,7 +35,7 @@ NOTE = (
 def _rows(
     results: Sequence[SimulationResult], systems: Sequence[System]
 ) -> list[tuple[SimulationResult, list[Mapping[str, Any]]]]:
-    """The jobs of each policy; nothing where no job trains a model by parts of its layers."""
+    """Gives the jobs of each policy; nothing where no job trains a model by parts of its layers."""
     of_each = zip(results, systems, strict=True)
     found: list[tuple[SimulationResult, list[Mapping[str, Any]]]] = []
     for result, system in of_each:

@@ -23,7 +23,7 @@ pub enum RankGroup {
 }
 
 impl RankGroup {
-    /// All of them.
+    /// Lists every group.
     pub const ALL: [Self; 7] = [
         Self::Tensor,
         Self::Context,
@@ -34,7 +34,7 @@ impl RankGroup {
         Self::ExpertShards,
     ];
 
-    /// The part of a layout that its ranks differ in.
+    /// Names the part of a layout that its ranks differ in.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

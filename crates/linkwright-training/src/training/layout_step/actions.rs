@@ -1,4 +1,4 @@
-//! What a GPU does of a block, forward and backward: pieces with their times, and what is computed again.
+//! Orders a GPU's work in a block, forward and backward: pieces with their times, and recomputation.
 
 use super::pieces::{GroupCall, Hidden, Meeting, Piece};
 use super::works::TokenWork;
@@ -14,16 +14,16 @@ pub(super) enum Action {
     Compute(Picoseconds),
     /// Nothing is computed meanwhile.
     Call(GroupCall),
-    /// Both at once; what follows waits for both.
+    /// Runs both at once; the next action waits for both.
     Beside(GroupCall, Picoseconds),
 }
 
-/// What a GPU does of a block or of an end of the model, of one micro-batch.
+/// A GPU does this in a block or in an end of the model, for one micro-batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Actions {
     pub forward: Vec<Action>,
     pub backward: Vec<Action>,
-    /// What of the backward pass computes again what was not kept.
+    /// The backward pass takes this long to compute again.
     pub again: Picoseconds,
 }
 
@@ -49,7 +49,7 @@ impl Actions {
     }
 }
 
-/// All that actions compute.
+/// Adds up the time of computing.
 pub(super) fn computed(actions: &[Action]) -> Picoseconds {
     let time = |action: &Action| match action {
         Action::Compute(time) | Action::Beside(_, time) => time.0,
@@ -58,7 +58,7 @@ pub(super) fn computed(actions: &[Action]) -> Picoseconds {
     Picoseconds(actions.iter().map(time).sum())
 }
 
-/// A piece with its times.
+/// A piece that has its times.
 enum Timed {
     Work { name: &'static str, forward: u64, backward: u64 },
     Meeting(Meeting),
@@ -160,14 +160,14 @@ impl Row {
         self.actions.push(Action::Compute(Picoseconds(rest)));
     }
 
-    /// What no kernel follows hides behind none.
+    /// Leaves a collective exposed that no kernel follows.
     fn settle(&mut self) {
         if let Some((call, _)) = self.waiting.take() {
             self.actions.push(Action::Call(call));
         }
     }
 
-    /// All of them, kernels in a row as one.
+    /// Gives all actions, with kernels in a row as one.
     fn finish(mut self) -> Vec<Action> {
         self.settle();
         let mut joined: Vec<Action> = Vec::new();
@@ -182,7 +182,7 @@ impl Row {
     }
 }
 
-/// What of a block's forward pass its backward pass does again.
+/// The backward pass of a block does this part of its forward pass again.
 pub(super) struct Again<'a> {
     pub recompute: &'a Recompute,
     /// The block's place in its chunk; none for what lies in no block.
@@ -207,7 +207,7 @@ impl Again<'_> {
                 f64::from(modules_of(name).iter().flatten().any(is_named))
             }
             Recompute::SelectiveOperations => match call {
-                // Sums are kept, and what was gathered or sent to others is not.
+                // Sums are kept. Gathered and sent numbers are not.
                 Some((call, _)) => f64::from(
                     call.kind != CollectiveKind::ReduceScatter
                         && call.kind != CollectiveKind::AllReduce,

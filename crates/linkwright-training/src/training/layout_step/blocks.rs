@@ -1,4 +1,4 @@
-//! Which pieces a block, the embedding and the head have on one GPU of a layout.
+//! Says which pieces a block, the embedding and the head have on one GPU of a layout.
 
 use super::execution::ContextExchange;
 use super::pieces::{GroupCall, Hidden, Meeting, Piece};
@@ -12,7 +12,7 @@ use crate::training::model::{Experts, Latent, Mlp};
 use crate::training::roofline::LayerWork;
 use crate::units::Bytes;
 
-/// The part of a product's backward pass that its weights' gradients take: as much as those of its inputs.
+/// The gradients of weights are this part of a product's backward pass; the gradients of inputs are the rest.
 const OF_WEIGHTS: f64 = 0.5;
 
 /// Writes pieces of one training by a layout.
@@ -27,7 +27,7 @@ impl<'a> Pieces<'a> {
         Self { training, execution, found: Vec::new() }
     }
 
-    /// Those of a block.
+    /// Gives the pieces of a block.
     pub(super) fn block(
         training: &'a ModelTraining<'a>,
         execution: Execution,
@@ -42,7 +42,7 @@ impl<'a> Pieces<'a> {
         own.found
     }
 
-    /// Those of the embedding.
+    /// Gives the pieces of the embedding.
     pub(super) fn embedding(training: &'a ModelTraining<'a>, execution: Execution) -> Vec<Piece> {
         let mut own = Self::new(training, execution);
         let (hidden, parts) = (training.model.hidden, training.layout.tp);
@@ -58,7 +58,7 @@ impl<'a> Pieces<'a> {
         own.found
     }
 
-    /// Those of the last norm, the head and the loss.
+    /// Gives the pieces of the last norm, the head and the loss.
     pub(super) fn head(training: &'a ModelTraining<'a>, execution: Execution) -> Vec<Piece> {
         let mut own = Self::new(training, execution);
         let model = training.model;
@@ -114,7 +114,7 @@ impl<'a> Pieces<'a> {
         Bytes(tokens.saturating_mul(numbers).saturating_mul(self.training.number()))
     }
 
-    /// What precedes products that are cut by outputs: each GPU has all tokens, and gradients of inputs are summed.
+    /// Precedes products that are cut by outputs: each GPU gets all tokens, and gradients of inputs are summed.
     fn enter(&mut self, with: &'static str) {
         let of = self.training;
         if of.layout.tp < 2 {
@@ -141,7 +141,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// What follows a product that is cut by inputs: its outputs are summed.
+    /// Follows a product that is cut by inputs: its outputs are summed.
     fn leave(&mut self, with: &'static str) {
         let of = self.training;
         if of.layout.tp < 2 {
@@ -228,7 +228,7 @@ impl<'a> Pieces<'a> {
         self.work("rotary", each(LayerFamily::Join, moved, moved, 0), tokens);
     }
 
-    /// Attention, with what parts of the same sequences exchange for it.
+    /// Adds attention, with the exchanges between parts of the same sequences.
     fn attended(&mut self, heads: Heads) {
         let of = self.training;
         let parts = of.layout.cp;
@@ -267,7 +267,7 @@ impl<'a> Pieces<'a> {
         self.work(name, each(LayerFamily::Join, 2 * hidden, hidden, hidden), own);
     }
 
-    /// The function between both products of a perceptron.
+    /// Adds the function between both products of a perceptron.
     fn opened(&mut self, inner: u64, gated: bool, tokens: u64) {
         let work = each(LayerFamily::Elementwise, inner, inner, inner);
         self.work(if gated { "silu" } else { "gelu" }, work, tokens);
@@ -292,7 +292,7 @@ impl<'a> Pieces<'a> {
         self.sum("sum2");
     }
 
-    /// A router that sends tokens to experts of other GPUs, and what comes back.
+    /// Adds a router that sends tokens to experts of other GPUs and gets the results back.
     fn experts(&mut self, experts: &Experts, sent: u64, most: u64) {
         let of = self.training;
         let hidden = of.model.hidden;
@@ -340,7 +340,7 @@ impl<'a> Pieces<'a> {
         self.sum("sum2");
     }
 
-    /// So many tokens on their way to experts, or back.
+    /// Moves `sent` tokens to experts, or back.
     fn exchanged(&mut self, sent: u64, with: &'static str, is_to: bool) {
         let of = self.training;
         let (ep, parts) = (of.layout.ep, of.layout.expert_parts());

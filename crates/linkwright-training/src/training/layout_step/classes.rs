@@ -1,4 +1,4 @@
-//! The programs of a step by a layout: of every rank, and of one rank for each stage.
+//! Writes the programs of a step by a layout: of every rank, and of one rank for each stage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,16 @@ pub struct PipelineSend {
     pub from: u64,
     /// The stage that receives.
     pub to: u64,
-    /// What each rank sends.
+    /// Each rank sends this much.
     pub size: Bytes,
 }
 
 /// How long exchanges take that all ranks of a stage make at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClassTimes {
-    /// Of each stage, its calls.
+    /// Each stage has its calls here.
     pub calls: Vec<BTreeMap<GroupCall, Picoseconds>>,
-    /// What stages send.
+    /// The sends that stages have to one another.
     pub sends: BTreeMap<PipelineSend, Picoseconds>,
 }
 
@@ -92,8 +92,8 @@ impl LayoutStep {
         self.program(communicators, ranks)
     }
 
-    /// The program of one rank of each stage, the lowest; what it exchanges lasts as long as `times` says. Exchanges between
-    /// kernels that a rank waits for are part of its computing.
+    /// Gives the program of one rank of each stage, the lowest; `times` says how long its exchanges last. Exchanges
+    /// between kernels that a rank waits for are part of its computing.
     #[must_use]
     pub fn by_class(&self, times: &ClassTimes) -> Program {
         let none = BTreeMap::new();
@@ -104,7 +104,7 @@ impl LayoutStep {
         self.timed(times, &programs)
     }
 
-    /// The same with every exchange by itself.
+    /// Gives the same program with every exchange by itself.
     #[must_use]
     pub fn by_class_in_full(&self, times: &ClassTimes) -> Program {
         self.timed(times, self.programs())
@@ -157,7 +157,7 @@ impl LayoutStep {
         Program { name: self.name.clone(), communicators, regions, ranks }
     }
 
-    /// What a step exchanges, each once.
+    /// Lists the exchanges of a step, each once.
     fn asked(&self) -> Asked {
         let calls = vec![BTreeSet::new(); self.layout.pp as usize];
         let mut asked = Asked { calls, sends: BTreeSet::new() };
@@ -165,7 +165,7 @@ impl LayoutStep {
         asked
     }
 
-    /// What stages send to one another, of each pair once.
+    /// Lists the sends between stages, each pair once.
     #[must_use]
     pub fn sends(&self) -> Vec<PipelineSend> {
         let pipe = self.pipe();
@@ -195,8 +195,8 @@ impl LayoutStep {
         own.map(|rank| (rank, self.order.at_stage(&self.layout, rank, to))).collect()
     }
 
-    /// Asks how long everything takes that ranks exchange: `time` says it of collectives of some sizes that all of the
-    /// given groups of ranks run at once. What two stages send is asked as an all-to-all of pairs.
+    /// Asks how long each exchange of ranks takes. `time` says it for collectives of some sizes that all of the given
+    /// groups run at once. A send between two stages is asked as an all-to-all of pairs.
     ///
     /// # Errors
     /// Those of `time`.
@@ -207,7 +207,7 @@ impl LayoutStep {
         self.class_times_of(|_, _| true, time)
     }
 
-    /// The same of the groups of a stage that `counts` says; what others exchange takes no time.
+    /// Asks only for the groups of a stage that `counts` accepts; other exchanges take no time.
     ///
     /// # Errors
     /// Those of `time`.

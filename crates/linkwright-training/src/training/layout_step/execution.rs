@@ -1,4 +1,4 @@
-//! How a step by a layout is run: what moves while GPUs compute, and how parts of sequences meet.
+//! Says how a step by a layout is run: which exchanges move while GPUs compute, and how parts of sequences meet.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub enum ContextExchange {
     Ring,
     /// All keys and values are gathered before (Llama 3, 2024).
     AllGather,
-    /// Each GPU attends with some of the heads to all tokens (Jacobs et al., DeepSpeed-Ulysses, 2023).
+    /// Each GPU has some of the heads, for all tokens (Jacobs et al., DeepSpeed-Ulysses, 2023).
     AllToAll,
 }
 
@@ -34,10 +34,10 @@ impl Named for ContextExchange {
 /// How a step is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
-    /// How parts of sequences meet.
+    /// Says how parts of sequences meet.
     pub context: ContextExchange,
-    /// Whether collectives of tensor parallelism are cut into as many parts as there are GPUs, and all parts but one hide
-    /// behind the products beside them (sequence parallelism only).
+    /// Whether collectives of tensor parallelism are cut into as many parts as there are GPUs (sequence parallelism
+    /// only). All parts but one then hide behind the products beside them.
     pub async_tensor: bool,
     /// Blocks whose divided weights are gathered ahead of the one that is computed.
     pub prefetch: usize,

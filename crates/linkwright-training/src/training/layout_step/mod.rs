@@ -1,13 +1,13 @@
-//! A step of training a language model by a layout, as a program.
+//! Writes a step of training a language model by a layout, as a program.
 //!
 //! Kernels of a block follow from the model and from how it is divided; exchanges stand between them. A stage's turns
-//! follow from the pipeline. What replicas divide is gathered and reduced beside. All ranks of a stage do the same, so that a
-//! step is a program for each stage: [`LayoutStep::by_rank`] writes it for every rank, with its groups, and
-//! [`LayoutStep::by_class`] for one rank of each stage, in which what ranks exchange lasts as long as it takes all of them at
-//! once. Both are played by the runtime.
+//! follow from the pipeline. Replicas gather and reduce beside that what they divide. All ranks of a stage do the
+//! same, and a step is a program for each stage. [`LayoutStep::by_rank`] writes it for every rank, with its groups.
+//! [`LayoutStep::by_class`] writes it for one rank of each stage; there an exchange lasts as long as all ranks take
+//! at once. The runtime plays both.
 //!
-//! What it leaves out: the sum of a tied embedding's gradients over the first and the last stage, norms of gradients,
-//! norms of queries and keys head by head, and heads that predict several tokens.
+//! It leaves out the sum of a tied embedding's gradients over the first and the last stage. It leaves out norms of
+//! gradients, norms of queries and keys head by head, and heads that predict several tokens.
 
 mod actions;
 mod blocks;
@@ -47,27 +47,27 @@ use super::terms::FrameworkCosts;
 use crate::program::RankProgram;
 use crate::units::{Bytes, Picoseconds};
 
-/// Bytes of a token's number and of its label, as frameworks hand them over.
+/// A token's number and its label have these bytes where frameworks hand them over.
 const BYTES_OF_TOKEN: u64 = 2 * 8;
 /// Gradients that PyTorch's DDP reduces at once (`bucket_cap_mb`).
 const BUCKET_OF_PYTORCH: u64 = 25 << 20;
 /// Numbers that Megatron-LM reduces at once, at least, and the least for each replica (`DistributedDataParallelConfig`).
 const BUCKET_OF_MEGATRON: [u64; 2] = [40_000_000, 1_000_000];
 
-/// What the ranks of a stage compute, whatever they exchange.
+/// The computing that the ranks of a stage do, whatever they exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageWork {
     /// One micro-batch forward through all chunks.
     pub forward: Picoseconds,
     /// The same backward, with what is computed again.
     pub backward: Picoseconds,
-    /// What of that is computed again.
+    /// The backward pass spends this on computing again.
     pub again: Picoseconds,
-    /// The update of the weights.
+    /// The update of the weights takes this long.
     pub update: Picoseconds,
 }
 
-/// A step by a layout.
+/// Describes a step by a layout.
 #[derive(Debug, Clone)]
 pub struct LayoutStep {
     name: String,
@@ -76,22 +76,22 @@ pub struct LayoutStep {
     execution: Execution,
     zero: u8,
     micro_batches: u64,
-    /// Of each stage, its chunks.
+    /// Each stage has its chunks.
     stages: Vec<Vec<Chunk>>,
-    /// The update of each stage.
+    /// Each stage has its update.
     updates: Vec<Picoseconds>,
     framework: Picoseconds,
     cost_of_collective: Picoseconds,
-    /// What a rank copies from its host.
+    /// A rank copies this much from its host.
     input: Bytes,
-    /// What a stage hands to the next.
+    /// The next stage gets this much from a stage.
     handed: Bytes,
     /// Gradients that are reduced at once.
     bucket: Bytes,
-    /// Bytes of a weight, and of a gradient.
+    /// A weight has this many bytes, and a gradient the next.
     number: u64,
     gradient: u64,
-    /// What a rank of each stage does, once it is asked for.
+    /// A rank of each stage does this; it is written once it is asked for.
     programs: OnceLock<Vec<RankProgram>>,
 }
 
@@ -112,7 +112,7 @@ impl LayoutStep {
         Self::made(&maker, order, costs)
     }
 
-    /// The same of the GPUs at one place of each expert group.
+    /// Makes the step of the GPUs at one place of each expert group.
     ///
     /// # Errors
     /// A layout that is not sound.
@@ -182,7 +182,7 @@ impl LayoutStep {
         roofline.update(own.sum(), state)
     }
 
-    /// What of numbers each rank has where replicas divide them, and which ranks do.
+    /// Says how much of some numbers each rank has where replicas divide them, and which ranks do.
     fn parted(&self, numbers: Numbers) -> [(RankGroup, u64, u64); 2] {
         let (plain, experts) = (self.layout.shards(), self.layout.expert_replicas());
         [
@@ -196,18 +196,18 @@ impl LayoutStep {
         Pipe { stages: pp, chunks: vp, micro_batches: self.micro_batches }
     }
 
-    /// The communicator of a group in a stage's program.
+    /// Gives the communicator of a group in a stage's program.
     const fn communicator(group: RankGroup) -> u32 {
         1 + group as u32
     }
 
-    /// Its layout.
+    /// Gives the layout.
     #[must_use]
     pub const fn layout(&self) -> &ModelLayout {
         &self.layout
     }
 
-    /// What the ranks of each stage compute: no step is shorter than the computing of its busiest stage.
+    /// Gives the computing of each stage's ranks: no step is shorter than its busiest stage computes.
     #[must_use]
     pub fn work(&self) -> Vec<StageWork> {
         let of_stage = |(chunks, update): (&Vec<Chunk>, &Picoseconds)| {
@@ -231,7 +231,7 @@ impl LayoutStep {
         all.max_by_key(|(stage, time)| (*time, std::cmp::Reverse(*stage))).unwrap_or_default()
     }
 
-    /// What every step begins with: the framework's work on the host.
+    /// Gives the framework's work on the host, with which every step begins.
     #[must_use]
     pub const fn framework(&self) -> Picoseconds {
         self.framework
@@ -243,7 +243,8 @@ impl LayoutStep {
         self.micro_batches
     }
 
-    /// What a rank of each stage does, with stages in the places of ranks and kinds of groups in those of communicators.
+    /// Gives the program of a rank of each stage, with stages in the places of ranks and kinds of groups in those of
+    /// communicators.
     fn programs(&self) -> &[RankProgram] {
         let write = |stage| Writer::write(self, stage, None);
         let write = || (0..self.layout.pp).map(write).collect();

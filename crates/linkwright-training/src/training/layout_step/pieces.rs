@@ -1,51 +1,51 @@
-//! What a block is made of on one GPU: kernels, and exchanges with the GPUs that have its other parts.
+//! Lists the parts of a block on one GPU: kernels, and exchanges with the GPUs that have its other parts.
 
 use super::works::TokenWork;
 use crate::program::CollectiveKind;
 use crate::training::layout::RankGroup;
 use crate::units::Bytes;
 
-/// A collective of one of a rank's groups.
+/// A collective that one of a rank's groups runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupCall {
-    /// Whose.
+    /// The group that runs it.
     pub group: RankGroup,
-    /// Which.
+    /// It is of this kind.
     pub kind: CollectiveKind,
-    /// As operations of a program count it.
+    /// It counts as in operations of a program.
     pub size: Bytes,
 }
 
 /// Which computing a collective may hide behind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Hidden {
-    /// None: what follows waits for it, and it waits for what was before.
+    /// It hides behind nothing: it waits for the kernel before it, and the next kernel waits for it.
     Nothing,
-    /// The last part of the kernel before it.
+    /// It hides behind this last part of the kernel before it.
     Before(f64),
-    /// The first part of the kernel behind it.
+    /// It hides behind this first part of the kernel after it.
     Behind(f64),
 }
 
-/// A collective between kernels, forward and backward.
+/// A collective that stands between kernels, forward and backward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Meeting {
     pub forward: Option<(GroupCall, Hidden)>,
     pub backward: Option<(GroupCall, Hidden)>,
-    /// What names it to a recomputation: kernels of this name come with it.
+    /// Recomputation knows it by this name: kernels of the same name come with it.
     pub with: &'static str,
 }
 
-/// A part of a block, in the order of the forward pass.
+/// A part of a block; parts are in the order of the forward pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Piece {
     Work(TokenWork),
     Meeting(Meeting),
-    /// Attention of which each turn takes keys and values of one part of the sequence while those of the next come.
+    /// Attention in turns. Each turn takes keys and values of one part of the sequence, while the next ones come.
     Ring {
         work: TokenWork,
         turns: u64,
-        /// What comes in each turn, forward and backward.
+        /// Each turn receives these, forward and backward.
         sizes: [Bytes; 2],
     },
 }

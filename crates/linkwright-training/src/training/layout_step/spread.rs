@@ -1,4 +1,4 @@
-//! When in a step replicas exchange what they divide: what a rank has computed before each of these calls.
+//! Says when in a step replicas exchange the numbers that they divide: how long a rank has computed before each call.
 
 use super::writer::Writer;
 use super::{ClassTimes, GroupCall, LayoutStep, classes};
@@ -6,14 +6,14 @@ use crate::program::Operation;
 use crate::training::layout::RankGroup;
 use crate::units::Picoseconds;
 
-/// The calls of one rank of a stage by which replicas exchange weights and gradients.
+/// One rank of a stage makes these calls, by which replicas exchange weights and gradients.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StageSpread {
-    /// Each call, and what is computed before it.
+    /// Each call has the time that is computed before it.
     pub calls: Vec<(Picoseconds, GroupCall)>,
     /// All that is computed, the update apart. Exchanges between kernels are part of it.
     pub computed: Picoseconds,
-    /// The update of the weights.
+    /// The update of the weights takes this long.
     pub update: Picoseconds,
 }
 

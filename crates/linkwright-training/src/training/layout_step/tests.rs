@@ -1,4 +1,4 @@
-//! What steps by layouts must keep, as programs; how they are played is tested with the runtime.
+//! Holds steps by layouts to laws of programs. The runtime's tests play them.
 
 use super::*;
 use crate::system::gpus::find;

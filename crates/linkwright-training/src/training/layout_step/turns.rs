@@ -1,7 +1,7 @@
-//! The order in which a stage of a pipeline takes micro-batches: one forward, one backward, by chunks where it has several
-//! (Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, SC 2021).
+//! Orders the micro-batches of a pipeline's stage: one forward, one backward, by chunks where it has several. The
+//! order is that of Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, SC 2021.
 
-/// A micro-batch through one chunk of a stage.
+/// A micro-batch that passes one chunk of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Turn {
     pub is_backward: bool,
@@ -18,8 +18,8 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// The turns of a stage. It is ahead by as many micro-batches as there are stages behind it, twice as many and a round
-    /// of each other chunk with chunks; then one goes forward and one backward.
+    /// Gives the turns of a stage. It begins with one forward pass for each stage behind it. With chunks it begins
+    /// with twice as many, and a round of each other chunk. Then one goes forward and one backward.
     pub(super) fn turns(&self, stage: u64) -> Vec<Turn> {
         let Self { stages, chunks, micro_batches } = *self;
         let all = micro_batches * chunks;

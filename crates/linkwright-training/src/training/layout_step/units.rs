@@ -11,33 +11,34 @@ use crate::training::memory::{Held, Numbers};
 use crate::training::model::Mlp;
 use crate::training::roofline::Roofline;
 
-/// A block, the embedding or the head on one GPU.
+/// A block, the embedding or the head, as it is on one GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Unit {
     pub actions: Actions,
-    /// What replicas may divide: all weights, and those that are trained.
+    /// Replicas may divide all weights, and those that are trained.
     pub weights: Numbers,
     pub trained: Numbers,
 }
 
-/// The units of a chunk of layers, in the order of the forward pass.
+/// A chunk of layers holds its units in the order of the forward pass.
 pub(super) type Chunk = Vec<Arc<Unit>>;
 
-/// What the units of a stage follow from.
+/// Makes the units of a stage.
 #[derive(Clone, Copy)]
 pub(super) struct Maker<'a> {
     pub training: &'a ModelTraining<'a>,
     pub execution: Execution,
     pub roofline: &'a Roofline,
-    /// The place in its expert group of the GPU; none of the one whose experts get the most tokens of each block.
+    /// The GPU's place in its expert group; without one it is the GPU whose experts get the most tokens of each
+    /// block.
     pub expert_place: Option<u64>,
 }
 
-/// What a block's unit follows from: its tokens on this GPU and on the busiest, and its place in its chunk.
+/// A block's unit follows from its tokens on this GPU and on the busiest, and its place in its chunk.
 type Key = (Held, u64, u64);
 
 impl Maker<'_> {
-    /// The units of every chunk of every stage.
+    /// Makes the units of every chunk of every stage.
     ///
     /// # Errors
     /// A layout that is not sound.

@@ -1,20 +1,20 @@
-//! The kernels of a block: what each multiplies, reads and writes of a token on one GPU.
+//! Counts what each kernel of a block multiplies, reads and writes for a token on one GPU.
 //!
-//! Numbers count as for layers of a network (`derive.rs`): functions of each number read and write memory once, attention is
-//! one kernel that causal pairs of tokens take part in, and a product reads its matrix once.
+//! Numbers count as for layers of a network (`derive.rs`). Functions of each number read and write memory once.
+//! Attention is one kernel that causal pairs of tokens take part in. A product reads its matrix once.
 
 use crate::training::family::LayerFamily;
 use crate::training::model::Norm;
 use crate::training::roofline::LayerWork;
 
-/// A kernel with so many tokens on one GPU.
+/// A kernel that takes a number of tokens on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TokenWork {
-    /// What it is called: recomputation and adapters go by it.
+    /// Recomputation and adapters are told by this name.
     pub name: &'static str,
-    /// What it does of one token.
+    /// One token needs this work.
     pub work: LayerWork,
-    /// With how many tokens.
+    /// It takes this many tokens.
     pub tokens: u64,
     /// Whether its weights have no gradients.
     pub is_frozen: bool,
@@ -26,7 +26,7 @@ impl TokenWork {
     }
 }
 
-/// What does something with each number: it reads, writes and keeps so many of a token.
+/// Counts a function of each number, from the numbers of a token that it reads, writes and keeps.
 pub(super) const fn each(family: LayerFamily, read: u64, written: u64, saved: u64) -> LayerWork {
     LayerWork {
         family,
@@ -46,7 +46,7 @@ pub(super) const fn each(family: LayerFamily, read: u64, written: u64, saved: u6
     }
 }
 
-/// A matrix that multiplies each token's vector, with `biases` added.
+/// Counts a matrix that multiplies each token's vector, with `biases` added.
 pub(super) fn product(inputs: u64, outputs: u64, biases: u64) -> LayerWork {
     products(inputs, outputs, biases, 1)
 }
@@ -73,7 +73,7 @@ pub(super) fn norm(norm: Norm, width: u64) -> LayerWork {
     LayerWork { parameters: weights, weights, ..work }
 }
 
-/// Attention between the tokens of a sequence, by heads of this GPU.
+/// Attention between the tokens of a sequence, as heads of this GPU have it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heads {
     pub heads: u64,
@@ -99,7 +99,7 @@ impl Heads {
         self.heads * self.value_head
     }
 
-    /// One token's part of attention over a whole sequence, of which each sees those before it and itself.
+    /// Counts one token's part of attention over a whole sequence. Each token sees itself and those before it.
     pub(super) fn work(&self, sequence: u64) -> LayerWork {
         let pairs = self.heads * (self.head + self.value_head);
         LayerWork {

@@ -1,4 +1,4 @@
-//! What one rank of a stage does in a step, written as a program's operations.
+//! Writes one rank of a stage through a step, as a program's operations.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct Writer<'a> {
     rank: RankBuilder,
     /// The last computing, which stands for all before it.
     last: PendingOperation,
-    /// Reduced gradients that the update waits for.
+    /// Reduced gradients that the update has to wait for.
     reduced: Vec<PendingOperation>,
     open: Open,
     /// How long calls take, where those that nothing is computed beside are folded into computing.
@@ -49,7 +49,8 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// All operations of a rank of a stage. With the times of its calls, calls between kernels become computing.
+    /// Writes all operations of a rank of a stage. With the times of its calls, calls between kernels become
+    /// computing.
     pub(super) fn write(
         step: &'a LayoutStep,
         stage: u64,
@@ -153,7 +154,7 @@ impl<'a> Writer<'a> {
         PIPELINE + other as u32 * 4 + which
     }
 
-    /// A micro-batch through the units of a chunk.
+    /// Takes a micro-batch through the units of a chunk.
     fn pass(&mut self, turn: Turn) {
         let chunks = self.chunks();
         let units: Vec<&Arc<Unit>> = if turn.is_backward {
@@ -222,7 +223,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// An action of a known time, which nothing else waits for.
+    /// Adds an action of a known time to computing, as nothing else does wait for it.
     fn fold(&mut self, action: Action, times: &BTreeMap<GroupCall, Picoseconds>) {
         let cost = self.step.cost_of_collective.0;
         let called = |call| cost + times.get(&call).map_or(0, |time: &Picoseconds| time.0);
@@ -282,7 +283,7 @@ impl<'a> Writer<'a> {
         made
     }
 
-    /// Gathers weights that replicas divide.
+    /// Gathers weights that are divided over replicas.
     fn gather(&mut self, numbers: Numbers, after: &[PendingOperation]) -> Vec<PendingOperation> {
         let number = self.step.number;
         let parted = self.step.parted(numbers);

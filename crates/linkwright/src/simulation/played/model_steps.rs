@@ -1,14 +1,15 @@
-//! The steps of a job that trains a language model by a layout, on the GPUs that it got.
+//! Gives the steps of a job that trains a language model by a layout, on the GPUs that it got.
 //!
-//! One rank of each stage is played alone ([`LayoutStep::by_class`]); how long that takes is what the job computes. So parts of
-//! layers, sequences and experts, and what stages send, are exchanged as on idle links, in the place that the job got. What
-//! replicas exchange of weights and gradients within servers is part of that, too. Where replicas of a group are on several
-//! servers, they exchange beside other jobs: as all-reduces over all GPUs, of which an all-gather and a reduce-scatter are
-//! half each. Their size is what leaves the server that sends the most. They start where the step has them, and end before the
-//! update.
+//! One rank of each stage is played alone ([`LayoutStep::by_class`]); how long that takes is what the job computes.
+//! So parts of layers, sequences and experts exchange as on idle links, in the place that the job got, and so do
+//! stages. Replicas' exchanges of weights and gradients within servers are part of that, too. Where replicas of a
+//! group are on several servers, they exchange beside other jobs, as all-reduces over all GPUs. An all-gather and a
+//! reduce-scatter are half an all-reduce each. Their size is what leaves the server that sends the most. They start
+//! where the step has them, and end before the update.
 //!
-//! What it leaves out: other jobs on the links of exchanges that count as computing; weights that are gathered too late for the block
-//! that needs them, where the rest of the step makes up for that; which GPUs of the job have the same weights.
+//! It leaves out other jobs on the links of exchanges that count as computing. It leaves out weights that are
+//! gathered too late for the block that needs them, where the rest of the step makes up for that. It leaves out which
+//! GPUs of the job have the same weights.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -34,15 +35,15 @@ use crate::units::{Bytes, Picoseconds};
 /// The most parts in which a step exchanges weights and gradients: each is planned for and played.
 const MOST_BUCKETS: u64 = 32;
 
-/// Where a GPU is, as far as a step depends on it: its server and leaf by the order in which the job has them, its place and its server's
-/// kind.
+/// A GPU's site, as far as a step depends on it. It holds its server and leaf by the order in which the job has them,
+/// its place and its server's kind.
 type Site = (usize, Option<usize>, u32, usize);
 
 /// Why a model's steps cannot be had on some GPUs.
 pub(super) enum ModelFault {
     /// They cannot train it.
     Training(TrainingError),
-    /// No links join them.
+    /// The GPUs of a group have no links.
     Planning(PlanningFault),
     /// They cannot be played.
     Played(ClusterError),
@@ -93,7 +94,7 @@ impl ModelSteps {
         Self { cluster, leaves, known: BTreeMap::new() }
     }
 
-    /// The steps of a task on GPUs, in the order of its ranks.
+    /// Gives the steps of a task on GPUs, in the order of its ranks.
     pub(super) fn of(
         &mut self,
         task: &Arc<ModelTask>,
@@ -156,7 +157,7 @@ fn played(
     Ok(outcome.jobs.jobs[0].time())
 }
 
-/// What ranks of a step exchange on GPUs, in the order of the ranks.
+/// Ranks of a step exchange these on GPUs, in the order of the ranks.
 struct Exchanged<'a> {
     step: &'a LayoutStep,
     system: &'a System,
@@ -168,7 +169,7 @@ impl Exchanged<'_> {
         self.system.gpu(self.gpus[rank as usize] as u32).server
     }
 
-    /// Whether replicas of a stage exchange in such groups between servers.
+    /// Says whether replicas of a stage exchange in such groups between servers.
     fn is_between(&self, stage: u64, group: RankGroup) -> bool {
         let spans =
             |ranks: &Vec<u64>| ranks.iter().any(|rank| self.server(*rank) != self.server(ranks[0]));
@@ -187,7 +188,8 @@ impl Exchanged<'_> {
         })
     }
 
-    /// What is computed before each all-reduce, its size, and the update; `whole` is how long all of it takes without them.
+    /// Gives each all-reduce's computing before it and its size, and the update; `whole` is how long all of it takes
+    /// without them.
     fn buckets(
         &self,
         times: &ClassTimes,
@@ -233,7 +235,7 @@ impl Exchanged<'_> {
                 (*before, groups.iter().map(|ranks| reduced(call, ranks.len())).sum())
             })
             .collect();
-        // What is not computed, the framework's work apart, is waiting for other stages: it lies among the rest.
+        // The time beside computing and the framework's work is waiting for other stages: it lies among the rest.
         let begun = self.step.framework().0;
         let rest = whole.0.saturating_sub(begun + spread.update.0);
         let scale = rest as f64 / spread.computed.0.max(1) as f64;

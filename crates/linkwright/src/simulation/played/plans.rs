@@ -102,7 +102,7 @@ pub enum PlanningFault {
     /// A schedule that does not run.
     #[error(transparent)]
     Schedule(#[from] TimeError),
-    /// GPUs of a layout's group that no links join.
+    /// The GPUs of a layout's group have no links.
     #[error(transparent)]
     Exchange(#[from] ExpectError),
 }

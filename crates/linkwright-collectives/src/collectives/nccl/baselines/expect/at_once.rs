@@ -1,8 +1,8 @@
 //! How long a collective takes several groups of GPUs that run it at once.
 //!
-//! A group's time is that on idle links. Where groups load the same links with more than these carry in that time, it lasts as
-//! many times as long. Counted are the groups that have GPUs in the first one's first server: they share its switches and
-//! interfaces. What it leaves out: groups of other servers that load the same links between switches.
+//! A group's time is that on idle links. Where groups load the same links with more than these carry in that time, it
+//! lasts as many times as long. Counted are the groups that have GPUs in the first one's first server: they share its
+//! switches and interfaces. It leaves out groups of other servers that load the same links between switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::program::CollectiveKind;
 use crate::system::System;
 use crate::units::{Bytes, Picoseconds};
 
-/// The part of a link's peak that the data of collectives reaches, where links are full: 0.92 of `InfiniBand` and
-/// 0.9 of `NVLink` are measured (`validation/accuracy`).
+/// Collectives' data reaches this part of a link's peak where links are full. Measured are 0.92 of `InfiniBand` and
+/// 0.9 of `NVLink` (`validation/accuracy`).
 const REACHED: f64 = 0.9;
 
 /// A group as far as its time depends on it: of each GPU which of its servers it is in, and its place there.
@@ -34,8 +34,8 @@ impl<'a> GroupTimes<'a> {
         Self { system, settings, known: BTreeMap::new() }
     }
 
-    /// How long a collective of each size takes where all of these groups run it at once, until the last has it. Sizes count
-    /// as those of a program's operations; groups hold GPUs by their ids.
+    /// How long a collective of each size takes where all of these groups run it at once, until the last has it.
+    /// Sizes count as in a program's operations; groups hold GPUs by their ids.
     ///
     /// # Errors
     /// GPUs that no links join.
@@ -108,7 +108,7 @@ impl<'a> GroupTimes<'a> {
         self.system.gpu(gpu as u32).server
     }
 
-    /// Servers count in the order in which the groups name them.
+    /// Gives each group's shape. It numbers servers in the order in which the groups name them.
     fn shapes(&self, groups: &[&Vec<usize>]) -> Vec<Shape> {
         let mut servers: BTreeMap<u32, usize> = BTreeMap::new();
         let mut place = |gpu: &usize| {
