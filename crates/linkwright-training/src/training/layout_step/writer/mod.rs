@@ -1,22 +1,22 @@
 //! Writes one rank of a stage through a step, as a program's operations.
 
+mod weights;
+
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use super::LayoutStep;
 use super::actions::Action;
 use super::pieces::GroupCall;
 use super::turns::{Pipe, Turn};
-use super::units::{Chunk, Unit};
+use super::units::Chunk;
 use crate::network::RouteClass;
 use crate::program::{
-    CollectiveKind, CopyDirection, Operation, PendingOperation, Rank, RankBuilder, RankProgram,
-    WORLD,
+    CopyDirection, Operation, PendingOperation, Rank, RankBuilder, RankProgram, WORLD,
 };
 use crate::training::layout::RankGroup;
 use crate::training::memory::Numbers;
 use crate::training::step::Region;
-use crate::units::{Bytes, Picoseconds};
+use crate::units::Picoseconds;
 
 const COMPUTING: u32 = 0;
 /// The stream of a group's collectives, of groups in their order. Parts of weights are gathered and reduced on one stream,
@@ -154,67 +154,6 @@ impl<'a> Writer<'a> {
         PIPELINE + other as u32 * 4 + which
     }
 
-    /// Takes a micro-batch through the units of a chunk.
-    fn pass(&mut self, turn: Turn) {
-        let chunks = self.chunks();
-        let units: Vec<&Arc<Unit>> = if turn.is_backward {
-            chunks[turn.chunk as usize].iter().rev().collect()
-        } else {
-            chunks[turn.chunk as usize].iter().collect()
-        };
-        // Stages of a pipeline keep their weights whole from the first micro-batch to the last.
-        let is_first = turn.micro_batch == 0 && !turn.is_backward;
-        let divides = self.step.zero >= 3 && (self.step.layout.pp == 1 || is_first);
-        let ahead = if divides { self.step.execution.prefetch.min(units.len()) } else { 0 };
-        let is_last = turn.micro_batch + 1 == self.step.micro_batches;
-        let mut ready: VecDeque<Vec<PendingOperation>> = VecDeque::new();
-        let start = self.last;
-        // The unit that ended the forward pass is still whole.
-        let kept = usize::from(turn.is_backward && self.step.layout.pp == 1);
-        let gather = |own: &mut Self, at: usize, after| {
-            let unit = units.get(at)?;
-            let is_kept = at < kept;
-            Some(if is_kept { Vec::new() } else { own.gather(unit.weights, &[after]) })
-        };
-        if divides {
-            for at in 0..ahead {
-                ready.extend(gather(self, at, start));
-            }
-        }
-        for (at, unit) in units.iter().enumerate() {
-            if divides {
-                self.written();
-            }
-            let before = self.last;
-            if divides {
-                ready.extend(gather(self, at + ahead, before));
-            }
-            let mut after = ready.pop_front().unwrap_or_default();
-            if !turn.is_backward {
-                after.extend(self.first_gathered(turn, at));
-            }
-            let actions =
-                if turn.is_backward { &unit.actions.backward } else { &unit.actions.forward };
-            if !after.is_empty() {
-                self.compute(Picoseconds(0), &after);
-            }
-            for action in actions {
-                self.act(*action);
-            }
-            if turn.is_backward {
-                self.reduce(unit, is_last);
-            }
-        }
-    }
-
-    fn first_gathered(&mut self, turn: Turn, at: usize) -> Vec<PendingOperation> {
-        let chunk = self.gathered.get_mut(turn.chunk as usize);
-        chunk
-            .and_then(|units| units.get_mut(at))
-            .map(|it| it.drain(..).collect())
-            .unwrap_or_default()
-    }
-
     /// Writes computing down that more might have followed.
     fn written(&mut self) {
         let duration = std::mem::take(&mut self.unwritten);
@@ -223,7 +162,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds an action of a known time to computing, as nothing else does wait for it.
+    /// Adds an action of a known time to computing; nothing else is waiting for it.
     fn fold(&mut self, action: Action, times: &BTreeMap<GroupCall, Picoseconds>) {
         let cost = self.step.cost_of_collective.0;
         let called = |call| cost + times.get(&call).map_or(0, |time: &Picoseconds| time.0);
@@ -281,79 +220,5 @@ impl<'a> Writer<'a> {
         let made = write(&mut self.rank);
         self.rank.on_stream(COMPUTING);
         made
-    }
-
-    /// Gathers weights that are divided over replicas.
-    fn gather(&mut self, numbers: Numbers, after: &[PendingOperation]) -> Vec<PendingOperation> {
-        let number = self.step.number;
-        let parted = self.step.parted(numbers);
-        let mut calls = Vec::new();
-        for (group, part, parts) in parted {
-            if parts > 1 && part > 0 {
-                let size = Bytes(part * number);
-                let call = GroupCall { group, kind: CollectiveKind::AllGather, size };
-                calls.push(self.call(call, after));
-            }
-        }
-        calls
-    }
-
-    /// Reduces the gradients of a unit, or lets them wait for more.
-    fn reduce(&mut self, unit: &Unit, is_last: bool) {
-        let is_each = self.step.zero >= 2 && self.step.layout.pp == 1;
-        if !is_last && !is_each {
-            return;
-        }
-        self.open.numbers.plain += unit.trained.plain;
-        self.open.numbers.experts += unit.trained.experts;
-        let held = (self.open.numbers.plain + self.open.numbers.experts)
-            .saturating_mul(self.step.gradient);
-        if self.step.zero >= 3 || held >= self.step.bucket.0 {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        self.written();
-        let Open { numbers } = std::mem::take(&mut self.open);
-        let gradient = self.step.gradient;
-        let kind = if self.step.zero == 0 {
-            CollectiveKind::AllReduce
-        } else {
-            CollectiveKind::ReduceScatter
-        };
-        let last = self.last;
-        for ((group, part, parts), whole) in
-            self.step.parted(numbers).into_iter().zip([numbers.plain, numbers.experts])
-        {
-            if whole == 0 {
-                continue;
-            }
-            let mut after = last;
-            if parts > 1 {
-                let size = Bytes(whole.saturating_mul(gradient));
-                after = self.call(GroupCall { group, kind, size }, &[last]);
-            }
-            // Replicas of the shards sum their parts.
-            if group == RankGroup::Shards && self.step.layout.fsdp > 1 && self.step.layout.dp > 1 {
-                let part = if self.step.zero == 0 { whole } else { part };
-                let size = Bytes(part.saturating_mul(gradient));
-                let (group, kind) = (RankGroup::Replicas, CollectiveKind::AllReduce);
-                after = self.call(GroupCall { group, kind, size }, &[after]);
-            }
-            if after != last {
-                self.reduced.push(after);
-            }
-        }
-    }
-
-    fn update(&mut self) {
-        self.flush();
-        let duration = self.step.updates[self.stage as usize];
-        let reduced = std::mem::take(&mut self.reduced);
-        self.within(Region::Update, |own| {
-            own.compute(Picoseconds(0), &reduced);
-            own.compute(duration, &[]);
-        });
     }
 }
