@@ -173,7 +173,7 @@ impl ModelTask {
     }
 }
 
-/// How long kernels take on each model of a system's GPUs, for products of a precision.
+/// Says how long kernels take on each model of a system's GPUs, for products of a precision.
 ///
 /// # Errors
 /// GPUs that are not known well enough, or that do not calculate with such numbers.

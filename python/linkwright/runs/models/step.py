@@ -88,9 +88,9 @@ def play(step: LayoutStep, system: System, name: str, free: Sequence[str] = ()) 
     """Plays a step on idle GPUs.
 
     Args:
-        step: What a rank of each stage computes and exchanges.
-        system: On what.
-        name: What the job is called.
+        step: Has the program of each stage.
+        system: Has the GPUs.
+        name: Names the job.
         free: Exchanges that take no time, as for `LayoutStep.program`.
     """
     mapping = [gpu for gpu, _ in step.representatives]
@@ -113,9 +113,9 @@ def parts_of(
     The rest is computing, and stages that wait for one another.
 
     Args:
-        step: What a rank of each stage computes and exchanges.
-        time: Seconds that it takes.
-        time_of: Gives them where some exchanges take no time.
+        step: Has the program of each stage.
+        time: Is the time of the step, in seconds.
+        time_of: Gives that where some exchanges take no time.
     """
     used = set(step.exchanged)
     if len(step.representatives) > 1:

@@ -1,9 +1,9 @@
-//! Jobs that train language models: what a scenario reads of them, refuses, and draws.
+//! Tests how a scenario reads, refuses and draws jobs that train language models.
 
 use super::*;
 use crate::simulation::{Job, Task};
 
-/// A day on one server, with a job of a model whose keys follow.
+/// Writes a day on one server, with a job of a model whose keys follow.
 fn day(keys: &str) -> String {
     format!("fidelity = \"fluid\"\nsystem.server = \"hgx-h100\"\n[[job]]\n{keys}\n")
 }
