@@ -16,6 +16,9 @@ use crate::model::Model;
 use crate::number::whole;
 use crate::table::Table;
 
+/// Holds flags with their values, and the settings that they cannot say.
+type WrittenFlags = (Vec<(String, String)>, Vec<String>);
+
 /// Keeps ranks of LoRA to sizes that matrices have.
 const MOST_RANK: u64 = 1 << 20;
 
@@ -298,10 +301,7 @@ impl ModelTraining {
     /// Returns:
     ///     Each flag with its value, empty where the flag alone says it; sentences on what no flag says.
     #[pyo3(signature = (framework: "FlagsName"))]
-    fn flags(
-        &self,
-        #[pyo3(from_py_with = given)] framework: &str,
-    ) -> PyResult<(Vec<(String, String)>, Vec<String>)> {
+    fn flags(&self, #[pyo3(from_py_with = given)] framework: &str) -> PyResult<WrittenFlags> {
         let found = self.core().flags(FlagsOf::named(framework)?, &self.order);
         Ok((found.flags, found.left_out))
     }

@@ -114,8 +114,8 @@ def parts_of(
 
     Args:
         step: Has the program of each stage.
-        time: Is the time of the step, in seconds.
-        time_of: Gives that where some exchanges take no time.
+        time: Is its time in seconds.
+        time_of: Gives that with some exchanges free.
     """
     used = set(step.exchanged)
     if len(step.representatives) > 1:

@@ -91,9 +91,8 @@ impl<'a> Stage<'a> {
         let kept = usize::from(turn.is_backward && self.step.layout.pp == 1);
         let start = self.computed;
         let mut ready: VecDeque<u64> = VecDeque::new();
-        for at in 0..ahead {
-            let whole =
-                if at < kept { start } else { self.gather(units[at].weights, start, times) };
+        for (at, unit) in units.iter().take(ahead).enumerate() {
+            let whole = if at < kept { start } else { self.gather(unit.weights, start, times) };
             ready.push_back(whole);
         }
         for at in 0..units.len() {

@@ -123,13 +123,7 @@ impl ExchangeTimes for LeastExchanges<'_> {
         let crossing = |here: f64| match call.kind {
             CollectiveKind::AllGather => (all - here) * size,
             CollectiveKind::ReduceScatter => size * (all - here) / all,
-            CollectiveKind::AllReduce => {
-                if here < all {
-                    size
-                } else {
-                    0.0
-                }
-            }
+            CollectiveKind::AllReduce if here < all => size,
             CollectiveKind::AllToAll => here * (all - here) * size,
             _ => 0.0,
         };
