@@ -93,7 +93,7 @@ def test_time_that_is_not_predicted_says_why() -> None:
     run = train_model("llama-3.2-1b", layout="dp=8", precision="mxfp8")
     assert run.time is None
     assert "fp4" in run.untimed
-    assert run.headline.endswith(f"is not predicted yet: {run.untimed}.")
+    assert run.headline.endswith(f"is not predicted: {run.untimed}.")
 
 
 @pytest.mark.parametrize(

@@ -98,12 +98,12 @@ class ModelRun(Run):
 
     @property
     def time(self) -> float | None:
-        """Seconds of a step; None where it is not predicted yet."""
+        """Seconds of a step; None where it is not predicted."""
         return None if self.timed is None else self.timed.time
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens a second of each GPU; None where the time is not predicted yet."""
+        """Tokens a second of each GPU; None where the time is not predicted."""
         if not self.time:
             return None
         return self.training.batch * self.model.tokens / self.time / len(self.gpus)
@@ -123,7 +123,7 @@ class ModelRun(Run):
             f"{data(self.reserved)}{has}"
         )
         if self.time is None or self.tokens_per_second is None:
-            return f"{told}. Time by this layout is not predicted yet: {self.untimed}."
+            return f"{told}. Its time is not predicted: {self.untimed}."
         batch = counted(self.training.batch, "sequence")
         return (
             f"A step of {batch} takes {duration(self.time)}, {self.tokens_per_second:,.0f} tokens "
