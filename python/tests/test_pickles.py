@@ -28,6 +28,7 @@ from linkwright import (
     GpuSystem,
     InputError,
     Job,
+    LayoutSearch,
     LayoutStep,
     LinkwrightError,
     Model,
@@ -154,6 +155,14 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "ModelTraining": lambda: [
         ModelTraining(Model.find("llama-3.1-8b"), "fsdp=4,tp=2", batch=8, recompute="full:3"),
         ModelTraining(Model.find("mixtral-8x7b"), "dp=8,ep=8", batch=8, lora=16),
+    ],
+    "LayoutSearch": lambda: [
+        LayoutSearch(
+            ModelTraining(Model.find("llama-3.2-1b"), "dp=4", batch=8),
+            System("hgx-h100"),
+            [0, 1, 2, 3],
+            capacity=80 << 30,
+        )
     ],
     "LayoutStep": lambda: [
         LayoutStep(

@@ -6,11 +6,12 @@ use linkwright::collectives::baselines::{GroupTimes, Settings};
 use linkwright::system::System as CoreSystem;
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ClosestLayouts, FoundLayouts, LayoutCandidate, LayoutSearch as Core, MOST_SAMPLES, ModelLayout,
-    Recompute, SearchedMachine, Terms,
+    ClosestLayouts, Execution, FoundLayouts, LayoutCandidate, LayoutSearch as Core, MOST_SAMPLES,
+    ModelLayout, Recompute, SearchedMachine, Terms, TrainingError,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::argument::given;
 use crate::errors;
@@ -25,28 +26,51 @@ use crate::worker::interruptible;
 /// The most candidates that are told at once.
 const MOST_TOLD: usize = 1 << 20;
 
-/// Holds the question of a search, and the machine.
-#[derive(Clone)]
-struct Wanted {
+/// Holds the question of a search.
+#[derive(Clone, Serialize, Deserialize)]
+struct Asked {
     training: ModelTraining,
-    system: Arc<CoreSystem>,
+    system: System,
     gpus: Vec<usize>,
-    machine: Arc<SearchedMachine>,
+    execution: Execution,
     micro_batch: Option<u64>,
     zero: Option<u8>,
     recompute: Option<Recompute>,
     capacity: Option<Bytes>,
 }
 
+impl Asked {
+    fn wanted(&self) -> PyResult<Wanted> {
+        let system = Arc::clone(self.system.core());
+        let machine = searched(&self.training, &system, &self.gpus, self.execution)?;
+        Ok(Wanted { asked: self.clone(), system, machine: Arc::new(machine) })
+    }
+}
+
+/// Holds the question, and the machine as the search takes it.
+#[derive(Clone)]
+struct Wanted {
+    asked: Asked,
+    system: Arc<CoreSystem>,
+    machine: Arc<SearchedMachine>,
+}
+
 impl Wanted {
+    fn fitting(&self) -> Result<FoundLayouts, TrainingError> {
+        let first = self.asked.gpus.first().map_or(0, |gpu| *gpu as u32);
+        let kind = self.system.kind_of(self.system.gpu(first).server);
+        self.search().fitting(kind.server().gpus().len() as u64)
+    }
+
     fn search(&self) -> Core<'_> {
+        let asked = &self.asked;
         Core {
-            training: self.training.core(),
-            gpus: self.gpus.len() as u64,
-            micro_batch: self.micro_batch,
-            zero: self.zero,
-            recompute: self.recompute.clone(),
-            capacity: self.capacity,
+            training: asked.training.core(),
+            gpus: asked.gpus.len() as u64,
+            micro_batch: asked.micro_batch,
+            zero: asked.zero,
+            recompute: asked.recompute.clone(),
+            capacity: asked.capacity,
             context: Terms::own().of_default_framework().1.context,
             machine: &self.machine,
         }
@@ -61,8 +85,9 @@ impl Wanted {
         let mut known = GroupTimes::new(&self.system, Settings::default());
         self.search().closest(found, count, |step| {
             step.class_times(|groups, kind, sizes| {
-                let of_group =
-                    |ranks: &Vec<u64>| ranks.iter().map(|it| self.gpus[*it as usize]).collect();
+                let of_group = |ranks: &Vec<u64>| {
+                    ranks.iter().map(|it| self.asked.gpus[*it as usize]).collect()
+                };
                 let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
                 known.times(&groups, kind, sizes)
             })
@@ -72,9 +97,27 @@ impl Wanted {
 
 /// Every sound layout of a model on some GPUs that fits in memory, with a time that its step never falls below.
 #[pyclass(frozen, module = "linkwright")]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Asked", into = "Asked")]
 pub struct LayoutSearch {
     wanted: Wanted,
     found: Arc<FoundLayouts>,
+}
+
+impl From<LayoutSearch> for Asked {
+    fn from(search: LayoutSearch) -> Self {
+        search.wanted.asked
+    }
+}
+
+impl TryFrom<Asked> for LayoutSearch {
+    type Error = String;
+
+    fn try_from(asked: Asked) -> Result<Self, String> {
+        let wanted = asked.wanted().map_err(|error| error.to_string())?;
+        let found = wanted.fitting().map_err(|error| error.to_string())?;
+        Ok(Self { wanted, found: Arc::new(found) })
+    }
 }
 
 #[pymethods]
@@ -134,8 +177,6 @@ impl LayoutSearch {
         let execution = execution(context, async_tensor, prefetch, bucket)?;
         let ids: Vec<usize> =
             ranks_on(system.core().gpus(), &gpus)?.into_iter().map(|gpu| gpu as usize).collect();
-        let of = Arc::clone(system.core());
-        let machine = searched(training, &of, &ids, execution)?;
         let whole_of = |what, value: Option<i128>, most: u64| {
             value.map(|value| whole::<u64>(what, value, most)).transpose()
         };
@@ -143,22 +184,19 @@ impl LayoutSearch {
             Some(0) => Some(0),
             other => other.map(|zero| whole::<u8>("stage of ZeRO", zero, 3)).transpose()?,
         };
-        let wanted = Wanted {
+        let asked = Asked {
             training: training.clone(),
-            system: of,
+            system: system.clone(),
             gpus: ids,
-            machine: Arc::new(machine),
+            execution,
             micro_batch: whole_of("samples of a micro-batch", micro_batch, MOST_SAMPLES)?,
             zero,
             recompute: recompute.map(Recompute::read).transpose().map_err(errors::training)?,
             capacity: whole_of("bytes of a GPU's memory", capacity, u64::MAX)?.map(Bytes),
         };
-        let asked = wanted.clone();
-        let found = interruptible(py, move || {
-            let first = asked.gpus.first().map_or(0, |gpu| *gpu as u32);
-            let kind = asked.system.kind_of(asked.system.gpu(first).server);
-            asked.search().fitting(kind.server().gpus().len() as u64)
-        })?;
+        let wanted = asked.wanted()?;
+        let searched = wanted.clone();
+        let found = interruptible(py, move || searched.fitting())?;
         Ok(Self { wanted, found: Arc::new(found.map_err(errors::training)?) })
     }
 
@@ -241,7 +279,7 @@ impl LayoutSearch {
             reserved: Bytes(0),
             least: Picoseconds(0),
         };
-        self.wanted.training.as_in(&self.wanted.search().training(&candidate))
+        self.wanted.asked.training.as_in(&self.wanted.search().training(&candidate))
     }
 
     fn __repr__(&self) -> String {

@@ -21,6 +21,7 @@ use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::gpu_run::{GpuRun, GpuSystem};
 use crate::job::Job;
+use crate::layout_search::LayoutSearch;
 use crate::layout_step::LayoutStep;
 use crate::model::Model;
 use crate::model_training::ModelTraining;
@@ -97,6 +98,7 @@ pickled!(
     GpuSystem,
     Export,
     Job,
+    LayoutSearch,
     LayoutStep,
     Match,
     Model,
