@@ -241,10 +241,10 @@ class ModelRun(Run):
         return [
             Section("Layouts", sheets=sheets.layouts(self)),
             Section("Groups", sheets=sheets.groups(self)),
-            Section("Memory of a GPU", sheets=[sheets.memory(self)]),
-            Section("Tensors of a block", sheets=[sheets.tensors(self)]),
             Section("What a step's time goes into", sheets=sheets.step(self)),
             Section("Exchanges", sheets=sheets.exchanges(self)),
+            Section("Memory of a GPU", sheets=[sheets.memory(self)]),
+            Section("Tensors of a block", sheets=[sheets.tensors(self)]),
             Section("What a step leaves out", points=OF_STEPS),
             Section("What memory leaves out", points=LEFT_OUT),
         ]
