@@ -6,8 +6,8 @@ use linkwright::collectives::baselines::{GroupTimes, Settings};
 use linkwright::system::System as CoreSystem;
 use linkwright::table::Table as Columns;
 use linkwright::training::{
-    ClosestLayouts, Execution, FoundLayouts, LayoutCandidate, LayoutSearch as Core, MOST_SAMPLES,
-    ModelLayout, Recompute, SearchedMachine, Terms, TrainingError,
+    ClosestLayouts, FoundLayouts, LayoutCandidate, LayoutSearch as Core, MOST_SAMPLES, ModelLayout,
+    Recompute, SearchedMachine, Terms, TrainingError,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::argument::given;
 use crate::errors;
-use crate::layout_step::{execution, searched};
+use crate::layout_step::{AskedStep, execution};
 use crate::model_training::ModelTraining;
 use crate::number::whole;
 use crate::system::System;
@@ -29,10 +29,7 @@ const MOST_TOLD: usize = 1 << 20;
 /// Holds the question of a search.
 #[derive(Clone, Serialize, Deserialize)]
 struct Asked {
-    training: ModelTraining,
-    system: System,
-    gpus: Vec<usize>,
-    execution: Execution,
+    step: AskedStep,
     micro_batch: Option<u64>,
     zero: Option<u8>,
     recompute: Option<Recompute>,
@@ -41,8 +38,8 @@ struct Asked {
 
 impl Asked {
     fn wanted(&self) -> PyResult<Wanted> {
-        let system = Arc::clone(self.system.core());
-        let machine = searched(&self.training, &system, &self.gpus, self.execution)?;
+        let system = Arc::clone(self.step.system.core());
+        let machine = self.step.searched()?;
         Ok(Wanted { asked: self.clone(), system, machine: Arc::new(machine) })
     }
 }
@@ -57,7 +54,7 @@ struct Wanted {
 
 impl Wanted {
     fn fitting(&self) -> Result<FoundLayouts, TrainingError> {
-        let first = self.asked.gpus.first().map_or(0, |gpu| *gpu as u32);
+        let first = self.asked.step.gpus.first().map_or(0, |gpu| *gpu as u32);
         let kind = self.system.kind_of(self.system.gpu(first).server);
         self.search().fitting(kind.server().gpus().len() as u64)
     }
@@ -65,8 +62,8 @@ impl Wanted {
     fn search(&self) -> Core<'_> {
         let asked = &self.asked;
         Core {
-            training: asked.training.core(),
-            gpus: asked.gpus.len() as u64,
+            training: asked.step.training.core(),
+            gpus: asked.step.gpus.len() as u64,
             micro_batch: asked.micro_batch,
             zero: asked.zero,
             recompute: asked.recompute.clone(),
@@ -86,7 +83,7 @@ impl Wanted {
         self.search().closest(found, count, |step| {
             step.class_times(|groups, kind, sizes| {
                 let of_group = |ranks: &Vec<u64>| {
-                    ranks.iter().map(|it| self.asked.gpus[*it as usize]).collect()
+                    ranks.iter().map(|it| self.asked.step.gpus[*it as usize]).collect()
                 };
                 let groups: Vec<Vec<usize>> = groups.iter().map(of_group).collect();
                 known.times(&groups, kind, sizes)
@@ -175,8 +172,8 @@ impl LayoutSearch {
         #[pyo3(from_py_with = given)] bucket: Option<i128>,
     ) -> PyResult<Self> {
         let execution = execution(context, async_tensor, prefetch, bucket)?;
-        let ids: Vec<usize> =
-            ranks_on(system.core().gpus(), &gpus)?.into_iter().map(|gpu| gpu as usize).collect();
+        let gpus = ranks_on(system.core().gpus(), &gpus)?;
+        let gpus = gpus.into_iter().map(|gpu| gpu as usize).collect();
         let whole_of = |what, value: Option<i128>, most: u64| {
             value.map(|value| whole::<u64>(what, value, most)).transpose()
         };
@@ -185,10 +182,7 @@ impl LayoutSearch {
             other => other.map(|zero| whole::<u8>("stage of ZeRO", zero, 3)).transpose()?,
         };
         let asked = Asked {
-            training: training.clone(),
-            system: system.clone(),
-            gpus: ids,
-            execution,
+            step: AskedStep { training: training.clone(), system: system.clone(), gpus, execution },
             micro_batch: whole_of("samples of a micro-batch", micro_batch, MOST_SAMPLES)?,
             zero,
             recompute: recompute.map(Recompute::read).transpose().map_err(errors::training)?,
@@ -279,7 +273,7 @@ impl LayoutSearch {
             reserved: Bytes(0),
             least: Picoseconds(0),
         };
-        self.wanted.asked.training.as_in(&self.wanted.search().training(&candidate))
+        self.wanted.asked.step.training.as_in(&self.wanted.search().training(&candidate))
     }
 
     fn __repr__(&self) -> String {

@@ -32,32 +32,32 @@ const SENDS: &str = "pp";
 /// Describes a step of a language model's training by a layout: each stage's computing and exchanges.
 #[pyclass(frozen, module = "linkwright")]
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Asked", into = "Asked")]
+#[serde(try_from = "AskedStep", into = "AskedStep")]
 pub struct LayoutStep {
-    asked: Asked,
+    asked: AskedStep,
     step: Core,
     times: ClassTimes,
 }
 
 /// A step follows from these.
 #[derive(Clone, Serialize, Deserialize)]
-struct Asked {
-    training: ModelTraining,
-    system: System,
-    gpus: Vec<usize>,
-    execution: Execution,
+pub struct AskedStep {
+    pub training: ModelTraining,
+    pub system: System,
+    pub gpus: Vec<usize>,
+    pub execution: Execution,
 }
 
-impl From<LayoutStep> for Asked {
+impl From<LayoutStep> for AskedStep {
     fn from(step: LayoutStep) -> Self {
         step.asked
     }
 }
 
-impl TryFrom<Asked> for LayoutStep {
+impl TryFrom<AskedStep> for LayoutStep {
     type Error = String;
 
-    fn try_from(asked: Asked) -> Result<Self, String> {
+    fn try_from(asked: AskedStep) -> Result<Self, String> {
         let step = asked.slowest().map_err(|error| error.to_string())?;
         let times = times(asked.system.core(), &asked.gpus, &step);
         let times = times.map_err(|error| error.to_string())?;
@@ -123,7 +123,8 @@ impl LayoutStep {
         let execution = execution(context, async_tensor, prefetch, bucket)?;
         let gpus = ranks_on(system.core().gpus(), &gpus)?;
         let gpus = gpus.into_iter().map(|gpu| gpu as usize).collect();
-        let asked = Asked { training: training.clone(), system: system.clone(), gpus, execution };
+        let asked =
+            AskedStep { training: training.clone(), system: system.clone(), gpus, execution };
         let step = asked.slowest()?;
         let (timed, on, of) = (step.clone(), asked.gpus.clone(), Arc::clone(system.core()));
         let times = interruptible(py, move || times(&of, &on, &timed))?;
@@ -250,12 +251,29 @@ impl LayoutStep {
     }
 }
 
-impl Asked {
+impl AskedStep {
+    fn ids(&self) -> Vec<u32> {
+        self.gpus.iter().map(|gpu| *gpu as u32).collect()
+    }
+
+    /// Gives the GPUs and links of the system, as steps of the training take them.
+    pub fn searched(&self) -> PyResult<SearchedMachine> {
+        let (costs, _) = Terms::own().of_default_framework();
+        let (system, ids) = (self.system.core(), self.ids());
+        let rooflines = rooflines(system, &ids, self.training.core().precision);
+        Ok(SearchedMachine {
+            rooflines: rooflines.map_err(errors::training)?,
+            costs,
+            peaks: LinkPeaks::of(system, &ids),
+            order: self.training.order(),
+            execution: self.execution,
+        })
+    }
+
     /// The step on the GPU that takes longest, as all wait for it.
     fn slowest(&self) -> PyResult<Core> {
-        let gpus: Vec<u32> = self.gpus.iter().map(|gpu| *gpu as u32).collect();
         let how = (self.training.order(), self.execution);
-        let step = Core::slowest(&self.training.core(), how, self.system.core(), &gpus);
+        let step = Core::slowest(&self.training.core(), how, self.system.core(), &self.ids());
         step.map_err(errors::training)
     }
 }
@@ -288,24 +306,5 @@ pub fn execution(
         async_tensor,
         prefetch: whole("blocks that are gathered ahead", prefetch, MOST_AHEAD)?,
         bucket: bucket.map(Bytes),
-    })
-}
-
-/// Gives the GPUs and links of a system, as steps of a training take them.
-pub fn searched(
-    training: &ModelTraining,
-    system: &linkwright::system::System,
-    gpus: &[usize],
-    execution: Execution,
-) -> PyResult<SearchedMachine> {
-    let (costs, _) = Terms::own().of_default_framework();
-    let ids: Vec<u32> = gpus.iter().map(|gpu| *gpu as u32).collect();
-    let rooflines = rooflines(system, &ids, training.core().precision);
-    Ok(SearchedMachine {
-        rooflines: rooflines.map_err(errors::training)?,
-        costs,
-        peaks: LinkPeaks::of(system, &ids),
-        order: training.order(),
-        execution,
     })
 }
